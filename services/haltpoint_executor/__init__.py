@@ -1,0 +1,1 @@
+"""The executor decides: the only service that writes chain state."""

@@ -1,0 +1,1 @@
+"""The gateway asks: the only service that talks to people."""

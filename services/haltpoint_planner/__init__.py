@@ -1,0 +1,1 @@
+"""The planner thinks: the only service that talks to a model."""

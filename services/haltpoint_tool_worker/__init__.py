@@ -1,0 +1,1 @@
+"""The tool worker acts: the only service in which tools have effects."""
