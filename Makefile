@@ -1,0 +1,87 @@
+# One environment (.venv in the checkout), one gate (`make check`). Nothing needs to be installed or activated before.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+BIN   := .venv/bin
+SYNCED := .venv/.synced
+
+.PHONY: help demo test check lint type cov bench chaos lock compose-check clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+demo: $(SYNCED) ## see it work: embedded server, four services, the documents' cases
+	@$(BIN)/haltpoint demo
+
+test: $(SYNCED) ## all tests: unit, properties, integration with a real server, end to end
+	@$(BIN)/pytest
+
+check: $(SYNCED) ## the gate, under a minute: format, lint, types, import rules, unit and property tests
+	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) \
+	    .mypy .pyright .style .rules .fast
+	@echo "check: all good"
+
+lint: $(SYNCED) ## put the code into shape: format, fix what can be fixed, check the import rules
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --fix .
+	@$(MAKE) --no-print-directory .rules
+
+type: $(SYNCED) ## mypy --strict and pyright
+	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) .mypy .pyright
+
+cov: $(SYNCED) ## all tests, with the lines and branches that they miss
+	@$(BIN)/pytest --cov --cov-report=term --cov-report=html
+
+bench: $(SYNCED) ## actions per second and CPU per action on this machine
+	@$(BIN)/python -m tests.bench
+
+chaos: $(SYNCED) ## kill processes and servers at random, then judge the history
+	@$(BIN)/pytest tests/chaos
+
+compose-check: $(SYNCED) ## docker-compose.yml against the Compose specification
+	@$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
+
+# The public index by name and without local configuration, so that no machine's mirror gets into the lock files.
+lock: ## resolve the dependencies anew (needs uv): uv.lock, and requirements.lock for plain pip
+	@command -v uv >/dev/null || { echo "make lock needs uv: https://docs.astral.sh/uv/" >&2; exit 1; }
+	@uv lock --no-config --default-index https://pypi.org/simple
+	@uv export --no-config --default-index https://pypi.org/simple --frozen --quiet --all-groups \
+	    --no-hashes --no-emit-project --no-annotate --no-header --output-file requirements.lock >/dev/null
+
+clean: ## remove the environment, caches and reports
+	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage* htmlcov dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: .mypy .pyright .style .rules .fast
+.mypy:
+	@$(BIN)/mypy
+.pyright:
+	@$(BIN)/pyright
+.style:
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+.rules:
+	@$(BIN)/lint-imports --no-logo
+.fast:
+	@$(BIN)/pytest --quiet $(wildcard tests/unit tests/properties)
+
+# With uv when it is there, else with venv and pip from the exported lock. Older than a lock file: synced again.
+$(SYNCED): pyproject.toml uv.lock requirements.lock
+	@if command -v uv >/dev/null; then \
+	    uv sync --frozen --quiet --all-groups; \
+	else \
+	    for python in python3 python3.14 python3.13 python3.12 python3.11 none; do \
+	        $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; \
+	    done; \
+	    if [ $$python = none ]; then \
+	        echo "Haltpoint needs Python 3.11 or newer and found $$(python3 --version 2>&1 || echo none)." >&2; exit 1; \
+	    fi; \
+	    if ! $$python -c 'import venv, ensurepip' 2>/dev/null; then \
+	        echo "$$python has no venv module. Debian, Ubuntu: sudo apt-get install python3-venv" >&2; exit 1; \
+	    fi; \
+	    echo "Setting up .venv with $$($$python --version), once ..."; \
+	    $$python -m venv .venv && \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock && \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .; \
+	fi
+	@touch $@
