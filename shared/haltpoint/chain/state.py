@@ -1,0 +1,276 @@
+"""Chain, step and action and their states: the values that `decide` takes and gives.
+
+A `Chain` is whole in memory; in Redis each step is a field of its own and each action a hash of its own, so that
+what one action costs does not depend on the length of its chain. Of the actions a chain in memory holds only those
+that a later decision may still need (`needs.py`).
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from haltpoint.chain.graph import Graph
+from haltpoint.contracts.facts import Fact
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.thoughts import Correction, Proposal, ThoughtKind
+from haltpoint.contracts.tools import Clarification, Outcome, ToolSpec
+
+
+class ChainStatus(StrEnum):
+    """The states of a chain. The last three are final; the three before them wait for a person."""
+
+    ACCEPTED = "accepted"
+    PLANNING = "planning"
+    EXECUTING = "executing"
+    AWAITING_CLARIFICATION = "awaiting_clarification"
+    AWAITING_CONFIRMATION = "awaiting_confirmation"
+    ESCALATED = "escalated"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def final(self) -> bool:
+        """Whether nothing can change any more."""
+        return self in (ChainStatus.COMPLETED, ChainStatus.FAILED, ChainStatus.CANCELLED)
+
+
+WAITING: dict[RequestKind, ChainStatus] = {
+    RequestKind.CLARIFICATION: ChainStatus.AWAITING_CLARIFICATION,
+    RequestKind.CONFIRMATION: ChainStatus.AWAITING_CONFIRMATION,
+    RequestKind.IN_DOUBT: ChainStatus.ESCALATED,
+}
+"""A waiting state is that of the oldest open request."""
+
+
+class StepStatus(StrEnum):
+    """The states of a step. `ready`: all dependencies are done; `waiting`: a person was asked."""
+
+    PENDING = "pending"
+    READY = "ready"
+    IN_PROGRESS = "in_progress"
+    WAITING = "waiting"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    CANCELLED = "cancelled"
+
+    @property
+    def done(self) -> bool:
+        """Whether the step is over, well or not."""
+        return self in (StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.SKIPPED, StepStatus.CANCELLED)
+
+
+class ActionStatus(StrEnum):
+    """`dispatched`: a worker has it or will; `asking`: a person has it; `done`: its receipt stands."""
+
+    DISPATCHED = "dispatched"
+    ASKING = "asking"
+    DONE = "done"
+
+
+class PlanOrigin(StrEnum):
+    """Where the plan came from: the submitter, the model, or the runtime's own single step (style react)."""
+
+    LITERAL = "literal"
+    DRAFTED = "drafted"
+    REACT = "react"
+
+
+@dataclass(frozen=True, slots=True)
+class StepRun:
+    """How far a step has come.
+
+    `turn` counts proposals that were acted on, `proposals` all that were asked for (max_turns bounds these),
+    `attempt` is the number of the asking within the turn. `actions` is the number of the last action; `taken` how
+    many calls of the current proposal (or of a literal step's actions) were dispatched; `in_turn` how many of them
+    in this turn; `receipts` has bit i set when required_tools[i] has a successful receipt; `last_ok` is the number
+    of the last successful action (0: none); `faulted` whether any receipt of the step holds an error; `thinking`
+    whether a thought is under way.
+    """
+
+    status: StepStatus = StepStatus.PENDING
+    turn: int = 0
+    attempt: int = 0
+    proposals: int = 0
+    actions: int = 0
+    taken: int = 0
+    in_turn: int = 0
+    receipts: int = 0
+    last_ok: int = 0
+    faulted: bool = False
+    thinking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One call with an id that never changes over retries. `arguments` and `data` are JSON text.
+
+    `outcome` is the receipt as it counts: the worker's, or the completed one after a person's answer.
+    """
+
+    id: str
+    step: int
+    number: int
+    tool: str
+    arguments: str
+    status: ActionStatus = ActionStatus.DISPATCHED
+    attempt: int = 1
+    outcome: Outcome | None = None
+    data: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRequest:
+    """A question that waits. `before` is the outcome that asked (its options decide what an answer may be)."""
+
+    number: int
+    kind: RequestKind
+    step: int
+    action_id: str
+    deadline: int
+    clarification: Clarification | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChainError:
+    """Why a chain failed, for people: a code of the error catalogue, what happened, and where."""
+
+    code: str
+    message: str
+    step_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """One run of one task. Times in ms since the epoch.
+
+    `resume` is the state to take up again when no request is open. `proposals` holds, for steps in progress, the
+    checked proposal whose held calls may still run. `actions` holds only what later decisions need. `requests` are
+    the open ones, oldest first; `asked` counts all there ever were.
+    """
+
+    id: str
+    task: Task
+    status: ChainStatus = ChainStatus.ACCEPTED
+    created_at: int = 0
+    updated_at: int = 0
+    deadline: int = 0
+    origin: PlanOrigin | None = None
+    plan: Plan | None = None
+    graph: Graph = field(default_factory=Graph)
+    steps: tuple[StepRun, ...] = ()
+    resume: ChainStatus | None = None
+    requests: tuple[OpenRequest, ...] = ()
+    asked: int = 0
+    plan_attempts: int = 0
+    thought: str | None = None  # the chain's own pending thought: plan or answer
+    turns: int = 0
+    actions_used: int = 0
+    tokens: int = 0
+    digests: dict[str, str] = field(default_factory=dict)
+    actions: dict[str, Action] = field(default_factory=dict)
+    proposals: dict[int, Proposal] = field(default_factory=dict)
+    answer: str | None = None
+    error: ChainError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The numbers that rule every chain (INTERFACES 7). Times in seconds."""
+
+    max_turns: int = 10
+    actions_per_turn: int = 1
+    plan_attempts: int = 3
+    max_steps: int = 50
+    max_actions: int = 100
+    max_chain_turns: int = 100
+    request_timeout: float = 24 * 3600.0
+    chain_timeout: float = 7 * 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What lies outside the chain and yet is needed to decide about it, as values."""
+
+    tools: dict[str, ToolSpec] = field(default_factory=dict)
+    policy: Policy = field(default_factory=Policy)
+
+
+# ---- what a decision asks the shell to do: a closed set ----------
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """Send this action to its queue, under a new stream entry that becomes the action's current one.
+
+    A second dispatch of the same id (after not_happened or an approval) has `again`: the started mark is cleared.
+    """
+
+    action: Action
+    spec: ToolSpec
+    deadline: int
+    position: int
+    approved: bool = False
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Think:
+    """Ask the model. `place` is the step's id, `plan` or `answer`; receipts are action ids in order."""
+
+    thought_id: str
+    kind: ThoughtKind
+    step_id: str | None
+    turn: int
+    attempt: int
+    receipts: tuple[str, ...] = ()
+    corrections: tuple[Correction, ...] = ()
+    previous: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Put a question before people. `arguments` is the JSON text of the call that it is about."""
+
+    request: OpenRequest
+    question: str
+    tool: str
+    arguments: str
+    preview: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """Take an open question back."""
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """An answer completed this action's receipt: record outcome and data beside the worker's own."""
+
+    action: Action
+
+
+Output = Dispatch | Think | Ask | Withdraw | Settle
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What one event does to one chain: the chain afterwards, what to send, and what to tell. No change: no outputs."""
+
+    chain: Chain
+    outputs: tuple[Output, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    touched: tuple[int, ...] = ()  # indexes of the steps whose runs changed, so that nobody has to search for them
+
+
+def next_due(chain: Chain) -> int:
+    """The chain's earliest due time in ms: its deadline or that of an open request (R1). 0 when it is final."""
+    if chain.status.final:
+        return 0
+    return min([chain.deadline, *(request.deadline for request in chain.requests)])

@@ -1,0 +1,59 @@
+"""The ground under every contract: the frozen model, the limits, and the ids that everything else is named by."""
+
+import re
+import uuid
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+MAX_BODY: Final = 256 * 1024  # bytes of a message or an HTTP body, checked before parsing
+MAX_ARGUMENTS: Final = 64 * 1024  # bytes of one action's arguments
+MAX_RESULT: Final = 1024 * 1024  # bytes of one result's data; larger ones are cut with a mark
+MAX_DEPTH: Final = 32
+MAX_ITEMS: Final = 10_000
+MAX_STEPS: Final = 500  # of a literal plan; a drafted one is bound by the policy
+
+STEP_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NAMESPACE: Final = uuid.UUID("6f1f2c56-7c0a-5d0e-9a51-0a4a1c9b7e11")
+
+
+class Contract(BaseModel):
+    """A value on the wire. Frozen; unknown fields are ignored, so that N reads what N+1 writes."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", use_enum_values=False)
+
+
+class Strict(BaseModel):
+    """A value that a person or a client writes: an unknown field is an error that names it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def derived_chain_id(owner: str, key: str) -> str:
+    """The id of the chain that (owner, key) started: the same pair always finds the same chain (R2)."""
+    return uuid.uuid5(_NAMESPACE, f"{owner}\x00{key}").hex
+
+
+def root_of(any_id: str) -> str:
+    """The root chain's id inside any id: what stands before the first `~` or `.`."""
+    return re.split(r"[~.]", any_id, maxsplit=1)[0]
+
+
+def chain_of(any_id: str) -> str:
+    """The chain's id inside the id of one of its actions, requests or thoughts."""
+    return any_id.split(".", 1)[0]
+
+
+def action_id(chain_id: str, step_id: str, number: int) -> str:
+    """The id of a step's action, which never changes over retries: `<chain>.<step>.<n>`, n from 1."""
+    return f"{chain_id}.{step_id}.{number}"
+
+
+def request_id(chain_id: str, number: int) -> str:
+    """The id of a chain's question to people: `<chain>.r<n>`, n from 1."""
+    return f"{chain_id}.r{number}"
+
+
+def thought_id(chain_id: str, place: str, turn: int, attempt: int) -> str:
+    """The id of one thing that the model was asked: `<chain>.<step id, plan or answer>.t<turn>.<attempt>`."""
+    return f"{chain_id}.{place}.t{turn}.{attempt}"

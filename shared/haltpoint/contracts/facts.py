@@ -1,0 +1,40 @@
+"""Facts: what a chain's log tells. One closed set of names; the details are plain values for people to read."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class FactType(StrEnum):
+    """Every kind of line in a chain's log and of event that a watcher sees."""
+
+    CHAIN_STARTED = "chain.started"
+    STEP_STARTED = "step.started"
+    STEP_COMPLETED = "step.completed"
+    STEP_FAILED = "step.failed"
+    STEP_SKIPPED = "step.skipped"
+    CONTRACT_CORRECTED = "contract.corrected"
+    ACTION_DISPATCHED = "action.dispatched"
+    ACTION_HELD = "action.held"
+    ACTION_NEVER_EXECUTED = "action.never_executed"
+    ACTION_COMPLETED = "action.completed"
+    REQUEST_OPENED = "request.opened"
+    REQUEST_ANSWERED = "request.answered"
+    REQUEST_EXPIRED = "request.expired"
+    REQUEST_WITHDRAWN = "request.withdrawn"
+    CHAIN_STOPPED = "chain.stopped"
+    CHAIN_RESUMED = "chain.resumed"
+    CHAIN_COMPLETED = "chain.completed"
+    CHAIN_FAILED = "chain.failed"
+    CHAIN_CANCELLED = "chain.cancelled"
+
+
+FINAL_FACTS = frozenset({FactType.CHAIN_COMPLETED, FactType.CHAIN_FAILED, FactType.CHAIN_CANCELLED})
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that became true. `details` holds JSON values only."""
+
+    type: FactType
+    details: dict[str, Any] = field(default_factory=dict)

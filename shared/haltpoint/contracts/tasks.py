@@ -1,0 +1,40 @@
+"""Tasks: what somebody asked for. The body of POST /v1/tasks and of the message task.submitted."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from haltpoint.contracts.base import Strict
+from haltpoint.contracts.plans import Plan
+
+
+class Style(StrEnum):
+    """How a task without a plan is worked on: a drafted plan of several steps, or one open-ended step."""
+
+    PLAN = "plan"
+    REACT = "react"
+
+
+class Budget(Strict):
+    """What a chain may use up. When it is spent the chain fails; it never overshoots."""
+
+    turns: int | None = Field(default=None, ge=1)
+    actions: int | None = Field(default=None, ge=1)
+    tokens: int | None = Field(default=None, ge=1)
+    seconds: float | None = Field(default=None, gt=0)
+
+
+class Task(Strict):
+    """A goal in words, a ready plan, or both. `context` comes from the caller, never from a model."""
+
+    goal: str = Field(default="", max_length=32_768)
+    plan: Plan | None = None
+    conversation_id: str | None = Field(default=None, max_length=256)
+    context: dict[str, Any] = Field(default_factory=dict)
+    style: Style = Style.PLAN
+    tenant: str | None = Field(default=None, max_length=128)
+    user: str | None = Field(default=None, max_length=256)
+    budget: Budget = Budget()
+    deadline: datetime | None = None

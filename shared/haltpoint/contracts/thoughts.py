@@ -1,0 +1,61 @@
+"""Thoughts: what is asked of the model, and what it may say (CONTRACT C6 to C11)."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from haltpoint.contracts.base import Contract
+from haltpoint.contracts.plans import Call
+
+
+class ThoughtKind(StrEnum):
+    """What a thought is for; sent to the model's server as X-Haltpoint-Thought."""
+
+    PLAN = "plan"
+    ACT = "act"
+    REASON = "reason"
+    ANSWER = "answer"
+
+
+class StepDecision(StrEnum):
+    """The model's own word on a step (C11): go on, or the honest way out."""
+
+    CONTINUE = "continue"
+    FAIL = "fail"
+
+
+class Usage(Contract):
+    """Tokens that one thought cost."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Proposal(Contract):
+    """What the model wants in one turn. Hostile until `chain.contract` has checked it (C6)."""
+
+    content: str = ""
+    calls: tuple[Call, ...] = ()
+    decision: StepDecision = StepDecision.CONTINUE
+    repaired: bool = Field(default=False, description="the JSON had to be mended (C9)")
+
+
+class Violation(StrEnum):
+    """The ways in which a model's word may fail the contract."""
+
+    BAD_PLAN = "bad_plan"
+    NO_CALL = "no_call"
+    UNKNOWN_TOOL = "unknown_tool"
+    NOT_ALLOWED = "not_allowed"
+    BAD_ARGUMENTS = "bad_arguments"
+    NO_PROVENANCE = "no_provenance"
+    REPAIRED_CALL = "repaired_call"
+    UNFOUNDED_FAIL = "unfounded_fail"
+
+
+class Correction(Contract):
+    """What goes back to the model after a violation: what was missing, and the exact form (C6, D1)."""
+
+    violation: Violation
+    message: str
+    tool: str | None = None

@@ -1,0 +1,188 @@
+"""Tools and their results (CONTRACT A, B): what a tool declares, and the one form in which every result comes."""
+
+import hashlib
+import json
+from enum import StrEnum
+from typing import Any, Generic, Self
+
+from pydantic import Field, model_validator
+from typing_extensions import TypeVar
+
+from haltpoint.contracts.base import Contract
+
+Data = TypeVar("Data", default=dict[str, Any])
+
+
+class NextAction(StrEnum):
+    """What the runtime does after a result (B2). The model has no say in it."""
+
+    CONTINUE = "continue"
+    CLARIFICATION_NEEDED = "clarification_needed"
+    CONFIRMATION_NEEDED = "confirmation_needed"
+    COMPLETE = "complete"
+    ERROR = "error"
+
+
+class ErrorType(StrEnum):
+    """The closed set into which every failure of a tool is classified (E1)."""
+
+    VALIDATION = "VALIDATION"
+    NOT_FOUND = "NOT_FOUND"
+    PERMISSION = "PERMISSION"
+    RATE_LIMIT = "RATE_LIMIT"
+    TIMEOUT = "TIMEOUT"
+    SERVER = "SERVER"
+    BLOCKED = "BLOCKED"
+    DENIED = "DENIED"
+    IN_DOUBT = "IN_DOUBT"
+    UNKNOWN = "UNKNOWN"
+
+
+RECOVERABLE: frozenset[ErrorType] = frozenset(
+    {ErrorType.VALIDATION, ErrorType.NOT_FOUND, ErrorType.RATE_LIMIT, ErrorType.TIMEOUT, ErrorType.SERVER}
+)
+
+
+class Fault(Contract):
+    """The error of a result. `recoverable` follows the type unless the tool says otherwise (B)."""
+
+    error_type: ErrorType
+    message: str
+    recoverable: bool = False
+    suggestion: str | None = None
+    invalid_fields: tuple[str, ...] = ()
+    retry_after: float | None = Field(default=None, ge=0, description="seconds")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _recoverable_by_type(cls, value: object) -> object:
+        if isinstance(value, str):
+            return {"error_type": ErrorType.UNKNOWN, "message": value}
+        if isinstance(value, dict) and value.get("recoverable") is None and "error_type" in value:
+            return {**value, "recoverable": value["error_type"] in RECOVERABLE}
+        return value
+
+
+class Option(Contract):
+    """One thing that a person may choose. `id` is the real entity's id; `value` becomes the receipt's data (B4)."""
+
+    id: str = Field(min_length=1)
+    title: str
+    subtitle: str = ""
+    confidence: float = Field(default=1.0, ge=0, le=1)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    value: Any = None
+
+
+class Clarification(Contract):
+    """A tool's question: which of these did you mean?"""
+
+    type: str
+    question: str
+    options: tuple[Option, ...]
+
+    @model_validator(mode="after")
+    def _options_are_distinct(self) -> Self:
+        ids = [option.id for option in self.options]
+        if not ids:
+            raise ValueError("a clarification needs at least one option")
+        if len(set(ids)) != len(ids):
+            raise ValueError("two options of a clarification have the same id")
+        return self
+
+
+class Target(Contract):
+    """The thing that a confirmation is about."""
+
+    id: str
+    name: str = ""
+    type: str = ""
+
+
+class Confirmation(Contract):
+    """A tool's question: shall I really do this?"""
+
+    action: str
+    target: Target
+    message: str
+    preview: str | None = None
+
+
+class Metadata(Contract):
+    """What the worker adds to every result. Times in milliseconds, `started_at` since the epoch."""
+
+    tool: str = ""
+    action_id: str = ""
+    chain_position: int = 0
+    attempt: int = 1
+    started_at: int = 0
+    duration_ms: int = 0
+    truncated: bool = False
+
+
+class Outcome(Contract):
+    """A result without its data: all that a decision needs. The data travels beside it, unparsed."""
+
+    success: bool
+    next_action: NextAction
+    clarification: Clarification | None = None
+    confirmation: Confirmation | None = None
+    error: Fault | None = None
+    warnings: tuple[str, ...] = ()
+    instruction_for_ai: str | None = None
+    metadata: Metadata = Metadata()
+
+    @model_validator(mode="after")
+    def _is_coherent(self) -> Self:
+        """B1: a result that contradicts itself is the tool's fault, and nobody gets to see it."""
+        wanted = self.next_action
+        if self.success and self.error is not None:
+            raise ValueError("success with an error")
+        if not self.success and self.error is None:
+            raise ValueError("no success and no error that says why")
+        if (wanted is NextAction.ERROR) == self.success:
+            raise ValueError(f"success is {self.success} but next_action is {wanted.value}")
+        if (wanted is NextAction.CLARIFICATION_NEEDED) != (self.clarification is not None):
+            raise ValueError("clarification_needed and a clarification come together or not at all")
+        if (wanted is NextAction.CONFIRMATION_NEEDED) != (self.confirmation is not None):
+            raise ValueError("confirmation_needed and a confirmation come together or not at all")
+        return self
+
+    @property
+    def satisfies(self) -> bool:
+        """Whether this receipt fulfils a contract (C3): success, and nobody is left to be asked."""
+        return self.success and self.next_action in (NextAction.CONTINUE, NextAction.COMPLETE)
+
+
+class ToolResult(Outcome, Generic[Data]):
+    """A whole result as tools return it and readers see it: the outcome and its data."""
+
+    data: Data = Field(default_factory=dict)  # type: ignore[assignment]
+
+
+class ToolSpec(Contract):
+    """What a tool declares (A), as it lies in the catalogue. Without any effect flag a tool is started at most once."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = Field(default_factory=lambda: {"type": "object", "properties": {}})
+    result_schema: dict[str, Any] | None = None
+    read_only: bool = False
+    idempotent: bool = False
+    destructive: bool = False
+    may_clarify: bool = False
+    internal: bool = False
+    queue: str = "default"
+    timeout: float = Field(default=30.0, gt=0, description="seconds")
+    provenance: dict[str, str] = Field(default_factory=dict, description="parameter -> tool.path of its origin (C6)")
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether an interrupted call may simply run again (E5)."""
+        return self.read_only or self.idempotent
+
+    @property
+    def digest(self) -> str:
+        """Twelve hex digits over everything declared: a chain keeps the digests that it was planned with."""
+        canonical = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()[:12]
