@@ -1,0 +1,173 @@
+"""Traces: every span, attribute and name of the system, in one place.
+
+One trace per chain, across all processes. Its tree is three deep whatever the chain's length:
+
+    invoke_agent haltpoint                     the submission (gateway, or executor for a task from a stream)
+    ├── process task.submitted … tool.completed   a decision of the executor; linked to the message that caused it
+    │   ├── execute_tool lookup_contacts       the tool worker
+    │   └── chat qwen2.5                       the planner
+    └── wait_for_human clarification           written afterwards, from question to answer; waiting is no error
+
+The root's context lies in the chain's hash (`trace`); a message carries the context of the decision that sent it, so
+context travels in the messages and in nothing else. Whether a chain is sampled is decided once, at its submission, by
+the standard OTEL_TRACES_SAMPLER; a chain that is sampled out costs nothing anywhere, and is still whole in its log.
+Spans leave by OTLP over HTTP when OTEL_EXPORTER_OTLP_ENDPOINT (or its traces variant) is set; otherwise nothing starts.
+
+Names follow the OpenTelemetry GenAI and messaging conventions as of November 2026; they still move, hence this module.
+"""
+
+import os
+import re
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.trace import (
+    Link,
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    Status,
+    StatusCode,
+    TraceFlags,
+    Tracer,
+    set_span_in_context,
+)
+
+Value = str | int | float | bool
+
+OPERATION: Final = "gen_ai.operation.name"
+PROVIDER: Final = "gen_ai.provider.name"
+CONVERSATION: Final = "gen_ai.conversation.id"
+TOOL_NAME: Final = "gen_ai.tool.name"
+TOOL_CALL: Final = "gen_ai.tool.call.id"
+MODEL: Final = "gen_ai.request.model"
+INPUT_TOKENS: Final = "gen_ai.usage.input_tokens"
+OUTPUT_TOKENS: Final = "gen_ai.usage.output_tokens"
+ERROR_TYPE: Final = "error.type"
+MESSAGING_SYSTEM: Final = "messaging.system"
+MESSAGING_OPERATION: Final = "messaging.operation.type"
+MESSAGING_MESSAGE: Final = "messaging.message.id"
+CHAIN: Final = "haltpoint.chain.id"
+CHAIN_STATUS: Final = "haltpoint.chain.status"
+STEP: Final = "haltpoint.step.id"
+ACTION: Final = "haltpoint.action.id"
+ATTEMPT: Final = "haltpoint.attempt"
+NEXT_ACTION: Final = "haltpoint.next_action"
+THOUGHT: Final = "haltpoint.thought.kind"
+REQUEST: Final = "haltpoint.request.id"
+REQUEST_KIND: Final = "haltpoint.request.kind"
+ANSWERED_BY: Final = "haltpoint.answered.by"
+
+_TRACEPARENT: Final = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})")
+
+
+def valid(traceparent: str | None) -> bool:
+    """Whether this is a W3C traceparent of version 00."""
+    return bool(traceparent and _TRACEPARENT.fullmatch(traceparent))
+
+
+class Tracing:
+    """The spans of one service. Without an exporter every method is a cheap no-op that passes the context on."""
+
+    def __init__(self, tracer: Tracer | None, provider: TracerProvider | None = None) -> None:
+        self._tracer = tracer
+        self._provider = provider
+
+    def submission(self, chain_id: str, goal_given: bool, parent: str | None = None) -> str:
+        """Open and close the root span of a chain's trace; returns its traceparent, "" when nothing is traced.
+
+        `parent` is the caller's own traceparent, when it sent a valid one: the chain then joins that trace.
+        """
+        if self._tracer is None:
+            return parent if parent and valid(parent) else ""
+        context = set_span_in_context(NonRecordingSpan(_context(parent))) if parent and valid(parent) else None
+        span = self._tracer.start_span(
+            "invoke_agent haltpoint",
+            context=context,
+            kind=SpanKind.SERVER,
+            attributes={OPERATION: "invoke_agent", CHAIN: chain_id, "haltpoint.goal.given": goal_given},
+        )
+        span.end()
+        return _traceparent(span.get_span_context())
+
+    def start(
+        self,
+        name: str,
+        parent: str | None,
+        kind: SpanKind,
+        attributes: Mapping[str, Value],
+        *,
+        caused_by: str | None = None,
+    ) -> Span | None:
+        """Start a span under `parent`, linked to the message's own context; None when this chain is not traced."""
+        if self._tracer is None or not parent or parent[-1] not in "13579bdf":
+            return None
+        links = [Link(_context(caused_by))] if caused_by and caused_by != parent else None
+        context = set_span_in_context(NonRecordingSpan(_context(parent)))
+        return self._tracer.start_span(name, context=context, kind=kind, attributes=dict(attributes), links=links)
+
+    def record(
+        self, name: str, parent: str | None, started_ms: int, ended_ms: int, attributes: Mapping[str, Value]
+    ) -> None:
+        """Write a span afterwards, with OK status: a wait that is over. Times in ms since the epoch."""
+        if self._tracer is None or not parent or parent[-1] not in "13579bdf":
+            return
+        context = set_span_in_context(NonRecordingSpan(_context(parent)))
+        span = self._tracer.start_span(
+            name, context=context, attributes=dict(attributes), start_time=started_ms * 1_000_000
+        )
+        span.set_status(Status(StatusCode.OK))
+        span.end(max(ended_ms, started_ms) * 1_000_000)
+
+    def close(self) -> None:
+        """Send what is left, at most a few seconds long."""
+        if self._provider is not None:
+            self._provider.shutdown()
+
+
+def finish(span: Span | None, error: str | None = None, attributes: Mapping[str, Value] | None = None) -> None:
+    """End a span; with `error` (a closed-set name such as an ErrorType) as failed."""
+    if span is None:
+        return
+    if attributes:
+        span.set_attributes(dict(attributes))
+    if error:
+        span.set_attribute(ERROR_TYPE, error)
+        span.set_status(Status(StatusCode.ERROR, error))
+    span.end(time.time_ns())
+
+
+def context_of(span: Span | None, otherwise: str | None) -> str | None:
+    """The traceparent for messages sent under this span; `otherwise` when there is none."""
+    return otherwise if span is None else _traceparent(span.get_span_context())
+
+
+def start_tracing(service: str) -> Tracing:
+    """The tracing of this process: on when an OTLP endpoint is in the environment and OTEL_SDK_DISABLED is not."""
+    endpoint = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT")
+    if not endpoint or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return Tracing(None)
+    # The exporter takes 100 ms to import: only those pay who use it.
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    name = os.environ.get("OTEL_SERVICE_NAME") or f"haltpoint-{service}"
+    provider = TracerProvider(resource=Resource.create({"service.name": name, "service.namespace": "haltpoint"}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return Tracing(provider.get_tracer("haltpoint"), provider)
+
+
+def _context(traceparent: str | None) -> SpanContext:
+    match = _TRACEPARENT.fullmatch(traceparent or "")
+    if match is None:
+        return SpanContext(0, 0, is_remote=True)
+    trace_id, span_id, flags = match.groups()
+    return SpanContext(int(trace_id, 16), int(span_id, 16), is_remote=True, trace_flags=TraceFlags(int(flags, 16)))
+
+
+def _traceparent(context: SpanContext) -> str:
+    return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
