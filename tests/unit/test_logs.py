@@ -1,0 +1,101 @@
+"""Logs: every line is JSON and says what it is about."""
+
+import asyncio
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+
+from haltpoint.runtime import logs
+from haltpoint.runtime.settings import LogSettings
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def leave_no_trace() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    yield
+    root.handlers = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+def lines(stream: io.StringIO) -> list[dict[str, object]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def configured(**settings: str) -> io.StringIO:
+    stream = io.StringIO()
+    logs.configure(LogSettings.model_validate(settings), service="executor", stream=stream)
+    return stream
+
+
+def test_a_line_is_json_with_its_ids_first() -> None:
+    stream = configured()
+    with (
+        logs.about(chain="c1"),
+        logs.about(step="find", action="c1.find.1"),
+        TracerProvider().get_tracer("t").start_as_current_span("s") as span,
+    ):
+        logs.get("haltpoint.test").info("dispatched", tool="lookup", odd={1, 2}, surrogate="\ud800")
+    [line] = lines(stream)
+    assert list(line)[1:-3] == ["level", "event", "service", "logger", "trace", "chain", "step", "action"]
+    assert line["trace"] == trace.format_trace_id(span.get_span_context().trace_id)
+    assert (line["event"], line["service"], line["chain"], line["action"]) == (
+        "dispatched",
+        "executor",
+        "c1",
+        "c1.find.1",
+    )
+
+
+def test_ids_end_with_their_block_and_are_each_tasks_own() -> None:
+    stream = configured()
+    log = logs.get("haltpoint.test")
+
+    async def work(chain: str) -> None:
+        with logs.about(chain=chain):
+            await asyncio.sleep(0)
+            log.info(chain)
+
+    async def both() -> None:
+        await asyncio.gather(work("a"), work("b"))
+        log.info("outside")
+
+    asyncio.run(both())
+    assert {line["event"]: line.get("chain") for line in lines(stream)} == {"a": "a", "b": "b", "outside": None}
+
+
+def test_libraries_speak_the_same_way() -> None:
+    stream = configured(level="warning")
+    with logs.about(chain="c1"):
+        logging.getLogger("uvicorn").info("not shown")
+        logging.getLogger("uvicorn").warning("%s left", "one")
+        try:
+            _ = 1 / 0
+        except ZeroDivisionError:
+            logs.get("haltpoint.test").exception("broken")
+    logs.get("haltpoint.test").info("not shown")
+    library, ours = lines(stream)
+    assert (library["event"], library["logger"], library["chain"]) == ("one left", "uvicorn", "c1")
+    assert "ZeroDivisionError" in str(ours["exception"])
+
+
+def test_on_a_terminal_it_is_pretty_and_no_color_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
+    for no_color, escape in (("", True), ("1", False)):
+        monkeypatch.setenv("NO_COLOR", no_color)
+        stream = Terminal()
+        logs.configure(LogSettings(), service="executor", stream=stream)
+        logs.get("haltpoint.test").info("dispatched", tool="lookup")
+        assert "dispatched" in stream.getvalue()
+        assert ("\x1b[" in stream.getvalue()) is escape

@@ -1,0 +1,155 @@
+"""Settings: one order of origins, no silent name, errors that say what is allowed."""
+
+from pathlib import Path
+
+import pytest
+
+from haltpoint.runtime import settings
+from haltpoint.runtime.settings import Settings, SettingsError
+
+
+@pytest.fixture(autouse=True)
+def empty_world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A directory without files and an environment without our names."""
+    import os
+
+    for name in os.environ:
+        if name.startswith(("HALTPOINT_", "OPENAI_", "XDG_")):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_defaults_are_those_of_the_handbook() -> None:
+    loaded = settings.load()
+    assert (loaded.partitions, loaded.slots, loaded.deliveries) == (4, 16, 5)
+    assert (loaded.lease, loaded.beat, loaded.executor_lease) == (10.0, 3.0, 5.0)
+    assert (loaded.policy.strikes, loaded.policy.max_turns, loaded.policy.actions_per_turn) == (3, 10, 1)
+    assert (loaded.policy.request_timeout, loaded.policy.retention) == (86_400.0, 7 * 86_400.0)
+    assert (loaded.gateway.host, loaded.gateway.port, loaded.redis_url) == ("127.0.0.1", 8700, None)
+    assert loaded.state_dir == Path.home() / ".local/state/haltpoint"
+
+
+def test_each_origin_beats_the_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "haltpoint.toml").write_text("slots = 1\n[policy]\nstrikes = 7\n")
+    assert settings.load().slots == 1
+    (tmp_path / ".env").write_text("HALTPOINT_SLOTS=2\nUNRELATED=x\nHALTPOINT_POLICY__STEPS=9\n")
+    assert settings.load().slots == 2
+    monkeypatch.setenv("HALTPOINT_SLOTS", "3")
+    assert settings.load().slots == 3
+    assert settings.load(slots=4).slots == 4
+    assert settings.load(slots=None).slots == 3, "a flag that was not given says nothing"
+    assert settings.load().policy.strikes == 7, "sections are merged, not replaced"
+    assert settings.load().policy.steps == 9
+
+
+def test_a_named_config_file_must_exist(tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text('redis_url = "redis://db:6379"\n')
+    assert settings.load(tmp_path / "other.toml").redis_url == "redis://db:6379"
+    with pytest.raises(SettingsError, match=r"missing\.toml does not exist"):
+        settings.load(tmp_path / "missing.toml")
+
+
+def test_text_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HALTPOINT_TOOLS", "my_tools, shop.tools")
+    monkeypatch.setenv("HALTPOINT_LEASE", "2s")
+    monkeypatch.setenv("HALTPOINT_BEAT", "500ms")
+    monkeypatch.setenv("HALTPOINT_POLICY__RETENTION", "2d")
+    monkeypatch.setenv("HALTPOINT_STATE_DIR", "~/here")
+    monkeypatch.setenv("HALTPOINT_SLOTS", "")
+    loaded = settings.load()
+    assert loaded.tools == ("my_tools", "shop.tools")
+    assert (loaded.lease, loaded.beat, loaded.policy.retention) == (2.0, 0.5, 172_800.0)
+    assert loaded.state_dir == Path.home() / "here"
+    assert loaded.slots == 16, "an empty variable is no value"
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("HALTPOINT_PARTITONS", "HALTPOINT_PARTITIONS"),
+        ("HALTPOINT_GATEWAY_PORT", "HALTPOINT_GATEWAY__PORT"),
+        ("HALTPOINT_MODEL__BASEURL", "HALTPOINT_MODEL__BASE_URL"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_nearest(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, nearest: str
+) -> None:
+    (tmp_path / ".env").write_text(f"{name}=1\n")
+    with pytest.raises(SettingsError, match=rf"{name} \(from \.env\) .* did you mean {nearest}\?"):
+        settings.load()
+    monkeypatch.setenv(name, "1")
+    with pytest.raises(SettingsError, match=rf"{name} \(from the environment\) .* did you mean {nearest}\?"):
+        settings.load()
+
+
+def test_an_unknown_key_in_the_file_is_refused_too(tmp_path: Path) -> None:
+    (tmp_path / "haltpoint.toml").write_text("[gateway]\nprot = 1\n")
+    with pytest.raises(SettingsError, match=r"gateway\.prot \(from haltpoint\.toml\).*gateway\.port\?"):
+        settings.load()
+
+
+def test_every_bad_value_is_told_with_name_origin_and_what_is_allowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HALTPOINT_PROFILE", "prod")
+    monkeypatch.setenv("HALTPOINT_GATEWAY__PORT", "99999")
+    monkeypatch.setenv("HALTPOINT_REDIS_URL", "http://me:hunter2@db")
+    with pytest.raises(SettingsError) as error:
+        settings.load(slots=0)
+    text = str(error.value)
+    assert len(text.splitlines()) == 4
+    assert "profile = prod (from environment; HALTPOINT_PROFILE): Input should be 'dev', 'standard' or 'strict'" in text
+    assert "slots = 0 (from flag; HALTPOINT_SLOTS)" in text
+    assert "less than or equal to 65535" in text
+    assert "unix://" in text
+    assert "hunter2" not in text
+
+
+def test_a_beat_must_fit_into_its_lease() -> None:
+    with pytest.raises(SettingsError, match=r"beat \(3 s\) must be at most half of lease \(2 s\)"):
+        settings.load(lease="2s")
+
+
+def test_broken_files_and_values_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HALTPOINT_GATEWAY", "{")
+    with pytest.raises(SettingsError, match="gateway"):
+        settings.load()
+    monkeypatch.delenv("HALTPOINT_GATEWAY")
+    (tmp_path / "haltpoint.toml").write_text("slots =")
+    with pytest.raises(SettingsError, match=r"haltpoint\.toml is not TOML"):
+        settings.load()
+
+
+def test_standard_names_are_a_fallback(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://standard")
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-1\n")
+    model = settings.load().model
+    assert model.base_url == "https://standard"
+    assert model.api_key is not None
+    assert model.api_key.get_secret_value() == "sk-1"
+    monkeypatch.setenv("HALTPOINT_MODEL__BASE_URL", "https://ours")
+    assert settings.load().model.base_url == "https://ours"
+
+
+def test_explain_tells_the_origin_and_keeps_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("HALTPOINT_REDIS_URL", "redis://me:hunter2@db:6379/0")
+    (tmp_path / "haltpoint.toml").write_text("[gateway]\nadmin_key = 'sk-secret'\n")
+    told = {each.name: each for each in settings.explain(slots=2)}
+    assert (told["slots"].value, told["slots"].origin, told["slots"].variable) == (
+        "2",
+        "flag",
+        "HALTPOINT_SLOTS",
+    )
+    assert told["redis_url"].value == "redis://me:***@db:6379/0"
+    assert told["model.api_key"].origin == "standard name"
+    assert told["gateway.admin_key"].origin == "haltpoint.toml"
+    assert told["partitions"].origin == "default"
+    assert "sk-secret" not in repr(told)
+    assert "hunter2" not in repr(told)
+
+
+def test_the_constructor_takes_only_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HALTPOINT_SLOTS", "3")
+    assert Settings(partitions=1).slots == 16
