@@ -1,6 +1,7 @@
 """The embedded server's promises, each with real processes."""
 
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -193,6 +194,16 @@ def test_without_the_package_the_path_is_searched(monkeypatch: pytest.MonkeyPatc
     (tmp_path / "redis-server").write_text("#!/bin/sh\n")
     (tmp_path / "redis-server").chmod(0o700)
     assert find_binary() == tmp_path / "redis-server"
+
+
+@pytest.mark.skipif(not shutil.which("redis-server"), reason="no redis-server on PATH")
+def test_a_redis_on_the_path_keeps_data_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(embedded, "find_spec", lambda name: None)
+    with EmbeddedServer(tmp_path) as server, Redis.from_url(server.url) as client:
+        client.set("kept", "1")
+        server.kill()
+        server.start()
+        assert client.get("kept") == b"1"
 
 
 def test_the_package_is_not_imported() -> None:
