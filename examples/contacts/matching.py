@@ -1,0 +1,131 @@
+"""Who is meant? The rules by which a query finds people, and when a person has to be asked. Pure.
+
+    the whole name (or nickname, or address) is the query          exact           0.95
+    a name begins with the query                                   prefix          0.80
+    every word of the query is a word of the name                  every word      0.70
+    the query stands somewhere in the name or the address          contains        0.60
+    every word is spelt nearly like a word of the name             close spelling  0.40
+
+The best rule counts; +0.10 when the person was written to recently, +0.05 when the entry is complete; at most 1. Below
+0.30 nobody is meant. A single letter is an initial: it says so little that it never counts for more than close spelling.
+
+Case, accents, punctuation and repeated spaces do not matter; the order of words matters for exact and prefix only.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from difflib import SequenceMatcher
+from enum import StrEnum
+
+RECENTLY = timedelta(days=30)
+LEAST = 0.30  # below it nobody is meant
+SURE = 0.60  # a single match below it is asked about
+APART = 0.20  # the best two must be this far apart, else a person chooses
+MOST_OPTIONS = 5
+NEARLY = 0.80  # how alike two words are: twice the letters in common, in order, over all letters
+_RECENT, _COMPLETE = 0.10, 0.05
+
+# Letters that NFKD does not take apart.
+_LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i"})
+
+
+class Rule(StrEnum):
+    """Why somebody was found."""
+
+    EXACT = "exact"
+    PREFIX = "prefix"
+    EVERY_WORD = "every word"
+    CONTAINS = "contains"
+    CLOSE_SPELLING = "close spelling"
+
+
+CONFIDENCE: dict[Rule, float] = {
+    Rule.EXACT: 0.95,
+    Rule.PREFIX: 0.80,
+    Rule.EVERY_WORD: 0.70,
+    Rule.CONTAINS: 0.60,
+    Rule.CLOSE_SPELLING: 0.40,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """One person of the address book."""
+
+    id: str
+    name: str
+    nickname: str = ""
+    email: str = ""
+    phone: str = ""
+    organization: str = ""
+    last_contact: date | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether this person can be reached in both ways that we know."""
+        return bool(self.email and self.phone)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A person who may be meant, why, and how sure that is (0 to 1, two decimals)."""
+
+    contact: Contact
+    rule: Rule
+    confidence: float
+    recent: bool
+
+
+def find(contacts: Iterable[Contact], query: str, today: date) -> list[Found]:
+    """Everybody who may be meant, the likeliest first; equals by name, then id. An empty query means nobody."""
+    wanted = plain(query)
+    found: list[Found] = []
+    for contact in contacts:
+        rule = _rule(contact, wanted) if wanted else None
+        if rule is None:
+            continue
+        recent = contact.last_contact is not None and today - contact.last_contact <= RECENTLY
+        confidence = CONFIDENCE[rule] + _RECENT * recent + _COMPLETE * contact.complete
+        if confidence >= LEAST:
+            found.append(Found(contact, rule, min(1.0, round(confidence, 2)), recent))
+    return sorted(found, key=lambda one: (-one.confidence, plain(one.contact.name), one.contact.id))
+
+
+def must_ask(found: list[Found]) -> bool:
+    """Whether a person has to choose: the best two are too close, or the only one is too unsure."""
+    if len(found) > 1:
+        return round(found[0].confidence - found[1].confidence, 2) < APART
+    return len(found) == 1 and found[0].confidence < SURE
+
+
+def plain(text: str) -> str:
+    """Without case, accents, punctuation and needless spaces; `@` and the dots of an address become spaces too."""
+    letters = unicodedata.normalize("NFKD", text.casefold().translate(_LETTERS))
+    kept = "".join(c if c.isalnum() else " " for c in letters if not unicodedata.combining(c))
+    return " ".join(kept.casefold().split())
+
+
+def _rule(contact: Contact, wanted: str) -> Rule | None:
+    names = [plain(name) for name in (contact.name, contact.nickname) if name]
+    address = plain(contact.email)
+    words = [word for name in names for word in name.split()]
+    if len(wanted) == 1:
+        return Rule.CLOSE_SPELLING if any(word.startswith(wanted) for word in words) else None
+    if wanted in names or wanted == address:
+        return Rule.EXACT
+    if any(name.startswith(wanted) for name in names):
+        return Rule.PREFIX
+    if all(word in words for word in wanted.split()):
+        return Rule.EVERY_WORD
+    if any(wanted in text for text in (*names, address)):
+        return Rule.CONTAINS
+    if all(any(_nearly(word, other) for other in words) for word in wanted.split()):
+        return Rule.CLOSE_SPELLING
+    return None
+
+
+def _nearly(word: str, other: str) -> bool:
+    matcher = SequenceMatcher(None, word, other, autojunk=False)
+    return matcher.real_quick_ratio() >= NEARLY and matcher.ratio() >= NEARLY
