@@ -150,6 +150,21 @@ def test_explain_tells_the_origin_and_keeps_secrets(monkeypatch: pytest.MonkeyPa
     assert "hunter2" not in repr(told)
 
 
+@pytest.mark.parametrize("url", ["redis://me:hunt/er@2@db:1/0", "unix:///run/db.sock?password=hunt/er@2&db=1"])
+def test_a_password_in_an_address_is_never_shown(url: str) -> None:
+    [told] = [each for each in settings.explain(redis_url=url) if each.name == "redis_url"]
+    assert "hunt" not in told.value
+    assert "***" in told.value
+    assert url not in repr(settings.load(redis_url=url))
+
+
+def test_a_faulty_secret_is_not_repeated(tmp_path: Path) -> None:
+    (tmp_path / "haltpoint.toml").write_text("[gateway]\nadmin_key = 12345\n[model]\napi_key = 12345\n")
+    with pytest.raises(SettingsError, match=r"gateway\.admin_key = a secret \(from haltpoint\.toml") as error:
+        settings.load()
+    assert "12345" not in str(error.value)
+
+
 def test_the_constructor_takes_only_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALTPOINT_SLOTS", "3")
     assert Settings(partitions=1).slots == 16

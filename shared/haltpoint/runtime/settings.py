@@ -311,4 +311,8 @@ def _is_secret(path: _Path) -> bool:
 def _shown(value: object) -> str:
     if isinstance(value, list | tuple):
         return ",".join(map(str, value))
-    return "" if value is None else re.sub(r"(//[^/@]*:)[^/@]*@", r"\1***@", str(value))
+    return (
+        ""
+        if value is None
+        else re.sub(r"(//[^/:@]*:).*@", r"\1***@", re.sub(r"(?<=password=)[^&]*", "***", str(value)))
+    )
