@@ -17,7 +17,7 @@ test: $(SYNCED) ## all tests: unit, properties, integration with a real server, 
 	@$(BIN)/pytest
 
 check: $(SYNCED) ## the gate, under a minute: format, lint, types, import rules, unit and property tests
-	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) \
+	@$(MAKE) --no-print-directory --keep-going -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) \
 	    .mypy .pyright .style .rules .fast
 	@echo "check: all good"
 
@@ -27,7 +27,7 @@ lint: $(SYNCED) ## put the code into shape: format, fix what can be fixed, check
 	@$(MAKE) --no-print-directory .rules
 
 type: $(SYNCED) ## mypy --strict and pyright
-	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) .mypy .pyright
+	@$(MAKE) --no-print-directory --keep-going -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) .mypy .pyright
 
 cov: $(SYNCED) ## all tests, with the lines and branches that they miss
 	@$(BIN)/pytest --cov --cov-report=term --cov-report=html
