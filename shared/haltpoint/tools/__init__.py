@@ -1,0 +1,25 @@
+"""What tool authors import: `@tool`, `register`, `Ctx`, `ToolError`, `FromResult` and the forms of a result."""
+
+from haltpoint.contracts.tools import ErrorType, Option, Target, ToolResult, ToolSpec
+from haltpoint.tools.context import Ctx
+from haltpoint.tools.declaration import Tool, register, tool, tool_of, tools_in
+from haltpoint.tools.errors import DeclarationError, MalformedResultError, ToolError
+from haltpoint.tools.provenance import FromResult
+
+__all__ = [
+    "Ctx",
+    "DeclarationError",
+    "ErrorType",
+    "FromResult",
+    "MalformedResultError",
+    "Option",
+    "Target",
+    "Tool",
+    "ToolError",
+    "ToolResult",
+    "ToolSpec",
+    "register",
+    "tool",
+    "tool_of",
+    "tools_in",
+]

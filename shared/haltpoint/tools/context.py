@@ -1,0 +1,123 @@
+"""What a tool knows about its call: identity and deadline from the task, never from a model; and the ways to answer."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Generic, cast
+
+from pydantic import ValidationError
+from typing_extensions import TypeVar
+
+from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.tools import Clarification, Confirmation, NextAction, Option, Target, ToolResult
+from haltpoint.tools.errors import MalformedResultError
+
+if TYPE_CHECKING:
+    from structlog.typing import FilteringBoundLogger
+
+Deps = TypeVar("Deps", default=Any)
+T = TypeVar("T")
+
+
+class Ctx(Generic[Deps]):
+    """The context of one call. Everything has a default, so that a test can call a tool with `Ctx(deps=...)`.
+
+    `deps` is what the module's `lifespan` yielded. `tenant`, `user` and `context` are the task's. `action_id` stays the
+    same over every attempt. `confirmed` is true when a person approved this very call.
+    """
+
+    __slots__ = (
+        "_deadline_ms",
+        "action_id",
+        "attempt",
+        "confirmed",
+        "context",
+        "deps",
+        "tenant",
+        "tool",
+        "user",
+    )
+
+    def __init__(
+        self,
+        *,
+        deps: Deps = None,  # type: ignore[assignment]
+        tool: str = "",
+        action_id: str = "",
+        attempt: int = 1,
+        tenant: str | None = None,
+        user: str | None = None,
+        context: Mapping[str, Any] | None = None,
+        confirmed: bool = False,
+        deadline_ms: int | None = None,
+    ) -> None:
+        self.deps = deps
+        self.tool = tool
+        self.action_id = action_id
+        self.attempt = attempt
+        self.tenant = tenant
+        self.user = user
+        self.context: Mapping[str, Any] = {} if context is None else context
+        self.confirmed = confirmed
+        self._deadline_ms = deadline_ms
+
+    @property
+    def idempotency_key(self) -> str:
+        """The action's id: hand it to whoever can recognise a repeat."""
+        return self.action_id
+
+    @property
+    def chain_id(self) -> str:
+        """The chain that this call belongs to."""
+        return chain_of(self.action_id)
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When the result is of no use any more (aware, UTC)."""
+        return None if self._deadline_ms is None else datetime.fromtimestamp(self._deadline_ms / 1000, UTC)
+
+    @property
+    def log(self) -> "FilteringBoundLogger":
+        """A logger that knows the tool, the chain and the action."""
+        import structlog  # here: most tools never log, and the import is slow
+
+        logger = structlog.stdlib.get_logger("haltpoint.tools")
+        return cast("FilteringBoundLogger", logger.bind(tool=self.tool, chain=self.chain_id, action=self.action_id))
+
+    def ok(
+        self,
+        data: T,
+        *,
+        complete: bool = False,
+        warnings: Sequence[str] = (),
+        instruction_for_ai: str | None = None,
+    ) -> ToolResult[T]:
+        """Success. `complete` ends the step (B2); `warnings` say what is missing from a partial result."""
+        result: ToolResult[Any] = ToolResult[Any](
+            success=True,
+            next_action=NextAction.COMPLETE if complete else NextAction.CONTINUE,
+            data=data,
+            warnings=tuple(warnings),
+            instruction_for_ai=instruction_for_ai,
+        )
+        return result
+
+    def clarify(self, type: str, question: str, options: Sequence[Option]) -> ToolResult[Any]:
+        """Stop the chain and let a person choose. Option ids are ids of real entities.
+
+        The chosen option's `value` becomes the data of this action's receipt, with the option itself under `selected`.
+        Raises MalformedResultError without options or with an id twice.
+        """
+        try:
+            clarification = Clarification(type=type, question=question, options=tuple(options))
+        except ValidationError as error:
+            raise MalformedResultError("; ".join(problem["msg"] for problem in error.errors())) from None
+        return ToolResult[Any](
+            success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=clarification, data={}
+        )
+
+    def confirm(self, action: str, target: Target, message: str, preview: str | None = None) -> ToolResult[Any]:
+        """Stop the chain and let a person approve. Approved, the same call runs again with `confirmed` true."""
+        confirmation = Confirmation(action=action, target=target, message=message, preview=preview)
+        return ToolResult[Any](
+            success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=confirmation, data={}
+        )

@@ -1,0 +1,174 @@
+"""`@tool` and `register`: a typed Python function becomes a tool (CONTRACT A).
+
+    @tool(queue="contacts", read_only=True, may_clarify=True, timeout="5s")
+    async def lookup_contacts(query: str, ctx: Ctx[Deps]) -> ToolResult[Match]: ...
+
+The function stays what it was and can be called in a test. The docstring is the description; parameters (but the one
+annotated as Ctx, or named `ctx`) and the return annotation become JSON Schemas. A plain return value means `continue`;
+one that is no JSON object by its type arrives as `{"value": ...}`. A dict with `success` and `next_action` is read as a
+ToolResult.
+
+A tools module may define what its tools need, opened once by each worker and given to them as `ctx.deps`:
+
+    @asynccontextmanager
+    async def lifespan() -> AsyncIterator[Deps]:
+        async with httpx.AsyncClient() as http:
+            yield Deps(http)
+"""
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Final, TypedDict, TypeVar, Unpack, overload
+
+from pydantic import ValidationError
+
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.tools.errors import DeclarationError
+from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_async, read_inputs, read_output
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_ATTRIBUTE: Final = "__haltpoint_tool__"
+_REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
+"""Tools made by `register`: the module that called it -> place of the call -> tool."""
+
+
+class Traits(TypedDict, total=False):
+    """What a declaration may say beside the function; without any effect the tool is started at most once."""
+
+    name: str
+    description: str
+    read_only: bool
+    idempotent: bool
+    destructive: bool
+    may_clarify: bool
+    internal: bool
+    queue: str
+    timeout: str | float
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A declared tool. `place` is where, `file:line`, for messages."""
+
+    spec: ToolSpec
+    function: Function
+    inputs: Inputs
+    output: Output
+    is_async: bool
+    place: str
+
+    def parse(self, arguments: str | bytes) -> dict[str, Any]:
+        """The call's keyword arguments, without the context, from JSON text. Raises pydantic's ValidationError."""
+        values = self.inputs.model.model_validate_json(arguments)
+        return {name: getattr(values, field) for field, name in self.inputs.names.items()}
+
+
+@overload
+def tool(function: F, /) -> F: ...
+@overload
+def tool(**traits: Unpack[Traits]) -> Callable[[F], F]: ...
+def tool(function: F | None = None, /, **traits: Unpack[Traits]) -> F | Callable[[F], F]:
+    """Declare a function as a tool, with or without brackets. Raises DeclarationError while the module is imported."""
+    local_names = _caller().f_locals
+
+    def declare(target: F) -> F:
+        setattr(target, _ATTRIBUTE, _declare(target, traits, local_names, _place_of(target)))
+        return target
+
+    return declare if function is None else declare(function)
+
+
+def register(function: Function, /, **traits: Unpack[Traits]) -> Tool:
+    """Make a tool of a callable that somebody else wrote, for the module that calls this. Raises DeclarationError."""
+    caller = _caller()
+    place = f"{caller.f_code.co_filename}:{caller.f_lineno}"
+    made = _declare(function, traits, caller.f_locals, place)
+    _REGISTERED.setdefault(str(caller.f_globals.get("__name__")), {})[f"{place} {made.spec.name}"] = made
+    return made
+
+
+def tool_of(value: object) -> Tool | None:
+    """The tool that a function was declared as, or None."""
+    found = value if isinstance(value, Tool) else vars(value).get(_ATTRIBUTE) if hasattr(value, "__dict__") else None
+    return found if isinstance(found, Tool) else None
+
+
+def tools_in(module: object) -> list[Tool]:
+    """The tools of an imported module: its decorated functions, those it imported too, and what it registered."""
+    found = {id(made): made for value in list(vars(module).values()) if (made := tool_of(value))}
+    registered = _REGISTERED.get(str(getattr(module, "__name__", "")), {}).values()
+    return [*{**found, **{id(made): made for made in registered}}.values()]
+
+
+def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any], place: str) -> Tool:
+    name = str(traits.get("name") or getattr(function, "__name__", type(function).__name__))
+    try:
+        if inspect.isclass(function):
+            raise DeclarationError("only functions and callable objects can be tools")
+        if not _NAME.fullmatch(name):
+            raise DeclarationError("a tool's name has 1 to 64 letters, digits, _ or -; give one with name=...")
+        if unknown := sorted(set(traits) - set(Traits.__annotations__)):
+            raise DeclarationError(
+                f"{', '.join(unknown)}: no such trait; there are {', '.join(Traits.__annotations__)}"
+            )
+        hints = hints_of(function, local_names)
+        inputs, output = read_inputs(function, hints), read_output(hints)
+        return Tool(_spec(name, function, traits, inputs, output), function, inputs, output, is_async(function), place)
+    except DeclarationError as error:
+        raise DeclarationError(f"tool {name!r} ({place}): {error}") from error.__cause__
+
+
+def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output: Output) -> ToolSpec:
+    if traits.get("read_only") and traits.get("destructive"):
+        raise DeclarationError("read_only and destructive contradict each other")
+    if not _NAME.fullmatch(queue := traits.get("queue", "default")):
+        raise DeclarationError(f"queue {queue!r}: a queue's name has 1 to 64 letters, digits, _ or -")
+    described = traits.get("description") or inspect.getdoc(function) or ""
+    flags = {key: value for key, value in traits.items() if key not in ("name", "description", "queue", "timeout")}
+    if wrong := sorted(key for key, value in flags.items() if not isinstance(value, bool)):
+        raise DeclarationError(f"{', '.join(wrong)}: say True or False")
+    try:
+        return ToolSpec(
+            name=name,
+            description=described.strip(),
+            parameters=inputs.schema,
+            result_schema=output.schema,
+            queue=queue,
+            timeout=_seconds(traits.get("timeout", ToolSpec.model_fields["timeout"].default)),
+            provenance=inputs.provenance,
+            read_only=traits.get("read_only", False),
+            idempotent=traits.get("idempotent", False),
+            destructive=traits.get("destructive", False),
+            may_clarify=traits.get("may_clarify", False),
+            internal=traits.get("internal", False),
+        )
+    except ValidationError as error:
+        raise DeclarationError("; ".join(problem["msg"] for problem in error.errors())) from None
+
+
+def _seconds(value: object) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", value.strip()) if isinstance(value, str) else None
+    seconds = float(match[1]) * _UNITS[match[2]] if match else value
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+        raise DeclarationError(f"timeout={value!r}: give seconds, or a number with ms, s, m or h, as in '5s'")
+    return float(seconds)
+
+
+def _caller() -> FrameType:
+    """The frame of whoever called our caller."""
+    frame = inspect.currentframe()
+    if frame is None or frame.f_back is None or frame.f_back.f_back is None:
+        raise DeclarationError("tools are declared from Python code that has a frame")
+    return frame.f_back.f_back
+
+
+def _place_of(function: Function) -> str:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(type(function))

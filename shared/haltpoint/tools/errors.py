@@ -1,0 +1,90 @@
+"""How a tool says that it failed (CONTRACT E1), and the two ways of being wrong that are the tool author's."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from haltpoint.contracts.tools import RECOVERABLE, ErrorType, Fault
+
+
+class DeclarationError(TypeError):
+    """A tool was declared wrongly. Raised while its module is imported; it names the tool, its place and the fix."""
+
+
+class MalformedResultError(Exception):
+    """A result that contradicts itself (B1): the tool's fault, never something for the model to try again."""
+
+
+class ToolError(Exception):
+    """A failure with a name: the model reads the type, the message and the suggestion, and nothing else.
+
+    `recoverable` follows the type unless it is given. `retry_after` is in seconds. `no_effect` says that nothing has
+    happened outside: only then may TIMEOUT and SERVER of a tool with effects be tried again (E2). An `error_type`
+    that is not in the closed set raises ValueError.
+    """
+
+    def __init__(
+        self,
+        error_type: ErrorType | str,
+        message: str,
+        *,
+        suggestion: str | None = None,
+        recoverable: bool | None = None,
+        retry_after: float | None = None,
+        invalid_fields: Sequence[str] = (),
+        no_effect: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.error_type = ErrorType(error_type)
+        self.message = message
+        self.suggestion = suggestion
+        self.recoverable = self.error_type in RECOVERABLE if recoverable is None else recoverable
+        self.retry_after = retry_after
+        self.invalid_fields = tuple(invalid_fields)
+        self.no_effect = no_effect
+
+    @property
+    def fault(self) -> Fault:
+        """The error as it lies in a result. Raises pydantic's ValidationError when a field has the wrong type."""
+        return Fault(
+            error_type=self.error_type,
+            message=self.message,
+            recoverable=self.recoverable,
+            suggestion=self.suggestion,
+            retry_after=self.retry_after,
+            invalid_fields=self.invalid_fields,
+        )
+
+    @classmethod
+    def not_found(cls, message: str, **more: Any) -> Self:
+        """What was asked for does not exist. Recoverable. `more` as in the constructor, here and below."""
+        return cls(ErrorType.NOT_FOUND, message, **more)
+
+    @classmethod
+    def validation(cls, message: str, **more: Any) -> Self:
+        """The arguments make no sense; name them in `invalid_fields`. Recoverable."""
+        return cls(ErrorType.VALIDATION, message, **more)
+
+    @classmethod
+    def permission(cls, message: str, **more: Any) -> Self:
+        """Not allowed to do that. Not recoverable."""
+        return cls(ErrorType.PERMISSION, message, **more)
+
+    @classmethod
+    def rate_limit(cls, message: str, **more: Any) -> Self:
+        """Too often; say when again with `retry_after`. Recoverable."""
+        return cls(ErrorType.RATE_LIMIT, message, **more)
+
+    @classmethod
+    def timeout(cls, message: str, **more: Any) -> Self:
+        """Something behind the tool took too long. Recoverable; without `no_effect` the effect may have happened."""
+        return cls(ErrorType.TIMEOUT, message, **more)
+
+    @classmethod
+    def server(cls, message: str, **more: Any) -> Self:
+        """Something behind the tool is broken. Recoverable; without `no_effect` the effect may have happened."""
+        return cls(ErrorType.SERVER, message, **more)
+
+    @classmethod
+    def blocked(cls, message: str, **more: Any) -> Self:
+        """A rule forbids it. Not recoverable."""
+        return cls(ErrorType.BLOCKED, message, **more)

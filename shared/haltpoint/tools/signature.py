@@ -1,0 +1,143 @@
+"""From type hints to schemas: what a tool takes and what it gives (CONTRACT A).
+
+Parameters become one pydantic model whose fields have neutral names and the parameters' names as aliases, so that a
+parameter may be called `json` or `schema`. The result becomes a TypeAdapter, and its data is always a JSON object: what
+is no object by its type is wrapped as `{"value": ...}`.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, TypeAdapter, create_model
+from pydantic.errors import PydanticUndefinedAnnotation
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
+
+from haltpoint.contracts.tools import ToolResult
+from haltpoint.tools.context import Ctx
+from haltpoint.tools.errors import DeclarationError
+from haltpoint.tools.provenance import origin_of
+
+Function = Callable[..., Any]
+WRAP: Final = "value"
+"""The key under which a result lies that is no JSON object."""
+
+
+class _PlainSchema(GenerateJsonSchema):
+    """JSON Schema without the titles that only repeat a field's name: a model pays for every token."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a tool takes: `model` validates the JSON text; `names` are the parameters' names by field."""
+
+    model: type[BaseModel]
+    names: Mapping[str, str]
+    context: str | None
+    schema: dict[str, Any]
+    provenance: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a tool gives. `adapter` and `schema` are None when the function does not say; then nothing is checked."""
+
+    adapter: TypeAdapter[Any] | None
+    schema: dict[str, Any] | None
+    wrapped: bool
+
+
+def hints_of(function: Function, local_names: Mapping[str, Any]) -> dict[str, Any]:
+    """The resolved type hints of a function or callable object. Raises DeclarationError."""
+    target = function if inspect.isroutine(function) else type(function).__call__
+    try:
+        return get_type_hints(target, localns=dict(local_names), include_extras=True)
+    except NameError as error:
+        raise DeclarationError(f"a type hint cannot be resolved: {error}") from error
+
+
+def read_inputs(function: Function, hints: Mapping[str, Any]) -> Inputs:
+    """The parameters without the context. Raises DeclarationError."""
+    fields: dict[str, Any] = {}
+    names: dict[str, str] = {}
+    provenance: dict[str, str] = {}
+    context: str | None = None
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD and parameter.kind is not parameter.KEYWORD_ONLY:
+            raise DeclarationError(
+                f"parameter {name!r} cannot be described to a model: use named parameters, "
+                "no *args, no **kwargs and none that are positional-only"
+            )
+        hint = hints.get(name)
+        if (name == "ctx" and hint is None) or hint is Ctx or get_origin(hint) is Ctx:
+            if context is not None:
+                raise DeclarationError(f"parameters {context!r} and {name!r} are both the context")
+            context = name
+            continue
+        if hint is None:
+            raise DeclarationError(f"parameter {name!r} has no type hint: a model needs to know what to write")
+        if origin := origin_of(hint):
+            provenance[name] = origin
+        field = f"arg_{len(fields)}"
+        names[field] = name
+        fields[field] = _field(name, hint, parameter.default)
+    try:
+        model = create_model("Arguments", __config__=ConfigDict(extra="forbid"), **fields)
+        schema = _schema_of(TypeAdapter(model), "validation")
+    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
+        raise DeclarationError(f"its parameters have no JSON Schema: {error.message}") from error
+    return Inputs(model, names, context, schema, provenance)
+
+
+def read_output(hints: Mapping[str, Any]) -> Output:
+    """What the return annotation promises. Raises DeclarationError."""
+    hint = hints.get("return", Any)
+    if isinstance(hint, type) and issubclass(hint, ToolResult):
+        hint = hint.__pydantic_generic_metadata__["args"][0] if hint is not ToolResult else Any
+    if hint in (Any, object, None, type(None)):
+        return Output(None, None, wrapped=False)
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(hint)
+        schema = _schema_of(adapter, "serialization")
+    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
+        raise DeclarationError(f"its result has no JSON Schema: {error.message}") from error
+    if _is_object(schema, schema.get("$defs", {})):
+        return Output(adapter, schema, wrapped=False)
+    definitions = schema.pop("$defs", None)
+    wrapping = {"type": "object", "properties": {WRAP: schema}, "required": [WRAP]}
+    return Output(adapter, {**wrapping, "$defs": definitions} if definitions else wrapping, wrapped=True)
+
+
+def _field(name: str, hint: Any, default: Any) -> tuple[Any, Any]:
+    if isinstance(default, FieldInfo):
+        return Annotated[hint, default], Field(alias=name)
+    if default is inspect.Parameter.empty:
+        return hint, Field(alias=name)
+    return hint, Field(default, alias=name)
+
+
+def _schema_of(adapter: TypeAdapter[Any], mode: JsonSchemaMode) -> dict[str, Any]:
+    schema = adapter.json_schema(mode=mode, schema_generator=_PlainSchema)
+    schema.pop("title", None)
+    return schema
+
+
+def _is_object(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:
+    """Whether every value that fits is a JSON object."""
+    if reference := schema.get("$ref"):
+        return _is_object(definitions.get(str(reference).rpartition("/")[2], {}), definitions)
+    if branches := schema.get("anyOf") or schema.get("oneOf"):
+        return all(_is_object(branch, definitions) for branch in branches)
+    return schema.get("type") == "object"
+
+
+def is_async(function: Function) -> bool:
+    """Whether calling it gives something to await."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 - the method of a callable object
+    )

@@ -1,0 +1,65 @@
+"""What a tool is told, and the ways in which it may answer."""
+
+import pytest
+from pydantic import BaseModel
+
+from haltpoint.tools import Ctx, ErrorType, MalformedResultError, Option, Target, ToolError
+
+
+class Match(BaseModel):
+    contact_id: str
+
+
+def test_a_context_for_a_users_test_needs_only_what_the_tool_uses() -> None:
+    ctx = Ctx(deps="a book")
+    assert (ctx.deps, ctx.attempt, ctx.confirmed, ctx.deadline) == ("a book", 1, False, None)
+    ctx.log.info("nothing breaks")
+
+
+def test_the_key_is_the_action_and_the_chain_is_read_off_it() -> None:
+    ctx = Ctx(action_id="c1.find.2", deadline_ms=0)
+    assert (ctx.idempotency_key, ctx.chain_id) == ("c1.find.2", "c1")
+    assert ctx.deadline is not None
+    assert ctx.deadline.isoformat() == "1970-01-01T00:00:00+00:00"
+
+
+def test_ok_goes_on_or_completes_the_step() -> None:
+    result = Ctx().ok(Match(contact_id="a"), warnings=["one source was silent"])
+    assert (result.success, result.next_action, result.data) == (True, "continue", Match(contact_id="a"))
+    assert result.warnings == ("one source was silent",)
+    assert Ctx().ok({}, complete=True).next_action == "complete"
+
+
+def test_clarify_and_confirm_ask() -> None:
+    asked = Ctx().clarify("contact", "Which John?", [Option(id="a", title="John A", value=Match(contact_id="a"))])
+    assert asked.next_action == "clarification_needed"
+    assert asked.clarification is not None
+    assert asked.clarification.options[0].id == "a"
+    asked = Ctx().confirm("pay", Target(id="bill-1"), "Pay 300 EUR?", preview="300 EUR to ACME")
+    assert asked.confirmation is not None
+    assert (asked.next_action, asked.confirmation.target.id) == ("confirmation_needed", "bill-1")
+
+
+@pytest.mark.parametrize(
+    "options", [[], [Option(id="a", title="John A"), Option(id="a", title="John B")]], ids=["none", "same id"]
+)
+def test_a_question_that_nobody_could_answer_is_the_tools_fault(options: list[Option]) -> None:
+    with pytest.raises(MalformedResultError):
+        Ctx().clarify("contact", "Which John?", options)
+
+
+def test_errors_know_their_type_and_whether_to_try_again() -> None:
+    recoverable = {
+        name: getattr(ToolError, name)("words").recoverable
+        for name in ("not_found", "validation", "rate_limit", "timeout", "server", "permission", "blocked")
+    }
+    assert [name for name, again in recoverable.items() if not again] == ["permission", "blocked"]
+    error = ToolError.rate_limit("slow down", retry_after=3, suggestion="Wait.", recoverable=False)
+    assert error.fault.model_dump(exclude_defaults=True) == {
+        "error_type": ErrorType.RATE_LIMIT,
+        "message": "slow down",
+        "suggestion": "Wait.",
+        "retry_after": 3.0,
+    }
+    with pytest.raises(ValueError, match="SOMETHING"):
+        ToolError("SOMETHING", "words")

@@ -1,0 +1,271 @@
+"""@tool and register: what a typed function becomes, and what is refused while the module is imported."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Annotated, Any
+
+import jsonschema
+import pytest
+from pydantic import BaseModel, Field, ValidationError
+
+from haltpoint.tools import Ctx, DeclarationError, FromResult, ToolResult, register, tool, tool_of, tools_in
+from haltpoint.tools.declaration import Tool
+
+
+class Match(BaseModel):
+    contact_id: str
+    score: float = 1.0
+
+
+@dataclass
+class Deleted:
+    section_id: str
+
+
+def declared(function: Callable[..., Any]) -> Tool:
+    found = tool_of(function)
+    assert found is not None
+    return found
+
+
+def test_name_and_description_come_from_the_function() -> None:
+    @tool
+    def lookup_contacts(query: str) -> Match:
+        """Find a contact
+        by name.
+        """
+        return Match(contact_id=query)
+
+    spec = declared(lookup_contacts).spec
+    assert (spec.name, spec.description) == ("lookup_contacts", "Find a contact\nby name.")
+    assert lookup_contacts("x") == Match(contact_id="x"), "the function stays callable"
+
+
+def test_nothing_declared_means_started_at_most_once() -> None:
+    @tool
+    def send(text: str) -> None: ...
+
+    spec = declared(send).spec
+    assert not spec.repeatable
+    assert (spec.queue, spec.timeout, spec.may_clarify, spec.internal) == ("default", 30.0, False, False)
+
+
+def test_parameters_become_a_closed_schema_without_the_context() -> None:
+    @tool
+    async def search(
+        query: Annotated[str, Field(description="what to look for")], ctx: Ctx, limit: int = 5
+    ) -> list[str]:
+        return [query] * limit
+
+    assert declared(search).spec.parameters == {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "what to look for"},
+            "limit": {"type": "integer", "default": 5},
+        },
+        "required": ["query"],
+        "additionalProperties": False,
+    }
+    assert declared(search).inputs.context == "ctx"
+
+
+def test_the_context_is_found_by_its_type_whatever_its_name() -> None:
+    @tool
+    def act(text: str, run: Ctx[Deleted]) -> None: ...
+
+    assert declared(act).inputs.context == "run"
+    assert list(declared(act).spec.parameters["properties"]) == ["text"]
+
+
+def test_parameters_may_bear_names_that_pydantic_uses_itself() -> None:
+    @tool
+    def write(json: str, model_config: int = Field(3, ge=1), _private: bool = False) -> None: ...
+
+    parsed = declared(write).parse('{"json": "x", "_private": true}')
+    assert parsed == {"json": "x", "model_config": 3, "_private": True}
+    with pytest.raises(ValidationError, match="model_config"):
+        declared(write).parse('{"json": "x", "model_config": 0}')
+
+
+def test_unknown_arguments_are_refused() -> None:
+    @tool
+    def send(text: str) -> None: ...
+
+    with pytest.raises(ValidationError, match="confirmed"):
+        declared(send).parse('{"text": "x", "confirmed": true}')
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "data"),
+    [
+        (Match, {"contact_id": "a", "score": 1.0}, "object"),
+        (ToolResult[Match], {"contact_id": "a", "score": 1.0}, "object"),
+        (Deleted, {"section_id": "s"}, "object"),
+        (dict[str, int], {"a": 1}, "object"),
+        (Match | Deleted, {"section_id": "s"}, "object"),
+        (str, {"value": "x"}, "wrapped"),
+        (list[Match], {"value": [{"contact_id": "a", "score": 1.0}]}, "wrapped"),
+        (Match | None, {"value": None}, "wrapped"),
+        (ToolResult[int], {"value": 3}, "wrapped"),
+    ],
+)
+def test_the_data_of_a_result_is_always_an_object(annotation: Any, value: object, data: str) -> None:
+    def act() -> object: ...
+
+    act.__annotations__["return"] = annotation
+    output = declared(tool(act)).output
+    assert output.wrapped == (data == "wrapped")
+    assert output.schema is not None
+    jsonschema.validate(value, output.schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"else": object()}, output.schema | {"additionalProperties": False})
+
+
+@pytest.mark.parametrize("annotation", [None, Any, ToolResult, object])
+def test_a_tool_that_does_not_say_what_it_gives_is_not_checked(annotation: Any) -> None:
+    def act() -> object: ...
+
+    act.__annotations__["return"] = annotation
+    assert declared(tool(act)).spec.result_schema is None
+
+
+def test_provenance_is_read_from_the_parameter() -> None:
+    @tool
+    def send(
+        recipient: Annotated[str, FromResult("lookup_contacts.contact_id")],
+        copy_to: Annotated[str, FromResult("search.hits[].id")] | None = None,
+    ) -> None: ...
+
+    assert declared(send).spec.provenance == {
+        "recipient": "lookup_contacts.contact_id",
+        "copy_to": "search.hits[].id",
+    }
+
+
+def test_a_provenance_that_would_protect_nothing_is_refused() -> None:
+    with pytest.raises(DeclarationError, match="on the parameter itself"):
+
+        @tool
+        def send(recipients: list[Annotated[str, FromResult("lookup.id")]]) -> None: ...
+
+    with pytest.raises(DeclarationError, match=r"lookup_contacts\.contact_id"):
+        FromResult("no_path")
+
+
+@pytest.mark.parametrize(
+    ("traits", "words"),
+    [
+        ({"read_only": True, "destructive": True}, "contradict"),
+        ({"timeout": "5 parsecs"}, "give seconds"),
+        ({"timeout": 0}, "give seconds"),
+        ({"timeout": True}, "give seconds"),
+        ({"timeout": float("inf")}, "give seconds"),
+        ({"queue": "a:b"}, "queue"),
+        ({"name": "no spaces"}, "name=..."),
+        ({"readonly": True}, "no such trait"),
+        ({"read_only": "yes"}, "True or False"),
+    ],
+)
+def test_a_wrong_declaration_is_refused_by_name_place_and_reason(traits: dict[str, Any], words: str) -> None:
+    def act() -> None: ...
+
+    with pytest.raises(DeclarationError, match=words) as caught:
+        tool(**traits)(act)
+    assert __file__ in str(caught.value)
+
+
+def no_hint(query) -> None: ...  # type: ignore[no-untyped-def]
+
+
+def with_rest(*queries: str) -> None: ...
+
+
+def with_anything(**queries: str) -> None: ...
+
+
+def with_unknown_hint(query: "Nowhere") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+
+def with_two_contexts(ctx: Ctx, other: Ctx) -> None: ...
+
+
+def with_callback(done: Callable[[Any], object]) -> object: ...
+
+
+class NoFunction: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (no_hint, "has no type hint"),
+        (with_rest, "queries"),
+        (with_anything, "queries"),
+        (with_unknown_hint, "Nowhere"),
+        (with_two_contexts, "both the context"),
+        (with_callback, "no JSON Schema"),
+        (NoFunction, "only functions"),
+    ],
+)
+def test_a_function_that_cannot_be_described_is_refused(function: Callable[..., Any], words: str) -> None:
+    with pytest.raises(DeclarationError, match=words):
+        register(function)
+
+
+@pytest.mark.parametrize(("given", "seconds"), [("5s", 5.0), ("250ms", 0.25), ("2m", 120.0), (7, 7.0)])
+def test_a_timeout_is_seconds_or_words(given: str | float, seconds: float) -> None:
+    @tool(timeout=given)
+    def act() -> None: ...
+
+    assert declared(act).spec.timeout == seconds
+
+
+def test_what_somebody_else_wrote_is_registered_for_the_module_that_says_so() -> None:
+    module = ModuleType("tools_of_somebody")
+    source = "from haltpoint.tools import register\n\nregister(textwrap_shorten, name='cut', read_only=True)"
+
+    def shorten(text: str, width: int) -> str:
+        return text[:width]
+
+    vars(module)["textwrap_shorten"] = shorten
+    exec(compile(source, "somebody.py", "exec"), vars(module))
+    (made,) = tools_in(module)
+    assert (made.spec.name, made.spec.read_only, made.place) == ("cut", True, "somebody.py:3")
+    assert made.function is shorten
+    assert tool_of(shorten) is None, "the callable itself is left as it was"
+
+
+def test_callable_objects_and_bound_methods_can_be_tools() -> None:
+    class Book:
+        async def find(self, name: str) -> Match:
+            return Match(contact_id=name)
+
+        def __call__(self, name: str) -> Match:
+            return Match(contact_id=name)
+
+    found, called = register(Book().find, name="find"), register(Book(), name="call")
+    assert (found.is_async, called.is_async) == (True, False)
+    assert list(found.spec.parameters["properties"]) == list(called.spec.parameters["properties"]) == ["name"]
+
+
+def test_a_module_offers_what_it_defines_and_what_it_imports_once() -> None:
+    @tool
+    def act() -> None: ...
+
+    module = ModuleType("some_tools")
+    vars(module).update(act=act, same=act, other=len, number=3)
+    assert [made.spec.name for made in tools_in(module)] == ["act"]
+
+
+def test_importing_haltpoint_imports_no_library() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import haltpoint, sys; print('pydantic' in sys.modules, haltpoint.tool.__name__)"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert done.stdout.split() == ["False", "tool"]
