@@ -51,21 +51,22 @@ FRIENDS = (
     ),
     Contact("user_soc001", "Siobhán O'Connor", "", "siobhan@example.com", "+353 555 0111", "", date(2026, 6, 1)),
 )
-FIRST = (
-    "Ada Aisha Akira Alba Amara Anders Anika Anton Aylin Bastien Beatriz Benedikt Bruno Camila Carmen Cedric Chiara Chloé "
-    "Clara Daan Dalia Dario Diego Dmitri Edith Elif Elias Emeka Erik Esther Fatima Felix Fiona Florian Freya Gabriel "
-    "Gloria Greta Gustav Hana Harriet Hector Helena Hugo Ibrahim Ida Ingrid Ioana Isabel Ivan Kai Karim Katya Kenji Khadija "
-    "Klara Kofi Lars Laura Leila Leon Linnéa Luca Lucía Magnus Malik Marta Matteo Mei Mila Miriam Nadia Naomi Nikola Nora "
-    "Olga Omar Oscar Paloma Pavel Petra Priya Quentin Rafael Ravi Rosa Ruben Sakura Samir Selma Sven Tariq Tessa Theo "
-    "Tomás Uma Ursula Valentina Viktor Wanda Xenia Yara Yusuf Zeynep Jakub Jasmine Joaquín Judith Justyna"
-).split()
-LAST = (
-    "Abe Adler Aguilar Ahmed Bianchi Blanc Bondarenko Castillo Cohen Costa Demir Dubois Eriksen Evans Fischer Fontaine "
-    "Fujita García Georgiou Hansen Haddad Horvat Ibsen Ito Kaya Keller Kowalski Kraus Laurent Lindqvist López Maier Mbeki "
-    "Moreau Müller Nakamura Nguyen Novák Nowak O'Brien Okafor Olsen Öztürk Papadakis Pereira Petrov Quinn Rahman Ramos "
-    "Ricci Rossi Santos Sato Schneider Silva Sørensen Tanaka Torres Usman Vargas Vermeer Vogel Wagner Weiss Yamamoto "
-    "Yıldız Zieliński Žižka"
-).split()
+FIRST = """
+Ada Aisha Akira Alba Amara Anders Anika Anton Aylin Bastien Beatriz Benedikt Bruno Camila Carmen Cedric
+Chiara Chloé Clara Daan Dalia Dario Diego Dmitri Edith Elif Elias Emeka Erik Esther Fatima Felix Fiona
+Florian Freya Gabriel Gloria Greta Gustav Hana Harriet Hector Helena Hugo Ibrahim Ida Ingrid Ioana Isabel
+Ivan Kai Karim Katya Kenji Khadija Klara Kofi Lars Laura Leila Leon Linnéa Luca Lucía Magnus Malik Marta
+Matteo Mei Mila Miriam Nadia Naomi Nikola Nora Olga Omar Oscar Paloma Pavel Petra Priya Quentin Rafael Ravi
+Rosa Ruben Sakura Samir Selma Sven Tariq Tessa Theo Tomás Uma Ursula Valentina Viktor Wanda Xenia Yara Yusuf
+Zeynep Jakub Jasmine Joaquín Judith Justyna
+"""
+LAST = """
+Abe Adler Aguilar Ahmed Bianchi Blanc Bondarenko Castillo Cohen Costa Demir Dubois Eriksen Evans Fischer
+Fontaine Fujita García Georgiou Hansen Haddad Horvat Ibsen Ito Kaya Keller Kowalski Kraus Laurent Lindqvist
+López Maier Mbeki Moreau Müller Nakamura Nguyen Novák Nowak O'Brien Okafor Olsen Öztürk Papadakis Pereira
+Petrov Quinn Rahman Ramos Ricci Rossi Santos Sato Schneider Silva Sørensen Tanaka Torres Usman Vargas
+Vermeer Vogel Wagner Weiss Yamamoto Yıldız Zieliński Žižka
+"""
 FIRMS = (
     "",
     "",
@@ -83,7 +84,7 @@ def people(count: int, chance: random.Random) -> list[Contact]:
     """Invent people: no name twice, now and then without phone, address or any message so far."""
     made: dict[str, Contact] = {}
     while len(made) < count:
-        name = f"{chance.choice(FIRST)} {chance.choice(LAST)}"
+        name = f"{chance.choice(FIRST.split())} {chance.choice(LAST.split())}"
         number = len(made)
         if name in made:
             continue

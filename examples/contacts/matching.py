@@ -7,7 +7,7 @@
     every word is spelt nearly like a word of the name             close spelling  0.40
 
 The best rule counts; +0.10 when the person was written to recently, +0.05 when the entry is complete; at most 1. Below
-0.30 nobody is meant. A single letter is an initial: it says so little that it never counts for more than close spelling.
+0.30 nobody is meant. A single letter is an initial: it says so little that it counts as close spelling at best.
 
 Case, accents, punctuation and repeated spaces do not matter; the order of words matters for exact and prefix only.
 """
