@@ -138,6 +138,10 @@ class Settings(BaseSettings):
     executor_lease: Seconds = 5.0
     slots: Count = 16
     deliveries: Count = 5
+    health_host: str = "127.0.0.1"
+    health_port: int | None = Field(
+        default=None, ge=0, le=65535, description="of /livez, /readyz, /metrics; none: not served"
+    )
     model: ModelSettings = ModelSettings()
     gateway: GatewaySettings = GatewaySettings()
     log: LogSettings = LogSettings()

@@ -1,0 +1,90 @@
+"""The FastStream broker that all four services read through: where the server is, and what is said about trouble.
+
+Nothing is published or acknowledged through it; that is done by the functions, over a connection without retries.
+Reading may be retried, since what was read twice or got lost on the way stays pending: so this one waits for a server
+that is away instead of letting FastStream sleep five seconds after each error.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from faststream import AckPolicy
+from faststream.redis import RedisBroker
+from redis.asyncio.retry import Retry
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from haltpoint.runtime import embedded, logs
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.settings import Settings
+
+UNREACHABLE: Final = (RedisConnectionError, RedisTimeoutError, OSError)
+"""What redis-py raises when the server is away; all else is our mistake or the server's refusal."""
+
+POLL_MS: Final = 4000
+"""XREADGROUP blocks at most that long: less than redis-py's socket time-out of 5 s."""
+
+_log = logs.get(__name__)
+
+
+def redis_url(settings: Settings) -> str:
+    """The server's address: the configured one, else that of the live embedded server (state_dir/data).
+
+    Raises HaltpointError HP-010 when there is neither.
+    """
+    url = settings.redis_url or embedded.running(settings.state_dir / "data")
+    if url is None:
+        raise HaltpointError(
+            "HP-010",
+            "there is no server to talk to",
+            f"no HALTPOINT_REDIS_URL is set and no embedded server runs in {settings.state_dir}",
+            "Set HALTPOINT_REDIS_URL, or start everything with: haltpoint up",
+        )
+    return url
+
+
+def make_broker(url: str, on_exit: Callable[[], None]) -> RedisBroker:
+    """A broker for reading from `url` (redis://, rediss:// or unix://), not yet connected.
+
+    `on_exit` is called when FastStream gives a reader up for good because its group is gone.
+    """
+    broker = RedisBroker(
+        url,
+        logger=_QuietLogger(),
+        log_level=logging.DEBUG,  # of its line for each batch, which is dropped
+        apply_types=False,
+        ack_policy=AckPolicy.MANUAL,
+        graceful_timeout=5.0,
+        max_connections=10_000,
+        socket_timeout=POLL_MS / 1000 + 6,
+        retry=Retry(ExponentialBackoff(cap=0.5, base=0.01), retries=20),
+        retry_on_error=[RedisConnectionError, RedisTimeoutError],
+    )
+    broker.context.set_global("app", _App(on_exit))
+    return broker
+
+
+class _App:
+    """What FastStream takes for its application: it asks it to exit, and we listen."""
+
+    def __init__(self, on_exit: Callable[[], None]) -> None:
+        self.exit = on_exit
+
+
+class _QuietLogger:
+    """FastStream's warnings and errors as ours, one line each; what it tells about every start and stop is left out."""
+
+    def log(
+        self,
+        level: int,
+        msg: Any,
+        /,
+        *,
+        exc_info: Any = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        if level >= logging.WARNING:
+            reason = f"{type(exc_info).__name__}: {exc_info}" if isinstance(exc_info, Exception) else None
+            _log.log(level, str(msg), stream=(extra or {}).get("channel"), reason=reason)

@@ -1,0 +1,264 @@
+"""Delivery: every entry of a stream reaches a handler until somebody acknowledges it (R3, R9).
+
+A `Subscription` is a FastStream batch subscriber and, beside it, our own reclaimer. The subscriber hands over what is
+new, in the stream's order, one batch after the other. The reclaimer hands over what another consumer read and has not
+touched for a lease: it may be dead. An entry that was handed out `max_deliveries` times and is still there goes to
+`on_exhausted` instead, which puts it into the dead letters; it never runs again.
+
+Nothing is acknowledged here: only the functions acknowledge, together with what they write.
+
+Two kinds of consumers use it:
+
+- A batch consumer (executor) does all its work before its handler returns.
+- A slot consumer (worker, planner) puts the entries into slots and returns when `max_records` slots are free again, so
+  that the next read cannot bring more than fits. The entries are its own from the moment of the call: it beats them,
+  also those that still wait for a slot, and says by `holds` which ones it has, so that a beat that came late does not
+  make the reclaimer hand them to it a second time.
+
+Reader and reclaimer may call the handler at the same time. A handler that raises leaves its entries pending: they come
+back after a lease.
+
+Consumers are never removed from a group: XGROUP DELCONSUMER destroys what they have pending, and whether that is
+nothing can only be known inside the server at that very moment. A dead consumer costs about 100 bytes.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple, cast
+
+from faststream import AckPolicy
+from faststream.redis import RedisBroker, StreamSub
+from faststream.redis.message import FAKE_CONSUMER, BatchStreamMessage, RedisBatchStreamMessage
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+
+from haltpoint.runtime import logs
+from haltpoint.runtime.broker import POLL_MS, UNREACHABLE
+from haltpoint.runtime.errors import HaltpointError
+
+_log = logs.get(__name__)
+
+
+class Entry(NamedTuple):
+    """One entry of a stream as it was read. `deliveries` counts this one: 1 for a new entry."""
+
+    stream: str
+    id: str
+    fields: dict[bytes, bytes]
+    deliveries: int = 1
+
+
+Handler = Callable[[list[Entry]], Awaitable[None]]
+Exhausted = Callable[[Entry], Awaitable[None]]
+
+
+def group_lost(stream: str, group: str) -> HaltpointError:
+    """The report of a vanished group (R10)."""
+    return HaltpointError(
+        "HP-020",
+        f"the consumer group {group} of {stream} is gone",
+        "the server was flushed, or came back with an older copy of its data",
+        "Find out what was lost, then run: haltpoint init",
+    )
+
+
+class Subscription:
+    """Reads one stream for one group from `start` to `stop`. Times in milliseconds.
+
+    `handler` gets at most `max_records` entries. `holds` says whether this process still works on an entry (default:
+    while the handler runs with it). `room` says how many entries may be taken over now (default: `max_records`).
+    `on_fatal` is told once when the group is gone; nothing is read from then on.
+    """
+
+    def __init__(
+        self,
+        broker: RedisBroker,
+        stream: str,
+        group: str,
+        consumer: str,
+        handler: Handler,
+        *,
+        max_records: int,
+        lease_ms: int,
+        max_deliveries: int,
+        on_exhausted: Exhausted,
+        on_fatal: Callable[[HaltpointError], None],
+        holds: Callable[[str], bool] | None = None,
+        room: Callable[[], int] | None = None,
+    ) -> None:
+        self.stream = stream
+        self.group = group
+        self.consumer = consumer
+        self._broker = broker
+        self._handler = handler
+        self._max_records = max_records
+        self._lease_ms = lease_ms
+        self._max_deliveries = max_deliveries
+        self._on_exhausted = on_exhausted
+        self._on_fatal = on_fatal
+        self._holds = holds
+        self._room = room or (lambda: max_records)
+        self._handled: set[str] = set()
+        self._closing = asyncio.Event()
+        self._reclaimer: asyncio.Task[None] | None = None
+        # An entry lies idle for at most a quarter of a lease after its lease has run out.
+        self._pause = min(max(lease_ms / 4000, 0.02), 1.0)
+        self._subscriber = broker.subscriber(
+            stream=StreamSub(
+                stream,
+                group=group,
+                consumer=consumer,
+                batch=True,
+                max_records=max_records,
+                polling_interval=POLL_MS,
+                declare=False,
+            ),
+            ack_policy=AckPolicy.MANUAL,
+            no_reply=True,
+            parser=_pass_through,
+            decoder=_raw_body,
+            include_in_schema=False,
+        )
+        self._subscriber(self._read)
+
+    async def start(self) -> None:
+        """Begin to read. The broker is started and the group exists (topology.ensure).
+
+        Raises HaltpointError HP-020 when it does not, and redis-py's errors when the server is away.
+        """
+        try:
+            await self._subscriber.start()
+        except ResponseError as error:
+            if "requires the key to exist" in str(error):
+                raise group_lost(self.stream, self.group) from error
+            raise
+        self._reclaimer = asyncio.create_task(self._reclaim_for_ever(), name=f"reclaim {self.stream}")
+
+    async def stop(self) -> None:
+        """Read no more, let the running handler end (5 s), hand back what was read and not handed to it.
+
+        What a slot consumer holds stays its own.
+        """
+        self._closing.set()
+        reclaimer, self._reclaimer = self._reclaimer, None
+        if reclaimer is not None:
+            await asyncio.wait([reclaimer], timeout=5.0)
+            reclaimer.cancel()
+        await self._subscriber.stop()
+        with suppress(*UNREACHABLE, ResponseError):
+            await self._hand_back()
+
+    async def _read(self, batch: dict[str, Any]) -> None:
+        ids: list[bytes] = batch["message_ids"]
+        fields: list[dict[bytes, bytes]] = batch["data"]
+        await self._hand_over([Entry(self.stream, id_.decode(), each) for id_, each in zip(ids, fields, strict=True)])
+
+    async def _hand_over(self, entries: list[Entry]) -> None:
+        ids = [entry.id for entry in entries]
+        self._handled.update(ids)
+        try:
+            await self._handler(entries)
+        except UNREACHABLE as error:
+            _log.warning(
+                "the server is away; entries come back after their lease", stream=self.stream, reason=str(error)
+            )
+            await asyncio.sleep(min(self._pause, 0.5))
+        except Exception:  # noqa: BLE001 - whatever it was, the next batch deserves its chance
+            _log.exception("a handler failed; its entries come back after their lease", stream=self.stream)
+        finally:
+            self._handled.difference_update(ids)
+
+    async def _reclaim_for_ever(self) -> None:
+        while not self._closing.is_set():
+            try:
+                await self._reclaim()
+            except UNREACHABLE:
+                pass  # the reader tells about it
+            except ResponseError as error:
+                if "NOGROUP" not in str(error):
+                    raise
+                self._on_fatal(group_lost(self.stream, self.group))
+                return
+            except Exception:  # noqa: BLE001 - on_exhausted is not ours
+                _log.exception("taking over entries failed", stream=self.stream)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), self._pause)
+
+    async def _reclaim(self) -> None:
+        """Take over what lay idle for a lease, oldest first, at most `max_records` and what there is room for."""
+        redis = await self._redis()
+        count = min(self._room(), self._max_records)
+        if count < 1:
+            return
+        # What we hold ourselves may fill the first page when a beat is late.
+        page = count + len(self._handled) + 100
+        idle = cast(
+            "list[dict[str, Any]]",
+            await redis.xpending_range(self.stream, self.group, min="-", max="+", count=page, idle=self._lease_ms),
+        )
+        orphans = {
+            _text(row["message_id"]): int(row["times_delivered"])
+            for row in idle
+            if not self._is_mine(_text(row["message_id"]))
+        }
+        taken = await self._claim(redis, dict(list(orphans.items())[:count]))
+        exhausted = [entry for entry in taken if entry.deliveries > self._max_deliveries]
+        for entry in exhausted:
+            await self._on_exhausted(entry)
+        if fresh := [entry for entry in taken if entry.deliveries <= self._max_deliveries]:
+            _log.info("took over entries", stream=self.stream, entries=len(fresh))
+            await self._hand_over(fresh)
+
+    async def _claim(self, redis: Redis, orphans: dict[str, int]) -> list[Entry]:
+        """Make them ours unless somebody touched them meanwhile. Entries that are gone are left out."""
+        if not orphans:
+            return []
+        claimed = cast(
+            "list[tuple[bytes, dict[bytes, bytes] | None]]",
+            await redis.xclaim(
+                self.stream, self.group, self.consumer, min_idle_time=self._lease_ms, message_ids=[*orphans]
+            ),
+        )
+        entries = [(_text(id_), fields) for id_, fields in claimed]
+        return [Entry(self.stream, id_, fields, orphans[id_] + 1) for id_, fields in entries if fields is not None]
+
+    async def _hand_back(self) -> None:
+        """Let others have at once what was read for us and never reached the handler."""
+        redis = await self._redis()
+        pending = await redis.xpending_range(
+            self.stream, self.group, min="-", max="+", count=self._max_records + 1000, consumername=self.consumer
+        )
+        ids = [_text(row["message_id"]) for row in pending]
+        await hand_back(
+            redis, self.stream, self.group, self.consumer, [i for i in ids if not self._is_mine(i)], self._lease_ms
+        )
+
+    def _is_mine(self, entry_id: str) -> bool:
+        return entry_id in self._handled or (self._holds is not None and self._holds(entry_id))
+
+    async def _redis(self) -> Redis:
+        return await self._broker.connect()
+
+
+async def hand_back(redis: Redis, stream: str, group: str, consumer: str, ids: Sequence[str], lease_ms: int) -> None:
+    """Make our pending entries look idle for a lease, so that the next reclaimer takes them. Counts no delivery."""
+    if ids:
+        await redis.xclaim(stream, group, consumer, min_idle_time=0, message_ids=[*ids], idle=lease_ms, justid=True)
+
+
+def _text(value: object) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+async def _pass_through(raw: BatchStreamMessage) -> RedisBatchStreamMessage:
+    return RedisBatchStreamMessage(
+        raw_message=raw,
+        body=raw,  # only `_raw_body` takes it out again
+        consumer=FAKE_CONSUMER,
+        group=None,
+    )
+
+
+async def _raw_body(message: RedisBatchStreamMessage) -> object:
+    return message.body

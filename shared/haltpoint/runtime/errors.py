@@ -1,0 +1,52 @@
+"""Errors that people read: a code, what happened, why, and what to do. One catalogue of all codes."""
+
+from typing import Final
+
+CATALOGUE: Final[dict[str, str]] = {
+    "HP-001": "The settings cannot be used.",
+    "HP-002": "The service ended because of a fault in the program.",
+    "HP-003": "The address to listen on cannot be used.",
+    "HP-010": "The Redis server cannot be reached, or refuses us.",
+    "HP-011": "The server lacks a command that Haltpoint needs.",
+    "HP-012": "The server may evict keys when its memory is full.",
+    "HP-013": "The server may lose acknowledged writes.",
+    "HP-014": "The function library is missing on the server, or is another version.",
+    "HP-015": "A stream or its consumer group is missing.",
+    "HP-016": "The deployment has another number of partitions.",
+    "HP-017": "The clocks of this machine and of the server differ.",
+    "HP-018": "The connection to the server is not encrypted.",
+    "HP-019": "The test kit's clock is set on this server.",
+    "HP-020": "A consumer group vanished while a service ran: the server's history went backwards.",
+    "HP-040": "What was typed does not fit the command.",
+    "HP-041": "A file cannot be read, or is not what it should be.",
+    "HP-042": "The embedded server cannot be started.",
+    "HP-043": "The services did not become ready in time.",
+    "HP-044": "The demo needs files that are not there.",
+    "HP-045": "The demo did not come out as it must.",
+    "HP-050": "The gateway cannot be reached.",
+    "HP-051": "The gateway does not accept the key.",
+    "HP-052": "The gateway refused what was asked; its own words say why.",
+    "HP-053": "There is nothing with this id.",
+    "HP-054": "The question is not open any more.",
+    "HP-055": "There is no such dead letter.",
+}
+"""Every code and what it means in general; a `HaltpointError` says what happened in particular."""
+
+
+class HaltpointError(Exception):
+    """`HP-014 The function library is missing: nobody loaded it. Run: haltpoint init`.
+
+    `code` is a key of `CATALOGUE`; `what` and `why` are half-sentences without a full stop, `fix` is a sentence.
+    """
+
+    def __init__(self, code: str, what: str, why: str, fix: str) -> None:
+        if code not in CATALOGUE:
+            raise KeyError(code)
+        super().__init__(code, what, why, fix)
+        self.code = code
+        self.what = what
+        self.why = why
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.what}: {self.why}. {self.fix}"

@@ -1,0 +1,84 @@
+"""HTTP as all services serve it: uvicorn inside our event loop, without its signal handlers; and the health routes."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import uvicorn
+from faststream.asgi import AsgiFastStream, AsgiResponse, get
+from prometheus_client import make_asgi_app
+
+from haltpoint.runtime.errors import HaltpointError
+
+_OPEN_CONNECTIONS_MAY_TAKE: Final = 5
+"""Seconds that answers under way have when the server stops."""
+
+
+class HttpServer:
+    """An ASGI application on a port. Port 0 takes a free one; `port` is the real one after `start`."""
+
+    def __init__(self, app: Any, host: str, port: int) -> None:
+        self.host = host
+        self.port = port
+        self._server = _Server(
+            uvicorn.Config(
+                app,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=_OPEN_CONNECTIONS_MAY_TAKE,
+                server_header=False,
+            )
+        )
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Listen. Raises HaltpointError HP-003 when the address cannot be used."""
+        try:
+            family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+            listener = socket.socket(family)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((self.host, self.port))
+            # From here on nobody is refused: who comes before uvicorn is ready waits in the queue.
+            listener.listen(self._server.config.backlog)
+        except OSError as error:
+            raise HaltpointError(
+                "HP-003",
+                f"{self.host}:{self.port} cannot be listened on",
+                error.strerror or str(error),
+                "End what uses it, or choose another port",
+            ) from error
+        self.port = int(listener.getsockname()[1])
+        self._task = asyncio.create_task(self._server.serve([listener]), name=f"http {self.port}")
+
+    async def stop(self) -> None:
+        """Take no new connections, finish the open answers, end. May be repeated."""
+        task, self._task = self._task, None
+        if task is not None:
+            self._server.should_exit = True
+            await task
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """The service's own lifecycle handles signals."""
+        yield
+
+
+def health_app(is_ready: Callable[[], bool]) -> AsgiFastStream:
+    """GET /livez: the event loop turns. /readyz: 200 when `is_ready`, else 503. /metrics: Prometheus text."""
+
+    @get
+    async def livez(_: Any) -> AsgiResponse:
+        return AsgiResponse(b"alive\n", 200)
+
+    @get
+    async def readyz(_: Any) -> AsgiResponse:
+        return AsgiResponse(b"ready\n", 200) if is_ready() else AsgiResponse(b"not ready\n", 503)
+
+    return AsgiFastStream(
+        asgi_routes=[("/livez", livez), ("/readyz", readyz), ("/metrics", make_asgi_app())], logger=None
+    )

@@ -1,0 +1,302 @@
+"""The life of a service, written once for all four.
+
+    async def run(settings: Settings) -> None:
+        async with service.running(Party.EXECUTOR, settings) as here:    # connected, checked, streams and groups there
+            await here.subscribe(stream, group, handler, ...)
+            await here.serve()                                           # "ready"; returns when asked to stop
+            ...                                                          # drain: finish or hand back, in bounded time
+
+`run` is stopped by cancelling it: SIGTERM and SIGINT do that (`main`), and so do tests. `serve` takes the first
+cancellation as the wish to stop: it stops reading and returns, what follows it drains, and `run` returns. A second one
+ends the drain too. What cannot go on raises HaltpointError out of `serve`, without a drain: entries in hand come back
+to somebody by their lease.
+
+Who is ready can be seen from outside: a line `ready` in the log, and from then on the key
+`hp:{0}:service:<name>:<instance>` with JSON {name, instance, pid, host, since (ms), ...about}, written each second,
+gone 5 s after the last time and at once after a clean stop. `alive` reads them.
+"""
+
+import asyncio
+import json
+import os
+import secrets
+import signal
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any, Final
+
+import stamina
+import uvloop
+from faststream.redis import RedisBroker
+from redis.asyncio import Redis
+from redis.exceptions import AuthenticationError, RedisError
+
+from haltpoint.contracts.catalogue import Party
+from haltpoint.runtime import logs, preflight
+from haltpoint.runtime.broker import UNREACHABLE, make_broker, redis_url
+from haltpoint.runtime.connection import Coalescer, connect
+from haltpoint.runtime.delivery import Exhausted, Handler, Subscription, group_lost
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.http import HttpServer, health_app
+from haltpoint.runtime.settings import Settings
+from haltpoint.runtime.topology import Topology
+
+_BEAT: Final = 1.0
+_GONE_AFTER_MS: Final = 5000
+
+_log = logs.get(__name__)
+
+
+class Service:
+    """What a running service has in its hands. Made by `running`.
+
+    `redis` writes and is never blocked; `calls` coalesces function calls on it. `instance` is unique to this process:
+    its consumer name in every group. `stopping` is set before the subscriptions stop, so that handlers which wait for
+    a free slot can return. `about` is told in the service's key (queues, slots ...).
+    """
+
+    def __init__(self, name: Party, settings: Settings, redis: Redis, url: str, topology: Topology) -> None:
+        self.name = name
+        self.settings = settings
+        self.redis = redis
+        self.calls = Coalescer(redis)
+        self.topology = topology
+        self.instance = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+        self.stopping = asyncio.Event()
+        self.about: dict[str, Any] = {}
+        self.broker: RedisBroker = make_broker(url, lambda: self.fail(group_lost("a stream", "of this service")))
+        self._since = int(time.time() * 1000)
+        self._subscriptions: list[Subscription] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._error: HaltpointError | None = None
+        self._ended = asyncio.Event()
+        self._ready = False
+        self._last_beat = 0.0
+
+    @property
+    def ready(self) -> bool:
+        """Whether it serves and its server answered within the last 5 s."""
+        return self._ready and time.monotonic() - self._last_beat < _GONE_AFTER_MS / 1000
+
+    async def subscribe(
+        self,
+        stream: str,
+        group: str,
+        handler: Handler,
+        *,
+        max_records: int,
+        on_exhausted: Exhausted,
+        lease: float | None = None,
+        holds: Callable[[str], bool] | None = None,
+        room: Callable[[], int] | None = None,
+    ) -> Subscription:
+        """Start to read `stream` (a whole key). `lease` in seconds, default: settings.lease. See `Subscription`."""
+        subscription = Subscription(
+            self.broker,
+            stream,
+            group,
+            self.instance,
+            handler,
+            max_records=max_records,
+            lease_ms=int((lease or self.settings.lease) * 1000),
+            max_deliveries=self.settings.deliveries,
+            on_exhausted=on_exhausted,
+            on_fatal=self.fail,
+            holds=holds,
+            room=room,
+        )
+        await subscription.start()
+        self._subscriptions.append(subscription)
+        return subscription
+
+    async def unsubscribe(self, subscription: Subscription) -> None:
+        """Stop one subscription before the service stops."""
+        self._subscriptions.remove(subscription)
+        await subscription.stop()
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Run beside the handlers until the service is closed. An exception ends the service (HP-002)."""
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._look_at)
+
+    def every(self, seconds: float, tick: Callable[[], Awaitable[None]], name: str) -> None:
+        """Call `tick` again and again, `seconds` apart, until the service is closed; wait for a server that is away."""
+
+        async def repeat() -> None:
+            away = False
+            while True:
+                try:
+                    await tick()
+                    away = False
+                except UNREACHABLE as error:
+                    if not away:
+                        _log.warning("the server is away", task=name, reason=str(error))
+                    away = True
+                await asyncio.sleep(seconds)
+
+        self.spawn(repeat(), name)
+
+    def fail(self, error: HaltpointError) -> None:
+        """End the service: `serve` raises the first error that is reported."""
+        self._error = self._error or error
+        self._ended.set()
+
+    async def serve(self) -> None:
+        """Be ready until the running task is cancelled; then read no more and return. Raises HaltpointError."""
+        self.every(_BEAT, self._beat, "beat")
+        try:
+            await self._ended.wait()
+        except asyncio.CancelledError:
+            if task := asyncio.current_task():
+                task.uncancel()
+            _log.info("stopping", instance=self.instance)
+        self._ready = False
+        self.stopping.set()
+        await asyncio.gather(*(each.stop() for each in self._subscriptions), return_exceptions=True)
+        self._subscriptions.clear()
+        if self._error is not None:
+            raise self._error
+
+    async def close(self) -> None:
+        """Leave: no beat, no reading, no connection. Called by `running`."""
+        self._ready = False
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*(each.stop() for each in self._subscriptions), return_exceptions=True)
+        with suppress(*UNREACHABLE, RedisError):
+            await self.redis.delete(self._key)
+        await self.broker.stop()
+        await self.calls.aclose()
+
+    @property
+    def _key(self) -> str:
+        return self.topology.key(0, "service", self.name.value, self.instance)
+
+    async def _beat(self) -> None:
+        told = {
+            "name": self.name.value,
+            "instance": self.instance,
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "since": self._since,
+            **self.about,
+        }
+        await self.redis.set(self._key, json.dumps(told), px=_GONE_AFTER_MS)
+        self._last_beat = time.monotonic()
+        if not self._ready and not self.stopping.is_set():
+            self._ready = True
+            _log.info("ready", instance=self.instance, **self.about)
+
+    def _look_at(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        if not isinstance(error, HaltpointError):
+            _log.error("a task failed", task=task.get_name(), exc_info=error)
+            error = _fault(error)
+        self.fail(error)
+
+
+async def alive(redis: Redis) -> list[dict[str, Any]]:
+    """What the services that are ready now tell about themselves, in no order."""
+    # The same hash tag as the topology's partition 0.
+    keys = [key async for key in redis.scan_iter(match="hp:{0}:service:*", count=1000)]
+    values = await redis.mget(keys) if keys else []
+    return [json.loads(value) for value in values if value is not None]
+
+
+@asynccontextmanager
+async def running(name: Party, settings: Settings, *, queues: tuple[str, ...] = ()) -> AsyncIterator[Service]:
+    """A service whose server is there, fit (preflight) and has all streams and groups, those of `queues` too.
+
+    Waits with back-off while the server is away. Raises HaltpointError.
+    """
+    url = redis_url(settings)
+    async with AsyncExitStack() as stack:
+        redis = connect(url)
+        stack.push_async_callback(redis.aclose)
+        await _reach(redis, url)
+        topology = Topology(settings.partitions)
+        checks = await preflight.examine(redis, settings, topology, url)
+        for check in preflight.refuse(checks, allow_unsafe=settings.allow_unsafe, besides=frozenset({"groups"})):
+            _log.warning("unsafe", code=check.code, what=check.what, why=check.why, fix=check.fix)
+        await topology.ensure(redis, queues)
+        here = Service(name, settings, redis, url, topology)
+        stack.push_async_callback(here.close)
+        await here.broker.start()
+        if settings.health_port is not None and name is not Party.GATEWAY:
+            health = HttpServer(health_app(lambda: here.ready), settings.health_host, settings.health_port)
+            await health.start()
+            stack.push_async_callback(health.stop)
+        yield here
+
+
+def main(name: Party, run: Callable[[Settings], Awaitable[None]], settings: Settings) -> int:
+    """Run a service as this process. Exit code: 0 stopped, 1 could not go on, 130 stopped again while it drained."""
+    logs.configure(settings.log, service=name.value)
+    stamina.instrumentation.set_on_retry_hooks(())  # `_reach` tells in its own words
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_guarded(run, settings))
+
+
+async def _guarded(run: Callable[[Settings], Awaitable[None]], settings: Settings) -> int:
+    task = asyncio.ensure_future(run(settings))
+    asked = 0
+
+    def stop() -> None:
+        nonlocal asked
+        asked += 1
+        task.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+    try:
+        await task
+    except asyncio.CancelledError:
+        return 130 if asked > 1 else 0
+    except HaltpointError as error:
+        _log.critical(str(error), code=error.code)
+        return 1
+    except Exception as error:  # noqa: BLE001 - the last line of defence
+        _log.critical(str(_fault(error)), code="HP-002", exc_info=error)
+        return 1
+    return 0
+
+
+async def _reach(redis: Redis, url: str) -> None:
+    """Wait until the server answers, however long that takes. Raises HaltpointError HP-010 when it refuses us."""
+    shown = url.rpartition("@")[2]
+    told = 0.0
+    try:
+        async for attempt in stamina.retry_context(
+            on=_is_away, attempts=None, timeout=None, wait_initial=0.05, wait_max=2.0
+        ):
+            with attempt:
+                try:
+                    await redis.ping()
+                except UNREACHABLE as error:
+                    if time.monotonic() - told > 10:
+                        _log.warning("waiting for the server", server=shown, reason=str(error))
+                        told = time.monotonic()
+                    raise
+    except RedisError as error:
+        raise HaltpointError(
+            "HP-010", f"the server at {shown} refuses us", str(error), "Check the address and the password"
+        ) from error
+
+
+def _is_away(error: Exception) -> bool:
+    return isinstance(error, UNREACHABLE) and not isinstance(error, AuthenticationError)
+
+
+def _fault(error: BaseException) -> HaltpointError:
+    return HaltpointError(
+        "HP-002",
+        "the service ended",
+        f"{type(error).__name__}: {error}",
+        "This is a fault in Haltpoint: please report it with the lines above",
+    )
