@@ -38,6 +38,7 @@ class Proposal(Contract):
     calls: tuple[Call, ...] = ()
     decision: StepDecision = StepDecision.CONTINUE
     repaired: bool = Field(default=False, description="the JSON had to be mended (C9)")
+    faults: tuple[str, ...] = Field(default=(), description="what wanted to be a call and could not be read, in words")
 
 
 class Violation(StrEnum):

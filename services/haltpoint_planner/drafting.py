@@ -1,0 +1,245 @@
+"""The tolerant parser: from what a model said to a proposal (C9, C11). Total: whatever comes in, a value comes out.
+
+Models say the same thing in many dialects. Read are native calls, then JSON in the words: bare, fenced, between the
+markers ---JSON_OUTPUT_START--- and ---JSON_OUTPUT_END---, in <tool_call> tags, with prose around it; names of fields in
+any case and under the design documents' names. Prose without JSON is content, never an error. What cannot be read as a
+call although it wants to be one becomes a fault in words, so that the model can be told.
+
+A text that a model only thinks (<think>) is not what it says: nothing is called from there.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
+from haltpoint.contracts.plans import Call
+from haltpoint.contracts.thoughts import Proposal, StepDecision
+from haltpoint_planner.json_text import Found, mend, parse, size_of, values_in, without_surrogates
+from haltpoint_planner.replies import Reply
+
+MAX_CONTENT: Final = 64 * 1024  # characters of words that are kept
+MAX_CALLS: Final = 32
+_MAX_PROPOSAL: Final = 128 * 1024  # bytes of all arguments together: the message must stay under MAX_BODY
+_TOOL_NAME: Final = 128
+
+_THOUGHTS: Final = re.compile(r"<(think(?:ing)?|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHTS_BEFORE: Final = re.compile(r"\A.*</(?:think(?:ing)?|reasoning)>", re.DOTALL | re.IGNORECASE)
+_MARKED: Final = re.compile(r"-{3}\s*JSON_OUTPUT_START\s*-{3}(.*?)(?:-{3}\s*JSON_OUTPUT_END\s*-{3}|\Z)", re.DOTALL)
+_WRAPPING: Final = re.compile(r"```[\w-]*[ \t]*|</?tool_calls?>", re.IGNORECASE)
+_MEANT_AS_JSON: Final = re.compile(
+    r"""(?: \A\s* | ```[\w-]*\s* | <tool_calls?>\s* )(?=[{\[])
+      | (?= \[?\s*\{\s* ["']? (?:tool|function|name|calls|content|steps|todo|plan|next_?step) [\w-]* ["']? \s*: )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+_CALLS: Final = ("toolcalls", "calls", "functioncalls")
+_NAMES: Final = ("toolname", "tool", "function")
+_ARGUMENTS: Final = ("arguments", "parameters", "args", "input", "params")
+_CONTENT: Final = ("content", "answer", "text", "message")
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A proposal in the making."""
+
+    calls: list[Call] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    decision: StepDecision = StepDecision.CONTINUE
+    repaired: bool = False
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A text taken apart: the JSON values in it, and the prose around them."""
+
+    values: tuple[Found, ...]
+    prose: str
+
+
+def draft_proposal(reply: Reply) -> Proposal:
+    """What the model wants in this turn. Native calls go before calls in the words."""
+    draft = _Draft(repaired=reply.repaired and bool(reply.calls))
+    for native in reply.calls:
+        _add_call(draft, native.name, native.arguments)
+    if len(reply.content) > MAX_BODY:
+        draft.words.append(without_surrogates(reply.content[: MAX_CONTENT + 1]))
+        draft.faults.append(f"the reply has {len(reply.content)} characters; at most {MAX_BODY} are read")
+    else:
+        _read_words(draft, reply.content, calls_too=not reply.calls)
+    return Proposal(
+        content=cut("\n".join(word for word in draft.words if word)),
+        calls=tuple(draft.calls),
+        decision=draft.decision,
+        repaired=draft.repaired,
+        faults=tuple(draft.faults[:MAX_CALLS]),
+    )
+
+
+def said(reply: Reply) -> str:
+    """What the model said in words, without its thoughts: the text of an answer."""
+    return cut(without_thoughts(without_surrogates(reply.content[: 2 * MAX_CONTENT])).strip())
+
+
+def take_apart(text: str) -> Words:
+    """The JSON values of a text and what stands around them. Text in thoughts is dropped."""
+    if (whole := parse(text.strip())) and isinstance(whole.value, dict | list):
+        return Words((whole,), "")
+    text = without_thoughts(text)
+    inside, around = text, ""
+    if marked := _MARKED.search(text):
+        inside, around = marked[1], text[: marked.start()] + text[marked.end() :]
+    values: list[Found] = []
+    prose: list[str] = []
+    last = 0
+    for start, end, found in values_in(inside):
+        values.append(found)
+        prose.append(inside[last:start])
+        last = end
+    prose.append(inside[last:])
+    return Words(tuple(values), _WRAPPING.sub("", around + "".join(prose)).strip())
+
+
+def mended(text: str) -> Found | None:
+    """The JSON that a text seems to begin and does not finish, or writes wrongly; None when it is plainly prose."""
+    text = without_thoughts(text)
+    if marked := _MARKED.search(text):
+        text = marked[1]
+    meant = _MEANT_AS_JSON.search(text)
+    return mend(text[meant.end() :]) if meant else None
+
+
+def without_thoughts(text: str) -> str:
+    """The text without what the model only thinks, also when an opening or closing tag is missing."""
+    return _THOUGHTS_BEFORE.sub("", _THOUGHTS.sub("", text))
+
+
+def cut(text: str) -> str:
+    """At most MAX_CONTENT characters, with a mark that says how many were cut off."""
+    if len(text) <= MAX_CONTENT:
+        return text
+    return f"{text[:MAX_CONTENT]} [cut: {len(text) - MAX_CONTENT} more characters]"
+
+
+def plain(name: object) -> str:
+    """A field's name as it is compared: `toolCalls`, `tool_calls` and `Tool-Calls` are the same."""
+    return re.sub(r"[^a-z0-9]", "", str(name).lower())
+
+
+def fields(value: dict[str, Any]) -> dict[str, Any]:
+    """The object with plain names; of two that become the same the first counts."""
+    plainly: dict[str, Any] = {}
+    for key, item in value.items():
+        plainly.setdefault(plain(key), item)
+    return plainly
+
+
+def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
+    content = without_surrogates(content)
+    words = take_apart(content)
+    known = [found for found in words.values if _says_something(found.value)]
+    prose = words.prose
+    if not known and calls_too and (guess := mended(content)) and _says_something(guess.value):
+        known, prose = [guess], ""
+    if not known:
+        draft.words.append(without_thoughts(content).strip())
+        return
+    draft.words.append(prose)
+    for found in known:
+        draft.repaired = draft.repaired or found.repaired
+        _read_value(draft, found.value, calls_too=calls_too)
+
+
+def _says_something(value: object) -> bool:
+    """Whether this JSON is a proposal or a call, and not just data."""
+    if isinstance(value, list):
+        return any(_as_call(item) is not None for item in value)
+    if not isinstance(value, dict):
+        return False
+    named = fields(value)
+    return (
+        any(name in named for name in (*_CALLS, "nextstepdecision"))
+        or isinstance(named.get("content"), str)
+        or _as_call(value) is not None
+    )
+
+
+def _read_value(draft: _Draft, value: object, *, calls_too: bool) -> None:
+    if isinstance(value, dict) and _as_call(value) is None:
+        named = fields(value)
+        draft.words += [named[name] for name in _CONTENT if isinstance(named.get(name), str)][:1]
+        if str(named.get("nextstepdecision")).strip().lower() == "fail":
+            draft.decision = StepDecision.FAIL
+        wanted = [item for name in _CALLS if name in named for item in _listed(named[name])]
+    else:
+        wanted = _listed(value)
+    if not calls_too:
+        return
+    for number, item in enumerate(wanted, start=1):
+        call = _as_call(item)
+        if call is None:
+            draft.faults.append(f"call {number} names no tool")
+        else:
+            _add_call(draft, *call)
+
+
+def _listed(value: object) -> list[object]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list) else [value]
+
+
+def _as_call(value: object) -> tuple[str, object] | None:
+    """Tool and arguments when this object is a call in any known dialect."""
+    if not isinstance(value, dict):
+        return None
+    named = fields(value)
+    for wrapper in ("functioncall", "function", "tooluse", "toolcall"):
+        if isinstance(named.get(wrapper), dict):
+            return _as_call({**named[wrapper], "type": "function"})
+    arguments = next((named[name] for name in _ARGUMENTS if name in named), None)
+    name = next((named[name] for name in _NAMES if isinstance(named.get(name), str)), None)
+    if name is None and isinstance(named.get("name"), str):
+        is_call = isinstance(arguments, dict | str) or named.get("type") in ("function", "tool_use", "tool_call")
+        name = named["name"] if is_call else None
+    return None if name is None else (name, arguments)
+
+
+def _add_call(draft: _Draft, name: str, arguments: object) -> None:
+    """One more call, or one more fault. A call whose arguments cannot be read is never made with none."""
+    tool = without_surrogates(name.strip().removeprefix("functions."))
+    if not tool or len(tool) > _TOOL_NAME:
+        draft.faults.append(f"a call names no tool: {tool[:40]!r}" if tool else "a call names no tool")
+        return
+    found = _arguments(arguments)
+    if found is None:
+        draft.faults.append(f"the arguments of {tool} are not a JSON object within the limits")
+        return
+    size = size_of(found.value)
+    if size > MAX_ARGUMENTS or draft.size + size > _MAX_PROPOSAL:
+        draft.faults.append(f"the arguments of {tool} have {size} bytes; at most {MAX_ARGUMENTS} are taken")
+    elif len(draft.calls) == MAX_CALLS:
+        draft.faults.append(f"more than {MAX_CALLS} calls; {tool} was left out")
+    else:
+        draft.calls.append(Call(tool=tool, arguments=found.value))
+        draft.size += size
+        draft.repaired = draft.repaired or found.repaired
+
+
+def _arguments(value: object) -> Found | None:
+    """Arguments as an object; as JSON text they are read once more. None when they are neither."""
+    if value is None or value == "":
+        return Found({})
+    if isinstance(value, str):
+        found = parse(value)
+        if found is None and value.lstrip().startswith("{"):
+            found = mend(value)
+        if found is not None and isinstance(found.value, str):  # encoded twice
+            found = parse(found.value)
+        return found if found is not None and isinstance(found.value, dict) else None
+    # An object has come as deep as a whole reply may be; as text it is measured like all others.
+    return parse(json.dumps(value)) if isinstance(value, dict) else None

@@ -1,0 +1,139 @@
+"""From what a model said to a plan with tidy step ids, or to the fault in words (C1, C9). Total, like `drafting`.
+
+Known fields only, in any dialect. What a model says of modes, limits, on_failure and ready calls is not taken over: a
+drafted plan may not loosen anything, and the arguments of its calls are asked for when their turn has come.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, STEP_ID
+from haltpoint.contracts.plans import Plan, Step, StepType
+from haltpoint_planner.drafting import fields, mended, take_apart
+from haltpoint_planner.json_text import without_surrogates
+from haltpoint_planner.replies import Reply
+
+_RESERVED: Final = frozenset({"plan", "answer"})  # the places of the chain's own thoughts
+_DESCRIPTION: Final = 4000  # characters
+_LABEL: Final = 200
+_MOST_NAMES: Final = 100
+_PLAN_SIZE: Final = 128 * 1024  # bytes: the message that carries the plan stays under MAX_BODY
+
+_STEPS: Final = ("steps", "todolist", "todos", "plan", "tasks")
+_DESCRIPTIONS: Final = ("description", "task", "title", "name", "step")
+_NO_PLAN: Final = 'the reply holds no plan; answer with one JSON object: {"steps": [...]}'
+
+
+def draft_plan(reply: Reply) -> Plan | str:
+    """The plan that the model drew up, or what is wrong with its answer, as a half-sentence for the model."""
+    content = without_surrogates(reply.content)
+    if len(content) > MAX_BODY:
+        return f"the reply has {len(content)} characters; at most {MAX_BODY} are read"
+    for found in take_apart(content).values:
+        if (steps := _steps_in(found.value)) is not None:
+            return _plan(steps)
+    guess = mended(content)
+    if guess is None or (steps := _steps_in(guess.value)) is None:
+        return _NO_PLAN
+    if reply.cut or not content.rstrip().rstrip("`").rstrip().endswith(("}", "]", "---")):
+        return "the JSON of the plan ends too early; send the whole plan, and keep the descriptions short"
+    return _plan(steps)
+
+
+def _steps_in(value: object) -> list[Any] | None:
+    """The list of steps in a JSON value: under one of its names, or the value itself."""
+    if isinstance(value, list):
+        return value if any(isinstance(item, dict) and "description" in fields(item) for item in value) else None
+    if not isinstance(value, dict):
+        return None
+    named = fields(value)
+    for name in _STEPS:
+        inner = named.get(name)
+        if isinstance(inner, list):
+            return inner
+        if isinstance(inner, dict) and (steps := _steps_in(inner)) is not None:
+            return steps
+    return None
+
+
+def _plan(entries: list[Any]) -> Plan | str:
+    if not entries:
+        return "the plan has no steps"
+    if len(entries) > MAX_STEPS:
+        return f"the plan has {len(entries)} steps; at most {MAX_STEPS} are allowed"
+    named = [fields(entry) if isinstance(entry, dict) else {"description": entry} for entry in entries]
+    ids = _Ids([entry.get("id") for entry in named])
+    plan = Plan(steps=tuple(_step(entry, ids, place) for place, entry in enumerate(named)))
+    return plan if len(plan.model_dump_json()) <= _PLAN_SIZE else "the plan is too long; shorten the descriptions"
+
+
+class _Ids:
+    """Good ids stay as they are; the others become the next free one of s1, s2, ..."""
+
+    def __init__(self, given: list[object]) -> None:
+        self.given = [_text(each, _DESCRIPTION) for each in given]
+        free = (name for n in range(1, 2 * MAX_STEPS + 2) if (name := f"s{n}") not in self.given)
+        self.tidy = [each if _good(each) else next(free) for each in self.given]
+        self._renamed = {old: new for old, new in zip(self.given, self.tidy, strict=True) if old}
+
+    def of(self, dependency: object) -> str:
+        """The tidy id of a dependency; of one that no step bears, the name itself: the check of the plan will tell."""
+        name = _text(dependency, _DESCRIPTION)
+        if name in self._renamed:
+            return self._renamed[name]
+        if name.isdecimal() and not any(self.given) and 1 <= int(name[:4]) <= len(self.tidy):
+            return self.tidy[int(name[:4]) - 1]
+        return name
+
+
+def _good(name: str) -> bool:
+    return STEP_ID.fullmatch(name) is not None and name not in _RESERVED
+
+
+def _step(entry: dict[str, Any], ids: _Ids, place: int) -> Step:
+    tools = _names(entry.get("requiredtools")) or _names(entry.get("tools")) or _names(entry.get("tool"))
+    tools = tools or _names(entry.get("toolcalls"))
+    kind = _text(entry.get("steptype") or entry.get("type"), 40).lower()
+    allowed = entry.get("allowedtools")
+    outcome = _text(entry.get("expectedoutcome"), _DESCRIPTION)
+    label = ids.given[place] if ids.given[place] != ids.tidy[place] else _text(entry.get("label"), _LABEL)
+    description = next((entry[name] for name in _DESCRIPTIONS if entry.get(name)), "")
+    return Step(
+        id=ids.tidy[place],
+        label=label[:_LABEL],
+        description=_text(description, _DESCRIPTION),
+        step_type=StepType.TOOL if tools or kind == StepType.TOOL else StepType.REASONING,
+        required_tools=tuple(tools),
+        allowed_tools=tuple(_names(allowed)) if isinstance(allowed, list) else None,
+        expected_outcome=outcome or None,
+        dependencies=tuple(dict.fromkeys(ids.of(each) for each in _dependencies(entry))),
+    )
+
+
+def _dependencies(entry: dict[str, Any]) -> Iterator[object]:
+    given: object = next((entry[key] for key in ("dependencies", "dependson") if entry.get(key) is not None), [])
+    if isinstance(given, str):
+        given = re.findall(r"[^,\s]+", given)
+    for each in given[:MAX_STEPS] if isinstance(given, list) else [given]:
+        yield fields(each).get("id") if isinstance(each, dict) else each
+
+
+def _names(value: object) -> list[str]:
+    """Names of tools: a list of texts or of objects that bear a name, or one text. Without repeats."""
+    names: list[str] = []
+    for each in value[:_MOST_NAMES] if isinstance(value, list) else [value]:
+        name = each
+        if isinstance(each, dict):
+            named = fields(each)
+            name = next((named[key] for key in ("toolname", "tool", "name", "function") if key in named), None)
+        if isinstance(name, str) and name.strip():
+            names.append(_text(name.strip().removeprefix("functions."), 128))
+    return list(dict.fromkeys(names))
+
+
+def _text(value: object, limit: int) -> str:
+    """A text of at most `limit` characters; numbers become their digits, anything else the empty text."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return str(value).strip()[:limit]
