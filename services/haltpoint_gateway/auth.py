@@ -1,0 +1,146 @@
+"""Who may do what: keys, their tenants and scopes.
+
+The admin key comes from the settings or from the state directory; all other keys lie in Redis by the SHA-256 of their text,
+which is as good as secret: a key has 256 random bits.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+import os
+import secrets
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel
+from redis.asyncio import Redis
+
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.settings import Settings
+
+KEYS = "hp:{0}:keys"
+_FILE = "admin-key"
+
+
+class Scope(StrEnum):
+    """What a key allows. `admin` includes the others, sees all tenants and may name one in a task."""
+
+    SUBMIT = "submit"
+    READ = "read"
+    ANSWER = "answer"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Whoever holds a key. `name` is what is recorded when this one answers; an admin's `tenant` may be None."""
+
+    name: str
+    tenant: str | None
+    scopes: frozenset[Scope]
+
+    @property
+    def admin(self) -> bool:
+        """Whether every tenant is visible."""
+        return Scope.ADMIN in self.scopes
+
+    def may(self, scope: Scope) -> bool:
+        """Whether the key has this scope, or admin."""
+        return self.admin or scope in self.scopes
+
+    def sees(self, tenant: str | None) -> bool:
+        """Whether a chain of this tenant exists at all as far as this one is concerned."""
+        return self.admin or self.tenant == tenant
+
+
+class _Record(BaseModel):
+    """A key as it lies in Redis."""
+
+    tenant: str
+    scopes: frozenset[Scope]
+    name: str
+
+    def principal(self) -> Principal:
+        return Principal(self.name, self.tenant, self.scopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Keyring:
+    """All keys that open this gateway."""
+
+    redis: Redis
+    admin_digest: bytes
+
+    @classmethod
+    def of(cls, redis: Redis, admin_key: str) -> Self:
+        """A keyring whose admin key is this one."""
+        return cls(redis, _digest(admin_key))
+
+    async def principal(self, key: str) -> Principal | None:
+        """Who holds this key; None for an unknown one. The comparison takes the same time for every wrong key."""
+        digest = _digest(key)
+        if hmac.compare_digest(digest, self.admin_digest):
+            return Principal("admin", None, frozenset({Scope.ADMIN}))
+        # Found by its digest: what the time of this look-up tells is a digest, and no key can be made from one.
+        found = await self.redis.hget(KEYS, digest.hex())
+        return _Record.model_validate_json(found).principal() if found else None
+
+
+async def create_key(redis: Redis, tenant: str, scopes: frozenset[Scope], name: str) -> str:
+    """Make a key of one tenant and return its text, which is kept nowhere. `name` is recorded with its answers."""
+    key = f"hp_{secrets.token_urlsafe(32)}"
+    record = _Record(tenant=tenant, scopes=scopes, name=name)
+    await redis.hset(KEYS, _digest(key).hex(), record.model_dump_json())
+    return key
+
+
+def ensure_admin_key(state_dir: Path) -> str:
+    """The admin key in the state directory (a file that only this user can read), made at the first call.
+
+    Two processes that start at once get the same key.
+    """
+    path = state_dir / _FILE
+    state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not path.exists():
+        # Written whole under a name of its own and then linked: nobody ever reads half a key.
+        draft = state_dir / f"{_FILE}.{secrets.token_hex(8)}"
+        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(file, "w") as writer:
+            writer.write(f"hp_{secrets.token_urlsafe(32)}\n")
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass  # the other process was first; its key counts
+        finally:
+            draft.unlink()
+    return path.read_text().strip()
+
+
+def admin_key(settings: Settings) -> str:
+    """The admin key that this gateway starts with.
+
+    Raises HaltpointError HP-001 when it would listen to the network with a key that nobody has chosen.
+    """
+    if settings.gateway.admin_key is not None:
+        return settings.gateway.admin_key.get_secret_value()
+    if not _is_loopback(settings.gateway.host):
+        raise HaltpointError(
+            "HP-001",
+            f"the gateway does not listen on {settings.gateway.host} without a key",
+            "others than this machine could reach it",
+            "Set HALTPOINT_GATEWAY__ADMIN_KEY, or listen on 127.0.0.1",
+        )
+    return ensure_admin_key(settings.state_dir)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode()).digest()

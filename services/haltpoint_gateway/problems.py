@@ -1,0 +1,155 @@
+"""Errors that people read: RFC 9457 problem documents, each with a code, what happened, and a hint what to do."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from http import HTTPStatus
+from typing import Any, get_args
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from starlette.exceptions import HTTPException
+
+from haltpoint.runtime import logs
+
+log = logs.get(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+
+_HINTS = {
+    400: "Send the body as JSON with Content-Type: application/json.",
+    404: "GET /openapi.json lists every route.",
+    405: "The Allow header names the methods of this address.",
+}
+
+
+class Problem(Exception):
+    """An answer that is not what was asked for. `extra` is added to the document as it is."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        hint: str,
+        headers: Mapping[str, str] | None = None,
+        **extra: Any,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.headers = dict(headers or {})
+        self.document = {
+            "type": f"urn:haltpoint:problem:{code}",
+            "title": HTTPStatus(status).phrase,
+            "status": status,
+            "code": code,
+            "detail": detail,
+            "hint": hint,
+            **extra,
+        }
+
+    def response(self) -> JSONResponse:
+        """The document with its media type."""
+        return JSONResponse(self.document, self.status, self.headers, media_type=MEDIA_TYPE)
+
+
+def redis_unreachable(error: Exception) -> Problem:
+    """503: whether the request took effect is not known."""
+    log.warning("redis cannot be reached", error=str(error))
+    return Problem(
+        503,
+        "redis_unreachable",
+        "The gateway cannot reach Redis; nothing is known about the outcome of this request.",
+        hint="Repeat it with the same Idempotency-Key, or look at the chain or request first.",
+        headers={"Retry-After": "1"},
+    )
+
+
+class ProblemDocument(BaseModel):
+    """The shape of every error of this API (RFC 9457); some carry more fields."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    hint: str
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The OpenAPI entries of the errors that a route can give; 401 and 503 come with every route."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
+    named = sorted({401, 403, 422, 503, *statuses})
+    return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in named}
+
+
+def install(app: FastAPI) -> None:
+    """Let every error of the application, of the framework and of Redis end as a problem document."""
+
+    @app.exception_handler(Problem)
+    async def problem(_: Request, error: Problem) -> JSONResponse:
+        return error.response()
+
+    @app.exception_handler(HTTPException)
+    async def framework(request: Request, error: HTTPException) -> JSONResponse:
+        code = HTTPStatus(error.status_code).name.lower()
+        detail = f"{request.method} {request.url.path}: {error.detail}"
+        hint = _HINTS.get(error.status_code, "GET /openapi.json describes every route.")
+        return Problem(error.status_code, code, detail, hint=hint, headers=error.headers).response()
+
+    @app.exception_handler(RequestValidationError)
+    async def fields(request: Request, error: RequestValidationError) -> JSONResponse:
+        route = request.scope["route"]
+        faults = [_fault(item, route) for item in error.errors()]
+        detail = "; ".join(f"{fault['field']}: {fault['message']}" for fault in faults[:3])
+        hint = "Correct the fields that are listed under `errors`."
+        return Problem(422, "invalid_fields", detail, hint=hint, errors=faults).response()
+
+    @app.exception_handler(RedisConnectionError)
+    @app.exception_handler(RedisTimeoutError)
+    async def unreachable(_: Request, error: Exception) -> JSONResponse:
+        return redis_unreachable(error).response()
+
+    @app.exception_handler(Exception)
+    async def unexpected(request: Request, error: Exception) -> JSONResponse:
+        log.error("a request failed", method=request.method, path=request.url.path, exc_info=error)
+        hint = "This is a fault of the gateway; its log has the details under this path and time."
+        return Problem(500, "internal_error", "The gateway failed to answer.", hint=hint).response()
+
+
+def _fault(item: Mapping[str, Any], route: APIRoute) -> dict[str, Any]:
+    """One validation error of pydantic as field, message and, for a name that nobody knows, the nearest that exists."""
+    place, *path = item["loc"]
+    fault = {"field": ".".join(map(str, path)) or str(place), "message": str(item["msg"])}
+    if item["type"] == "extra_forbidden" and path:
+        fault["message"] = "no such field"
+        if known := sorted(_fields_at(route, place, path[:-1])):
+            near = get_close_matches(str(path[-1]), known, n=1)
+            fault["message"] += f"; did you mean {near[0]!r}?" if near else ""
+            fault["allowed"] = known
+    return fault
+
+
+def _fields_at(route: APIRoute, place: str, path: list[int | str]) -> list[str]:
+    """The names that may stand at a path of names and indexes in the body or the query of a route."""
+    if place == "body":
+        roots = [route.body_field] if route.body_field else []
+    else:
+        roots = route.dependant.query_params
+    model = next((found for root in roots if (found := _model_in(root.field_info.annotation))), None)
+    for name in path:
+        if model is not None and not isinstance(name, int):
+            field = model.model_fields.get(name)
+            model = _model_in(field.annotation) if field else None
+    return list(model.model_fields) if model else []
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _model_in(part))), None)

@@ -1,0 +1,46 @@
+"""What callers may write beside the task and the answer: query parameters and small bodies. Unknown names are errors."""
+
+import re
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from haltpoint.chain.state import ChainStatus
+from haltpoint.contracts.base import Strict
+from haltpoint.contracts.humans import RequestKind, RequestStatus
+
+Cursor = Annotated[str, Field(pattern=r"^[0-9]{1,20}_[0-9A-Za-z_.~-]{1,200}$", description="`next_cursor` of a page")]
+Limit = Annotated[int, Field(ge=1, le=200, description="items on a page")]
+
+
+EVENT_ID: Final = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
+
+
+class ChainQuery(Strict):
+    """Which chains."""
+
+    status: ChainStatus | None = None
+    cursor: Cursor | None = None
+    limit: Limit = 50
+
+
+class RequestQuery(Strict):
+    """Which requests. Open ones unless told otherwise."""
+
+    status: RequestStatus = RequestStatus.OPEN
+    kind: RequestKind | None = None
+    cursor: Cursor | None = None
+    limit: Limit = 50
+
+
+class EventQuery(Strict):
+    """Which part of a chain's log: what comes behind the event `cursor`."""
+
+    cursor: str | None = Field(default=None, pattern=f"^{EVENT_ID.pattern}$")
+    limit: int = Field(default=500, ge=1, le=5000, description="lines of the log; each has a few events")
+
+
+class Cancel(Strict):
+    """Why a chain is stopped."""
+
+    reason: str = Field(default="", max_length=1024)

@@ -1,0 +1,37 @@
+"""Who waits for news of which chain. A wake-up says "look again" and nothing else; what is new lies in the log."""
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+
+
+class Watchers:
+    """The open event streams of this process. A lost wake-up delays a watcher until its next heartbeat, no more."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, set[asyncio.Event]] = {}
+        self.closing = False
+
+    @contextmanager
+    def watch(self, chain_id: str) -> Generator[asyncio.Event]:
+        """An event that is set whenever something becomes true of the chain; the watcher clears it before it looks."""
+        woken = asyncio.Event()
+        self._waiting.setdefault(chain_id, set()).add(woken)
+        try:
+            yield woken
+        finally:
+            waiting = self._waiting[chain_id]
+            waiting.discard(woken)
+            if not waiting:
+                del self._waiting[chain_id]
+
+    def wake(self, chain_id: str) -> None:
+        """Let everybody look who watches this chain."""
+        for woken in self._waiting.get(chain_id, ()):
+            woken.set()
+
+    def close(self) -> None:
+        """Let every stream end; its client resumes where the next gateway is."""
+        self.closing = True
+        for chain_id in list(self._waiting):
+            self.wake(chain_id)

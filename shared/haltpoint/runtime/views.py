@@ -1,0 +1,237 @@
+"""Reading what is shown: a chain from its keys in two pipelined reads, pages of lists, slices of logs.
+
+Nothing is written here, and nothing is parsed twice: `chain_view` makes the views, this fetches what they are made of.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from redis.asyncio import Redis
+
+from haltpoint.chain.state import ChainStatus
+from haltpoint.contracts.base import action_id, request_id
+from haltpoint.contracts.humans import RequestKind, RequestStatus
+from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView
+from haltpoint.runtime import chain_view
+from haltpoint.runtime.chain_view import ChainRecord, Fields, LogLine
+from haltpoint.runtime.step_codec import decode_step
+from haltpoint.runtime.topology import Topology
+
+_THOUGHTS: Final = frozenset({"action.proposed", "thought.failed", "plan.drafted", "answer.drafted"})
+_SCAN: Final = 1000
+"""Candidates that one page looks at; when fewer of them fit, the page is short and its cursor goes on from there."""
+
+Sees = Callable[[str | None], bool]
+"""Whether a reader sees the chains of this tenant."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogSlice:
+    """Part of a chain's log: its events, the place up to which it was read, and whether there is more behind it."""
+
+    events: tuple[EventView, ...]
+    place: str | None
+    more: bool
+
+
+class Views:
+    """Everything that is read for people. One read is a pipeline per partition; nothing blocks."""
+
+    def __init__(self, redis: Redis, topology: Topology) -> None:
+        self._redis = redis
+        self._topology = topology
+
+    async def chain(self, chain_id: str, sees: Sees) -> ChainView | None:
+        """The whole chain, or None when there is none that this reader sees."""
+        record = await self._record(chain_id, sees)
+        return chain_view.view_of(record) if record else None
+
+    async def status(self, chain_id: str, sees: Sees) -> ChainStatus | None:
+        """The state of a chain, or None when there is none that this reader sees."""
+        (task, head), *_ = await self._tasks_and_heads([chain_id])
+        return ChainStatus(head["status"]) if task and head and sees(task.tenant) else None
+
+    async def chains(
+        self, status: ChainStatus | None, cursor: str | None, limit: int, sees: Sees
+    ) -> Page[ChainSummary]:
+        """Chains in one or in any state, those that changed last first."""
+        names = [f"index:status:{one.value}" for one in ([status] if status else ChainStatus)]
+        items: list[ChainSummary] = []
+        looked_at = 0
+        while True:
+            page = await self._newest(names, cursor, limit)
+            found = await self._tasks_and_heads([chain_id for _, chain_id in page])
+            ends = await self._ends([chain_id for _, chain_id in page])
+            for (score, chain_id), (task, head), end in zip(page, found, ends, strict=True):
+                cursor = f"{score}_{chain_id}"
+                looked_at += 1
+                if task and head and sees(task.tenant) and (status is None or head["status"] == status.value):
+                    items.append(chain_view.summary_of(chain_id, head, task, end))
+                    if len(items) == limit:
+                        return Page(items=tuple(items), next_cursor=cursor)
+            if len(page) < limit:
+                return Page(items=tuple(items))
+            if looked_at >= _SCAN:
+                return Page(items=tuple(items), next_cursor=cursor)
+
+    async def request(self, request: str, sees: Sees) -> RequestView | None:
+        """One question, or None when there is none that this reader sees."""
+        found = await self._requests([request], sees)
+        return found[0] if found else None
+
+    async def requests(
+        self, status: RequestStatus, kind: RequestKind | None, cursor: str | None, limit: int, sees: Sees
+    ) -> Page[RequestView]:
+        """Questions in one state: open ones with the newest first, others by the chains that changed last."""
+        if status is RequestStatus.OPEN:
+            names, step = ["index:requests"], limit
+        else:
+            names, step = [f"index:status:{one.value}" for one in ChainStatus], 100
+        items: list[RequestView] = []
+        looked_at = 0
+        while True:
+            page = await self._newest(names, cursor, step)
+            candidates = [(place, [place[1]]) for place in page]
+            if status is not RequestStatus.OPEN:
+                candidates = await self._asked(page)
+            found = {view.id: view for view in await self._requests([r for _, ids in candidates for r in ids], sees)}
+            for (score, name), ids in candidates:
+                cursor = f"{score}_{name}"
+                views = (found[one] for one in ids if one in found)
+                items += [v for v in views if v.status is status and kind in (None, v.kind)]
+                if len(items) >= limit:
+                    return Page(items=tuple(items), next_cursor=cursor)
+            looked_at += len(page)
+            if len(page) < step:
+                return Page(items=tuple(items))
+            if looked_at >= _SCAN:
+                return Page(items=tuple(items), next_cursor=cursor)
+
+    async def events(self, chain_id: str, after: str | None, lines: int) -> LogSlice:
+        """What the log says behind the place `after` ("<line>.<fact>"; None: from the start), in `lines` lines at most."""
+        line, fact = (int(part) for part in after.split(".")) if after else (0, -1)
+        # The line of `after` itself is read once more: it may hold more facts.
+        texts = await self._redis.lrange(self._topology.key_of("log", chain_id), line, line + lines + 1)
+        read = [LogLine.parse(line + offset, text.decode()) for offset, text in enumerate(texts[: lines + 1])]
+        events = tuple(
+            event
+            for one in read
+            for index, event in enumerate(one.events())
+            if one.number > line or index > fact
+        )
+        place = f"{read[-1].number}.{max(len(read[-1].facts) - 1, 0)}" if read else after
+        return LogSlice(events, place, more=len(texts) > lines + 1)
+
+    # ---- one chain --------------------------------------------------------------------------------------------------
+
+    async def _record(self, chain_id: str, sees: Sees) -> ChainRecord | None:
+        async with self._redis.pipeline(transaction=False) as pipe:
+            pipe.hgetall(self._topology.key_of("chain", chain_id))
+            for name in ("task", "plan", "end"):
+                pipe.get(self._topology.key_of(name, chain_id))
+            pipe.lrange(self._topology.key_of("log", chain_id), 0, -1)
+            raw_head, raw_task, raw_plan, raw_end, raw_log = await pipe.execute()
+        if not raw_head or raw_task is None:
+            return None
+        task, head = Task.model_validate_json(raw_task), _text(raw_head)
+        if not sees(task.tenant):
+            return None
+        plan = Plan.model_validate(json.loads(raw_plan)["plan"]) if raw_plan else None
+        runs = tuple(decode_step(raw_head[b"s%d" % i]) for i in range(len(plan.steps))) if plan else ()
+        log = tuple(LogLine.parse(number, line.decode()) for number, line in enumerate(raw_log))
+        actions = [
+            action_id(chain_id, step.id, number)
+            for step, run in zip(plan.steps if plan else (), runs, strict=True)
+            for number in range(1, run.actions + 1)
+        ]
+        requests = [request_id(chain_id, number) for number in range(1, int(head.get("asked", 0)) + 1)]
+        thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
+        return ChainRecord(
+            id=chain_id,
+            head=head,
+            task=task,
+            plan=plan,
+            runs=runs,
+            end=json.loads(raw_end) if raw_end else {},
+            log=log,
+            actions=await self._hashes("action", actions),
+            requests=await self._hashes("request", requests),
+            thoughts=await self._hashes("thought", thoughts),
+        )
+
+    async def _hashes(self, what: str, ids: Sequence[str]) -> dict[str, Fields]:
+        """The hashes `what:<id>` by id, without those that do not exist."""
+        replies = await self._piped(ids, lambda pipe, one: pipe.hgetall(self._topology.key_of(what, one)))
+        return {one: _text(reply) for one, reply in zip(ids, replies, strict=True) if reply}
+
+    # ---- many -------------------------------------------------------------------------------------------------------
+
+    async def _tasks_and_heads(self, chain_ids: Sequence[str]) -> list[tuple[Task | None, Fields | None]]:
+        tasks = await self._piped(chain_ids, lambda pipe, one: pipe.get(self._topology.key_of("task", one)))
+        heads = await self._piped(chain_ids, lambda pipe, one: pipe.hgetall(self._topology.key_of("chain", one)))
+        return [
+            (Task.model_validate_json(task) if task else None, _text(head) if head else None)
+            for task, head in zip(tasks, heads, strict=True)
+        ]
+
+    async def _ends(self, chain_ids: Sequence[str]) -> list[dict[str, Any]]:
+        ends = await self._piped(chain_ids, lambda pipe, one: pipe.get(self._topology.key_of("end", one)))
+        return [json.loads(end) if end else {} for end in ends]
+
+    async def _requests(self, ids: Sequence[str], sees: Sees) -> list[RequestView]:
+        hashes = await self._hashes("request", ids)
+        found = await self._tasks_and_heads([fields["chain"] for fields in hashes.values()])
+        return [
+            chain_view.request_of(fields)
+            for fields, (task, _) in zip(hashes.values(), found, strict=True)
+            if task and sees(task.tenant)
+        ]
+
+    async def _asked(self, page: list[tuple[int, str]]) -> list[tuple[tuple[int, str], list[str]]]:
+        """For each chain of a page the ids of all that it ever asked."""
+        asked = await self._piped(
+            [c for _, c in page], lambda pipe, one: pipe.hget(self._topology.key_of("chain", one), "asked")
+        )
+        return [
+            (place, [request_id(place[1], number) for number in range(1, int(count or 0) + 1)])
+            for place, count in zip(page, asked, strict=True)
+        ]
+
+    async def _newest(self, names: Sequence[str], cursor: str | None, limit: int) -> list[tuple[int, str]]:
+        """The `limit` highest (score, member) behind a cursor, over indexes of these names in all partitions."""
+        before = (int(cursor.split("_", 1)[0]), cursor.split("_", 1)[1]) if cursor else None
+        keys = [self._topology.key(p, name) for p in range(self._topology.partitions) for name in names]
+        found: list[tuple[int, str]] = []
+        read = dict.fromkeys(keys, 0)
+        while read:
+            top = str(before[0]) if before else "+inf"
+            replies = await self._piped(
+                list(read),
+                lambda pipe, key: pipe.zrevrangebyscore(key, top, "-inf", read[key], limit, withscores=True),
+            )
+            for key, reply in zip(list(read), replies, strict=True):
+                places = [(int(score), member.decode()) for member, score in reply]
+                # Members of the cursor's own score lie on both sides of it, in the order of their names.
+                fitting = [place for place in places if before is None or place < before]
+                found += fitting
+                read[key] += limit
+                if fitting or len(places) < limit:
+                    del read[key]
+        return sorted(found, reverse=True)[:limit]
+
+    async def _piped(self, ids: Sequence[str], command: Callable[[Any, str], object]) -> list[Any]:
+        """One reply for each id, in one pipeline."""
+        if not ids:
+            return []
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for one in ids:
+                command(pipe, one)
+            return list(await pipe.execute())
+
+
+def _text(fields: Iterable[Any] | dict[bytes, bytes]) -> Fields:
+    return {name.decode(): value.decode(errors="replace") for name, value in dict(fields).items()}
