@@ -1,0 +1,163 @@
+"""The history check on histories made by hand: right ones pass, and each wrong one is called by its name."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.proofs.history import (
+    Answered,
+    Claimed,
+    Decided,
+    Effect,
+    Receipt,
+    Record,
+    Recorder,
+    Rule,
+    Submitted,
+    Told,
+    check,
+    read,
+)
+
+C = "c0ffee"
+A = f"{C}.send.1"
+R = f"{C}.r1"
+
+ACCEPTED = Submitted("order 7", C)
+DISPATCHED = Told(C, "action.dispatched", A)
+SENT = Effect(A, "other", "1a2b")
+SAVED = Effect(A, "idempotent", "1a2b")
+RECEIVED = Told(C, "action.completed", A)
+STANDS = Receipt(A, 1, "77", success=True)
+COMPLETED = Told(C, "chain.completed")
+
+GOOD: list[Record] = [
+    ACCEPTED,
+    Decided(C, "1-x"),
+    DISPATCHED,
+    Claimed(A, "5-1", 1),
+    SENT,
+    RECEIVED,
+    STANDS,
+    Decided(C, "2-x"),
+    COMPLETED,
+]
+
+
+Judge = Callable[..., set[Rule]]
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> Iterator[Judge]:
+    """Give it histories, one list of records per actor, written in that order; get the rules that were broken."""
+    recorders: list[Recorder] = []
+
+    def write_and_check(*actors: list[Record]) -> set[Rule]:
+        for number, records in enumerate(actors):
+            recorders.append(recorder := Recorder(tmp_path, f"actor{number}"))
+            for record in records:
+                recorder.write(record)
+        return {violation.rule for violation in check(tmp_path.glob("*.jsonl"))}
+
+    yield write_and_check
+    for recorder in recorders:
+        recorder.close()
+
+
+def test_a_right_history_passes(judge: Judge) -> None:
+    assert judge(GOOD) == set()
+
+
+def test_a_repeated_submission_that_found_its_chain_is_right(judge: Judge) -> None:
+    assert judge([ACCEPTED, *GOOD]) == set()
+
+
+def test_a_repeatable_action_may_run_again(judge: Judge) -> None:
+    history: list[Record] = [ACCEPTED, DISPATCHED, SAVED, Claimed(A, "5-1", 1), SAVED, RECEIVED, STANDS, COMPLETED]
+    assert judge(history) == set()
+
+
+def test_a_second_run_after_not_happened_is_right(judge: Judge) -> None:
+    doubt: list[Record] = [Answered(R, A, "not_happened", taken=False), Answered(R, A, "not_happened", taken=True)]
+    assert judge([*GOOD[:5], *doubt, DISPATCHED, Claimed(A, "9-1", 1), *GOOD[4:]]) == set()
+
+
+def test_a_confirmed_run_after_its_approval_is_right(judge: Judge) -> None:
+    sent = Answered(R, A, "approve", taken=False)
+    confirmed = Effect(A, "other", "1a2b", confirmed=True)
+    history: list[Record] = [*GOOD[:6], sent, DISPATCHED, confirmed, Answered(R, A, "approve", taken=True), *GOOD[5:]]
+    assert judge(history) == set()
+
+
+@pytest.mark.parametrize(
+    ("broken", "history"),
+    [
+        pytest.param(Rule.ONE_CHAIN, [*GOOD, Submitted("order 7", "c2"), Told("c2", "chain.failed")], id="two chains"),
+        pytest.param(Rule.ONE_FINAL, GOOD[:-1], id="no end"),
+        pytest.param(Rule.ONE_FINAL, [ACCEPTED], id="never heard of"),
+        pytest.param(Rule.ONE_FINAL, [*GOOD, Told(C, "chain.failed")], id="two ends"),
+        pytest.param(Rule.NOTHING_AFTER, [*GOOD, Told(C, "step.started")], id="life after the end"),
+        pytest.param(Rule.ONE_COMMIT, [*GOOD, Decided(C, "2-x")], id="a version twice"),
+        pytest.param(Rule.ONE_RECEIPT, [*GOOD, Receipt(A, 1, "78", success=True)], id="a receipt that changes"),
+        pytest.param(Rule.ONE_RECEIPT, [*GOOD[:6], RECEIVED, *GOOD[6:]], id="completed twice"),
+        pytest.param(Rule.EFFECT_FIRST, [each for each in GOOD if each is not SENT], id="success of nothing"),
+        pytest.param(Rule.SAME_ARGUMENTS, [SAVED, Effect(A, "idempotent", "ffff"), *GOOD], id="other arguments"),
+        pytest.param(Rule.ONE_EFFECT, [*GOOD[:5], SENT, *GOOD[5:]], id="a silent second run"),
+        pytest.param(
+            Rule.ONE_EFFECT,
+            [*GOOD[:5], Answered(R, A, "not_happened", taken=False), SENT, *GOOD[5:]],
+            id="a second run without an answer that was taken",
+        ),
+        pytest.param(
+            Rule.ONE_EFFECT,
+            [*GOOD[:5], Answered(R, A, "happened", taken=True), SENT, *GOOD[5:]],
+            id="a second run after: happened",
+        ),
+        pytest.param(
+            Rule.APPROVED,
+            [Effect(A, "other", "1a2b", confirmed=True), Answered(R, A, "approve", taken=True), *GOOD],
+            id="approved afterwards",
+        ),
+        pytest.param(Rule.APPROVED, [Effect(A, "other", "1a2b", confirmed=True), *GOOD], id="approved by nobody"),
+        pytest.param(
+            Rule.ONE_ANSWER,
+            [*GOOD, Answered(R, A, "happened", taken=True), Answered(R, A, "abort", taken=True)],
+            id="two answers",
+        ),
+        pytest.param(Rule.EPOCHS_RISE, [*GOOD, Claimed(A, "5-1", 1)], id="an epoch twice"),
+        pytest.param(Rule.EPOCHS_RISE, [Claimed(A, "5-1", 2), *GOOD], id="an epoch that falls"),
+    ],
+)
+def test_each_wrong_history_is_called_by_its_name(judge: Judge, broken: Rule, history: list[Record]) -> None:
+    assert broken in judge(history)
+
+
+def test_two_workers_with_the_same_epoch_are_found_in_two_files(judge: Judge) -> None:
+    assert judge(GOOD, [Claimed(A, "5-1", 1)]) == {Rule.EPOCHS_RISE}
+
+
+def test_a_late_record_of_a_stopped_worker_is_right(judge: Judge) -> None:
+    assert judge([Claimed(A, "5-1", 2)], GOOD) == set()
+
+
+def test_the_epochs_of_another_entry_begin_anew(judge: Judge) -> None:
+    assert judge([*GOOD, Claimed(A, "6-1", 1)]) == set()
+
+
+def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path, "provider")
+    recorder.write(SENT)
+    recorder.close()
+    with recorder.path.open("ab") as file:
+        file.write(b'{"at": 5, "kind": "Eff')
+    assert [seen.record for seen in read([recorder.path])] == [SENT]
+
+
+def test_a_violation_reads_like_a_sentence(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path, "client")
+    recorder.write(ACCEPTED)
+    recorder.close()
+    assert [str(each) for each in check([recorder.path])] == [
+        f"{C}: its final facts are [] [an accepted task reaches exactly one final state (R1)]"
+    ]
