@@ -1,0 +1,101 @@
+"""Traces: one root per chain, children under it, a wait written afterwards; a chain sampled out makes none."""
+
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBased, Sampler
+from opentelemetry.trace import SpanKind, StatusCode
+
+from haltpoint.runtime import telemetry
+from haltpoint.runtime.telemetry import Tracing
+
+CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"  # the example of the W3C recommendation
+
+
+def tracing(sampler: Sampler = ALWAYS_ON) -> tuple[Tracing, InMemorySpanExporter]:
+    provider = TracerProvider(sampler=ParentBased(sampler))
+    spans = InMemorySpanExporter()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    return Tracing(provider.get_tracer("test"), provider), spans
+
+
+def one(spans: InMemorySpanExporter, name: str) -> ReadableSpan:
+    (found,) = [span for span in spans.get_finished_spans() if span.name == name]
+    return found
+
+
+def test_a_decision_is_a_child_of_the_submission_and_linked_to_its_cause() -> None:
+    traced, spans = tracing()
+    root = traced.submission("c1", goal_given=True)
+    action = traced.start("execute_tool lookup", root, SpanKind.INTERNAL, {telemetry.TOOL_NAME: "lookup"})
+    cause = telemetry.context_of(action, None)
+    telemetry.finish(action)
+    telemetry.finish(traced.start("process tool.completed", root, SpanKind.CONSUMER, {}, caused_by=cause))
+
+    submitted, decided, acted = (
+        one(spans, "invoke_agent haltpoint"),
+        one(spans, "process tool.completed"),
+        one(spans, "execute_tool lookup"),
+    )
+    assert decided.parent is not None
+    assert submitted.context is not None
+    assert acted.context is not None
+    assert decided.parent.span_id == submitted.context.span_id
+    assert [link.context.span_id for link in decided.links] == [acted.context.span_id]
+
+
+def test_the_chain_joins_the_trace_of_its_caller() -> None:
+    traced, spans = tracing()
+    root = traced.submission("c1", goal_given=True, parent=CALLER)
+    assert root.startswith("00-0af7651916cd43dd8448eb211c80319c-")
+    submitted = one(spans, "invoke_agent haltpoint")
+    assert submitted.parent is not None
+    assert f"{submitted.parent.span_id:016x}" == "b7ad6b7169203331"
+
+
+def test_the_wait_for_a_person_is_written_afterwards_with_status_ok() -> None:
+    traced, spans = tracing()
+    root = traced.submission("c1", goal_given=True)
+    traced.record("wait_for_human clarification", root, 1_000, 61_000, {telemetry.REQUEST_KIND: "clarification"})
+    wait = one(spans, "wait_for_human clarification")
+    assert wait.status.status_code is StatusCode.OK
+    assert (wait.start_time, wait.end_time) == (1_000_000_000, 61_000_000_000)
+
+
+def test_a_failed_action_carries_its_error_type() -> None:
+    traced, spans = tracing()
+    root = traced.submission("c1", goal_given=True)
+    telemetry.finish(traced.start("execute_tool x", root, SpanKind.INTERNAL, {}), "NOT_FOUND")
+    failed = one(spans, "execute_tool x")
+    assert failed.status.status_code is StatusCode.ERROR
+    assert failed.attributes is not None
+    assert failed.attributes[telemetry.ERROR_TYPE] == "NOT_FOUND"
+
+
+def test_a_chain_that_is_sampled_out_makes_no_span_anywhere() -> None:
+    traced, spans = tracing(ALWAYS_OFF)
+    root = traced.submission("c1", goal_given=True)
+    assert int(root[-2:], 16) & 1 == 0
+    assert traced.start("process x", root, SpanKind.CONSUMER, {}) is None
+    traced.record("wait", root, 1, 2, {})
+    assert spans.get_finished_spans() == ()
+
+
+def test_without_an_exporter_the_context_only_passes_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    silent = telemetry.start_tracing("executor")
+    assert silent.submission("c1", goal_given=False) == ""
+    assert silent.submission("c1", goal_given=False, parent=CALLER) == CALLER
+    assert silent.start("x", CALLER, SpanKind.CONSUMER, {}) is None
+    assert telemetry.context_of(None, CALLER) == CALLER
+    silent.close()
+
+
+@pytest.mark.parametrize(
+    "text", [None, "", "00-0-0-01", "01-" + CALLER[3:], CALLER.upper(), "00-" + "0" * 32 + CALLER[35:]]
+)
+def test_only_a_w3c_traceparent_is_taken_for_one(text: str | None) -> None:
+    assert not telemetry.valid(text)
+    assert telemetry.valid(CALLER)
