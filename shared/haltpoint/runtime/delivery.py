@@ -116,8 +116,8 @@ class Subscription:
             ),
             ack_policy=AckPolicy.MANUAL,
             no_reply=True,
-            parser=_pass_through,
-            decoder=_raw_body,
+            parser=pass_through,
+            decoder=raw_body,
             include_in_schema=False,
         )
         self._subscriber(self._read)
@@ -251,14 +251,16 @@ def _text(value: object) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-async def _pass_through(raw: BatchStreamMessage) -> RedisBatchStreamMessage:
+async def pass_through(raw: BatchStreamMessage) -> RedisBatchStreamMessage:
+    """A FastStream parser that leaves a batch as it was read; goes together with `raw_body`."""
     return RedisBatchStreamMessage(
         raw_message=raw,
-        body=raw,  # only `_raw_body` takes it out again
+        body=raw,  # only `raw_body` takes it out again
         consumer=FAKE_CONSUMER,
         group=None,
     )
 
 
-async def _raw_body(message: RedisBatchStreamMessage) -> object:
+async def raw_body(message: RedisBatchStreamMessage) -> object:
+    """A FastStream decoder: the batch as a dict with `message_ids` and `data`, one field mapping per entry."""
     return message.body
