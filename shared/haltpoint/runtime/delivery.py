@@ -145,7 +145,10 @@ class Subscription:
         if reclaimer is not None:
             await asyncio.wait([reclaimer], timeout=5.0)
             reclaimer.cancel()
+        reading = list(self._subscriber.tasks)
         await self._subscriber.stop()
+        # FastStream cancels a blocked read and does not wait until its connection is closed.
+        await asyncio.gather(*reading, return_exceptions=True)
         with suppress(*UNREACHABLE, ResponseError):
             await self._hand_back()
 

@@ -13,7 +13,8 @@ to somebody by their lease.
 
 Who is ready can be seen from outside: a line `ready` in the log, and from then on the key
 `hp:{0}:service:<name>:<instance>` with JSON {name, instance, pid, host, since (ms), ...about}, written each second,
-gone 5 s after the last time and at once after a clean stop. `alive` reads them.
+gone 5 s after the last time and at once after a clean stop. The set `hp:{0}:services` has the names of these keys.
+`alive` reads them.
 """
 
 import asyncio
@@ -185,7 +186,10 @@ class Service:
             "since": self._since,
             **self.about,
         }
-        await self.redis.set(self._key, json.dumps(told), px=_GONE_AFTER_MS)
+        pipeline = self.redis.pipeline(transaction=False)
+        pipeline.sadd(self.topology.key(0, "services"), self._key)
+        pipeline.set(self._key, json.dumps(told), px=_GONE_AFTER_MS)
+        await pipeline.execute()
         self._last_beat = time.monotonic()
         if not self._ready and not self.stopping.is_set():
             self._ready = True
@@ -201,11 +205,13 @@ class Service:
         self.fail(error)
 
 
-async def alive(redis: Redis) -> list[dict[str, Any]]:
-    """What the services that are ready now tell about themselves, in no order."""
-    # The same hash tag as the topology's partition 0.
-    keys = [key async for key in redis.scan_iter(match="hp:{0}:service:*", count=1000)]
+async def alive(redis: Redis, topology: Topology) -> list[dict[str, Any]]:
+    """What the services that are ready now tell about themselves, in no order. The dead are forgotten."""
+    members = topology.key(0, "services")
+    keys = [key async for key in redis.sscan_iter(members)]
     values = await redis.mget(keys) if keys else []
+    if dead := [key for key, value in zip(keys, values, strict=True) if value is None]:
+        await redis.srem(members, *dead)  # one that beats again writes its name again
     return [json.loads(value) for value in values if value is not None]
 
 

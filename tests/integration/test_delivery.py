@@ -1,0 +1,249 @@
+"""Delivery against a real server: nothing is lost, nothing runs for ever, order is kept."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from redis.asyncio import Redis
+
+from haltpoint.runtime.broker import make_broker
+from haltpoint.runtime.delivery import Entry, Subscription
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.errors import HaltpointError
+from tests.support import wait_until
+
+STREAM, GROUP = "work", "workers"
+LEASE_MS = 200
+
+
+@dataclass
+class Reader:
+    """One process's subscription with everything that it was handed. By default it acknowledges what it gets."""
+
+    redis: Redis
+    acknowledges: bool = True
+    batches: list[list[Entry]] = field(default_factory=list)
+    exhausted: list[Entry] = field(default_factory=list)
+    fatal: list[HaltpointError] = field(default_factory=list)
+    then: Callable[[list[Entry]], Awaitable[None]] | None = None
+
+    async def handle(self, entries: list[Entry]) -> None:
+        self.batches.append(entries)
+        if self.then is not None:
+            await self.then(entries)
+        if self.acknowledges:
+            await self.redis.xack(STREAM, GROUP, *(entry.id for entry in entries))
+
+    async def bury(self, entry: Entry) -> None:
+        self.exhausted.append(entry)
+        await self.redis.xack(STREAM, GROUP, entry.id)
+
+    @property
+    def numbers(self) -> list[int]:
+        return [int(entry.fields[b"n"]) for batch in self.batches for entry in batch]
+
+
+@asynccontextmanager
+async def subscribed(
+    server: EmbeddedServer,
+    reader: Reader,
+    consumer: str,
+    *,
+    max_records: int = 8,
+    holds: Callable[[str], bool] | None = None,
+    room: Callable[[], int] | None = None,
+) -> AsyncIterator[Subscription]:
+    broker = make_broker(server.url, lambda: None)
+    await broker.start()
+    subscription = Subscription(
+        broker,
+        STREAM,
+        GROUP,
+        consumer,
+        reader.handle,
+        max_records=max_records,
+        lease_ms=LEASE_MS,
+        max_deliveries=3,
+        on_exhausted=reader.bury,
+        on_fatal=reader.fatal.append,
+        holds=holds,
+        room=room,
+    )
+    try:
+        await subscription.start()
+        yield subscription
+    finally:
+        await subscription.stop()
+        await broker.stop()
+
+
+@pytest.fixture
+async def redis(server: EmbeddedServer) -> AsyncIterator[Redis]:
+    client = Redis.from_url(server.url)
+    await client.xgroup_create(STREAM, GROUP, id="0", mkstream=True)
+    yield client
+    await client.aclose()
+
+
+async def add(redis: Redis, *numbers: int) -> list[str]:
+    return [(await redis.xadd(STREAM, {"n": number})).decode() for number in numbers]
+
+
+async def pending(redis: Redis) -> int:
+    return int((await redis.xpending(STREAM, GROUP))["pending"])
+
+
+async def read_and_die(redis: Redis, count: int) -> None:
+    """A consumer that took entries and is gone."""
+    await redis.xreadgroup(GROUP, "dead", {STREAM: ">"}, count=count)
+
+
+async def test_everything_arrives_once_and_in_order(server: EmbeddedServer, redis: Redis) -> None:
+    reader = Reader(redis)
+    await add(redis, *range(50))
+    async with subscribed(server, reader, "a"):
+        await add(redis, *range(50, 100))
+        await wait_until(lambda: len(reader.numbers) >= 100)
+    assert reader.numbers == list(range(100))
+    assert max(map(len, reader.batches)) == 8, "never more than was asked for"
+    assert {entry.deliveries for batch in reader.batches for entry in batch} == {1}
+    assert await pending(redis) == 0
+
+
+async def test_what_a_dead_consumer_held_is_taken_over_after_its_lease(server: EmbeddedServer, redis: Redis) -> None:
+    await add(redis, 1, 2, 3)
+    await read_and_die(redis, 3)
+    reader = Reader(redis)
+    async with subscribed(server, reader, "a"):
+        await wait_until(lambda: len(reader.numbers) == 3)
+    assert reader.numbers == [1, 2, 3]
+    assert {entry.deliveries for batch in reader.batches for entry in batch} == {2}
+    assert await pending(redis) == 0
+
+
+async def test_two_readers_take_over_an_entry_only_once(server: EmbeddedServer, redis: Redis) -> None:
+    await add(redis, *range(40))
+    await read_and_die(redis, 40)
+    one, other = Reader(redis), Reader(redis)
+    async with subscribed(server, one, "a"), subscribed(server, other, "b"):
+        await wait_until(lambda: len(one.numbers) + len(other.numbers) >= 40)
+        assert await pending(redis) == 0
+    assert sorted(one.numbers + other.numbers) == list(range(40))
+
+
+async def test_past_the_limit_it_is_buried_and_never_runs_again(server: EmbeddedServer, redis: Redis) -> None:
+    """R9."""
+
+    async def fail(entries: list[Entry]) -> None:
+        if entries[0].fields[b"n"] == b"13":
+            raise ValueError("poison")
+
+    reader = Reader(redis, then=fail)
+    (poison,) = await add(redis, 13)
+    async with subscribed(server, reader, "a"):
+        await wait_until(lambda: len(reader.exhausted) == 1)
+        await add(redis, 14)
+        await wait_until(lambda: 14 in reader.numbers)
+    assert reader.exhausted == [Entry(STREAM, poison, {b"n": b"13"}, 4)]
+    assert [n for n in reader.numbers if n == 13] == [13, 13, 13]
+
+
+async def test_an_entry_under_way_is_not_handed_out_again(server: EmbeddedServer, redis: Redis) -> None:
+    """The executor has no beat: a handler that takes longer than the lease keeps its entries in this process."""
+    free = asyncio.Event()
+
+    async def wait(entries: list[Entry]) -> None:
+        if entries[0].fields[b"n"] == b"1":
+            await free.wait()
+
+    reader = Reader(redis, then=wait)
+    await add(redis, 1)
+    await add(redis, 2)
+    async with subscribed(server, reader, "a", max_records=1):
+        await wait_until(lambda: reader.numbers == [1])
+        await idle_for(redis, 2 * LEASE_MS)
+        assert reader.numbers == [1]
+        free.set()
+        await wait_until(lambda: reader.numbers == [1, 2])
+
+
+async def test_slots_keep_what_they_hold_and_take_no_more_than_fits(server: EmbeddedServer, redis: Redis) -> None:
+    held: set[str] = set()
+    reader = Reader(redis, acknowledges=False)
+
+    async def hold(entries: list[Entry]) -> None:
+        held.update(entry.id for entry in entries)
+
+    reader.then = hold
+    await add(redis, 1, 2, 3)
+    async with subscribed(server, reader, "a", holds=held.__contains__, room=lambda: 1):
+        await wait_until(lambda: len(held) == 3)
+        await idle_for(redis, 2 * LEASE_MS)
+        assert reader.numbers == [1, 2, 3], "a late beat does not make us run it twice"
+        held.clear()
+        await wait_until(lambda: len(reader.numbers) == 6)
+        assert [len(batch) for batch in reader.batches[-3:]] == [1, 1, 1], "one slot, one entry at a time"
+
+
+async def idle_for(redis: Redis, milliseconds: int) -> None:
+    """Until the oldest pending entry has lain idle that long: the reclaimer has seen it several times."""
+
+    async def long_idle() -> bool:
+        rows = await redis.xpending_range(STREAM, GROUP, min="-", max="+", count=1)
+        return bool(rows) and rows[0]["time_since_delivered"] >= milliseconds
+
+    await wait_until(long_idle)
+
+
+async def test_stopping_hands_back_what_was_not_handled(server: EmbeddedServer, redis: Redis) -> None:
+    """Others do not wait for a lease: the entry looks idle at once, and no delivery is counted."""
+    reader = Reader(redis, acknowledges=False)
+    await add(redis, 1)
+    async with subscribed(server, reader, "a"):
+        await wait_until(lambda: reader.numbers == [1])
+    rows = await redis.xpending_range(STREAM, GROUP, min="-", max="+", count=10, idle=LEASE_MS)
+    assert [(row["consumer"], row["times_delivered"]) for row in rows] == [(b"a", 1)]
+
+
+async def test_an_entry_that_was_deleted_is_let_go(server: EmbeddedServer, redis: Redis) -> None:
+    entries = await add(redis, 1, 2)
+    await read_and_die(redis, 2)
+    await redis.xdel(STREAM, entries[0])
+    reader = Reader(redis)
+    async with subscribed(server, reader, "a"):
+        await wait_until(lambda: reader.numbers == [2])
+
+        async def empty() -> bool:
+            return await pending(redis) == 0
+
+        await wait_until(empty)
+
+
+async def test_a_server_restart_loses_nothing(server: EmbeddedServer, redis: Redis) -> None:
+    reader = Reader(redis)
+    async with subscribed(server, reader, "a"):
+        await add(redis, 1)
+        await wait_until(lambda: reader.numbers == [1])
+        await asyncio.to_thread(server.restart)
+        await add(redis, 2)
+        await wait_until(lambda: 2 in reader.numbers)
+    assert reader.fatal == []
+
+
+async def test_a_vanished_group_is_reported_once(server: EmbeddedServer, redis: Redis) -> None:
+    """R10."""
+    reader = Reader(redis)
+    async with subscribed(server, reader, "a"):
+        await redis.flushall()
+        await wait_until(lambda: bool(reader.fatal))
+    assert [error.code for error in reader.fatal] == ["HP-020"]
+
+
+async def test_a_missing_stream_is_reported_at_start(server: EmbeddedServer, redis: Redis) -> None:
+    await redis.delete(STREAM)
+    with pytest.raises(HaltpointError, match="HP-020"):
+        async with subscribed(server, Reader(redis), "a"):
+            pytest.fail("it must not start")
+    assert not await redis.exists(STREAM), "and not made at the end of the stream, where it would skip entries"
