@@ -1,0 +1,208 @@
+"""Decisions as arguments of hp1_commit (the operations are told at the top of lua/commit.lua).
+
+Pure, and the executor's hottest path: what an output needs is written once, and nothing is parsed.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from pydantic_core import to_json
+
+from haltpoint.chain.state import Ask, Chain, Decision, Dispatch, Output, Settle, Think, Withdraw, next_due
+from haltpoint.contracts import events
+from haltpoint.contracts.base import action_id, request_id
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import Received
+from haltpoint.contracts.humans import Question
+from haltpoint.runtime.chain_codec import changed_fields
+from haltpoint.runtime.connection import Argument
+from haltpoint.runtime.outgoing import Envelope, encode_outcome, rfc3339
+from haltpoint.runtime.wire import encode
+
+_CHUNK: Final = 200  # values in one HSET
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A chain as it was read, the version to be checked against, and the traceparent that it was submitted with."""
+
+    chain: Chain
+    version: str
+    trace: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One input, the time it was decided on at (ms), and what was decided."""
+
+    received: Received
+    decision: Decision
+    now: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChainCommit:
+    """What became of one chain in a batch: its inputs in the order in which they were decided on, the second with the
+    first one's chain, and the ids of the entries of the events stream that are finished with it.
+    """
+
+    loaded: Loaded
+    decided: Sequence[Decided]
+    entries: Sequence[str]
+
+    @property
+    def chain(self) -> Chain:
+        """The chain afterwards."""
+        return self.decided[-1].decision.chain if self.decided else self.loaded.chain
+
+
+def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]:
+    """The arguments for one chain, without their number. `retention` in seconds, `version` is the new one.
+
+    The new version equals the old one when nothing changed (see `changes`).
+    """
+    old, new = commit.loaded.chain, commit.chain
+    args: list[Argument] = [old.id, commit.loaded.version, version, len(commit.entries), *commit.entries]
+    if version != commit.loaded.version:
+        touched = {index for each in commit.decided for index in each.decision.touched}
+        fields = ["ver", version, *changed_fields(old, new, touched)]
+        for start in range(0, len(fields), _CHUNK):
+            chunk = fields[start : start + _CHUNK]
+            args += ("H", len(chunk), *chunk)
+        if new.plan is not old.plan and new.plan is not None:
+            stored = to_json({"plan": new.plan, "digests": new.digests}, exclude_none=True)
+            args += ("S", f"plan:{new.id}", stored)
+        if new.answer is not old.answer or new.error is not old.error:
+            args += ("S", f"end:{new.id}", to_json({"answer": new.answer, "error": new.error}))
+        for before, each in _with_former(commit):
+            decision = each.decision
+            if decision.chain is not before or decision.facts or decision.outputs:
+                args += ("L", each.now, _heading(each.received), _facts(decision))
+                for output in decision.outputs:
+                    args += _operation(each, output, commit.loaded.trace)
+        if new.status is not old.status:
+            args += ("I", old.status, new.status, new.updated_at)
+    args += _timer(old, new, commit.decided, retention)
+    return args
+
+
+def unspeakable(commit: ChainCommit, error: Exception) -> list[Argument]:
+    """The arguments for a chain whose decision could not be written down: it becomes a fault, and is reported."""
+    loaded = commit.loaded
+    problem = f"{type(error).__name__}: {error}".encode(errors="replace")[:1000]
+    return [loaded.chain.id, loaded.version, loaded.version, len(commit.entries), *commit.entries, "Q", problem]
+
+
+def changes(commit: ChainCommit) -> bool:
+    """Whether anything was decided at all; a repeat or a late message changes nothing and is only acknowledged."""
+    return any(
+        each.decision.chain is not before or each.decision.facts or each.decision.outputs
+        for before, each in _with_former(commit)
+    )
+
+
+def _with_former(commit: ChainCommit) -> Iterator[tuple[Chain, Decided]]:
+    """Each decision with the chain before it."""
+    before = commit.loaded.chain
+    for each in commit.decided:
+        yield before, each
+        before = each.decision.chain
+
+
+def _facts(decision: Decision) -> bytes:
+    return to_json([(fact.type, fact.details) for fact in decision.facts])
+
+
+def _timer(old: Chain, new: Chain, decided: Sequence[Decided], retention: int) -> list[Argument]:
+    if new.status.final:
+        if old.status.final:
+            return []
+        names = list(_names(new))
+        return ["F", retention, len(names), *names]
+    due = next_due(new)
+    went_off = any(isinstance(each.received.message, events.TimerDue) for each in decided)
+    return ["T", due] if went_off or due != next_due(old) else []
+
+
+def _names(chain: Chain) -> Iterator[str]:
+    """All keys that a chain has, without the prefix; thoughts have an expiry from the start."""
+    for kind in ("chain", "task", "plan", "end", "log"):
+        yield f"{kind}:{chain.id}"
+    if chain.plan is not None:
+        for step, run in zip(chain.plan.steps, chain.steps, strict=True):
+            for number in range(1, run.actions + 1):
+                yield f"action:{action_id(chain.id, step.id, number)}"
+    for number in range(1, chain.asked + 1):
+        yield f"request:{request_id(chain.id, number)}"
+
+
+def _heading(received: Received) -> bytes:
+    """What a line of the log says of its input: its name, and where it can be read again, or the whole when small."""
+    message = received.message
+    name = message.type.rpartition(".")[0]
+    match message:
+        case events.TaskSubmitted():
+            told = b""
+        case events.ToolCompleted():
+            told = b',"ref":' + to_json(message.data.action_id)
+        case events.HumanAnswered():
+            told = b',"ref":' + to_json(message.data.request_id)
+        case events.PlanDrafted() | events.ActionProposed() | events.AnswerDrafted() | events.ThoughtFailed():
+            told = b',"ref":' + to_json(message.data.thought_id)
+        case events.TimerDue() | events.TaskCancelled():
+            told = b',"data":' + to_json(message.data)
+        case _:
+            assert_never(message)
+    return b',"type":"%s"%s' % (name.encode(), told)
+
+
+def _operation(each: Decided, output: Output, trace: str | None) -> list[Argument]:
+    chain = each.decision.chain
+    envelope = Envelope(chain.id, rfc3339(each.now), each.received.message.traceparent or trace)
+    match output:
+        case Dispatch():
+            return _dispatch(chain, output, envelope)
+        case Think():
+            return ["X", Stream.PLANS, encode(envelope.thought_request(output, chain.deadline))]
+        case Ask():
+            return _ask(chain, output, envelope, each.now)
+        case Withdraw():
+            number = request_id(chain.id, output.number)
+            return ["W", number, encode(envelope.withdrawn(number, output.reason))]
+        case Settle():
+            action = output.action
+            if action.outcome is None:
+                raise ValueError(f"action {action.id} is settled without an outcome")
+            return ["E", action.id, encode_outcome(action.outcome), action.data]
+        case _:
+            assert_never(output)
+
+
+def _dispatch(chain: Chain, output: Dispatch, envelope: Envelope) -> list[Argument]:
+    action, spec = output.action, output.spec
+    return [
+        *("A", int(output.again), action.id, spec.queue, action.step, action.number, action.tool, action.attempt),
+        *(int(spec.repeatable), action.arguments, encode(envelope.tool_request(output, chain.task))),
+    ]
+
+
+def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> list[Argument]:
+    request = output.request
+    assert chain.plan is not None, "only a step's action asks people"  # noqa: S101 - a fault of ours
+    question = Question(
+        request_id=request_id(chain.id, request.number),
+        kind=request.kind,
+        question=output.question,
+        step_id=chain.plan.steps[request.step].id,
+        action_id=request.action_id,
+        tool=output.tool,
+        options=request.clarification.options if request.clarification else (),
+        arguments=output.arguments,
+        preview=output.preview,
+        asked_at=now,
+        deadline=request.deadline,
+    )
+    text = to_json(question, exclude_none=True)
+    message = encode(envelope.human_request(question))
+    return ["R", question.request_id, text, request.deadline, chain.id, now, message]

@@ -1,0 +1,197 @@
+"""Connections for what writes: no hidden retries, and one connection on which everything that is ready goes together.
+
+redis-py repeats a command by itself when its reply is lost, whatever the command does. Here only the `Coalescer`
+repeats, and only calls that may be repeated: every function of the library recognises a repeat by the ids in its
+arguments (see the contract at the top of each Lua file).
+"""
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, Final
+
+import hiredis
+from redis.asyncio import Connection, Redis, SSLConnection, UnixDomainSocketConnection
+from redis.asyncio.connection import AbstractConnection, ConnectionPool
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import (
+    BusyLoadingError,
+    ClusterDownError,
+    MasterDownError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+    TryAgainError,
+)
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+Argument = str | bytes | int | float
+
+_BATCH: Final = 256
+"""Calls in one pipeline at most, so that a flood is answered in portions."""
+
+_UNAVAILABLE: Final = (BusyLoadingError, ClusterDownError, MasterDownError, ReadOnlyError, TryAgainError)
+"""Replies that say: nothing was done, ask again elsewhere or later."""
+
+
+class _Packed(AbstractConnection):
+    def pack_command(self, *args: Any) -> list[bytes]:
+        """Pack in C. redis-py gives a command of two words, as XGROUP CREATE, as one argument."""
+        name = args[0]
+        if isinstance(name, str) and " " in name:
+            args = (*name.split(), *args[1:])
+        return [hiredis.pack_command(args)]
+
+
+class _TcpConnection(_Packed, Connection): ...
+
+
+class _TlsConnection(_Packed, SSLConnection): ...
+
+
+class _UnixConnection(_Packed, UnixDomainSocketConnection): ...
+
+
+_CLASSES: Final = {"redis": _TcpConnection, "rediss": _TlsConnection, "unix": _UnixConnection}
+
+
+def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
+    """A client for `redis://`, `rediss://` or `unix://` that never repeats a command by itself; replies are bytes.
+
+    `socket_timeout` in seconds. Nothing is sent before the first command. Raises ValueError for other addresses.
+    """
+    connection_class = _CLASSES.get(url.partition("://")[0])
+    if connection_class is None:
+        raise ValueError(f"a Redis address begins with redis://, rediss:// or unix://, not {url.partition(':')[0]!r}")
+    pool = ConnectionPool.from_url(
+        url,
+        connection_class=connection_class,
+        socket_timeout=socket_timeout,
+        retry=Retry(NoBackoff(), 0),
+        health_check_interval=0,
+        protocol=3,
+    )
+    # from_url chooses the class by the scheme and overrides what it was given.
+    pool.connection_class = connection_class
+    return Redis.from_pool(pool)
+
+
+class Coalescer:
+    """One connection for many callers: the calls that are ready go out together, each gets its own reply or error.
+
+    When the connection breaks, or the server says that it cannot serve now, the unanswered calls are sent again after a
+    pause of `pause` seconds that doubles up to 1 s, for `patience` seconds; then their callers get the error. Only give
+    it commands that may run twice. Use as `async with`, or `aclose` it.
+    """
+
+    def __init__(self, redis: Redis, *, patience: float = 30.0, pause: float = 0.02) -> None:
+        self._pool = redis.connection_pool
+        self._patience = patience
+        self._pause = pause
+        self._waiting: list[tuple[bytes, asyncio.Future[Any]]] = []
+        self._ready = asyncio.Event()
+        self._connection: AbstractConnection | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def call(self, *args: Argument) -> "asyncio.Future[Any]":
+        """Queue one command; await the result for its reply. Raises ResponseError (the server refused), or the
+        connection's error when it stays away for longer than `patience`.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        self._waiting.append((hiredis.pack_command(args), future))
+        if self._task is None:
+            self._task = loop.create_task(self._run(), name="coalescer")
+        self._ready.set()
+        return future
+
+    async def aclose(self) -> None:
+        """End the connection. Calls without a reply get a ConnectionError."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+        await self._drop()
+        _fail(self._waiting, RedisConnectionError("the connection was closed"))
+        self._waiting = []
+
+    async def __aenter__(self) -> "Coalescer":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def _run(self) -> None:
+        while True:
+            await self._ready.wait()
+            batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
+            if not self._waiting:
+                self._ready.clear()
+            try:
+                await self._deliver([item for item in batch if not item[1].done()])
+            except asyncio.CancelledError:
+                _fail(batch, RedisConnectionError("the connection was closed"))
+                raise
+
+    async def _deliver(self, batch: list[tuple[bytes, "asyncio.Future[Any]"]]) -> None:
+        """Answer every call of the batch, over broken connections if need be."""
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + self._patience
+        pause = self._pause
+        while batch:
+            try:
+                batch = await self._exchange(batch)
+                error: Exception = RedisConnectionError("the server is not ready")
+            except (RedisConnectionError, RedisTimeoutError, OSError, TimeoutError) as broken:
+                error = broken
+                batch = [item for item in batch if not item[1].done()]
+            except RedisError as refused:  # the handshake: wrong password, no permission
+                error, give_up = refused, 0.0
+                batch = [item for item in batch if not item[1].done()]
+            if not batch:
+                return
+            await self._drop()
+            if loop.time() >= give_up:
+                _fail(batch, error)
+                return
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 1.0)
+
+    async def _exchange(
+        self, batch: list[tuple[bytes, "asyncio.Future[Any]"]]
+    ) -> list[tuple[bytes, "asyncio.Future[Any]"]]:
+        """Send all, read all; returns the calls that the server could not serve now."""
+        if self._connection is None:
+            self._connection = await self._pool.get_connection()
+        connection = self._connection
+        await connection.send_packed_command([packed for packed, _ in batch], check_health=False)
+        again = []
+        for item in batch:
+            future = item[1]
+            try:
+                reply = await connection.read_response()
+            except _UNAVAILABLE:
+                again.append(item)
+            except ResponseError as error:
+                if not future.done():
+                    future.set_exception(error)
+            else:
+                if not future.done():
+                    future.set_result(reply)
+        return again
+
+    async def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(RedisError, OSError):
+                await connection.disconnect(nowait=True)
+            await self._pool.release(connection)
+
+
+def _fail(batch: Iterable[tuple[bytes, "asyncio.Future[Any]"]], error: Exception) -> None:
+    for _, future in batch:
+        if not future.done():
+            future.set_exception(error)

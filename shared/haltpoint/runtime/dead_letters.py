@@ -1,0 +1,83 @@
+"""What could not be processed: kept with its bytes and its reason, told to its chain, given back when somebody asks (R9)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import ThoughtFailed
+from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
+from haltpoint.runtime.connection import Argument, Coalescer
+from haltpoint.runtime.ledger import encode_data
+from haltpoint.runtime.library import PREFIX
+from haltpoint.runtime.outgoing import completed_parts, encode_outcome, split_message
+from haltpoint.runtime.topology import Place, Topology
+from haltpoint.runtime.wire import encode
+
+
+class RequeueStatus(StrEnum):
+    """`gone`: no such letter (any more); `done`: its action has an outcome or a person decides, so it stays."""
+
+    REQUEUED = "requeued"
+    GONE = "gone"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class DeadAction:
+    """The action that an entry was about: its chain gets a failed receipt, or a doubt if it may have taken effect."""
+
+    action_id: str
+    attempt: int
+    message: str
+    trace: str | None = None
+
+
+class DeadLetters:
+    """For all services. `retention` in seconds: how long a failed thought outlives its chain's deadline."""
+
+    def __init__(self, calls: Coalescer, topology: Topology, *, retention: float = 7 * 86400.0) -> None:
+        self._calls = calls
+        self._topology = topology
+        self._retention = max(1, round(retention))
+
+    async def bury(
+        self,
+        place: Place,
+        reason: str,
+        detail: str = "",
+        *,
+        chain_id: str = "",
+        about: DeadAction | ThoughtFailed | None = None,
+    ) -> str | None:
+        """Move an entry to its partition's dead letters and tell its chain. The letter's id; None when it was gone."""
+        args: list[Argument] = [place.stream, place.entry, reason, detail.encode(errors="replace")]
+        match about:
+            case None:
+                args.append(chain_id)
+            case DeadAction():
+                chain = chain_of(about.action_id)
+                head, tail = completed_parts(about.action_id, about.attempt, chain, about.trace)
+                failed, doubt = _failed(ErrorType.SERVER, about.message), _failed(ErrorType.IN_DOUBT, about.message)
+                args += (chain, "action", about.action_id, head, failed, doubt, tail)
+            case ThoughtFailed():
+                data = encode_data(about)
+                thought = about.data.thought_id
+                head = split_message(encode(about), data)
+                args += (chain_of(thought), "thought", thought, head, data, self._retention)
+        status, letter = await self._function("dead_letter", place.partition, *args)
+        return letter.decode() if status == b"buried" else None
+
+    async def requeue(self, partition: int, letter: str) -> RequeueStatus:
+        """Give a dead letter back to its stream, once."""
+        return RequeueStatus((await self._function("requeue", partition, letter)).decode())
+
+    async def _function(self, name: str, partition: int, *args: Argument) -> Any:
+        key = self._topology.stream(partition, Stream.EVENTS)
+        return await self._calls.call("FCALL", PREFIX + name, 1, key, *args)
+
+
+def _failed(kind: ErrorType, message: str) -> bytes:
+    fault = Fault(error_type=kind, message=message, recoverable=False)
+    return encode_outcome(Outcome(success=False, next_action=NextAction.ERROR, error=fault))

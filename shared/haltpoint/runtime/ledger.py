@@ -1,0 +1,185 @@
+"""What workers and the planner record: receipts once, thoughts once, under a lease that can be lost.
+
+All calls of one turn of the event loop go together; completions for one partition become one function call.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import count
+from typing import Any
+
+from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import ActionProposed, AnswerDrafted, PlanDrafted, ThoughtFailed
+from haltpoint.contracts.tools import ErrorType, Outcome
+from haltpoint.runtime.connection import Argument, Coalescer
+from haltpoint.runtime.library import PREFIX
+from haltpoint.runtime.outgoing import completed_parts, encode_outcome, split_message
+from haltpoint.runtime.topology import Place, Topology
+from haltpoint.runtime.wire import encode
+
+Thought = PlanDrafted | ActionProposed | AnswerDrafted | ThoughtFailed
+
+
+class ClaimStatus(StrEnum):
+    """`done`, `stale`: nothing to run, the entry was finished. `in_doubt`: do not run it, complete it as IN_DOUBT."""
+
+    GO = "go"
+    IN_DOUBT = "in_doubt"
+    DONE = "done"
+    STALE = "stale"
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """The answer to a claim, and the epoch under which to complete."""
+
+    status: ClaimStatus
+    epoch: int
+
+
+class Completion(StrEnum):
+    """`again`: a receipt was there already; `stale`: the lease was lost, somebody else will record."""
+
+    RECORDED = "recorded"
+    AGAIN = "again"
+    STALE = "stale"
+
+
+class Recorded(StrEnum):
+    """What became of a thought; its entry is finished in each case."""
+
+    RECORDED = "recorded"
+    AGAIN = "again"
+    FINAL = "final"
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The result of one action: `epoch` is 0 for a first delivery without a claim, `data` is JSON text."""
+
+    place: Place
+    action_id: str
+    epoch: int
+    attempt: int
+    outcome: Outcome
+    data: str = ""
+    trace: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An entry that somebody works on, as a heartbeat names it; a thought has no action and epoch."""
+
+    place: Place
+    action_id: str = ""
+    epoch: int = 0
+
+
+class Ledger:
+    """The worker's and the planner's side of the store. `consumer` is the name under which they read.
+
+    `retention` in seconds: how long a thought outlives its chain's deadline.
+    """
+
+    def __init__(self, calls: Coalescer, topology: Topology, consumer: str, *, retention: float = 7 * 86400.0) -> None:
+        self._calls = calls
+        self._topology = topology
+        self._consumer = consumer
+        self._retention = max(1, round(retention))
+        self._nonce = secrets.token_hex(4)
+        self._serial = count()
+        self._finished: dict[int, list[tuple[Finished, asyncio.Future[Completion]]]] = {}
+        self._flushing: set[asyncio.Task[None]] = set()
+
+    async def claim(self, place: Place, action_id: str) -> Claimed:
+        """Take an action with effects, or one that somebody else had (R4). A lost reply is asked for again safely."""
+        owner = f"{self._consumer}/{self._nonce}{next(self._serial):x}"
+        reply = await self._function("claim", place.partition, place.stream, place.entry, action_id, owner)
+        return Claimed(ClaimStatus(reply[0].decode()), int(reply[1]))
+
+    def complete(self, finished: Finished) -> "asyncio.Future[Completion]":
+        """Record a receipt and tell the executor (R3, R8); await the result. An IN_DOUBT outcome is no receipt."""
+        future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+        waiting = self._finished.setdefault(finished.place.partition, [])
+        waiting.append((finished, future))
+        if len(waiting) == 1:
+            asyncio.get_running_loop().call_soon(self._flush, finished.place.partition)
+        return future
+
+    async def heartbeat(self, held: Sequence[Held]) -> list[bool]:
+        """Keep the leases of all that is held; for each whether it is still ours."""
+        kept: dict[Held, bool] = {}
+        partitions: dict[int, list[Held]] = {}
+        for one in held:
+            partitions.setdefault(one.place.partition, []).append(one)
+
+        async def beat(partition: int, ours: list[Held]) -> None:
+            args: list[Argument] = []
+            for one in ours:
+                args += (one.place.stream, one.place.entry, one.action_id, one.epoch, self._consumer)
+            reply = await self._function("heartbeat", partition, *args)
+            kept.update(zip(ours, (status == b"kept" for status in reply), strict=True))
+
+        await asyncio.gather(*(beat(partition, ours) for partition, ours in partitions.items()))
+        return [kept[one] for one in held]
+
+    async def release(self, held: Held) -> bool:
+        """Hand an entry back, as if it were new; False when it is not ours or may not be run by another."""
+        place = held.place
+        args = (place.stream, place.entry, held.action_id, held.epoch, self._consumer)
+        reply = await self._function("release", place.partition, *args)
+        return bool(reply == b"released")
+
+    async def think(self, place: Place, reply: Thought, raw: str = "") -> Recorded:
+        """Record a thought once and reply to the executor. `raw` are the model's words."""
+        message = encode(reply)
+        data = encode_data(reply)
+        status = await self._function(
+            "think",
+            place.partition,
+            *(place.entry, reply.data.thought_id, reply.type, data),
+            *(raw.encode(errors="replace"), split_message(message, data), self._retention),
+        )
+        return Recorded(status.decode())
+
+    def _flush(self, partition: int) -> None:
+        batch = self._finished.pop(partition)
+        task = asyncio.get_running_loop().create_task(self._record(partition, batch))
+        self._flushing.add(task)
+        task.add_done_callback(self._flushing.discard)
+
+    async def _record(self, partition: int, batch: list[tuple[Finished, "asyncio.Future[Completion]"]]) -> None:
+        args: list[Argument] = []
+        for one, _ in batch:
+            head, tail = completed_parts(one.action_id, one.attempt, chain_of(one.action_id), one.trace)
+            args += (one.place.stream, one.place.entry, one.action_id, one.epoch, int(_doubtful(one.outcome)))
+            args += (encode_outcome(one.outcome), one.data, head, tail)
+        try:
+            reply = await self._function("complete", partition, *args)
+        except BaseException as error:
+            for _, future in batch:
+                if not future.done():
+                    future.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
+            return
+        for (_, future), status in zip(batch, reply, strict=True):
+            if not future.done():
+                future.set_result(Completion(status.decode()))
+
+    async def _function(self, name: str, partition: int, *args: Argument) -> Any:
+        key = self._topology.stream(partition, Stream.EVENTS)
+        return await self._calls.call("FCALL", PREFIX + name, 1, key, *args)
+
+
+def encode_data(reply: Thought) -> bytes:
+    """The payload of a reply as it stands at the end of its message."""
+    return reply.data.__pydantic_serializer__.to_json(reply.data, exclude_none=True)
+
+
+def _doubtful(outcome: Outcome) -> bool:
+    return outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT

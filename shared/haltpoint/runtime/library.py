@@ -1,0 +1,53 @@
+"""The function library: every change of state that must be whole is one function of it.
+
+The library's name carries its version, and so do the names of its functions, so that N and N+1 live side by side while
+the services are replaced. Loaded by `haltpoint init`; a normal service only checks.
+"""
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from redis.asyncio import Redis
+
+NAME: Final = "haltpoint_1"
+PREFIX: Final = "hp1_"
+
+_PARTS: Final = ("base", "submit", "commit", "ledger", "thoughts", "inbox", "timers", "dead_letters", "leases")
+"""Files in the order in which they are joined: what `base` defines, the others use."""
+
+
+class LibraryError(Exception):
+    """The library is missing or is not the one of this release; the message says what to do."""
+
+
+@cache
+def source() -> str:
+    """The whole library as one Lua script, beginning with its `#!lua name=` line."""
+    folder = files("haltpoint.runtime") / "lua"
+    return "\n".join((folder / f"{part}.lua").read_text("utf-8") for part in _PARTS)
+
+
+async def load(redis: Redis) -> None:
+    """Load the library, over an older text of the same version if there is one. Safe to repeat."""
+    await redis.execute_command("FUNCTION", "LOAD", "REPLACE", source())
+
+
+async def check(redis: Redis) -> None:
+    """Raise LibraryError unless exactly this library is loaded."""
+    reply = await redis.execute_command("FUNCTION", "LIST", "LIBRARYNAME", NAME, "WITHCODE")
+    if not reply:
+        raise LibraryError(f"the function library {NAME} is not loaded; run: haltpoint init")
+    if _digest(_field(reply[0], b"library_code")) != _digest(source().encode()):
+        raise LibraryError(f"the function library {NAME} is of another build; run: haltpoint init")
+
+
+def _field(reply: Any, name: bytes) -> bytes:
+    """A field of a reply that is a map in RESP3 and a flat list in RESP2."""
+    table = reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2], strict=True))
+    return bytes(table[name])
+
+
+def _digest(code: bytes) -> str:
+    return hashlib.sha256(code).hexdigest()

@@ -1,0 +1,147 @@
+"""Chains from Redis: head and steps in one round trip, and in a second what a decision may need beside them."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import structlog
+from pydantic import TypeAdapter
+
+from haltpoint.chain.graph import Graph
+from haltpoint.chain.needs import needed_actions, needed_thoughts
+from haltpoint.chain.state import Action, ActionStatus, Chain, ChainError, OpenRequest
+from haltpoint.contracts.base import request_id
+from haltpoint.contracts.events import ProposedActions
+from haltpoint.contracts.humans import Question
+from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.tools import Outcome
+from haltpoint.runtime.chain_codec import decode_head, open_numbers
+from haltpoint.runtime.committing import Loaded
+from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.topology import Topology
+
+_log = structlog.get_logger(__name__)
+
+Fields = Mapping[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPlan:
+    """What lies under plan:<id>: the plan, and the digests of its tools as it was accepted."""
+
+    plan: Plan
+    digests: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEnd:
+    """What lies under end:<id>: how a chain ended."""
+
+    answer: str | None
+    error: ChainError | None
+
+
+_PLAN = TypeAdapter(StoredPlan)
+_END = TypeAdapter(StoredEnd)
+
+
+async def load(calls: Coalescer, topology: Topology, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
+    """Read chains of one partition; what is missing or cannot be read is left out (the latter is logged)."""
+    found = await asyncio.gather(*(_load_one(calls, topology, partition, one) for one in chain_ids))
+    return {loaded.chain.id: loaded for loaded in found if loaded is not None}
+
+
+async def _load_one(calls: Coalescer, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
+    def key(kind: str, name: str = chain_id) -> str:
+        return topology.key(partition, kind, name)
+
+    fields, (task, plan, end) = await asyncio.gather(
+        calls.call("HGETALL", key("chain")), calls.call("MGET", key("task"), key("plan"), key("end"))
+    )
+    if not fields or task is None or fields.get(b"ver") == b"fault":
+        return None
+    try:
+        chain = _bare(chain_id, fields, task, plan, end)
+        numbers = open_numbers(fields)
+        questions = [
+            Question.model_validate_json(text)
+            for text in await asyncio.gather(
+                *(calls.call("HGET", key("request", request_id(chain_id, n)), "question") for n in numbers)
+            )
+        ]
+        asked_about = {question.action_id for question in questions}
+        action_ids = sorted(asked_about.union(needed_actions(chain)))
+        thoughts = needed_thoughts(chain)
+        hashes, proposals = await asyncio.gather(
+            asyncio.gather(*(calls.call("HGETALL", key("action", one)) for one in action_ids)),
+            asyncio.gather(*(calls.call("HGET", key("thought", one), "data") for one in thoughts.values())),
+        )
+        actions = {
+            one: decode_action(one, fields, asking=one in asked_about)
+            for one, fields in zip(action_ids, hashes, strict=True)
+            if fields
+        }
+        chain = replace(
+            chain,
+            actions=actions,
+            requests=tuple(
+                _open_request(chain, number, question, actions.get(question.action_id))
+                for number, question in zip(numbers, questions, strict=True)
+            ),
+            proposals={
+                index: ProposedActions.model_validate_json(data).proposal
+                for index, data in zip(thoughts, proposals, strict=True)
+                if data is not None
+            },
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        _log.error("chain cannot be read", chain=chain_id, exc_info=error)
+        return None
+    return Loaded(chain, fields[b"ver"].decode(), fields.get(b"trace", b"").decode() or None)
+
+
+def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: bytes | None) -> Chain:
+    """The chain by its own keys."""
+    chain = decode_head(chain_id, Task.model_validate_json(task), fields)
+    if plan is not None:
+        stored = _PLAN.validate_json(plan)
+        chain = replace(chain, plan=stored.plan, digests=stored.digests, graph=Graph.of(stored.plan))
+    if end is not None:
+        ended = _END.validate_json(end)
+        chain = replace(chain, answer=ended.answer, error=ended.error)
+    return chain
+
+
+def decode_action(action_id: str, fields: Fields, *, asking: bool = False) -> Action:
+    """An action by its hash, with the outcome that counts: a person's, else the worker's, else its doubt."""
+    settled = fields.get(b"settled")
+    outcome = settled or fields.get(b"receipt") or fields.get(b"doubt")
+    data = fields.get(b"settled_data" if settled else b"data", b"")
+    if asking:
+        status = ActionStatus.ASKING
+    else:
+        status = ActionStatus.DONE if outcome else ActionStatus.DISPATCHED
+    return Action(
+        id=action_id,
+        step=int(fields[b"step"]),
+        number=int(fields[b"n"]),
+        tool=fields[b"tool"].decode(),
+        arguments=fields[b"args"].decode(),
+        status=status,
+        attempt=int(fields[b"attempt"]),
+        outcome=Outcome.model_validate_json(outcome) if outcome else None,
+        data=data.decode(),
+    )
+
+
+def _open_request(chain: Chain, number: int, question: Question, action: Action | None) -> OpenRequest:
+    outcome = action.outcome if action else None
+    return OpenRequest(
+        number=number,
+        kind=question.kind,
+        step=chain.graph.index[question.step_id],
+        action_id=question.action_id,
+        deadline=question.deadline,
+        clarification=outcome.clarification if outcome else None,
+    )

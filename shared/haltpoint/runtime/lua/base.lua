@@ -1,0 +1,122 @@
+#!lua name=haltpoint_1
+--[[
+What all functions share.
+
+Rules that hold for every function of this library:
+ - KEYS[1] is `hp:{p}:events` of one partition; all other keys are of that partition and are made from its prefix.
+ - Redis 7.0 commands only. Payloads are opaque bytes: they are joined with others as text, never parsed.
+ - Everything is checked before the first write: Lua has no rollback.
+ - An entry of a work stream that is finished is XACKed and XDELeted together; MAXLEN is never used.
+ - Repeating a call with the same arguments changes nothing and says what the first one said, or that it was one.
+]]
+
+local GROUPS = { events = 'executor', plans = 'planner', humans = 'gateway' }
+local WORKERS = 'tool-worker'
+local FINAL = { completed = true, failed = true, cancelled = true }
+local DAY = 86400000
+
+local function register(name, callback)
+  redis.register_function('hp1_' .. name, callback)
+end
+
+-- 'hp:{3}:events' -> 'hp:{3}:'
+local function prefix_of(keys)
+  return string.sub(keys[1], 1, -7)
+end
+
+-- Milliseconds since the epoch by the server's own clock: for leases and for what ages.
+local function real_now()
+  local t = redis.call('TIME')
+  return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+end
+
+-- The time that deadlines live in: the real one plus the test kit's offset.
+local function now(prefix)
+  return real_now() + tonumber(redis.call('GET', prefix .. 'clock') or 0)
+end
+
+-- A Lua number prints large integers as 1.7e+12; Redis wants digits.
+local function digits(number)
+  return string.format('%.0f', number)
+end
+
+local function group_of(stream)
+  return GROUPS[stream] or WORKERS
+end
+
+-- Finish one entry; `stream` is its name without the prefix.
+local function finish(prefix, stream, entry)
+  local key = prefix .. stream
+  redis.call('XACK', key, group_of(stream), entry)
+  redis.call('XDEL', key, entry)
+end
+
+local function add(prefix, stream, data, body)
+  if body and body ~= '' then
+    return redis.call('XADD', prefix .. stream, '*', '__data__', data, '__body__', body)
+  end
+  return redis.call('XADD', prefix .. stream, '*', '__data__', data)
+end
+
+-- The fields of one entry as a flat list, or nil when it is gone.
+local function fields_of(prefix, stream, entry)
+  local found = redis.call('XRANGE', prefix .. stream, entry, entry)
+  return found[1] and found[1][2]
+end
+
+-- The chain's id in the id of an action, request or thought.
+local function chain_of(id)
+  return string.match(id, '^[^.]*')
+end
+
+-- The consumer that holds this pending entry, or nil.
+local function holder_of(prefix, stream, entry)
+  local pending = redis.call('XPENDING', prefix .. stream, group_of(stream), entry, entry, 1)
+  return pending[1] and pending[1][2]
+end
+
+-- The chain is over (true), or was never there or is forgotten (nil).
+local function is_final(prefix, chain)
+  return FINAL[redis.call('HGET', prefix .. 'chain:' .. chain, 'status') or '']
+end
+
+-- Entries of more values than this are not ours; `unpack` would fail for the longest of them.
+local MANY = 1000
+
+--[[
+Put an entry among the dead letters: seven fields of ours in this order (stream, entry, reason, detail, chain, id, at),
+then its own, then finish it. One of very many fields is kept as one field `__packed__` (MessagePack of the flat list).
+Returns the dead letter's id, or nil when the entry was gone.
+]]
+local function bury(prefix, stream, entry, reason, detail, chain, id)
+  local bytes = fields_of(prefix, stream, entry)
+  local letter
+  if bytes then
+    if #bytes > MANY then
+      bytes = { '__packed__', cmsgpack.pack(bytes) }
+    end
+    letter = redis.call('XADD', prefix .. 'dead', '*', 'stream', stream, 'entry', entry, 'reason', reason,
+      'detail', detail, 'chain', chain, 'id', id, 'at', digits(now(prefix)), unpack(bytes))
+  end
+  finish(prefix, stream, entry)
+  return letter
+end
+
+-- A receipt, or the doubt that takes its place, with the data of the result if there are any.
+local function record(prefix, action, field, outcome, data)
+  local key = prefix .. 'action:' .. action
+  redis.call('HSET', key, field, outcome)
+  if data ~= '' then
+    redis.call('HSET', key, 'data', data)
+  end
+end
+
+-- Add an entry's bytes to its stream anew, as an action's current entry at epoch 0. Returns the new id.
+local function renew(prefix, stream, bytes, action)
+  local entry = redis.call('XADD', prefix .. stream, '*', unpack(bytes))
+  if action ~= '' then
+    redis.call('HSET', prefix .. 'action:' .. action, 'entry', entry, 'epoch', '0')
+    redis.call('HDEL', prefix .. 'action:' .. action, 'started', 'owner')
+  end
+  return entry
+end

@@ -1,0 +1,190 @@
+--[[
+hp1_commit feed_age done entry... [size chain expected new acks entry... op...]...
+
+The executor's one way to change chains: a batch of one partition, each chain whole or not at all.
+  feed_age  ms that facts stay in the feed
+  done      number of entries of the events stream that follow and are finished in any case
+  size      number of arguments of this chain after `size`
+  expected  the version that was decided on; new: the version after it (equal: the decision changed nothing)
+  acks      number of entries of the events stream that follow and are finished with this chain
+Operations, each a letter and its arguments:
+  H n (field value)*           fields of the chain's hash, n counts both; at most a few hundred
+  S name value                 a key of the partition, by its name without the prefix
+  L at head facts              a line of the log, {"at":<at><head>,"facts":<facts>}; facts go to the feed, but for '[]'
+  A again id queue step n tool attempt repeatable arguments message    dispatch: the action's hash, its entry, its message
+                               again '1': the worker's mark, receipt and doubt move to fields with the former attempt
+  X stream message             a message to `plans`
+  R id question deadline chain asked message     open a request, tell the gateway
+  W id message                 withdraw a request, unless it was answered or has expired
+  E action outcome data        settle an action: outcome and data as a person completed them
+  I old new at                 the chain moves between the status indexes (score: since when)
+  T due                        the chain's timer
+  F retention n name...        the chain is final: all its keys expire after `retention` s, its timer goes
+  Q problem                    raises it: a chain that the executor could not put into words is a fault too
+Returns {now, status...}: 0 ok | 1 conflict (nothing written) | 2 fault. A repeat of a commit that was applied finds
+`new` in the chain and is ok. A fault is an error after the first write: the chain gets the version "fault", which no
+commit can expect, and no timer; each of its entries goes to the dead letters with its bytes, and is acknowledged.
+]]
+local STALE_INDEX_BATCH = 100
+
+local operations = {}
+
+function operations.H(run, args, i)
+  local last = i + 1 + tonumber(args[i + 1])
+  redis.call('HSET', run.key, unpack(args, i + 2, last))
+  return last + 1
+end
+
+function operations.S(run, args, i)
+  redis.call('SET', run.prefix .. args[i + 1], args[i + 2])
+  return i + 3
+end
+
+function operations.L(run, args, i)
+  local at, facts = args[i + 1], args[i + 3]
+  local line = '{"at":' .. at .. args[i + 2] .. ',"facts":' .. facts .. '}'
+  local length = redis.call('RPUSH', run.prefix .. 'log:' .. run.chain, line)
+  if facts ~= '[]' then
+    redis.call('XADD', run.prefix .. 'feed', 'MINID', '~', run.feed_from, '*',
+      'chain', run.chain, 'n', length - 1, 'at', at, 'facts', facts)
+  end
+  return i + 4
+end
+
+-- A second run of an action under its id: what the first one left stays readable, by its attempt.
+local function put_aside(key)
+  local old = redis.call('HMGET', key, 'attempt', 'receipt', 'data', 'doubt')
+  for n, name in ipairs({ 'receipt', 'data', 'doubt' }) do
+    if old[n + 1] then
+      redis.call('HSET', key, name .. '.' .. old[1], old[n + 1])
+    end
+  end
+  redis.call('HDEL', key, 'receipt', 'data', 'doubt', 'started', 'owner', 'settled', 'settled_data')
+end
+
+function operations.A(run, args, i)
+  local key = run.prefix .. 'action:' .. args[i + 2]
+  if args[i + 1] == '1' then
+    put_aside(key)
+  end
+  local queue, arguments = args[i + 3], args[i + 9]
+  local entry = add(run.prefix, 'tools:' .. queue, args[i + 10], arguments)
+  redis.call('HSET', key, 'queue', queue, 'step', args[i + 4], 'n', args[i + 5], 'tool', args[i + 6],
+    'attempt', args[i + 7], 'repeatable', args[i + 8], 'args', arguments, 'entry', entry, 'epoch', '0')
+  return i + 11
+end
+
+function operations.X(run, args, i)
+  add(run.prefix, args[i + 1], args[i + 2])
+  return i + 3
+end
+
+function operations.R(run, args, i)
+  local id, asked = args[i + 1], args[i + 5]
+  redis.call('HSET', run.prefix .. 'request:' .. id, 'question', args[i + 2], 'status', 'open',
+    'deadline', args[i + 3], 'chain', args[i + 4])
+  redis.call('ZADD', run.prefix .. 'index:requests', asked, id)
+  add(run.prefix, 'humans', args[i + 6])
+  return i + 7
+end
+
+function operations.W(run, args, i)
+  local key = run.prefix .. 'request:' .. args[i + 1]
+  if redis.call('HGET', key, 'status') == 'open' then
+    redis.call('HSET', key, 'status', 'withdrawn')
+    redis.call('ZREM', run.prefix .. 'index:requests', args[i + 1])
+    add(run.prefix, 'humans', args[i + 2])
+  end
+  return i + 3
+end
+
+function operations.E(run, args, i)
+  redis.call('HSET', run.prefix .. 'action:' .. args[i + 1], 'settled', args[i + 2], 'settled_data', args[i + 3])
+  return i + 4
+end
+
+function operations.I(run, args, i)
+  redis.call('ZREM', run.prefix .. 'index:status:' .. args[i + 1], run.chain)
+  redis.call('ZADD', run.prefix .. 'index:status:' .. args[i + 2], args[i + 3], run.chain)
+  return i + 4
+end
+
+function operations.T(run, args, i)
+  redis.call('ZADD', run.prefix .. 'timers', args[i + 1], run.chain)
+  return i + 2
+end
+
+function operations.F(run, args, i)
+  local retention, last = args[i + 1], i + 2 + tonumber(args[i + 2])
+  redis.call('ZREM', run.prefix .. 'timers', run.chain)
+  for n = i + 3, last do
+    redis.call('EXPIRE', run.prefix .. args[n], retention)
+  end
+  -- The final indexes forget with the chains, a few for each that comes in.
+  local oldest = digits(run.at - tonumber(retention) * 1000)
+  for status in pairs(FINAL) do
+    local index = run.prefix .. 'index:status:' .. status
+    local old = redis.call('ZRANGEBYSCORE', index, '-inf', oldest, 'LIMIT', 0, STALE_INDEX_BATCH)
+    if old[1] then
+      redis.call('ZREM', index, unpack(old))
+    end
+  end
+  return last + 1
+end
+
+function operations.Q(_, args, i)
+  error(args[i + 1], 0)
+end
+
+local function apply(run, args, i, last)
+  while i <= last do
+    i = operations[args[i]](run, args, i)
+  end
+end
+
+local function quarantine(run, args, first, last, problem)
+  redis.call('HSET', run.key, 'ver', 'fault')
+  redis.call('ZREM', run.prefix .. 'timers', run.chain)
+  for n = first, last do
+    bury(run.prefix, 'events', args[n], 'fault', problem, run.chain, '')
+  end
+end
+
+register('commit', function(keys, args)
+  local prefix = prefix_of(keys)
+  local at = now(prefix)
+  local feed_from = digits(real_now() - tonumber(args[1]))
+  local reply = { at }
+  local i = 3
+  for n = i, i + tonumber(args[2]) - 1 do
+    finish(prefix, 'events', args[n])
+  end
+  i = i + tonumber(args[2])
+  local count = #args
+  while i <= count do
+    local last = i + tonumber(args[i])
+    local chain, acks = args[i + 1], i + 5
+    local key = prefix .. 'chain:' .. chain
+    local first_op = acks + tonumber(args[i + 4])
+    local version = redis.call('HGET', key, 'ver')
+    local status = 0
+    if version == args[i + 2] then
+      local run = { prefix = prefix, chain = chain, key = key, at = at, feed_from = feed_from }
+      local fine, problem = pcall(apply, run, args, first_op, last)
+      if not fine then
+        status = 2
+        quarantine(run, args, acks, first_op - 1, type(problem) == 'table' and problem.err or tostring(problem))
+      end
+    elseif version ~= args[i + 3] then
+      status = 1
+    end
+    if status == 0 then
+      for n = acks, first_op - 1 do
+        finish(prefix, 'events', args[n])
+      end
+    end
+    reply[#reply + 1] = status
+    i = last + 1
+  end
+  return reply
+end)

@@ -1,0 +1,37 @@
+--[[
+hp1_submit chain digest version task head timeout deadline trace limit
+
+Starts a chain, whole, with its first message: chain, task, timer, index and task.submitted, or nothing.
+  digest    of the submitted body: tells a repeat from another body under the same id
+  version   "0-<nonce>"
+  task      JSON of contracts.tasks.Task
+  head      JSON of the message task.submitted; it carries the goal only, the task lies under its own key
+  timeout   ms that the chain may take; deadline: ms since the epoch or 0. The earlier one counts.
+  trace     traceparent or ''
+  limit     of the events stream's length; at it nothing is accepted. 0: none
+Returns {status, now}: created | again (same digest) | conflict (another digest) | busy.
+]]
+register('submit', function(keys, args)
+  local prefix = prefix_of(keys)
+  local chain, digest, limit = args[1], args[2], tonumber(args[9])
+  local at = now(prefix)
+  local key = prefix .. 'chain:' .. chain
+  local there = redis.call('HGET', key, 'digest')
+  if there then
+    return { there == digest and 'again' or 'conflict', at }
+  end
+  if limit > 0 and redis.call('XLEN', keys[1]) >= limit then
+    return { 'busy', at }
+  end
+  local deadline, wished = at + tonumber(args[6]), tonumber(args[7])
+  if wished > 0 and wished < deadline then
+    deadline = wished
+  end
+  redis.call('HSET', key, 'ver', args[3], 'status', 'accepted', 'created', digits(at), 'updated', digits(at),
+    'deadline', digits(deadline), 'digest', digest, 'trace', args[8])
+  redis.call('SET', prefix .. 'task:' .. chain, args[4])
+  redis.call('ZADD', prefix .. 'timers', digits(deadline), chain)
+  redis.call('ZADD', prefix .. 'index:status:accepted', digits(at), chain)
+  add(prefix, 'events', args[5])
+  return { 'created', at }
+end)

@@ -1,0 +1,136 @@
+"""The messages that the executor and the workers send: ids derived, times told, the trace carried on."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from pydantic_core import to_json
+
+from haltpoint.chain.state import Dispatch, Think
+from haltpoint.contracts import events
+from haltpoint.contracts.humans import Question
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.tools import Outcome
+
+_SOURCE = "haltpoint/executor"
+_THOUGHTS: dict[ThoughtKind, type[events.PlanRequested | events.ActionRequested | events.AnswerRequested]] = {
+    ThoughtKind.PLAN: events.PlanRequested,
+    ThoughtKind.ACT: events.ActionRequested,
+    ThoughtKind.REASON: events.ActionRequested,
+    ThoughtKind.ANSWER: events.AnswerRequested,
+}
+
+
+@lru_cache(maxsize=64)
+def rfc3339(at: int) -> str:
+    """Milliseconds since the epoch as CloudEvents writes a time."""
+    return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds")
+
+
+def encode_outcome(outcome: Outcome) -> bytes:
+    """The JSON of an outcome as it lies in receipts and in tool.completed: what was said, without defaults.
+
+    A fault's `recoverable: false` has to be kept although it is the default: without it, it would follow the type.
+    """
+    return outcome.__pydantic_serializer__.to_json(outcome, exclude_unset=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What all messages of one decision share."""
+
+    chain_id: str
+    time: str
+    trace: str | None
+
+    def tool_request(self, output: Dispatch, task: Task) -> events.ToolRequested:
+        """The order to a worker; its body is the action's arguments."""
+        action, spec = output.action, output.spec
+        return events.ToolRequested(
+            id=f"{action.id}/{action.attempt}",
+            source=_SOURCE,
+            subject=self.chain_id,
+            time=self.time,
+            traceparent=self.trace,
+            data=events.RequestedTool(
+                action_id=action.id,
+                tool=action.tool,
+                attempt=action.attempt,
+                repeatable=spec.repeatable,
+                timeout=spec.timeout,
+                deadline=output.deadline,
+                approved=output.approved,
+                position=output.position,
+                tenant=task.tenant,
+                user=task.user,
+                context=task.context,
+            ),
+        )
+
+    def thought_request(self, output: Think, deadline: int) -> events.ToPlanner:
+        """The question to the model."""
+        return _THOUGHTS[output.kind](
+            id=output.thought_id,
+            source=_SOURCE,
+            subject=self.chain_id,
+            time=self.time,
+            traceparent=self.trace,
+            data=events.ThoughtRequest(
+                thought_id=output.thought_id,
+                kind=output.kind,
+                step_id=output.step_id,
+                turn=output.turn,
+                attempt=output.attempt,
+                deadline=deadline,
+                receipts=output.receipts,
+                corrections=output.corrections,
+                previous=output.previous,
+            ),
+        )
+
+    def human_request(self, question: Question) -> events.HumanRequested:
+        """The word to the gateway that a question lies in the inbox."""
+        return events.HumanRequested(
+            id=question.request_id,
+            source=_SOURCE,
+            subject=self.chain_id,
+            time=self.time,
+            traceparent=self.trace,
+            data=events.HumanRequest(
+                request_id=question.request_id,
+                kind=question.kind,
+                question=question.question,
+                deadline=question.deadline,
+            ),
+        )
+
+    def withdrawn(self, request: str, reason: str) -> events.HumanWithdrawn:
+        """The word to the gateway that nobody needs to answer any more."""
+        return events.HumanWithdrawn(
+            id=f"{request}/withdrawn",
+            source=_SOURCE,
+            subject=self.chain_id,
+            time=self.time,
+            traceparent=self.trace,
+            data=events.WithdrawnRequest(request_id=request, reason=reason),
+        )
+
+
+def completed_parts(action_id: str, attempt: int, chain_id: str, trace: str | None) -> tuple[bytes, bytes]:
+    """What stands before and after the outcome in a message tool.completed, so that it is written down only once."""
+    head = (
+        b'{"specversion":"1.0","id":%s,"source":"haltpoint/tool-worker","subject":%s,%s"type":"tool.completed.v1",'
+        b'"data":{"action_id":%s,"outcome":'
+    ) % (
+        to_json(f"{action_id}/{attempt}/done"),
+        to_json(chain_id),
+        b'"traceparent":%s,' % to_json(trace) if trace else b"",
+        to_json(action_id),
+    )
+    return head, b"}}"
+
+
+def split_message(message: bytes, data: bytes) -> bytes:
+    """A message's JSON up to its data, which stand at its end: `head + data + b"}"` is the message again."""
+    return message[: -len(data) - 1]

@@ -1,0 +1,53 @@
+"""A step's run as one field of its chain's hash: a JSON array of integers, as short as can be.
+
+Redis keeps a hash small in memory only while every value has at most 64 bytes, so trailing zeros are left out. The
+order of the numbers is the order of the fields of `StepRun` and never changes; new ones are added at the end.
+"""
+
+from typing import Final
+
+from haltpoint.chain.state import StepRun, StepStatus
+
+_STATUSES: Final = tuple(StepStatus)
+_NUMBERS: Final = {status: number for number, status in enumerate(_STATUSES)}
+
+
+def encode_step(run: StepRun) -> str:
+    """The field of a run, as `[3,1,1,1,1]`; a pending step that has done nothing is `[]`."""
+    numbers = [
+        _NUMBERS[run.status],
+        run.turn,
+        run.attempt,
+        run.proposals,
+        run.actions,
+        run.taken,
+        run.in_turn,
+        run.receipts,
+        run.last_ok,
+        int(run.faulted),
+        int(run.thinking),
+    ]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return f"[{','.join(map(str, numbers))}]"
+
+
+def decode_step(field: bytes) -> StepRun:
+    """The run of a field. Raises ValueError when it is none."""
+    numbers = [int(number) for number in field.strip(b"[]").split(b",") if number]
+    status, turn, attempt, proposals, actions, taken, in_turn, receipts, last_ok, faulted, thinking = (
+        numbers + [0] * (11 - len(numbers))
+    )[:11]
+    return StepRun(
+        _STATUSES[status],
+        turn,
+        attempt,
+        proposals,
+        actions,
+        taken,
+        in_turn,
+        receipts,
+        last_ok,
+        bool(faulted),
+        bool(thinking),
+    )

@@ -1,0 +1,53 @@
+"""The tools that workers serve, as they say themselves: the only way in which the other services know tools."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Final
+
+from pydantic import Field
+
+from haltpoint.contracts.base import Contract
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.runtime.connection import Argument, Coalescer
+from haltpoint.runtime.library import PREFIX
+from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.wire import compact
+
+_DAY: Final = 86_400_000
+
+
+class Listed(Contract):
+    """One tool in the catalogue; `seen` is the last beat of a worker that serves it, in ms of the server's clock."""
+
+    spec: ToolSpec
+    seen: int = Field(ge=0)
+
+
+class ToolCatalogue:
+    """Written by tool workers into every partition, read by everybody from one."""
+
+    def __init__(self, calls: Coalescer, topology: Topology) -> None:
+        self._calls = calls
+        self._topology = topology
+
+    async def beat(self, specs: Iterable[ToolSpec]) -> None:
+        """Say that these tools are served now; they stay listed for a day."""
+        args: list[Argument] = []
+        for spec in specs:
+            args += (spec.name, compact(spec))
+        streams = (self._topology.stream(p, Stream.EVENTS) for p in range(self._topology.partitions))
+        await asyncio.gather(*(self._calls.call("FCALL", f"{PREFIX}beat", 1, key, *args) for key in streams))
+
+    async def listed(self, partition: int = 0) -> dict[str, Listed]:
+        """All tools that were seen within a day, by name."""
+        found, (seconds, _) = await asyncio.gather(
+            self._calls.call("HGETALL", self._topology.key(partition, "catalogue")), self._calls.call("TIME")
+        )
+        oldest = int(seconds) * 1000 - _DAY
+        tools = (Listed.model_validate_json(value) for value in found.values())
+        return {one.spec.name: one for one in tools if one.seen >= oldest}
+
+    async def read(self, partition: int = 0) -> dict[str, ToolSpec]:
+        """The specs of all tools that were seen within a day, by name."""
+        return {name: one.spec for name, one in (await self.listed(partition)).items()}

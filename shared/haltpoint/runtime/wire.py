@@ -1,0 +1,156 @@
+"""Messages to stream fields and back.
+
+`__data__` is the message as JSON that a person can read; `__body__` is JSON text that is passed on unparsed. What comes
+in is hostile: `decode` is total, and checks bytes and depth before it parses.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
+
+from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_RESULT
+from haltpoint.contracts.catalogue import BY_TYPE, Stream, known_names
+from haltpoint.contracts.events import AnyMessage, Message
+
+DATA: Final = "__data__"
+BODY: Final = "__body__"
+
+_DATA: Final = DATA.encode()
+_BODY: Final = BODY.encode()
+_ADAPTER: Final[TypeAdapter[Any]] = TypeAdapter(AnyMessage)
+_STREAMS: Final = {name: row.stream for name, row in BY_TYPE.items()}
+
+# Linear for any input: a string that never ends runs to the end of the text and is not tried again.
+_STRINGS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+\\?(?:"|\Z)', re.DOTALL)
+_BRACKETS: Final = re.compile(rb"[\[\]{}]")
+_TRACEPARENT: Final = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+class Reason(StrEnum):
+    """Why an entry is no message: the closed set that dead letters and metrics use."""
+
+    NO_DATA = "no_data"
+    TOO_LARGE = "too_large"
+    BAD_ENCODING = "bad_encoding"
+    BAD_JSON = "bad_json"
+    TOO_DEEP = "too_deep"
+    UNKNOWN_VERSION = "unknown_version"
+    UNKNOWN_MESSAGE = "unknown_message"
+    BAD_FIELDS = "bad_fields"
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A message and its body, which is JSON text or empty."""
+
+    message: AnyMessage
+    body: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An entry that cannot be processed; `detail` says it in words, without the whole input."""
+
+    reason: Reason
+    detail: str
+
+
+def encode(message: Message) -> bytes:
+    """The JSON of a message, as it lies in `__data__`; fields that are None are left out."""
+    return message.__pydantic_serializer__.to_json(message, exclude_none=True)
+
+
+def compact(value: BaseModel) -> bytes:
+    """The JSON of a value without the fields that have their defaults; not for `Outcome` (see `outgoing`)."""
+    return value.__pydantic_serializer__.to_json(value, exclude_defaults=True)
+
+
+def decode(stream: Stream, fields: Mapping[bytes, bytes]) -> Decoded | Rejected:
+    """Read one entry of `stream`. Never raises: whatever the bytes are, the answer is a value."""
+    data, body = fields.get(_DATA), fields.get(_BODY, b"")
+    if data is None:
+        return Rejected(Reason.NO_DATA, f"the entry has no field {DATA}")
+    if len(data) > MAX_BODY or len(body) > MAX_RESULT:
+        return Rejected(Reason.TOO_LARGE, f"{len(data)} bytes of data, {len(body)} of body")
+    try:
+        text = body.decode()
+        data.decode()
+    except UnicodeDecodeError as error:
+        return Rejected(Reason.BAD_ENCODING, f"not UTF-8 at byte {error.start}: {error.reason}")
+    if too_deep(data) or too_deep(body):
+        return Rejected(Reason.TOO_DEEP, f"nested deeper than {MAX_DEPTH}")
+    try:
+        if b"NaN" in data or b"Infinity" in data:
+            from_json(data, allow_inf_nan=False)
+        message = _ADAPTER.validate_json(data)
+    except ValidationError as error:
+        return _second_look(stream, data, text, error)
+    except ValueError as error:
+        return Rejected(Reason.BAD_JSON, _shown(error))
+    return _placed(stream, message, text)
+
+
+def too_deep(text: bytes, limit: int = MAX_DEPTH) -> bool:
+    """Whether JSON text nests deeper than `limit`, found without parsing and without recursion."""
+    if text.count(b"{") + text.count(b"[") <= limit:
+        return False
+    depth = 0
+    for bracket in _BRACKETS.findall(_STRINGS.sub(b"", text)):
+        if bracket in b"[{":
+            depth += 1
+            if depth > limit:
+                return True
+        else:
+            depth -= 1
+    return False
+
+
+def valid_traceparent(value: object) -> str | None:
+    """The W3C traceparent as it is when it is one, else None: a bad one is dropped, never an error."""
+    return value if isinstance(value, str) and _TRACEPARENT.fullmatch(value) else None
+
+
+def _placed(stream: Stream, message: Any, body: str) -> Decoded | Rejected:
+    if _STREAMS[message.type] is not stream:
+        return Rejected(Reason.UNKNOWN_MESSAGE, f"{message.type} does not belong on {stream.value}")
+    if message.traceparent is not None and valid_traceparent(message.traceparent) is None:
+        message = message.model_copy(update={"traceparent": None})
+    return Decoded(message, body)
+
+
+def _second_look(stream: Stream, data: bytes, body: str, error: ValidationError) -> Decoded | Rejected:
+    """What is wrong with JSON that is no message; one that only has a bad traceparent is none the worse."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    if first["type"] == "json_invalid":
+        return Rejected(Reason.BAD_JSON, first["msg"])
+    found = from_json(data)
+    if not isinstance(found, dict):
+        return Rejected(Reason.BAD_FIELDS, "a message is a JSON object")
+    if first["type"] == "union_tag_invalid":
+        return _unknown(found.get("type"))
+    if "traceparent" in found and valid_traceparent(found["traceparent"]) is None:
+        del found["traceparent"]
+        try:
+            return _placed(stream, _ADAPTER.validate_json(to_json(found)), body)
+        except ValidationError as other:
+            error = other
+    return Rejected(Reason.BAD_FIELDS, _shown(error))
+
+
+def _unknown(tag: object) -> Rejected:
+    text = str(tag)[:128]
+    if text in known_names() or text.rpartition(".")[0] in known_names():
+        return Rejected(Reason.UNKNOWN_VERSION, f"this release does not know {text!r}, but another version of it")
+    return Rejected(Reason.UNKNOWN_MESSAGE, f"there is no message {text!r}")
+
+
+def _shown(error: ValueError) -> str:
+    if isinstance(error, ValidationError):
+        faults = error.errors(include_url=False, include_context=False, include_input=False)[:5]
+        return "; ".join(f"{'.'.join(map(str, fault['loc'][1:]))}: {fault['msg']}" for fault in faults)[:1000]
+    return str(error)[:1000]
