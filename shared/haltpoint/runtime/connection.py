@@ -6,9 +6,9 @@ arguments (see the contract at the top of each Lua file).
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import hiredis
 from redis.asyncio import Connection, Redis, SSLConnection, UnixDomainSocketConnection
@@ -36,13 +36,17 @@ _UNAVAILABLE: Final = (BusyLoadingError, ClusterDownError, MasterDownError, Read
 """Replies that say: nothing was done, ask again elsewhere or later."""
 
 
+# hiredis' own hints know commands of one argument only.
+_pack = cast("Callable[[tuple[Argument, ...]], bytes]", hiredis.pack_command)
+
+
 class _Packed(AbstractConnection):
     def pack_command(self, *args: Any) -> list[bytes]:
         """Pack in C. redis-py gives a command of two words, as XGROUP CREATE, as one argument."""
         name = args[0]
         if isinstance(name, str) and " " in name:
             args = (*name.split(), *args[1:])
-        return [hiredis.pack_command(args)]
+        return [_pack(args)]
 
 
 class _TcpConnection(_Packed, Connection): ...
@@ -87,7 +91,7 @@ class Coalescer:
     """
 
     def __init__(self, redis: Redis, *, patience: float = 30.0, pause: float = 0.02) -> None:
-        self._pool = redis.connection_pool
+        self._pool: Any = redis.connection_pool
         self._patience = patience
         self._pause = pause
         self._waiting: list[tuple[bytes, asyncio.Future[Any]]] = []
@@ -101,7 +105,7 @@ class Coalescer:
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        self._waiting.append((hiredis.pack_command(args), future))
+        self._waiting.append((_pack(args), future))
         if self._task is None:
             self._task = loop.create_task(self._run(), name="coalescer")
         self._ready.set()

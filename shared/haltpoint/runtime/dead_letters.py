@@ -1,4 +1,4 @@
-"""What could not be processed: kept with its bytes and its reason, told to its chain, given back when somebody asks (R9)."""
+"""What could not be processed: kept with bytes and reason, told to its chain, given back on demand (R9)."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -31,12 +31,12 @@ def source() -> str:
 
 async def load(redis: Redis) -> None:
     """Load the library, over an older text of the same version if there is one. Safe to repeat."""
-    await redis.execute_command("FUNCTION", "LOAD", "REPLACE", source())
+    await redis.function_load(source(), replace=True)
 
 
 async def check(redis: Redis) -> None:
     """Raise LibraryError unless exactly this library is loaded."""
-    reply = await redis.execute_command("FUNCTION", "LIST", "LIBRARYNAME", NAME, "WITHCODE")
+    reply = await redis.function_list(NAME, withcode=True)
     if not reply:
         raise LibraryError(f"the function library {NAME} is not loaded; run: haltpoint init")
     if _digest(_field(reply[0], b"library_code")) != _digest(source().encode()):

@@ -51,7 +51,7 @@ class Submitted:
 
 
 class CommitStatus(StrEnum):
-    """`conflict`: somebody else changed the chain, load it again; `fault`: it is quarantined and a dead letter says so."""
+    """`conflict`: somebody else changed the chain, load it again; `fault`: it is quarantined, dead letters say so."""
 
     OK = "ok"
     CONFLICT = "conflict"
@@ -153,7 +153,7 @@ class Store:
         return await self.submit(message.data, chain_id=chain, trace=message.traceparent)
 
     async def load(self, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
-        """Read chains with what a decision may need. Missing: unknown, expired, quarantined, or not readable (logged)."""
+        """Read chains with what a decision may need. Left out: unknown, expired, quarantined, or unreadable (logged)."""
         return await load(self._calls, self._topology, partition, chain_ids)
 
     async def commit(self, partition: int, chains: Sequence[ChainCommit], finished: Sequence[str] = ()) -> Batch:

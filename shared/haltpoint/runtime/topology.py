@@ -1,8 +1,8 @@
 """Where everything lies: partitions, keys, streams and consumer groups.
 
-Redis Cluster runs a function on one slot only, so all keys of a chain bear the hash tag of its partition. The number of
-partitions is chosen once per deployment and kept in Redis: a process that disagrees would look for chains where they are
-not, so it is refused.
+Redis Cluster runs a function on one slot only, so all keys of a chain bear the hash tag of its partition. The number
+of partitions is chosen once per deployment and kept in Redis: a process that disagrees would look for chains where
+they are not, so it is refused.
 """
 
 import re
