@@ -8,9 +8,9 @@ import structlog
 from pydantic import TypeAdapter
 
 from haltpoint.chain.graph import Graph
-from haltpoint.chain.needs import needed_actions, needed_thoughts
+from haltpoint.chain.needs import needed_actions, needed_thoughts, under_way
 from haltpoint.chain.state import Action, ActionStatus, Chain, ChainError, OpenRequest
-from haltpoint.contracts.base import request_id
+from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import ProposedActions
 from haltpoint.contracts.humans import Question
 from haltpoint.contracts.plans import Plan
@@ -71,6 +71,7 @@ async def _load_one(calls: Coalescer, topology: Topology, partition: int, chain_
             )
         ]
         asked_about = {question.action_id for question in questions}
+        sent = _sent(chain)
         action_ids = sorted(asked_about.union(needed_actions(chain)))
         thoughts = needed_thoughts(chain)
         hashes, proposals = await asyncio.gather(
@@ -78,7 +79,7 @@ async def _load_one(calls: Coalescer, topology: Topology, partition: int, chain_
             asyncio.gather(*(calls.call("HGET", key("thought", one), "data") for one in thoughts.values())),
         )
         actions = {
-            one: decode_action(one, fields, asking=one in asked_about)
+            one: decode_action(one, fields, _status(one, sent, asked_about))
             for one, fields in zip(action_ids, hashes, strict=True)
             if fields
         }
@@ -113,17 +114,30 @@ def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: b
     return chain
 
 
-def decode_action(action_id: str, fields: Fields, *, asking: bool = False) -> Action:
-    """An action by its hash, with the outcome that counts: a person's, else the worker's, else its doubt."""
+def _sent(chain: Chain) -> frozenset[str]:
+    """The actions whose results the chain has not taken yet, whatever their hashes say by now."""
+    steps = () if chain.plan is None else zip(chain.plan.steps, chain.steps, strict=True)
+    return frozenset(action_id(chain.id, step.id, run.actions) for step, run in steps if under_way(run))
+
+
+def _status(action: str, sent: frozenset[str], asked_about: set[str]) -> ActionStatus:
+    if action in asked_about:
+        return ActionStatus.ASKING
+    return ActionStatus.DISPATCHED if action in sent else ActionStatus.DONE
+
+
+def decode_action(name: str, fields: Fields, status: ActionStatus) -> Action:
+    """An action by its hash, with the outcome that counts: a person's, else the worker's, else its doubt.
+
+    One that is under way has none: its receipt may be there already, but the message that tells of it decides.
+    """
     settled = fields.get(b"settled")
     outcome = settled or fields.get(b"receipt") or fields.get(b"doubt")
     data = fields.get(b"settled_data" if settled else b"data", b"")
-    if asking:
-        status = ActionStatus.ASKING
-    else:
-        status = ActionStatus.DONE if outcome else ActionStatus.DISPATCHED
+    if status is ActionStatus.DISPATCHED:
+        outcome, data = None, b""
     return Action(
-        id=action_id,
+        id=name,
         step=int(fields[b"step"]),
         number=int(fields[b"n"]),
         tool=fields[b"tool"].decode(),
