@@ -6,6 +6,7 @@ no versions, no receipts. What the system costs above this is the price of its p
 
 import json
 import sys
+from typing import Any
 
 import redis.asyncio as redis
 import uvloop
@@ -36,7 +37,7 @@ def message(kind: str, chain: str, number: int) -> str:
 
 async def serve(url: str, role: str) -> None:
     """Read 64, answer with one pipeline of script calls, for ever."""
-    client = redis.from_url(url)
+    client: Any = redis.from_url(url)
     source, target = (EVENTS, TOOLS) if role == "executor" else (TOOLS, EVENTS)
     script = await client.script_load(ADVANCE)
     progress: dict[str, int] = {}
@@ -60,7 +61,7 @@ async def serve(url: str, role: str) -> None:
 
 async def drive(url: str, chains: int, in_flight: int) -> None:
     """Start chains and keep `in_flight` of them going until all are done."""
-    client = redis.from_url(url)
+    client: Any = redis.from_url(url)
     started, done, last = 0, 0, "0"
     while done < chains:
         pipe = client.pipeline(transaction=False)
@@ -77,7 +78,7 @@ async def drive(url: str, chains: int, in_flight: int) -> None:
 
 async def prepare(url: str) -> None:
     """Empty streams with their groups."""
-    client = redis.from_url(url)
+    client: Any = redis.from_url(url)
     for stream, group in ((EVENTS, "executor"), (TOOLS, "worker")):
         await client.delete(stream)
         await client.xgroup_create(stream, group, "0", mkstream=True)

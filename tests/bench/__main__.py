@@ -1,0 +1,211 @@
+"""`make bench`: one run of everything, a table for people, build/bench.json for programs.
+
+Absolute figures say as much about the machine as about the system: compare the ratios.
+"""
+
+import asyncio
+import json
+import math
+import secrets
+import socket
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import uvloop
+from rich.console import Console
+from rich.table import Table
+
+from haltpoint.runtime.embedded import EmbeddedServer
+from tests.bench import floor, system
+from tests.bench.processes import cpu_us, running, stopwatch
+from tests.bench.waiting import waiting_bytes
+
+CHAINS, IN_FLIGHT, STEPS = 2000, 128, 5
+SERVICES = ("executor", "worker", "server")
+Figures = dict[str, Any]
+
+
+def traceparents(share: float, count: int = 1000) -> list[str | None]:
+    """Contexts of which `share` are sampled, as the gateway would have decided at submission."""
+    return [
+        f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-{'01' if number < share * count else '00'}"
+        for number in range(count)
+    ]
+
+
+def measure_floor(folder: Path) -> Figures:
+    """Actions a second of raw redis-py with the same messages, and CPU microseconds per action."""
+    folder.mkdir()
+    with EmbeddedServer(folder / "data") as server:
+        asyncio.run(floor.prepare(server.url))
+        log = folder / "log"
+        with (
+            running(["tests.bench.floor", server.url, "executor"], {}, log) as executor,
+            running(["tests.bench.floor", server.url, "worker"], {}, log) as worker,
+        ):
+            uvloop.run(floor.drive(server.url, 200, IN_FLIGHT))
+            cost: dict[str, float] = {}
+            with stopwatch({"executor": executor.pid, "worker": worker.pid, "server": server.pid or 0}, cost):
+                uvloop.run(floor.drive(server.url, CHAINS, IN_FLIGHT))
+    return rates(cost, CHAINS * STEPS)
+
+
+def rates(cost: dict[str, float], actions: int) -> Figures:
+    """Actions a second and CPU microseconds per action, services of the same kind added up."""
+    per_action = {
+        kind: round(sum(value for name, value in cost.items() if name.split("-")[0] == kind) / actions, 1)
+        for kind in SERVICES
+    }
+    return {"actions_s": round(actions / cost["wall"]), "cpu_us_per_action": per_action}
+
+
+def measure_load(folder: Path, *, executors: int = 1, sampled: float | None = 0.1) -> Figures:
+    """The system under 128 chains in flight. `sampled` None: traces off, nothing is exported."""
+    port = free_port()
+    endpoint = "" if sampled is None else f"http://127.0.0.1:{port}"
+    folder.mkdir()
+    with (
+        running(["tests.bench.sink", str(port)], {}, folder / "sink.log"),
+        system.system(folder, executors=executors, traced=endpoint) as (server, pids),
+    ):
+
+        async def load() -> Figures:
+            async with system.driver(server.url) as drive:
+                cost: dict[str, float] = {}
+                traces = traceparents(sampled) if sampled is not None else None
+                with stopwatch(pids, cost):
+                    await drive.run(system.sequence(STEPS), CHAINS, IN_FLIGHT, traces)
+                return rates(cost, CHAINS * STEPS)
+
+        return uvloop.run(load())
+
+
+def measure_one(folder: Path) -> Figures:
+    """One chain at a time on an idle system; a chain that waits; long chains beside short ones."""
+    with system.system(folder) as (server, pids):
+
+        async def one() -> Figures:
+            async with system.driver(server.url) as drive:
+                idle = sorted(await drive.idle(system.sequence(STEPS), 200))
+                answers, size = await waiting_bytes(drive)
+                short, long = [], []
+                # In turn, so that a slow moment of the machine meets both.
+                for _ in range(3):
+                    short.append(await per_action(drive, pids, system.sequence(5), 600))
+                    long.append(await per_action(drive, pids, system.sequence(500), 6))
+                return {
+                    "idle_p50_ms": round(statistics.median(idle), 2),
+                    "idle_p99_ms": round(idle[math.ceil(len(idle) * 0.99) - 1], 2),
+                    "answer_p50_ms": round(statistics.median(answers), 2),
+                    "waiting_bytes": size,
+                    "long_chain_ratio": round(statistics.median(long) / statistics.median(short), 2),
+                }
+
+        return uvloop.run(one())
+
+
+async def per_action(drive: system.Driver, pids: dict[str, int], task: Any, chains: int) -> float:
+    """CPU microseconds of all services together per action."""
+    before = sum(cpu_us(pid) for pid in pids.values())
+    await drive.run(task, chains, min(chains, 32))
+    return (sum(cpu_us(pid) for pid in pids.values()) - before) / (chains * len(task.plan.steps))
+
+
+def measure_scaling(folder: Path) -> Figures:
+    """Tools of 20 ms, four slots a worker: three workers beside one."""
+    speeds = {}
+    for workers in (1, 3):
+        with system.system(folder / str(workers), workers=workers, slots=4) as (server, _):
+
+            async def load(server: EmbeddedServer = server) -> float:
+                async with system.driver(server.url) as drive:
+                    task = system.sequence(STEPS, "nap")
+                    await drive.run(task, 10, 10)
+                    started = time.perf_counter()
+                    await drive.run(task, 200, 64)
+                    return 200 * STEPS / (time.perf_counter() - started)
+
+            speeds[workers] = uvloop.run(load())
+    return {"actions_s_one_worker": round(speeds[1]), "ratio_three_workers": round(speeds[3] / speeds[1], 2)}
+
+
+def free_port() -> int:
+    """A port that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def table(figures: Figures) -> Table:
+    """What a person wants to see, with the bars that the project sets itself."""
+    shown = Table(title="Haltpoint bench: chains of five no-op actions, 1 kB each way, 128 in flight")
+    for column in ("figure", "measured", "bar"):
+        shown.add_column(column, justify="left" if column == "figure" else "right")
+    cpu, base = figures["cpu_us_per_action"], figures["floor_cpu_us_per_action"]
+    rows = [
+        ("floor, raw redis-py, actions/s", f"{figures['floor_actions_s']:,}", ""),
+        ("Haltpoint, traces sampled at 10 %, actions/s", f"{figures['actions_s']:,}", "5,000"),
+        ("ratio to the floor", f"{figures['ratio']:.2f}", "0.35"),
+        (
+            "  traces off / all traced, actions/s",
+            f"{figures['untraced_actions_s']:,} / {figures['traced_actions_s']:,}",
+            "",
+        ),
+        *((f"CPU us per action, {name} (floor)", f"{cpu[name]} ({base[name]})", "") for name in SERVICES),
+        ("two executors beside one", f"{figures['two_executors_ratio']:.2f}", "1.10"),
+        ("one idle chain of five, p50 / p99 ms", f"{figures['idle_p50_ms']} / {figures['idle_p99_ms']}", "8 / -"),
+        ("from answer to next dispatch, p50 ms", f"{figures['answer_p50_ms']}", ""),
+        ("a waiting chain, bytes beside payload", f"{figures['waiting_bytes']:,}", "2,500"),
+        ("cost per action, 500 steps beside 5", f"{figures['long_chain_ratio']:.2f}", "1.30"),
+        ("tools of 20 ms: three workers beside one", f"{figures['ratio_three_workers']:.2f}", "2.50"),
+    ]
+    for row in rows:
+        shown.add_row(*row)
+    return shown
+
+
+def main() -> None:
+    """Measure, print, write."""
+    console = Console()
+    with tempfile.TemporaryDirectory(prefix="haltpoint-bench-") as name:
+        folder = Path(name)
+
+        def part(title: str, work: Callable[[], Figures]) -> Figures:
+            console.print(f"[dim]{title} ...[/dim]")
+            return work()
+
+        floors, loads = [], []
+        # In turn and twice: these machines drift, and a ratio wants neighbours.
+        for turn in range(2):
+            floors.append(part("floor", partial(measure_floor, folder / f"floor{turn}")))
+            loads.append(part("load, 10 % traced", partial(measure_load, folder / f"load{turn}")))
+        untraced = part("load, traces off", lambda: measure_load(folder / "off", sampled=None))
+        two = part("load, two executors, traces off", lambda: measure_load(folder / "two", executors=2, sampled=None))
+        traced = part("load, all traced", lambda: measure_load(folder / "all", sampled=1.0))
+        best = max(range(2), key=lambda turn: loads[turn]["actions_s"] / floors[turn]["actions_s"])
+        figures: Figures = {
+            "floor_actions_s": floors[best]["actions_s"],
+            "actions_s": loads[best]["actions_s"],
+            "ratio": round(loads[best]["actions_s"] / floors[best]["actions_s"], 2),
+            "cpu_us_per_action": loads[best]["cpu_us_per_action"],
+            "floor_cpu_us_per_action": floors[best]["cpu_us_per_action"],
+            "untraced_actions_s": untraced["actions_s"],
+            "traced_actions_s": traced["actions_s"],
+            "two_executors_ratio": round(two["actions_s"] / untraced["actions_s"], 2),
+            **part("one chain at a time, waiting chains, long chains", lambda: measure_one(folder / "one")),
+            **part("tools of 20 ms", lambda: measure_scaling(folder / "scaling")),
+        }
+    console.print(table(figures))
+    target = Path("build/bench.json")
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(json.dumps(figures, indent=2) + "\n")
+    console.print(f"written to {target}")
+
+
+if __name__ == "__main__":
+    main()

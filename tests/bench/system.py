@@ -1,0 +1,163 @@
+"""The whole system under load: real services as processes on an embedded server, driven by submitted literal plans."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from redis.asyncio import Redis
+
+from haltpoint.contracts.plans import Call, Plan, Step, StepType
+from haltpoint.contracts.tasks import Task
+from haltpoint.runtime.connection import Coalescer, connect
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.library import load as load_library
+from haltpoint.runtime.store import Store, SubmitStatus
+from haltpoint.runtime.topology import Topology
+from tests.bench.processes import running
+
+TEXT = "x" * 1000
+FINAL = ("completed", "failed", "cancelled")
+
+
+def sequence(steps: int, tool: str = "noop", *, chained: bool = True) -> Task:
+    """A literal plan of steps that each need the one before, with 1 kB of arguments and results."""
+    return Task(
+        goal="bench",
+        plan=Plan(
+            steps=tuple(
+                Step(
+                    id=f"s{number}",
+                    step_type=StepType.TOOL,
+                    required_tools=(tool,),
+                    dependencies=(f"s{number - 1}",) if chained and number else (),
+                    actions=(Call(tool=tool, arguments={"text": TEXT}),),
+                )
+                for number in range(steps)
+            )
+        ),
+    )
+
+
+@dataclass
+class Driver:
+    """Submits chains over the store, as the gateway does, and counts the finished ones by their index."""
+
+    redis: Redis
+    store: Store
+    topology: Topology
+    finished_before: int = 0
+    partitions: range = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.partitions = range(self.topology.partitions)
+
+    async def count(self, *statuses: str) -> int:
+        """How many chains are in one of these states."""
+        pipe = self.redis.pipeline(transaction=False)
+        for partition in self.partitions:
+            for status in statuses:
+                pipe.zcard(self.topology.key(partition, "index", "status", status))
+        return sum(await pipe.execute())
+
+    async def submit(self, task: Task, trace: str | None = None) -> str:
+        """One chain's id."""
+        submitted = await self.store.submit(task, trace=trace)
+        if submitted.status is not SubmitStatus.CREATED:
+            raise RuntimeError(f"the chain was not accepted: {submitted.status}")
+        return submitted.chain_id
+
+    async def run(self, task: Task, chains: int, in_flight: int, traces: list[str | None] | None = None) -> None:
+        """Run `chains` chains, `in_flight` at a time, until all have ended well."""
+        before = await self.count("completed")
+        started = done = 0
+        while done < chains:
+            room = min(in_flight - (started - done), chains - started)
+            if room > 0:
+                await asyncio.gather(
+                    *(self.submit(task, traces[(started + n) % len(traces)] if traces else None) for n in range(room))
+                )
+                started += room
+            await asyncio.sleep(0.002)
+            done = await self.count("completed") - before
+        if await self.count("failed", "cancelled"):
+            raise RuntimeError("a chain failed: the measurement is void")
+
+    async def idle(self, task: Task, rounds: int) -> list[float]:
+        """Milliseconds from submission to the final fact, one chain at a time."""
+        times = []
+        for _ in range(rounds):
+            # The feed tells the end without a poll in between.
+            last = {self.topology.key(p, "feed"): "$" for p in self.partitions}
+            started = time.perf_counter()
+            waiting = asyncio.create_task(self._final_fact(last))
+            await asyncio.sleep(0)
+            await self.submit(task)
+            times.append((await waiting - started) * 1000)
+        return times
+
+    async def _final_fact(self, last: dict[str, str]) -> float:
+        ends: dict[Any, Any] = {}
+        for name in last:
+            newest = await self.redis.xrevrange(name, count=1)
+            ends[name] = newest[0][0] if newest else "0-0"
+        reader: Any = self.redis.client()
+        try:
+            while True:
+                for stream, entries in await reader.xread(ends, block=1000) or []:
+                    ends[stream.decode()] = entries[-1][0]
+                    if any(b"chain.completed" in fields[b"facts"] for _, fields in entries):
+                        return time.perf_counter()
+        finally:
+            await reader.aclose()
+
+
+@contextmanager
+def system(
+    folder: Path, *, executors: int = 1, workers: int = 1, slots: int = 64, traced: str = ""
+) -> Iterator[tuple[EmbeddedServer, dict[str, int]]]:
+    """A server and its services; the pids are named server, executor, executor-2, worker, worker-2 ..."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with EmbeddedServer(folder / "data") as server, ExitStack() as stack:
+        asyncio.run(_prepare(server.url))
+        environment = {
+            "HALTPOINT_REDIS_URL": server.url,
+            "HALTPOINT_TOOLS": "tests.bench.tools",
+            "HALTPOINT_SLOTS": str(slots),
+            "HALTPOINT_STATE_DIR": str(folder / "state"),
+            "OTEL_EXPORTER_OTLP_ENDPOINT": traced,
+        }
+        pids = {"server": server.pid or 0}
+        for name, count in (("executor", executors), ("tool-worker", workers)):
+            for number in range(1, count + 1):
+                process = stack.enter_context(
+                    running(["haltpoint", "up", name], environment, folder / f"{name}-{number}.log")
+                )
+                short = name.removeprefix("tool-")
+                pids[short if number == 1 else f"{short}-{number}"] = process.pid
+        yield server, pids
+
+
+async def _prepare(url: str) -> None:
+    redis = connect(url)
+    await load_library(redis)
+    await Topology(4).ensure(redis, ["bench"])
+    await redis.aclose()
+
+
+@asynccontextmanager
+async def driver(url: str) -> AsyncIterator[Driver]:
+    """A driver, once the services have done a first chain."""
+    redis = connect(url)
+    topology = Topology(4)
+    drive = Driver(redis, Store(Coalescer(redis), topology, backlog_limit=1_000_000), topology)
+    while not await redis.hexists(topology.key(3, "catalogue"), "noop"):  # noqa: ASYNC110 - no event tells it
+        await asyncio.sleep(0.02)
+    await drive.run(sequence(5), 64, 32)
+    try:
+        yield drive
+    finally:
+        await redis.aclose()
