@@ -1,7 +1,7 @@
 """Who may do what: keys, their tenants and scopes.
 
-The admin key comes from the settings or from the state directory; all other keys lie in Redis by the SHA-256 of their text,
-which is as good as secret: a key has 256 random bits.
+The admin key comes from the settings or from the state directory. All other keys lie in Redis by the SHA-256 of their
+text, from which no key can be found again: it has 256 random bits.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""A chain's facts as server-sent events: from the log, so that nothing is missed, woken by the feed, so that nothing lags."""
+"""A chain's facts as server-sent events: read from the log, so nothing is missed; woken by the feed, so nothing lags."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,7 +24,7 @@ async def follow(
         while not watchers.closing:
             woken.clear()
             # The state is read before the log: when it is final the log is whole.
-            status = await views.status(chain_id, sees)
+            standing = await views.standing(chain_id, sees)
             part = await views.events(chain_id, after, _LINES)
             for event in part.events:
                 yield as_sse(event)
@@ -33,7 +33,7 @@ async def follow(
             after = part.place
             if part.more:
                 continue
-            if status is None or status.final:
+            if standing is None or standing.status.final:
                 return
             try:
                 await asyncio.wait_for(woken.wait(), HEARTBEAT)

@@ -27,7 +27,7 @@ _HINTS = {
 }
 
 
-class Problem(Exception):
+class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
     """An answer that is not what was asked for. `extra` is added to the document as it is."""
 
     def __init__(
@@ -125,7 +125,7 @@ def install(app: FastAPI) -> None:
 def _fault(item: Mapping[str, Any], route: APIRoute) -> dict[str, Any]:
     """One validation error of pydantic as field, message and, for a name that nobody knows, the nearest that exists."""
     place, *path = item["loc"]
-    fault = {"field": ".".join(map(str, path)) or str(place), "message": str(item["msg"])}
+    fault: dict[str, Any] = {"field": ".".join(map(str, path)) or str(place), "message": str(item["msg"])}
     if item["type"] == "extra_forbidden" and path:
         fault["message"] = "no such field"
         if known := sorted(_fields_at(route, place, path[:-1])):

@@ -1,8 +1,9 @@
-"""What callers may write beside the task and the answer: query parameters and small bodies. Unknown names are errors."""
+"""What callers may write beside task and answer: queries, headers, small bodies. Unknown names are errors."""
 
 import re
 from typing import Annotated, Final
 
+from fastapi import Header
 from pydantic import Field
 
 from haltpoint.chain.state import ChainStatus
@@ -13,6 +14,10 @@ Cursor = Annotated[str, Field(pattern=r"^[0-9]{1,20}_[0-9A-Za-z_.~-]{1,200}$", d
 Limit = Annotated[int, Field(ge=1, le=200, description="items on a page")]
 
 
+IdempotencyKey = Annotated[
+    str | None,
+    Header(min_length=1, max_length=255, pattern=r"^[\x21-\x7e]+$", description="The same key again is a repeat."),
+]
 EVENT_ID: Final = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
 
 

@@ -153,7 +153,7 @@ class EventView(Contract):
 
 
 class ToolView(Contract):
-    """A tool of the catalogue. `digest` is over all that it declares; chains keep the one that they were planned with."""
+    """A tool of the catalogue. `digest` is over all that it declares; a chain keeps those that it was planned with."""
 
     name: str
     description: str

@@ -46,7 +46,7 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class ChainRecord:
-    """All that is kept about a chain. `actions`, `requests` and `thoughts` are hashes by id; missing ones are absent."""
+    """All that is kept about a chain. `actions`, `requests`, `thoughts` are hashes by id; missing ones are absent."""
 
     id: str
     head: Fields
@@ -82,7 +82,8 @@ def view_of(record: ChainRecord) -> views.ChainView:
     """The whole chain."""
     head, task = record.head, record.task
     requests = tuple(request_of(fields) for fields in record.requests.values())
-    steps = tuple(_step(record, index) for index in range(len(record.runs)))
+    plan = record.plan or Plan(steps=())
+    steps = tuple(_step(record, plan, index) for index in range(len(plan.steps)))
     return views.ChainView(
         **dict(summary_of(record.id, head, task, record.end)),
         tenant=task.tenant,
@@ -135,9 +136,8 @@ def _told(record: ChainRecord, fact: FactType) -> Iterator[dict[str, Any]]:
     return (details for line in record.log for name, details in line.facts if name == fact.value)
 
 
-def _step(record: ChainRecord, index: int) -> views.StepView:
-    assert record.plan is not None, "runs are read along with their plan"
-    step, run = record.plan.steps[index], record.runs[index]
+def _step(record: ChainRecord, plan: Plan, index: int) -> views.StepView:
+    step, run = plan.steps[index], record.runs[index]
     ids = [action_id(record.id, step.id, number) for number in range(1, run.actions + 1)]
     actions = tuple(_action(name, record.actions[name]) for name in ids if name in record.actions)
     prefix = f"{record.id}.{step.id}.t"

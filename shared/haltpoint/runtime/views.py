@@ -30,6 +30,14 @@ Sees = Callable[[str | None], bool]
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """What has become of a chain, and the traceparent that it was submitted with."""
+
+    status: ChainStatus
+    trace: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class LogSlice:
     """Part of a chain's log: its events, the place up to which it was read, and whether there is more behind it."""
 
@@ -50,10 +58,12 @@ class Views:
         record = await self._record(chain_id, sees)
         return chain_view.view_of(record) if record else None
 
-    async def status(self, chain_id: str, sees: Sees) -> ChainStatus | None:
-        """The state of a chain, or None when there is none that this reader sees."""
+    async def standing(self, chain_id: str, sees: Sees) -> Standing | None:
+        """A chain in a word, or None when there is none that this reader sees."""
         (task, head), *_ = await self._tasks_and_heads([chain_id])
-        return ChainStatus(head["status"]) if task and head and sees(task.tenant) else None
+        if not task or not head or not sees(task.tenant):
+            return None
+        return Standing(ChainStatus(head["status"]), head.get("trace") or None)
 
     async def chains(
         self, status: ChainStatus | None, cursor: str | None, limit: int, sees: Sees
@@ -86,7 +96,7 @@ class Views:
     async def requests(
         self, status: RequestStatus, kind: RequestKind | None, cursor: str | None, limit: int, sees: Sees
     ) -> Page[RequestView]:
-        """Questions in one state: open ones with the newest first, others by the chains that changed last."""
+        """Questions in one state: open ones newest first, others by the chains that changed last."""
         if status is RequestStatus.OPEN:
             names, step = ["index:requests"], limit
         else:
@@ -112,11 +122,11 @@ class Views:
                 return Page(items=tuple(items), next_cursor=cursor)
 
     async def events(self, chain_id: str, after: str | None, lines: int) -> LogSlice:
-        """What the log says behind the place `after` ("<line>.<fact>"; None: from the start), in `lines` lines at most."""
+        """What the log says behind the place `after` ("<line>.<fact>"; None: all), in `lines` lines at most."""
         line, fact = (int(part) for part in after.split(".")) if after else (0, -1)
         # The line of `after` itself is read once more: it may hold more facts.
         texts = await self._redis.lrange(self._topology.key_of("log", chain_id), line, line + lines + 1)
-        read = [LogLine.parse(line + offset, text.decode()) for offset, text in enumerate(texts[: lines + 1])]
+        read = [LogLine.parse(line + offset, _word(text)) for offset, text in enumerate(texts[: lines + 1])]
         events = tuple(
             event
             for one in read
@@ -205,10 +215,10 @@ class Views:
         """The `limit` highest (score, member) behind a cursor, over indexes of these names in all partitions."""
         before = (int(cursor.split("_", 1)[0]), cursor.split("_", 1)[1]) if cursor else None
         keys = [self._topology.key(p, name) for p in range(self._topology.partitions) for name in names]
+        top = str(before[0]) if before else "+inf"
         found: list[tuple[int, str]] = []
         read = dict.fromkeys(keys, 0)
         while read:
-            top = str(before[0]) if before else "+inf"
             replies = await self._piped(
                 list(read),
                 lambda pipe, key: pipe.zrevrangebyscore(key, top, "-inf", read[key], limit, withscores=True),
@@ -231,6 +241,10 @@ class Views:
             for one in ids:
                 command(pipe, one)
             return list(await pipe.execute())
+
+
+def _word(value: bytes | str) -> str:
+    return value.decode() if isinstance(value, bytes) else value
 
 
 def _text(fields: Iterable[Any] | dict[bytes, bytes]) -> Fields:

@@ -1,0 +1,119 @@
+"""Chains: the list, one of them, what happened in it, and how to stop it."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi.sse import EventSourceResponse
+from pydantic import BaseModel
+
+from haltpoint.contracts.events import Cancellation, TaskCancelled
+from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page
+from haltpoint.runtime.store import CancelStatus
+from haltpoint_gateway.auth import Principal
+from haltpoint_gateway.event_stream import follow
+from haltpoint_gateway.gateway import Gateway, Reader, Submitter
+from haltpoint_gateway.problems import Problem, responses
+from haltpoint_gateway.queries import EVENT_ID, Cancel, ChainQuery, EventQuery
+
+
+class Accepted(BaseModel):
+    """What was accepted will be done; `links` say where to look."""
+
+    chain_id: str
+    links: dict[str, str]
+
+
+def accepted(chain_id: str) -> Accepted:
+    """The links of a chain."""
+    base = f"/v1/chains/{chain_id}"
+    return Accepted(chain_id=chain_id, links={"self": base, "events": f"{base}/events", "cancel": f"{base}/cancel"})
+
+
+def no_chain(chain_id: str) -> Problem:
+    """404, the same for a chain that never was, one that is forgotten and one of another tenant."""
+    hint = "GET /v1/chains lists those that there are; finished ones are kept for the retention time."
+    return Problem(404, "no_such_chain", f"There is no chain {chain_id!r}.", hint=hint)
+
+
+def routes(gateway: Gateway) -> APIRouter:
+    """The routes of chains."""
+    router = APIRouter(prefix="/v1/chains", tags=["chains"])
+    views = gateway.views
+
+    @router.get("", responses=responses())
+    async def list_chains(who: Reader, query: Annotated[ChainQuery, Query()]) -> Page[ChainSummary]:
+        """Chains, those that changed last first."""
+        return await views.chains(query.status, query.cursor, query.limit, who.sees)
+
+    @router.get("/{chain_id}", responses=responses(404))
+    async def get_chain(chain_id: str, who: Reader) -> ChainView:
+        """One chain, whole."""
+        chain = await views.chain(chain_id, who.sees)
+        if chain is None:
+            raise no_chain(chain_id)
+        return chain
+
+    @router.get(
+        "/{chain_id}/events",
+        response_model=Page[EventView],
+        responses={
+            200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
+            204: {"description": "Nothing will come any more (event streams only)."},
+            **responses(404),
+        },
+    )
+    async def events(
+        chain_id: str,
+        who: Reader,
+        request: Request,
+        query: Annotated[EventQuery, Query()],
+        last_event_id: Annotated[str | None, Header()] = None,
+    ) -> object:
+        """What happened, as JSON; or as it happens, with `Accept: text/event-stream`.
+
+        An event's id is `<line>.<fact>` in the chain's log; a stream with Last-Event-ID goes on behind it, and ends
+        after the chain's final event.
+        """
+        standing = await views.standing(chain_id, who.sees)
+        if standing is None:
+            raise no_chain(chain_id)
+        if "text/event-stream" not in request.headers.get("accept", ""):
+            part = await views.events(chain_id, query.cursor, query.limit)
+            return Page[EventView](items=part.events, next_cursor=part.place if part.more else None)
+        after = last_event_id or query.cursor
+        if after is not None and EVENT_ID.fullmatch(after) is None:
+            hint = "Send the id of the last event that you saw, or leave the header out to begin at the start."
+            raise Problem(422, "invalid_fields", f"Last-Event-ID {after!r} is not an event's id.", hint=hint)
+        if standing.status.final and after is not None:
+            rest = await views.events(chain_id, after, 1)
+            if not rest.events and not rest.more:
+                return Response(status_code=204)
+        stream = follow(views, gateway.watchers, chain_id, after, who.sees)
+        return EventSourceResponse(stream, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+
+    @router.post("/{chain_id}/cancel", status_code=202, responses=responses(404, 409))
+    async def cancel(chain_id: str, who: Submitter, body: Cancel | None = None) -> Accepted:
+        """Stop a chain. Actions that run finish; nothing else is dispatched. A repeat changes nothing."""
+        if await views.standing(chain_id, who.sees) is None:
+            raise no_chain(chain_id)
+        match await gateway.store.cancel(_cancelled(chain_id, who, body.reason if body else "")):
+            case CancelStatus.SENT:
+                return accepted(chain_id)
+            case CancelStatus.FINAL:
+                hint = "There is nothing to stop; GET the chain to see how it ended."
+                raise Problem(409, "chain_ended", f"The chain {chain_id!r} has ended.", hint=hint)
+            case CancelStatus.UNKNOWN:
+                raise no_chain(chain_id)
+
+    return router
+
+
+def _cancelled(chain_id: str, who: Principal, reason: str) -> TaskCancelled:
+    return TaskCancelled(
+        id=f"{chain_id}/cancel",
+        source="haltpoint/gateway",
+        subject=chain_id,
+        time=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        data=Cancellation(by=who.name, reason=reason),
+    )

@@ -1,0 +1,124 @@
+"""Requests: the inbox, and the one way to answer."""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from haltpoint.chain.schemas import result_faults
+from haltpoint.contracts.humans import CHOICES, Answer, Choice, RequestStatus, answer_fault
+from haltpoint.contracts.views import AnswerView, Page, RequestView
+from haltpoint.runtime import telemetry
+from haltpoint.runtime.chain_view import moment
+from haltpoint.runtime.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown
+from haltpoint.runtime.telemetry import Tracing
+from haltpoint_gateway.auth import Principal
+from haltpoint_gateway.gateway import Answerer, Gateway, Reader
+from haltpoint_gateway.problems import Problem, responses
+from haltpoint_gateway.queries import IdempotencyKey, RequestQuery
+
+
+def no_request(request_id: str) -> Problem:
+    """404, the same for a request that never was, one that is forgotten and one of another tenant."""
+    hint = "GET /v1/requests lists the open ones."
+    return Problem(404, "no_such_request", f"There is no request {request_id!r}.", hint=hint)
+
+
+def routes(gateway: Gateway) -> APIRouter:
+    """The routes of requests."""
+    router = APIRouter(prefix="/v1/requests", tags=["requests"])
+
+    @router.get("", responses=responses())
+    async def list_requests(who: Reader, query: Annotated[RequestQuery, Query()]) -> Page[RequestView]:
+        """Questions to people: the open ones, newest first, unless `status` says otherwise."""
+        return await gateway.views.requests(query.status, query.kind, query.cursor, query.limit, who.sees)
+
+    @router.get("/{request_id}", responses=responses(404))
+    async def get_request(request_id: str, who: Reader) -> RequestView:
+        """One question."""
+        return await _seen(gateway, request_id, who)
+
+    @router.post("/{request_id}/answer", responses=responses(404, 409, 410, 412))
+    async def answer(
+        request_id: str, body: Answer, who: Answerer, idempotency_key: IdempotencyKey = None
+    ) -> RequestView:
+        """Answer, once. The second answer gets 409 with the first, a late one 410, one that nobody needs any more 412."""
+        request = await _seen(gateway, request_id, who)
+        if request.status is RequestStatus.OPEN:
+            await _check(gateway, request, body)
+        chain = await gateway.views.standing(request.chain_id, who.sees)
+        trace = chain.trace if chain else None
+        token = f"{who.name}/{idempotency_key}" if idempotency_key else None
+        verdict = await gateway.inbox.answer(request_id, body, by=who.name, trace=trace, token=token)
+        if not isinstance(verdict, Taken):
+            raise _refused(request_id, verdict)
+        _record_wait(gateway.tracing, request, trace, verdict.at)
+        return await _seen(gateway, request_id, who)
+
+    return router
+
+
+def _record_wait(tracing: Tracing, request: RequestView, trace: str | None, answered_at: int) -> None:
+    attributes = {
+        telemetry.CHAIN: request.chain_id,
+        telemetry.STEP: request.step_id,
+        telemetry.ACTION: request.action_id,
+    }
+    asked_at = int(request.asked_at.timestamp() * 1000)
+    tracing.record(f"wait_for_human {request.kind.value}", trace, asked_at, answered_at, attributes)
+
+
+async def _seen(gateway: Gateway, request_id: str, who: Principal) -> RequestView:
+    request = await gateway.views.request(request_id, who.sees)
+    if request is None:
+        raise no_request(request_id)
+    return request
+
+
+async def _check(gateway: Gateway, request: RequestView, answer: Answer) -> None:
+    """Refuse an answer that does not fit the question, with what would (B4: only ids that the tool has offered)."""
+    options = frozenset(option.id for option in request.options)
+    if fault := answer_fault(answer, request.kind, options):
+        raise _unfit(request, "decision", [fault])
+    if answer.decision is Choice.HAPPENED:
+        spec = (await gateway.catalogue.read()).get(request.tool)
+        faults = result_faults(spec, answer.value or {}) if spec else ()
+        if faults:
+            raise _unfit(request, "value", faults)
+
+
+def _unfit(request: RequestView, field: str, faults: Iterable[str]) -> Problem:
+    messages = list(faults)
+    return Problem(
+        422,
+        "invalid_answer",
+        "; ".join(messages),
+        hint="`allowed` says what can be answered here.",
+        errors=[{"field": field, "message": message} for message in messages],
+        allowed={
+            "kind": request.kind.value,
+            "decisions": sorted(choice.value for choice in CHOICES[request.kind]),
+            "option_ids": [option.id for option in request.options],
+        },
+    )
+
+
+def _refused(request_id: str, verdict: AnsweredAlready | Expired | Stale | Unknown) -> Problem:
+    """The name that this kind of "too late" has (R6)."""
+    match verdict:
+        case AnsweredAlready():
+            first = AnswerView(by=verdict.by, at=moment(verdict.at), answer=verdict.answer).model_dump(mode="json")
+            detail = f"The request was answered already, by {verdict.by or 'somebody'}."
+            hint = "The first answer counts; see `by`, `at` and `answer`."
+            return Problem(409, "answered_already", detail, hint=hint, **first)
+        case Expired():
+            deadline = moment(verdict.deadline).isoformat()
+            detail = f"The request expired at {deadline}."
+            hint = "Nobody can answer it any more; GET its chain to see what became of it."
+            return Problem(410, "request_expired", detail, hint=hint, deadline=deadline)
+        case Stale():
+            detail = "The request was withdrawn, or its chain is over."
+            hint = "There is nothing to answer any more; GET its chain to see why."
+            return Problem(412, "request_stale", detail, hint=hint)
+        case Unknown():
+            return no_request(request_id)

@@ -1,0 +1,79 @@
+"""Tasks: the door through which all work comes in over HTTP."""
+
+from fastapi import APIRouter, Request
+
+from haltpoint.chain.contract import plan_faults
+from haltpoint.chain.state import Policy
+from haltpoint.contracts.base import derived_chain_id
+from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.tasks import Task
+from haltpoint.runtime.store import SubmitStatus, new_chain_id
+from haltpoint_gateway.api.chains import Accepted, accepted
+from haltpoint_gateway.auth import Principal
+from haltpoint_gateway.gateway import Gateway, Submitter
+from haltpoint_gateway.problems import Problem, responses
+from haltpoint_gateway.queries import IdempotencyKey
+
+
+def routes(gateway: Gateway) -> APIRouter:
+    """The routes of tasks."""
+    router = APIRouter(prefix="/v1/tasks", tags=["tasks"])
+
+    @router.post("", status_code=202, responses=responses(400, 409, 413, 429))
+    async def submit(task: Task, who: Submitter, request: Request, idempotency_key: IdempotencyKey = None) -> Accepted:
+        """Submit a task: a goal in words, a literal plan, or both. Accepted means: it will reach an end (R1)."""
+        task = _owned(task, who)
+        if not task.goal.strip() and task.plan is None:
+            hint = "Say what is wanted in `goal`, or bring a `plan`."
+            raise Problem(422, "invalid_fields", "The task has neither a goal nor a plan.", hint=hint)
+        chain_id = new_chain_id()
+        if idempotency_key is not None:
+            chain_id = derived_chain_id(task.tenant or "", idempotency_key)
+        # A repeat gets its first outcome, whatever has become of the tools meanwhile.
+        known = idempotency_key is not None and await gateway.views.standing(chain_id, who.sees) is not None
+        if task.plan is not None and not known:
+            await _check(task.plan, gateway)
+        traceparent = None
+        if not known:
+            parent = request.headers.get("traceparent")
+            traceparent = gateway.tracing.submission(chain_id, bool(task.goal), parent) or None
+        submitted = await gateway.store.submit(task, chain_id=chain_id, trace=traceparent)
+        if submitted.status is SubmitStatus.CONFLICT:
+            hint = "Use a new Idempotency-Key for another task."
+            detail = "Another task was submitted under this Idempotency-Key."
+            raise Problem(409, "idempotency_conflict", detail, hint=hint, **accepted(chain_id).model_dump())
+        if submitted.status is SubmitStatus.BUSY:
+            limit = gateway.settings.policy.backlog_limit
+            raise Problem(
+                429,
+                "backlog_full",
+                f"{limit} messages wait in this partition already; nothing was accepted.",
+                hint="Try again later, with the same Idempotency-Key; or run more workers.",
+                headers={"Retry-After": "2"},
+            )
+        return accepted(chain_id)
+
+    return router
+
+
+async def _check(plan: Plan, gateway: Gateway) -> None:
+    """Refuse a literal plan with faults, all of them at once (C1)."""
+    faults = plan_faults(plan, await gateway.catalogue.read(), Policy(), literal=True)
+    if faults:
+        raise Problem(
+            422,
+            "invalid_plan",
+            f"The plan has {len(faults)} faults; nothing was accepted." if faults[1:] else str(faults[0]),
+            hint="Correct what is listed under `errors`; GET /v1/tools shows the tools and their schemas.",
+            errors=[{"step_id": fault.step_id, "message": fault.message} for fault in faults],
+        )
+
+
+def _owned(task: Task, who: Principal) -> Task:
+    """The task as that of the key's tenant, whatever it says itself; an admin may say whose it is."""
+    if who.admin:
+        return task if task.tenant is not None else task.model_copy(update={"tenant": who.tenant})
+    if task.tenant not in (None, who.tenant):
+        hint = "Leave `tenant` out: the task belongs to the tenant of the key. Only an admin key may name another."
+        raise Problem(403, "tenant_not_yours", f"This key may not submit for the tenant {task.tenant!r}.", hint=hint)
+    return task.model_copy(update={"tenant": who.tenant})

@@ -1,0 +1,34 @@
+"""Tools: what the workers have put into the catalogue."""
+
+from fastapi import APIRouter
+
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.views import Page, ToolView
+from haltpoint_gateway.gateway import Gateway, Reader
+from haltpoint_gateway.problems import Problem, responses
+
+
+def routes(gateway: Gateway) -> APIRouter:
+    """The routes of tools."""
+    router = APIRouter(prefix="/v1/tools", tags=["tools"])
+
+    @router.get("", responses=responses())
+    async def list_tools(_: Reader) -> Page[ToolView]:
+        """Every tool that a worker has served within the last day, by name."""
+        specs = await gateway.catalogue.read()
+        return Page[ToolView](items=tuple(_view(specs[name]) for name in sorted(specs)))
+
+    @router.get("/{name}", responses=responses(404))
+    async def get_tool(name: str, _: Reader) -> ToolView:
+        """One tool."""
+        spec = (await gateway.catalogue.read()).get(name)
+        if spec is None:
+            hint = "GET /v1/tools lists those that there are; a worker has to serve it: haltpoint up tool-worker."
+            raise Problem(404, "no_such_tool", f"There is no tool {name!r}.", hint=hint)
+        return _view(spec)
+
+    return router
+
+
+def _view(spec: ToolSpec) -> ToolView:
+    return ToolView(**dict(spec), digest=spec.digest)

@@ -1,0 +1,111 @@
+"""The gateway as a process: HTTP, the stream `humans` and the feed. Here, and only here, real things are chosen."""
+
+import asyncio
+from typing import Final
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from haltpoint.contracts.catalogue import GROUP, Party, Stream
+from haltpoint.runtime import library, service
+from haltpoint.runtime.broker import UNREACHABLE
+from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.dead_letters import DeadLetters
+from haltpoint.runtime.delivery import Entry
+from haltpoint.runtime.http import HttpServer
+from haltpoint.runtime.inbox import Inbox
+from haltpoint.runtime.library import LibraryError
+from haltpoint.runtime.settings import Settings
+from haltpoint.runtime.store import Store
+from haltpoint.runtime.telemetry import Tracing, start_tracing
+from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.topology import Place, Topology
+from haltpoint.runtime.views import Views
+from haltpoint_gateway import feed
+from haltpoint_gateway.auth import Keyring, admin_key
+from haltpoint_gateway.gateway import Gateway
+from haltpoint_gateway.handlers import Humans
+from haltpoint_gateway.http_api import make_api
+
+_PATIENCE: Final = 3.0
+"""Seconds for which a call waits for a server that is away, before the caller hears 503."""
+
+_BATCH: Final = 64
+
+
+async def run(settings: Settings) -> None:
+    """Serve until cancelled. Raises HaltpointError when it cannot start or go on."""
+    key = admin_key(settings)
+    tracing = start_tracing(Party.GATEWAY.value)
+    try:
+        async with service.running(Party.GATEWAY, settings) as here, Coalescer(here.redis, patience=_PATIENCE) as calls:
+            gateway = assemble(settings, here.redis, calls, here.topology, tracing, key)
+            await _listen(here, gateway, calls)
+            http = HttpServer(make_api(gateway), settings.gateway.host, settings.gateway.port)
+            await http.start()
+            here.about["url"] = _address(http)
+            try:
+                await here.serve()
+            finally:
+                gateway.watchers.close()
+                await http.stop()
+    finally:
+        tracing.close()
+
+
+def assemble(
+    settings: Settings, redis: Redis, calls: Coalescer, topology: Topology, tracing: Tracing, key: str
+) -> Gateway:
+    """What the API works with, over one connection for calls and `redis` for reading."""
+    policy = settings.policy
+    return Gateway(
+        settings=settings,
+        store=Store(
+            calls,
+            topology,
+            chain_timeout=policy.chain_deadline,
+            retention=policy.retention,
+            backlog_limit=policy.backlog_limit,
+        ),
+        inbox=Inbox(calls, topology),
+        catalogue=ToolCatalogue(calls, topology),
+        views=Views(redis, topology),
+        keyring=Keyring.of(redis, key),
+        tracing=tracing,
+        faults=lambda: _faults(redis),
+    )
+
+
+async def _listen(here: service.Service, gateway: Gateway, calls: Coalescer) -> None:
+    letters = DeadLetters(calls, here.topology)
+
+    async def bury(entry: Entry, reason: str, detail: str) -> None:
+        await letters.bury(Place.of(entry.stream, entry.id), reason, detail)
+
+    humans = Humans(here.redis, gateway.views, bury)
+    for partition in range(here.topology.partitions):
+        await here.subscribe(
+            here.topology.stream(partition, Stream.HUMANS),
+            GROUP[Stream.HUMANS].value,
+            humans.handle,
+            max_records=_BATCH,
+            on_exhausted=humans.exhausted,
+        )
+    await feed.listen(here.broker, here.redis, here.topology, gateway.watchers)
+
+
+async def _faults(redis: Redis) -> list[str]:
+    """Why the gateway cannot do its work now: the server, the library."""
+    try:
+        async with asyncio.timeout(2.0):
+            await library.check(redis)
+    except (*UNREACHABLE, TimeoutError) as error:
+        return [f"Redis does not answer: {error}"]
+    except (LibraryError, RedisError) as error:
+        return [str(error)]
+    return []
+
+
+def _address(http: HttpServer) -> str:
+    host = f"[{http.host}]" if ":" in http.host else http.host
+    return f"http://{host}:{http.port}"

@@ -1,0 +1,46 @@
+"""The feed of a partition, read without a group: each gateway hears everything and wakes those who watch.
+
+What is heard is only that something happened. So nothing is lost when an entry is missed, and nothing is acknowledged.
+"""
+
+from typing import Any, cast
+
+from faststream import AckPolicy
+from faststream.redis import RedisBroker, StreamSub
+from redis.asyncio import Redis
+
+from haltpoint.runtime.broker import POLL_MS
+from haltpoint.runtime.delivery import pass_through, raw_body
+from haltpoint.runtime.topology import Topology
+from haltpoint_gateway.watchers import Watchers
+
+_BATCH = 256
+
+
+async def listen(broker: RedisBroker, redis: Redis, topology: Topology, watchers: Watchers) -> None:
+    """Read all feeds from now on, as long as the broker runs."""
+
+    async def wake(batch: dict[str, Any]) -> None:
+        for fields in batch["data"]:
+            watchers.wake(fields.get(b"chain", b"").decode(errors="replace"))
+
+    for partition in range(topology.partitions):
+        feed = topology.key(partition, "feed")
+        # Not `$`: it means another moment at each read, and what comes between two reads would be missed.
+        last: list[tuple[bytes, object]] = cast("Any", await redis.xrevrange(feed, count=1))
+        subscriber = broker.subscriber(
+            stream=StreamSub(
+                feed,
+                last_id=last[0][0].decode() if last else "0-0",
+                batch=True,
+                max_records=_BATCH,
+                polling_interval=POLL_MS,
+            ),
+            ack_policy=AckPolicy.MANUAL,
+            no_reply=True,
+            parser=pass_through,
+            decoder=raw_body,
+            include_in_schema=False,
+        )
+        subscriber(wake)
+        await subscriber.start()

@@ -1,0 +1,48 @@
+"""The ASGI application: all routes, behind the door, with problems as the only form of error."""
+
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import TypeAdapter
+
+from haltpoint_gateway.api import chains, health, requests, tasks, tools
+from haltpoint_gateway.gateway import Gateway
+from haltpoint_gateway.guard import Guard
+from haltpoint_gateway.problems import ProblemDocument, install
+
+_DESCRIPTION = """Haltpoint's gateway: submit tasks, watch chains, answer what they ask people.
+
+Every error is a problem document (RFC 9457) with a `hint`. Lists are `{items, next_cursor}`.
+"""
+
+
+def make_api(gateway: Gateway) -> FastAPI:
+    """The application for this gateway. No documentation page: those load scripts from elsewhere."""
+    app = FastAPI(
+        title="Haltpoint",
+        version=version("haltpoint"),
+        description=_DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        separate_input_output_schemas=False,
+    )
+    for resource in (tasks, chains, requests, tools, health):
+        app.include_router(resource.routes(gateway))
+    install(app)
+    app.add_middleware(Guard, keyring=gateway.keyring)
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    return app
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    """OpenAPI 3.1 of all routes, with the one form of error in place of the framework's."""
+    if app.openapi_schema is None:
+        schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        components = schema["components"]["schemas"]
+        for name in ("HTTPValidationError", "ValidationError"):
+            components.pop(name, None)
+        components["ProblemDocument"] = TypeAdapter(ProblemDocument).json_schema()
+        app.openapi_schema = schema
+    return app.openapi_schema

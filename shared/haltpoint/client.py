@@ -1,0 +1,278 @@
+"""The typed client of the gateway.
+
+    async with Client("http://127.0.0.1:8700", key=...) as client:
+        run = await client.run("Tell John I'm running late")
+        async for event in run.events():
+            print(event.type)
+        result = await run.result()
+
+Requests are repeated while the gateway is away for a moment: reads, and tasks and answers under an idempotency key. A
+cancellation is sent once. Problems come as `GatewayError` with their code and hint.
+"""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+
+from pydantic import BaseModel, TypeAdapter
+
+from haltpoint.contracts.facts import FINAL_FACTS
+from haltpoint.contracts.humans import Answer, Choice, RequestKind, RequestStatus
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.views import ActionView, ChainSummary, ChainView, EventView, Page, RequestView, ToolView
+
+if TYPE_CHECKING:
+    import httpx
+
+_Model = TypeVar("_Model", bound=BaseModel)
+_PATIENCE: Final = 30.0
+"""Seconds for which a repeatable request is tried again while the gateway does not answer."""
+
+
+class GatewayError(Exception):
+    """The gateway said no, or nothing. `code` names the problem, `hint` says what to do.
+
+    `status` is that of HTTP, 0 when no answer came (code `unreachable`); `problem` is the whole document.
+    """
+
+    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
+        self.status = status
+        self.problem = dict(problem)
+        self.code = str(problem.get("code", "unknown"))
+        self.detail = str(problem.get("detail", ""))
+        self.hint = str(problem.get("hint", ""))
+        super().__init__(f"{self.detail} {self.hint}".strip() or f"HTTP {status}")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a chain ended: completed, failed or cancelled; its answer, and all of it in `chain`."""
+
+    status: str
+    answer: str | None
+    chain: ChainView
+
+    def calls(self, tool: str) -> list[ActionView]:
+        """The actions of one tool, in the order of their steps."""
+        return [action for step in self.chain.steps for action in step.actions if action.tool == tool]
+
+
+class Run:
+    """One chain as its submitter holds it."""
+
+    def __init__(self, client: "Client", chain_id: str) -> None:
+        self._client = client
+        self.id = chain_id
+
+    async def events(self, after: str | None = None) -> AsyncIterator[EventView]:
+        """Every event of the chain from the start (or behind the id `after`), as it happens, to the final one.
+
+        A broken stream is taken up again where it broke off.
+        """
+        async for event in self._client.events(self.id, after):
+            yield event
+
+    async def result(self) -> Result:
+        """Wait for the end. A failed chain is a result like any other."""
+        async for _ in self.events():
+            pass
+        chain = await self._client.chain(self.id)
+        return Result(chain.status, chain.answer, chain)
+
+    async def requests(self) -> list[RequestView]:
+        """What the chain asks and nobody has answered yet."""
+        chain = await self._client.chain(self.id)
+        return [request for request in chain.requests if request.status is RequestStatus.OPEN]
+
+    async def expects_request(self, kind: RequestKind | str | None = None) -> RequestView:
+        """Wait for an open question (of this kind). Raises LookupError when the chain ends without one."""
+        async for event in self.events():
+            if event.type == "request.opened":
+                for request in await self.requests():
+                    if kind is None or request.kind == kind:
+                        return request
+        raise LookupError(f"chain {self.id} ended without a request{f' of kind {kind}' if kind else ''}")
+
+    async def cancel(self, reason: str = "") -> None:
+        """Stop the chain."""
+        await self._client.cancel(self.id, reason)
+
+
+class Client:
+    """A connection to a gateway, open between `async with` and its end. `timeout` in seconds, for each request."""
+
+    def __init__(
+        self, url: str, key: str, *, timeout: float = 30.0, transport: "httpx.AsyncBaseTransport | None" = None
+    ) -> None:
+        # httpx takes a while to import, and tool workers that import haltpoint need none.
+        import httpx
+
+        self._http = httpx.AsyncClient(
+            base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=timeout, transport=transport
+        )
+        self._unreachable = httpx.TransportError
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, e: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._http.aclose()
+
+    async def run(
+        self, goal: str = "", *, task: Task | Mapping[str, Any] | None = None, idempotency_key: str | None = None
+    ) -> Run:
+        """Submit a goal, or a whole task; the same key again finds the same chain."""
+        if isinstance(task, Task):
+            task = task.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        body = {**(task or {}), **({"goal": goal} if goal else {})}
+        headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
+        reply = await self._send("POST", "/v1/tasks", json=body, headers=headers, repeatable=True)
+        return Run(self, str(reply.json()["chain_id"]))
+
+    def attach(self, chain_id: str) -> Run:
+        """Take up a chain that somebody else has started."""
+        return Run(self, chain_id)
+
+    async def chain(self, chain_id: str) -> ChainView:
+        """One chain, whole."""
+        return await self._get(ChainView, f"/v1/chains/{chain_id}")
+
+    async def chains(
+        self, status: str | None = None, *, cursor: str | None = None, limit: int = 50
+    ) -> Page[ChainSummary]:
+        """A page of chains, those that changed last first."""
+        return await self._get(Page[ChainSummary], "/v1/chains", {"status": status, "cursor": cursor, "limit": limit})
+
+    async def events(self, chain_id: str, after: str | None = None) -> AsyncIterator[EventView]:
+        """See `Run.events`."""
+        waited = 0.0
+        while True:
+            try:
+                async for event in self._stream(chain_id, after):
+                    yield event
+                    after, waited = event.id, 0.0
+                    if event.type in FINAL_FACTS:
+                        return
+                if (await self.chain(chain_id)).status in ("completed", "failed", "cancelled"):
+                    return  # all was seen before
+            except self._unreachable as error:
+                if waited >= _PATIENCE:
+                    raise _no_answer(error) from error
+            pause = min(0.05 + waited, 2.0)
+            await asyncio.sleep(pause)
+            waited += pause
+
+    async def cancel(self, chain_id: str, reason: str = "") -> None:
+        """Stop a chain. Raises GatewayError `chain_ended` when there is nothing to stop."""
+        await self._send("POST", f"/v1/chains/{chain_id}/cancel", json={"reason": reason})
+
+    async def requests(
+        self,
+        status: RequestStatus | str = RequestStatus.OPEN,
+        *,
+        kind: RequestKind | str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> Page[RequestView]:
+        """A page of the inbox."""
+        return await self._get(
+            Page[RequestView], "/v1/requests", {"status": status, "kind": kind, "cursor": cursor, "limit": limit}
+        )
+
+    async def request(self, request_id: str) -> RequestView:
+        """One question."""
+        return await self._get(RequestView, f"/v1/requests/{request_id}")
+
+    async def answer(
+        self,
+        request_id: str,
+        *,
+        option_id: str | None = None,
+        decision: Choice | str | None = None,
+        text: str = "",
+        value: Mapping[str, Any] | None = None,
+        comment: str = "",
+    ) -> RequestView:
+        """Answer a question: an option, or a decision with what belongs to it. Returns it as answered.
+
+        Raises GatewayError: answered_already, request_expired, request_stale, no_such_request, invalid_answer.
+        """
+        kind = (await self.request(request_id)).kind
+        answer = Answer(
+            kind=kind,
+            option_id=option_id,
+            decision=Choice(decision or Choice.SELECT),
+            text=text,
+            value=dict(value) if value is not None else None,
+            comment=comment,
+        )
+        body = answer.model_dump(mode="json", exclude_none=True)
+        headers = {"Idempotency-Key": uuid.uuid4().hex}
+        path = f"/v1/requests/{request_id}/answer"
+        reply = await self._send("POST", path, json=body, headers=headers, repeatable=True)
+        return RequestView.model_validate_json(reply.content)
+
+    async def tools(self) -> tuple[ToolView, ...]:
+        """The catalogue, by name."""
+        return (await self._get(Page[ToolView], "/v1/tools")).items
+
+    async def _get(self, kind: type[_Model], path: str, query: Mapping[str, object] | None = None) -> _Model:
+        params = {name: str(value) for name, value in (query or {}).items() if value is not None}
+        reply = await self._send("GET", path, params=params, repeatable=True)
+        return TypeAdapter(kind).validate_json(reply.content)
+
+    async def _send(self, method: str, path: str, *, repeatable: bool = False, **request: Any) -> "httpx.Response":
+        """One request, repeated while there is no answer, or one that says "not now", when it may be."""
+        waited = 0.0
+        while True:
+            problem: GatewayError
+            try:
+                reply = await self._http.request(method, path, **request)
+            except self._unreachable as error:
+                problem = _no_answer(error)
+            else:
+                if reply.is_success:
+                    return reply
+                problem = _problem(reply.status_code, reply.content)
+            if not repeatable or waited >= _PATIENCE or problem.status not in (0, 429, 503):
+                raise problem
+            pause = min(0.05 + waited, 2.0)
+            await asyncio.sleep(pause)
+            waited += pause
+
+    async def _stream(self, chain_id: str, after: str | None) -> AsyncIterator[EventView]:
+        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": after} if after else {})}
+        # A heartbeat comes every 10 s; silence for three times as long is a broken connection.
+        async with self._http.stream("GET", f"/v1/chains/{chain_id}/events", headers=headers, timeout=30.0) as reply:
+            if not reply.is_success:
+                raise _problem(reply.status_code, await reply.aread())
+            rest = b""
+            # Not by aiter_lines: that also breaks lines at characters that may stand inside JSON.
+            async for chunk in reply.aiter_bytes():
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    if line.startswith(b"data: "):
+                        yield EventView.model_validate_json(line.removeprefix(b"data: "))
+
+
+def _problem(status: int, content: bytes) -> GatewayError:
+    """The error of a reply; one that is no problem document came from something in between."""
+    try:
+        document = TypeAdapter(dict[str, Any]).validate_json(content)
+    except ValueError:
+        document = {"code": "unknown", "detail": content[:200].decode(errors="replace")}
+    return GatewayError(status, document)
+
+
+def _no_answer(error: Exception) -> GatewayError:
+    detail = f"The gateway does not answer: {str(error) or type(error).__name__}."
+    return GatewayError(0, {"code": "unreachable", "detail": detail, "hint": "Is it running? haltpoint up starts it."})

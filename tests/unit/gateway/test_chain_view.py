@@ -1,0 +1,170 @@
+import json
+from typing import Any
+
+from haltpoint.chain.state import StepRun, StepStatus
+from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
+from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.tools import Option
+from haltpoint.runtime.chain_view import ChainRecord, LogLine, view_of
+
+PLAN = Plan.model_validate(
+    {
+        "steps": [
+            {"id": "find", "required_tools": ["lookup_contacts"]},
+            {"id": "send", "required_tools": ["send_message"], "dependencies": ["find"]},
+            {"id": "think", "description": "say it nicely"},
+        ]
+    }
+)
+HEAD = {"status": "executing", "created": "1767225600000", "updated": "1767225601500", "deadline": "1767830400000"}
+OK = json.dumps({"success": True, "next_action": "continue"})
+ASKS = {
+    "success": True,
+    "next_action": "clarification_needed",
+    "clarification": {"type": "contact", "question": "Which John?", "options": [{"id": "u1", "title": "John Smith"}]},
+}
+
+
+def record(**changes: Any) -> ChainRecord:
+    whole: dict[str, Any] = {
+        "id": "c1",
+        "head": HEAD,
+        "task": Task(goal="Tell John", plan=PLAN),
+        "plan": PLAN,
+        "runs": (StepRun(), StepRun(), StepRun()),
+    }
+    return ChainRecord(**{**whole, **changes})
+
+
+def test_times_are_utc_and_iso() -> None:
+    shown = json.loads(view_of(record()).model_dump_json())
+    assert shown["created_at"] == "2026-01-01T00:00:00Z"
+    assert shown["updated_at"] == "2026-01-01T00:00:01.500000Z"
+
+
+def test_a_chain_without_a_plan_says_so() -> None:
+    view = view_of(record(plan=None, runs=()))
+    assert view.steps == ()
+    assert view.current is None
+    assert view.summary == "No plan yet."
+
+
+def test_a_step_shows_its_actions_with_the_receipt_that_counts() -> None:
+    settled = json.dumps({"contact_id": "u1", "selected": {"id": "u1"}})
+    view = view_of(
+        record(
+            runs=(
+                StepRun(StepStatus.COMPLETED, actions=1, last_ok=1),
+                StepRun(StepStatus.IN_PROGRESS, actions=1),
+                StepRun(),
+            ),
+            actions={
+                "c1.find.1": {
+                    "tool": "lookup_contacts",
+                    "args": '{"query":"John"}',
+                    "receipt": json.dumps(ASKS),
+                    "settled": OK,
+                    "settled_data": settled,
+                },
+                "c1.send.1": {"tool": "send_message", "args": '{"recipient_id":"u1"}'},
+            },
+        )
+    )
+    find, send, _ = view.steps
+    assert find.actions[0].arguments == {"query": "John"}
+    assert find.actions[0].status == "done"
+    assert find.actions[0].receipt is not None
+    assert find.actions[0].receipt.data["contact_id"] == "u1"
+    assert find.result == json.loads(settled)
+    assert find.validation_status == "passed"
+    assert send.actions[0].status == "dispatched"
+    assert send.actions[0].receipt is None
+    assert send.validation_status is None
+    assert view.current is not None
+    assert (view.current.step_id, view.current.tool, view.current.index) == ("send", "send_message", 1)
+
+
+def test_an_action_that_asked_or_is_in_doubt_waits_for_a_person() -> None:
+    view = view_of(
+        record(
+            runs=(StepRun(StepStatus.WAITING, actions=2), StepRun(), StepRun()),
+            actions={
+                "c1.find.1": {"tool": "lookup_contacts", "args": "{}", "receipt": json.dumps(ASKS)},
+                "c1.find.2": {"tool": "lookup_contacts", "args": "{}", "doubt": "{}"},
+            },
+        )
+    )
+    assert [action.status for action in view.steps[0].actions] == ["asking", "asking"]
+
+
+def test_words_of_a_reasoning_step_are_its_result_and_promise_nothing() -> None:
+    thought = {"data": json.dumps({"proposal": {"content": "Dear John", "calls": [], "decision": "continue"}})}
+    view = view_of(
+        record(runs=(StepRun(), StepRun(), StepRun(StepStatus.COMPLETED, turn=1)), thoughts={"c1.think.t1.1": thought})
+    )
+    assert view.steps[2].result == "Dear John"
+    assert view.steps[2].validation_status == "skipped"
+
+
+def test_the_log_tells_what_never_ran_and_what_was_corrected() -> None:
+    line = json.dumps(
+        {
+            "at": 1767225600000,
+            "type": "tool.completed",
+            "ref": "c1.find.1",
+            "facts": [
+                ["contract.corrected", {"step_id": "find", "violation": "no_call", "message": "call a tool"}],
+                ["action.never_executed", {"step_id": "find", "tool": "send_message", "reason": "stopped by c1.r1"}],
+            ],
+        }
+    )
+    view = view_of(record(log=(LogLine.parse(0, line),)))
+    assert view.never_executed[0]["reason"] == "stopped by c1.r1"
+    assert view.steps[0].violations[0]["violation"] == "no_call"
+    assert view.steps[1].violations == ()
+
+
+def test_an_open_question_is_in_the_summary_and_its_answer_is_shown() -> None:
+    question = Question(
+        request_id="c1.r1",
+        kind=RequestKind.CLARIFICATION,
+        question="Which John?",
+        step_id="find",
+        action_id="c1.find.1",
+        tool="lookup_contacts",
+        options=(Option(id="u1", title="John Smith"),),
+        arguments='{"query":"John"}',
+        asked_at=1767225600000,
+        deadline=1767312000000,
+    )
+    fields = {"question": question.model_dump_json(), "status": "open", "chain": "c1"}
+    view = view_of(record(head={**HEAD, "status": "awaiting_clarification"}, requests={"c1.r1": fields}))
+    assert view.summary == "0 of 3 steps completed. Waits for a person: Which John?"
+    assert view.requests[0].status is RequestStatus.OPEN
+    assert view.requests[0].arguments == {"query": "John"}
+
+    answered = {
+        **fields,
+        "status": "answered",
+        "answer": '{"kind":"clarification","option_id":"u1"}',
+        "by": "ann",
+        "at": "1767225700000",
+    }
+    answer = view_of(record(requests={"c1.r1": answered})).requests[0].answer
+    assert answer is not None
+    assert (answer.by, answer.answer.option_id) == ("ann", "u1")
+
+
+def test_a_failed_chain_says_why() -> None:
+    view = view_of(
+        record(
+            head={**HEAD, "status": "failed"},
+            end={"answer": "It did not work.", "error": {"code": "HP-204", "message": "no", "step_id": "find"}},
+            runs=(StepRun(StepStatus.FAILED), StepRun(StepStatus.CANCELLED), StepRun()),
+        )
+    )
+    assert view.error is not None
+    assert view.error.step_id == "find"
+    assert view.summary == "0 of 3 steps completed. HP-204: no"
+    assert view.steps[0].validation_status == "failed"
