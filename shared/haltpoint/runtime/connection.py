@@ -168,9 +168,8 @@ class Coalescer:
         self, batch: list[tuple[bytes, "asyncio.Future[Any]"]]
     ) -> list[tuple[bytes, "asyncio.Future[Any]"]]:
         """Send all, read all; returns the calls that the server could not serve now."""
-        if self._connection is None:
-            self._connection = await self._pool.get_connection()
-        connection = self._connection
+        connection: AbstractConnection = self._connection or await self._pool.get_connection()
+        self._connection = connection
         await connection.send_packed_command([packed for packed, _ in batch], check_health=False)
         again = []
         for item in batch:

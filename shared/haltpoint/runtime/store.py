@@ -153,7 +153,7 @@ class Store:
         return await self.submit(message.data, chain_id=chain, trace=message.traceparent)
 
     async def load(self, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
-        """Read chains with what a decision may need. Left out: unknown, expired, quarantined, or unreadable (logged)."""
+        """Read chains with what a decision may need. Left out: unknown, expired, quarantined, unreadable (logged)."""
         return await load(self._calls, self._topology, partition, chain_ids)
 
     async def commit(self, partition: int, chains: Sequence[ChainCommit], finished: Sequence[str] = ()) -> Batch:

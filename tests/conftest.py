@@ -1,0 +1,30 @@
+"""One real server for each test process, empty before each test that asks for it."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from redis import Redis as SyncRedis
+from redis.asyncio import Redis
+
+from haltpoint.runtime import library
+from haltpoint.runtime.connection import connect
+from haltpoint.runtime.embedded import EmbeddedServer
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """An embedded server with the function library, for the whole session of this process."""
+    data: Path = tmp_path_factory.mktemp("server")
+    with EmbeddedServer(data) as running:
+        with SyncRedis.from_url(running.url) as client:
+            client.function_load(library.source(), replace=True)
+        yield running
+
+
+@pytest.fixture
+async def redis(server: EmbeddedServer) -> AsyncIterator[Redis]:
+    """A client of the emptied server; replies are bytes."""
+    async with connect(server.url) as client:
+        await client.flushall()
+        yield client

@@ -1,0 +1,69 @@
+"""Small values in the words of the domain; everything that a test does not care about has a default."""
+
+from typing import Any
+
+from haltpoint.contracts.plans import Call, Plan, Step
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.tools import (
+    Clarification,
+    ErrorType,
+    Fault,
+    NextAction,
+    Option,
+    Outcome,
+    ToolSpec,
+)
+
+OK = Outcome(success=True, next_action=NextAction.CONTINUE)
+
+
+def spec(name: str = "note", **declared: Any) -> ToolSpec:
+    """A tool; read-only unless something else is said."""
+    return ToolSpec(name=name, **({"read_only": True} | declared))
+
+
+def specs(*tools: ToolSpec) -> dict[str, ToolSpec]:
+    return {tool.name: tool for tool in tools}
+
+
+def call(tool: str = "note", **arguments: Any) -> Call:
+    return Call(tool=tool, arguments=arguments)
+
+
+def tool_step(step_id: str, *calls: Call, after: tuple[str, ...] = (), **more: Any) -> Step:
+    """A literal tool step that requires the tools that it calls."""
+    calls = calls or (call(),)
+    tools = tuple(dict.fromkeys(each.tool for each in calls))
+    return Step(id=step_id, required_tools=tools, actions=calls, dependencies=after, **more)
+
+
+def plan(*steps: Step) -> Plan:
+    return Plan(steps=steps)
+
+
+def line_plan(length: int, tool: str = "note", **arguments: Any) -> Plan:
+    """Steps s1, s2 ... of one call each, each after the one before it."""
+    return plan(
+        *(
+            tool_step(f"s{n}", call(tool, **arguments), after=(f"s{n - 1}",) if n > 1 else ())
+            for n in range(1, length + 1)
+        )
+    )
+
+
+def literal_task(length: int = 1, tool: str = "note", **arguments: Any) -> Task:
+    return Task(goal="do it", plan=line_plan(length, tool, **arguments))
+
+
+def failed(kind: ErrorType = ErrorType.SERVER, message: str = "it broke") -> Outcome:
+    return Outcome(success=False, next_action=NextAction.ERROR, error=Fault(error_type=kind, message=message))
+
+
+def asks(*option_ids: str, question: str = "Which one?") -> Outcome:
+    """A result that needs a person to choose."""
+    options = tuple(Option(id=name, title=name.title(), value={"id": name}) for name in option_ids or ("a", "b"))
+    return Outcome(
+        success=True,
+        next_action=NextAction.CLARIFICATION_NEEDED,
+        clarification=Clarification(type="selection", question=question, options=options),
+    )
