@@ -1,27 +1,38 @@
-"""The shape of a plan, worked out once: who is where, and who waits for whom."""
+"""The shape of a plan, worked out once: who is where, who waits for whom, and who refers to whose result."""
 
 from dataclasses import dataclass, field
 from typing import Self
 
+from haltpoint.chain.references import steps_referred_to
 from haltpoint.contracts.plans import Plan
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Indexes of a plan's steps by id, and for each step the indexes of those that it waits for and that wait for
-    it."""
+    """Indexes of a plan's steps by id, and for each step the indexes of those that it waits for and that wait for it.
+
+    `sources` are the steps to whose results a step refers (`$from`), `readers` those that refer to its own.
+    """
 
     index: dict[str, int] = field(default_factory=dict)
     dependencies: tuple[tuple[int, ...], ...] = ()
     dependants: tuple[tuple[int, ...], ...] = ()
+    sources: tuple[tuple[int, ...], ...] = ()
+    readers: tuple[tuple[int, ...], ...] = ()
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
         """The graph of a checked plan (C1: ids are unique, every dependency exists, there is no cycle)."""
         index = {step.id: number for number, step in enumerate(plan.steps)}
         dependencies = tuple(tuple(index[name] for name in step.dependencies) for step in plan.steps)
-        dependants: list[list[int]] = [[] for _ in plan.steps]
-        for number, needed in enumerate(dependencies):
-            for other in needed:
-                dependants[other].append(number)
-        return cls(index, dependencies, tuple(tuple(sorted(group)) for group in dependants))
+        sources = tuple(tuple(sorted(index[name] for name in steps_referred_to(step))) for step in plan.steps)
+        return cls(index, dependencies, _turned(dependencies), sources, _turned(sources))
+
+
+def _turned(edges: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    """The same edges seen from the other end, in ascending order."""
+    turned: list[list[int]] = [[] for _ in edges]
+    for number, others in enumerate(edges):
+        for other in dict.fromkeys(others):
+            turned[other].append(number)
+    return tuple(tuple(group) for group in turned)

@@ -101,6 +101,7 @@ class StepRun:
     last_ok: int = 0
     faulted: bool = False
     thinking: bool = False
+    refused: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,143 @@
+"""What people and clocks bring: answers, cancellations, due times (CONTRACT B3, B4, E4, E5; GUARANTEES R6)."""
+
+from dataclasses import replace
+from typing import Any, Final, assert_never
+
+from haltpoint.chain.codes import Code
+from haltpoint.chain.dispatching import dispatch_again, in_time
+from haltpoint.chain.ending import cancel_chain, fail_chain
+from haltpoint.chain.provenance import SAID
+from haltpoint.chain.references import write_json
+from haltpoint.chain.results import err, succeed
+from haltpoint.chain.schemas import result_faults
+from haltpoint.chain.state import Action, ActionStatus, OpenRequest, Settle, StepStatus
+from haltpoint.chain.work import Work
+from haltpoint.contracts.base import request_id
+from haltpoint.contracts.events import HumanAnswer, HumanAnswered, TaskCancelled, TimerDue
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.humans import Choice, answer_fault
+from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Option, Outcome
+
+UNDER_WAY: Final = 60_000
+"""How long (ms) after its deadline a question still waits for an answer that was taken in time, unless it is said to have
+expired."""
+
+
+def apply_answer(work: Work, message: HumanAnswered) -> None:
+    """Complete the receipt that waits, run the action again, or end the chain"""
+    data, chain = message.data, work.chain
+    request = next((one for one in work.requests if request_id(chain.id, one.number) == data.request_id), None)
+    if request is None or data.at > request.deadline:
+        return
+    options = request.clarification.options if request.clarification is not None else ()
+    if answer_fault(data.answer, request.kind, frozenset(option.id for option in options)) is not None:
+        return
+    decision = data.answer.decision
+    work.requests = tuple(one for one in work.requests if one is not request)
+    work.tell(FactType.REQUEST_ANSWERED, request_id=data.request_id, decision=decision.value, by=data.by)
+    if decision is not Choice.ABORT:
+        if not in_time(work):
+            return
+        _resume(work, request, data.request_id)
+    _apply(work, work.actions[request.action_id], data, options)
+
+
+def _resume(work: Work, request: OpenRequest, name: str) -> None:
+    """Take up the state before the question. The chain asks one question at a time, so none is open now."""
+    work.status = work.chain.resume or work.status
+    work.fields["resume"] = None
+    work.move(request.step, replace(work.run(request.step), status=StepStatus.IN_PROGRESS))
+    work.tell(FactType.CHAIN_RESUMED, step_id=work.steps[request.step].id, request_id=name)
+
+
+def _apply(work: Work, action: Action, data: HumanAnswer, options: tuple[Option, ...]) -> None:
+    answer = data.answer
+    match answer.decision:
+        case Choice.SELECT:
+            _select(work, action, next(option for option in options if option.id == answer.option_id))
+        case Choice.NONE:
+            words = answer.text or "none of the options is the right one"
+            _turn_down(work, action, ErrorType.NOT_FOUND, f"A person was asked and said: {words}", answer.text)
+        case Choice.REJECT:
+            words = answer.text or "no"
+            _turn_down(work, action, ErrorType.DENIED, f"A person was asked and did not allow it: {words}", answer.text)
+        case Choice.HAPPENED:
+            _happened(work, action, answer.value or {})
+        case Choice.APPROVE:
+            dispatch_again(work, action, approved=True)
+        case Choice.NOT_HAPPENED:
+            dispatch_again(work, action, approved=False)
+        case Choice.ABORT:
+            cancel_chain(work, data.by, answer.text or answer.comment)
+        case _ as never:
+            assert_never(never)
+
+
+def _select(work: Work, action: Action, option: Option) -> None:
+    """B4: the receipt is completed with the option's value and the option itself; the tool is not called again.
+
+    A value that is no object, or not what the tool promised as its result, is the tool's fault (B1).
+    """
+    value: Any = {} if option.value is None else option.value
+    spec = work.world.tools.get(action.tool)
+    faults = () if option.value is None or spec is None else result_faults(spec, value)
+    if faults or not isinstance(value, dict):
+        text = f"{action.tool} offered an option whose value is not a result of it: {'; '.join(faults)}"
+        fault = Fault(error_type=ErrorType.SERVER, message=text, recoverable=False)
+        _settle_error(work, action, fault, "{}")
+        return
+    data = write_json({**value, "selected": option.model_dump(mode="json")})
+    _settle_success(work, action, data, ())
+
+
+def _happened(work: Work, action: Action, value: dict[str, Any]) -> None:
+    """E5: a person says that it happened, and what came of it. Their word stands, even when it does not fit the schema."""
+    spec = work.world.tools.get(action.tool)
+    faults = () if spec is None else result_faults(spec, value)
+    warnings = (f"a person gave this result and it does not fit the schema: {'; '.join(faults)}",) if faults else ()
+    _settle_success(work, action, write_json(value), warnings)
+
+
+def _turn_down(work: Work, action: Action, kind: ErrorType, text: str, said: str) -> None:
+    """The receipt becomes an error with the person's words; they are kept as typed, since they may name a value (C6)."""
+    advice = "Do not retry this call." if kind is ErrorType.DENIED else None
+    fault = Fault(error_type=kind, message=text, recoverable=kind is ErrorType.NOT_FOUND, suggestion=advice)
+    _settle_error(work, action, fault, write_json({SAID: said.strip()} if said.strip() else {}))
+
+
+def _settle_success(work: Work, action: Action, data: str, warnings: tuple[str, ...]) -> None:
+    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=warnings)
+    settled = replace(action, status=ActionStatus.DONE, outcome=outcome, data=data)
+    work.outputs.append(Settle(settled))
+    succeed(work, settled)
+
+
+def _settle_error(work: Work, action: Action, fault: Fault, data: str) -> None:
+    outcome = Outcome(success=False, next_action=NextAction.ERROR, error=fault)
+    settled = replace(action, status=ActionStatus.DONE, outcome=outcome, data=data)
+    work.outputs.append(Settle(settled))
+    err(work, settled, fault)
+
+
+def cancel(work: Work, message: TaskCancelled) -> None:
+    """cancel: take back open questions, stop the step under way"""
+    cancel_chain(work, message.data.by, message.data.reason)
+
+
+def check_deadline(work: Work) -> None:
+    """Fail when the chain's deadline has passed"""
+    in_time(work)
+
+
+def check_due(work: Work, message: TimerDue) -> None:
+    """Fail when the chain's deadline has passed, or a question has expired unanswered"""
+    if not in_time(work):
+        return
+    for request in work.requests:
+        name = request_id(work.chain.id, request.number)
+        if name in message.data.expired or work.now >= request.deadline + UNDER_WAY:
+            work.requests = tuple(one for one in work.requests if one is not request)
+            step_id = work.steps[request.step].id
+            work.tell(FactType.REQUEST_EXPIRED, request_id=name)
+            fail_chain(work, Code.NO_ANSWER, f"nobody answered {name} in time", step_id)
+            return

@@ -1,0 +1,204 @@
+"""The contract as checks (CONTRACT C1, C6, C9): plans before anything runs, proposals call by call. Verdicts are values."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from haltpoint.chain.references import Reference, references, write_json
+from haltpoint.chain.schemas import argument_faults
+from haltpoint.chain.state import Policy
+from haltpoint.contracts.base import MAX_STEPS
+from haltpoint.contracts.plans import Call, Plan, Step, StepType
+from haltpoint.contracts.thoughts import Correction, Violation
+from haltpoint.contracts.tools import ToolSpec
+
+Tools = Mapping[str, ToolSpec]
+
+_PLACEHOLDERS: dict[str, Any] = {"integer": 0, "number": 0.0, "boolean": False, "array": [], "object": {}}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFault:
+    """One thing that is wrong with a plan: in which step (None: in the plan as a whole), and what."""
+
+    step_id: str | None
+    message: str
+
+    def __str__(self) -> str:
+        return self.message if self.step_id is None else f"step {self.step_id!r}: {self.message}"
+
+
+def plan_faults(plan: Plan, tools: Tools, policy: Policy, *, literal: bool) -> tuple[PlanFault, ...]:
+    """Everything that is wrong with a plan (C1); empty when it can be carried out.
+
+    A literal plan brings all its calls, at most 500 steps. A drafted one names tools and is bound by the policy's
+    `max_steps`; calls that it brings along are not looked at, since a model proposes calls turn by turn.
+    """
+    return (
+        *_size_faults(plan, MAX_STEPS if literal else policy.max_steps),
+        *(fault for step in plan.steps for fault in _tool_faults(step, tools)),
+        *(_literal_faults(plan, tools) if literal else _drafted_faults(plan)),
+        *_graph_faults(plan),
+    )
+
+
+def _size_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
+    if not plan.steps:
+        yield PlanFault(None, "the plan has no steps")
+    if len(plan.steps) > most:
+        yield PlanFault(None, f"the plan has {len(plan.steps)} steps; at most {most} are allowed")
+
+
+def _tool_faults(step: Step, tools: Tools) -> Iterator[PlanFault]:
+    named = (*step.required_tools, *(step.allowed_tools or ()), *(call.tool for call in step.actions))
+    for name in dict.fromkeys(named):
+        spec = tools.get(name)
+        if spec is None:
+            yield PlanFault(step.id, _unknown(name, tools))
+        elif spec.internal:
+            yield PlanFault(step.id, f"{name} is internal: only the runtime and other tools may call it")
+        elif spec.destructive:
+            yield PlanFault(step.id, _destructive(name))
+
+
+def _drafted_faults(plan: Plan) -> Iterator[PlanFault]:
+    for step in plan.steps:
+        if step.step_type is StepType.TOOL and not step.required_tools:
+            yield PlanFault(step.id, "a tool step must name the tools that it needs in required_tools")
+
+
+def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
+    ancestors = _ancestors(plan)
+    for step in plan.steps:
+        if not step.actions:
+            yield PlanFault(step.id, "a step of a literal plan must bring its calls in actions; no model is asked")
+        for name in step.required_tools:
+            if all(call.tool != name for call in step.actions):
+                yield PlanFault(step.id, f"{name} is required, but no action of the step calls it")
+        for number, call in enumerate(step.actions):
+            found = list(references(call.arguments))
+            for _, target in found:
+                yield from _reference_faults(step, number, target, ancestors)
+            if call.tool in tools:
+                places = tuple(place for place, _ in found)
+                for fault in argument_faults(tools[call.tool], call.arguments, unknown=places):
+                    yield PlanFault(step.id, f"actions[{number}] {call.tool}: {fault}")
+
+
+def _reference_faults(
+    step: Step, number: int, target: Reference | None, ancestors: dict[str, frozenset[str]]
+) -> Iterator[PlanFault]:
+    if target is None:
+        text = 'a reference is {"$from": "<step id>.<name>..."} and nothing else'
+        yield PlanFault(step.id, f"actions[{number}]: {text}")
+    elif target.step not in ancestors:
+        yield PlanFault(step.id, f"actions[{number}]: {target.text!r} refers to an unknown step")
+    elif target.step not in ancestors[step.id]:
+        text = f"{target.text!r} refers to step {target.step!r}, which this step does not wait for"
+        yield PlanFault(step.id, f"actions[{number}]: {text}; add it to its dependencies")
+
+
+def _graph_faults(plan: Plan) -> Iterator[PlanFault]:
+    ids: set[str] = set()
+    for step in plan.steps:
+        if step.id in ids:
+            yield PlanFault(step.id, "another step has the same id")
+        ids.add(step.id)
+    for step in plan.steps:
+        for name in step.dependencies:
+            if name not in ids:
+                yield PlanFault(step.id, f"depends on {name!r}, which is not a step of the plan")
+    stuck = [step.id for step in plan.steps if step.id in _unreachable(plan)]
+    if stuck:
+        yield PlanFault(None, f"the dependencies go round in a circle: {', '.join(stuck)}")
+
+
+def _order(plan: Plan) -> list[Step]:
+    """The steps that can be reached, each after those that it depends on."""
+    steps = {step.id: step for step in plan.steps}
+    waits = {name: {other for other in step.dependencies if other in steps} for name, step in steps.items()}
+    frees: dict[str, list[str]] = {name: [] for name in steps}
+    for name, others in waits.items():
+        for other in others:
+            frees[other].append(name)
+    order = [name for name in steps if not waits[name]]
+    for name in order:  # grows while it is walked
+        for freed in frees[name]:
+            waits[freed].discard(name)
+            if not waits[freed]:
+                order.append(freed)
+    return [steps[name] for name in order]
+
+
+def _unreachable(plan: Plan) -> frozenset[str]:
+    return frozenset(step.id for step in plan.steps) - {step.id for step in _order(plan)}
+
+
+def _ancestors(plan: Plan) -> dict[str, frozenset[str]]:
+    """For each step all that it waits for, directly or through others; steps in a circle wait for nobody here."""
+    found: dict[str, frozenset[str]] = {step.id: frozenset() for step in plan.steps}
+    for step in _order(plan):
+        known = [name for name in step.dependencies if name in found]
+        found[step.id] = frozenset(known).union(*(found[name] for name in known))
+    return found
+
+
+# ---- what a model may call, and whether a call will do -----------------------------------------------------------------
+
+
+def may_call(step: Step, spec: ToolSpec) -> bool:
+    """Whether a model may call this tool in this step (C3): required tools, and those allowed or read-only."""
+    if spec.internal or spec.destructive:
+        return False
+    if spec.name in step.required_tools:
+        return True
+    return spec.read_only if step.allowed_tools is None else spec.name in step.allowed_tools
+
+
+def callable_tools(step: Step, tools: Tools) -> tuple[str, ...]:
+    """The names of all tools that a model may call in this step, sorted; what a prompt should offer."""
+    return tuple(sorted(name for name, spec in tools.items() if may_call(step, spec)))
+
+
+def call_fault(call: Call, step: Step, tools: Tools, *, repaired: bool) -> Correction | None:
+    """What is wrong with a proposed call apart from provenance (C6, C9); None when it will do."""
+    spec = tools.get(call.tool)
+    if spec is None:
+        return Correction(violation=Violation.UNKNOWN_TOOL, tool=call.tool, message=_unknown(call.tool, tools))
+    if spec.destructive:
+        return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=_destructive(call.tool))
+    if not may_call(step, spec):
+        names = ", ".join(callable_tools(step, tools)) or "none"
+        text = f"{call.tool} may not be called in step {step.id!r}. Tools that may be called here: {names}."
+        return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
+    faults = argument_faults(spec, call.arguments)
+    if faults:
+        text = f"The arguments of {call.tool} are wrong: {'; '.join(faults)}. The form is: {form_of(spec)}"
+        return Correction(violation=Violation.BAD_ARGUMENTS, tool=call.tool, message=text)
+    if repaired and not spec.read_only:
+        text = f"The JSON of the proposal was broken, so {call.tool} was not run. Write it again: {form_of(spec)}"
+        return Correction(violation=Violation.REPAIRED_CALL, tool=call.tool, message=text)
+    return None
+
+
+def form_of(spec: ToolSpec) -> str:
+    """The exact form of a call as JSON text, with a placeholder for each parameter."""
+    properties: dict[str, Any] = spec.parameters.get("properties", {})
+    arguments = {name: _placeholder(name, schema) for name, schema in properties.items()}
+    return write_json({"tool": spec.name, "arguments": arguments})
+
+
+def _placeholder(name: str, schema: Any) -> Any:
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    return _PLACEHOLDERS.get(kind, f"<{name}>") if isinstance(kind, str) else f"<{name}>"
+
+
+def _unknown(name: str, tools: Tools) -> str:
+    near = get_close_matches(name, tools, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(tools)) or 'none'}"
+    return f"no tool is called {name!r}; {hint}"
+
+
+def _destructive(name: str) -> str:
+    return f"{name} is destructive and may run only after a person has confirmed it, which cannot be asked for yet"

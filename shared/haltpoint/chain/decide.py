@@ -1,0 +1,161 @@
+"""decide(chain, received, world, now) -> Decision: what one event does to one chain.
+
+The theory of the machine
+-------------------------
+
+A chain is born `accepted` and dies once, in `completed`, `failed` or `cancelled`. Between the two it is
+
+- `planning` while the model draws up a plan (a literal plan and an open-ended step need none),
+- `executing` while its steps run, and while the model is asked for the words at the end,
+- `awaiting_clarification`, `awaiting_confirmation` or `escalated` while a person is asked; the state before is kept and
+  taken up again with the answer.
+
+A live chain waits for exactly one thing at any moment: one thought, one action, or one question. One step is in progress
+at a time (the lowest of those that are ready), in it one action at a time, and the model is not asked while an action runs.
+From this follow the rules that keep the machine small:
+
+- An event is recognised by the id of what the chain waits for. Anything else is a repeat, late or foreign: the very same
+  chain comes back, nothing is said. A thought's id holds its turn and attempt, a request's its number; an action's id stays
+  the same over its attempts, so a result also has to be that of the last one.
+- When a tool stops the chain (CONTRACT B3) there is nothing else under way that could still go out: the held calls are
+  dropped on the record, and until the answer is here no other event can make the chain dispatch or think. A thought that
+  arrives meanwhile was asked for before and has been taken: it is kept out like any repeat.
+- Whoever ends a step does not start the next one: it says so (`Work.ended`), and `advance` goes on from there until
+  something is under way again or the chain is over. So no plan is too long for the stack.
+- Nothing leaves but from two places: `dispatching` and `thinking`. There the deadline and the budget are checked, so a chain
+  fails instead of overshooting.
+
+How to read on: `handler_for` says which handler takes which event in which state, and the type checkers prove that no pair
+was forgotten. `scheduling` begins chains and steps, `results` takes what tools report, `proposals` runs the turns of the
+model, `thoughts` takes plans and answers, `answers` what people and clocks bring, `ending` ends steps and chains, and
+`contract`, `provenance` and `schemas` judge. Everything here is a function of its arguments.
+"""
+
+from functools import partial
+from typing import assert_never
+
+from haltpoint.chain import answers, results, scheduling, thoughts
+from haltpoint.chain.proposals import take_proposal
+from haltpoint.chain.state import Chain, ChainStatus, Decision, World
+from haltpoint.chain.work import Work
+from haltpoint.contracts.events import (
+    ActionProposed,
+    AnswerDrafted,
+    HumanAnswered,
+    PlanDrafted,
+    Received,
+    TaskCancelled,
+    TaskSubmitted,
+    ThoughtFailed,
+    TimerDue,
+    ToExecutor,
+    ToolCompleted,
+)
+
+Handler = partial[None]
+"""What takes an event, with the event in it; called with the `Work` in hand."""
+
+
+def decide(chain: Chain, received: Received, world: World, now: int) -> Decision:
+    """What becomes of the chain (ms since the epoch: `now`), what to send, and what to tell.
+
+    Never raises for anything that a model, a tool or a person wrote. Ignored events give `Decision(chain)`: the same object.
+    """
+    handler = handler_for(chain.status, received)
+    if handler is None:
+        return Decision(chain)
+    work = Work(chain, world, now)
+    handler(work)
+    scheduling.advance(work)
+    return work.decision()
+
+
+def handler_for(status: ChainStatus, received: Received) -> Handler | None:
+    """The handler for an event in a state of the chain; None when such an event is ignored there."""
+    match status:
+        case ChainStatus.EXECUTING:
+            return _executing(received.message, received.body)
+        case ChainStatus.ACCEPTED:
+            return _accepted(received.message)
+        case ChainStatus.PLANNING:
+            return _planning(received.message)
+        case ChainStatus.AWAITING_CLARIFICATION | ChainStatus.AWAITING_CONFIRMATION | ChainStatus.ESCALATED:
+            return _waiting(received.message)
+        case ChainStatus.COMPLETED | ChainStatus.FAILED | ChainStatus.CANCELLED:
+            return None  # nothing comes after the one final event (R1); a late receipt is only kept
+        case _ as never:
+            assert_never(never)
+
+
+def _accepted(message: ToExecutor) -> Handler | None:
+    match message:
+        case TaskSubmitted():
+            return partial(scheduling.begin)
+        case TaskCancelled():
+            return partial(answers.cancel, message=message)
+        case TimerDue():
+            return partial(answers.check_deadline)
+        case PlanDrafted() | ActionProposed() | AnswerDrafted() | ThoughtFailed():
+            return None  # nothing was asked of the model yet
+        case ToolCompleted() | HumanAnswered():
+            return None  # nothing was dispatched, nobody was asked yet
+        case _ as never:
+            assert_never(never)
+
+
+def _planning(message: ToExecutor) -> Handler | None:
+    match message:
+        case PlanDrafted():
+            return partial(thoughts.take_plan, message=message)
+        case ThoughtFailed():
+            return partial(thoughts.fail_planning, message=message)
+        case TaskCancelled():
+            return partial(answers.cancel, message=message)
+        case TimerDue():
+            return partial(answers.check_deadline)
+        case TaskSubmitted():
+            return None  # a repeat: the task was taken up
+        case ActionProposed() | AnswerDrafted() | ToolCompleted() | HumanAnswered():
+            return None  # there is no step, no action and no question before there is a plan
+        case _ as never:
+            assert_never(never)
+
+
+def _executing(message: ToExecutor, body: str) -> Handler | None:
+    match message:
+        case ToolCompleted():
+            return partial(results.take_result, message=message, body=body)
+        case ActionProposed():
+            return partial(take_proposal, message=message)
+        case AnswerDrafted():
+            return partial(thoughts.end_with_answer, message=message)
+        case ThoughtFailed():
+            return partial(thoughts.take_failed_thought, message=message)
+        case TaskCancelled():
+            return partial(answers.cancel, message=message)
+        case TimerDue():
+            return partial(answers.check_deadline)
+        case TaskSubmitted() | PlanDrafted():
+            return None  # repeats: the plan is being carried out
+        case HumanAnswered():
+            return None  # a repeat: no question is open
+        case _ as never:
+            assert_never(never)
+
+
+def _waiting(message: ToExecutor) -> Handler | None:
+    match message:
+        case HumanAnswered():
+            return partial(answers.apply_answer, message=message)
+        case TimerDue():
+            return partial(answers.check_due, message=message)
+        case TaskCancelled():
+            return partial(answers.cancel, message=message)
+        case ToolCompleted():
+            return None  # a repeat: the one action under way is the one that asked
+        case ActionProposed() | AnswerDrafted() | ThoughtFailed():
+            return None  # repeats: no thought is under way while a question is open; on resuming a new one is asked for
+        case TaskSubmitted() | PlanDrafted():
+            return None  # repeats: the plan is being carried out
+        case _ as never:
+            assert_never(never)

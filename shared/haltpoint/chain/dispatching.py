@@ -1,0 +1,103 @@
+"""The only place from which an action goes out (GUARANTEES R7): budget, deadline and references are checked here."""
+
+from dataclasses import replace
+from typing import Any
+
+from haltpoint.chain import policy
+from haltpoint.chain.codes import Code
+from haltpoint.chain.ending import fail_chain, fail_step
+from haltpoint.chain.references import Reference, UnresolvedError, read_json, resolve, write_json
+from haltpoint.chain.schemas import argument_faults, compiled
+from haltpoint.chain.state import Action, ActionStatus, Dispatch
+from haltpoint.chain.work import Work
+from haltpoint.contracts.base import MAX_ARGUMENTS, action_id
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.tools import ToolSpec
+
+
+def dispatch_literal(work: Work, index: int) -> None:
+    """Dispatch the next call of a literal plan's step, its references replaced by the results that they point at.
+
+    Arguments are checked against the schema again when they were put together, or when the tool is not the one that the
+    plan was checked with. What cannot be put together fails the step.
+    """
+    step = work.steps[index]
+    call = step.actions[work.run(index).taken]
+    spec = work.world.tools.get(call.tool)
+    if spec is None:
+        fail_step(work, index, Code.TOOL_GONE, f"no worker declares {call.tool} any more")
+        return
+    arguments: dict[str, Any] = call.arguments
+    refers = bool(work.graph.sources[index])
+    if refers:
+        try:
+            arguments = resolve(arguments, lambda wanted: _receipt(work, wanted))
+        except UnresolvedError as missing:
+            fail_step(work, index, Code.NOT_RESOLVED, f"{call.tool}: {missing}")
+            return
+    if refers or work.digests.get(call.tool) != compiled(spec).digest:
+        faults = argument_faults(spec, arguments)
+        if faults:
+            fail_step(work, index, Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}")
+            return
+    dispatch(work, index, call.tool, arguments, spec)
+
+
+def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
+    """The receipt of a step's last successful action as readers see it: the outcome's fields and `data`."""
+    number = work.run(work.graph.index[wanted.step]).last_ok
+    action = work.actions.get(action_id(work.chain.id, wanted.step, number))
+    if action is None or action.outcome is None:
+        return None
+    data = {"data": read_json(action.data)}
+    return data if wanted.path[0] == "data" else {**action.outcome.model_dump(mode="json"), **data}
+
+
+def dispatch(work: Work, index: int, tool: str, arguments: dict[str, Any], spec: ToolSpec) -> None:
+    """Send a checked call to its queue as the step's next action, unless deadline or budget forbid it: then the chain fails."""
+    if not in_time(work):
+        return
+    if not policy.actions_left(work.chain, work.origin, work.world.policy, work.used):
+        fail_chain(work, Code.OVER_BUDGET, f"the chain has used up its {work.used} actions", work.steps[index].id)
+        return
+    text = write_json(arguments)
+    if len(text) > MAX_ARGUMENTS:
+        fail_step(work, index, Code.NOT_RESOLVED, f"{tool}: its arguments have more than {MAX_ARGUMENTS} bytes")
+        return
+    run = work.run(index)
+    number = run.actions + 1
+    step_id = work.steps[index].id
+    action = Action(action_id(work.chain.id, step_id, number), index, number, tool, text)
+    work.used += 1
+    work.keep(action)
+    work.move(index, replace(run, actions=number, taken=run.taken + 1, in_turn=run.in_turn + 1))
+    work.outputs.append(Dispatch(action, spec, work.chain.deadline, work.used))
+    work.tell(FactType.ACTION_DISPATCHED, step_id=step_id, action_id=action.id, n=number, tool=tool)
+
+
+def dispatch_again(work: Work, action: Action, *, approved: bool) -> None:
+    """Send an action a second time under its own id, because a person said so (B3, E5); it costs no further action."""
+    step_id = work.steps[action.step].id
+    spec = work.world.tools.get(action.tool)
+    if spec is None:
+        fail_step(work, action.step, Code.TOOL_GONE, f"no worker declares {action.tool} any more")
+    elif in_time(work):
+        again = replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
+        work.keep(again)
+        work.outputs.append(Dispatch(again, spec, work.chain.deadline, work.used, approved=approved, again=True))
+        work.tell(
+            FactType.ACTION_DISPATCHED,
+            step_id=step_id,
+            action_id=action.id,
+            n=action.number,
+            tool=action.tool,
+            attempt=again.attempt,
+        )
+
+
+def in_time(work: Work) -> bool:
+    """Whether the chain may still go on; it fails here when its deadline has passed."""
+    if work.now < work.chain.deadline:
+        return True
+    fail_chain(work, Code.TOO_LATE, "the chain's deadline has passed")
+    return False

@@ -1,0 +1,124 @@
+"""How a step and a chain come to their ends (CONTRACT C3, C11; GUARANTEES R1)."""
+
+from dataclasses import replace
+
+from haltpoint.chain.codes import Code
+from haltpoint.chain.held import drop_held
+from haltpoint.chain.needs import result_needed
+from haltpoint.chain.state import ChainError, ChainStatus, PlanOrigin, StepStatus, Withdraw
+from haltpoint.chain.work import Work
+from haltpoint.contracts.base import action_id, request_id
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.plans import OnFailure
+from haltpoint.contracts.tools import Fault
+
+# ---- steps ------------------------------------------------------------------------------------------------------------
+
+
+def complete_step(work: Work, index: int) -> None:
+    """The step kept its promise; calls that are still held are dropped (C3)."""
+    drop_held(work, index, "step completed")
+    work.tell(FactType.STEP_COMPLETED, step_id=work.steps[index].id, validation_status="passed")
+    _end_step(work, index, StepStatus.COMPLETED)
+
+
+def fail_step(work: Work, index: int, code: Code | str, message: str, answer: str | None = None) -> None:
+    """The step cannot keep its promise; its `on_failure` says what that does to the chain (C11)."""
+    step = work.steps[index]
+    work.tell(FactType.STEP_FAILED, step_id=step.id, code=str(code), reason=message)
+    _end_step(work, index, StepStatus.FAILED)
+    if step.on_failure is OnFailure.FAIL:
+        fail_chain(work, code, message, step.id, answer)
+
+
+def fail_by_tool(work: Work, index: int, code: Code, tool: str, fault: Fault) -> None:
+    """The step fails because of a tool's error; the user is told the tool's own message and suggestion."""
+    message = f"{tool}: {fault.error_type.value}: {fault.message}"
+    fail_step(work, index, code, message, answer=words_of(fault))
+
+
+def words_of(fault: Fault) -> str:
+    """What a user is told of an error: its message and, when there is one, its suggestion."""
+    return fault.message if fault.suggestion is None else f"{fault.message} {fault.suggestion}"
+
+
+def _end_step(work: Work, index: int, status: StepStatus) -> None:
+    run = work.run(index)
+    work.move(index, replace(run, status=status, thinking=False))
+    work.clear(index)
+    work.ended = index
+    work.nearest = _free_dependants(work, index)
+    if work.origin is PlanOrigin.LITERAL:
+        if run.actions != run.last_ok:
+            work.drop(action_id(work.chain.id, work.steps[index].id, run.actions))
+        _let_go(work, index)
+
+
+def _free_dependants(work: Work, index: int) -> int:
+    """Make ready, or skip, the steps that waited for this one; the lowest that is ready now, else how many there are.
+
+    A step that refers to a result which is missing is skipped, and so on by the same rule; other dependants run (C11).
+    """
+    graph = work.graph
+    nearest = len(work.steps)
+    over = [index]
+    for done in over:  # grows while it is walked
+        for waiting in graph.dependants[done]:
+            if not all(work.run(other).status.done for other in reversed(graph.dependencies[waiting])):
+                continue
+            missing = [o for o in graph.sources[waiting] if work.run(o).status is not StepStatus.COMPLETED]
+            if missing:
+                reason = f"the result of step {work.steps[missing[0]].id!r} is missing"
+                work.tell(FactType.STEP_SKIPPED, step_id=work.steps[waiting].id, reason=reason)
+                work.move(waiting, replace(work.run(waiting), status=StepStatus.SKIPPED))
+                over.append(waiting)
+                _let_go(work, waiting)
+            else:
+                work.move(waiting, replace(work.run(waiting), status=StepStatus.READY))
+                nearest = min(nearest, waiting)
+    return nearest
+
+
+def _let_go(work: Work, index: int) -> None:
+    """Forget the results that nobody may look at any more now that this step of a literal plan is over."""
+    for other in (*work.graph.sources[index], index - 1, index):
+        if other >= 0 and (number := work.run(other).last_ok) and not result_needed(work.run, work.graph, other):
+            work.drop(action_id(work.chain.id, work.steps[other].id, number))
+
+
+# ---- chains -----------------------------------------------------------------------------------------------------------
+
+
+def complete_chain(work: Work, answer: str | None) -> None:
+    """The chain has done what was asked."""
+    work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, {})
+    work.fields["answer"] = answer
+
+
+def fail_chain(
+    work: Work, code: Code | str, message: str, step_id: str | None = None, answer: str | None = None
+) -> None:
+    """The chain cannot do what was asked; `answer` is what the user is told beside the error."""
+    _stop(work, f"stopped by {code}", message)
+    details = {"code": str(code), "message": message}
+    work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, details if step_id is None else {**details, "step_id": step_id})
+    work.fields["error"] = ChainError(str(code), message, step_id)
+    work.fields["answer"] = answer
+
+
+def cancel_chain(work: Work, by: str, reason: str) -> None:
+    """Somebody wants no more of the chain."""
+    _stop(work, "stopped by cancellation", reason or "the chain was cancelled")
+    work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
+
+
+def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
+    """Take back the open questions and stop the step that is under way."""
+    for request in work.requests:
+        name = request_id(work.chain.id, request.number)
+        work.outputs.append(Withdraw(request.number, why_withdrawn))
+        work.tell(FactType.REQUEST_WITHDRAWN, request_id=name, reason=why_withdrawn)
+    for index in range(len(work.steps)):
+        if work.run(index).status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
+            drop_held(work, index, why_held)
+            work.move(index, replace(work.run(index), status=StepStatus.CANCELLED, thinking=False))

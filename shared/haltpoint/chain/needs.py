@@ -1,0 +1,65 @@
+"""What of a chain must be at hand to decide about it: so much is loaded, and no more is kept in memory.
+
+A literal plan needs the action that is under way, the results to which unfinished steps refer, and the one that may become
+the chain's answer (the last result in the order of the plan). A chain with a model needs all its receipts: the next prompt
+lists them and any of them may be the origin of a value (C6); the policy bounds their number.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from haltpoint.chain.graph import Graph
+from haltpoint.chain.state import Chain, PlanOrigin, StepRun, StepStatus
+from haltpoint.contracts.base import action_id, thought_id
+
+
+def needed_actions(chain: Chain) -> tuple[str, ...]:
+    """The ids of the actions that a later decision may look at; worked out from head, plan and steps alone."""
+    if chain.plan is None or chain.status.final:
+        return ()
+    found: list[str] = []
+    for index, (step, run) in enumerate(zip(chain.plan.steps, chain.steps, strict=True)):
+        if chain.origin is not PlanOrigin.LITERAL:
+            found.extend(action_id(chain.id, step.id, number) for number in range(1, run.actions + 1))
+            continue
+        numbers = {run.actions} if under_way(run) else set[int]()
+        if run.last_ok and result_needed(chain.steps.__getitem__, chain.graph, index):
+            numbers.add(run.last_ok)
+        found.extend(action_id(chain.id, step.id, number) for number in sorted(numbers))
+    return tuple(found)
+
+
+def under_way(run: StepRun) -> bool:
+    """Whether the step's last action has no receipt that counts yet."""
+    return run.status is StepStatus.WAITING or (run.status is StepStatus.IN_PROGRESS and not run.thinking)
+
+
+def result_needed(runs: Callable[[int], StepRun], graph: Graph, index: int) -> bool:
+    """Whether somebody may still look at the result of a literal plan's step.
+
+    Its own calls go on, a step that refers to it is not done, or it may be the last result: the step behind it has none.
+    """
+    if not runs(index).status.done:
+        return True
+    if index + 1 == len(graph.readers) or not runs(index + 1).last_ok:
+        return True
+    return any(not runs(reader).status.done for reader in graph.readers[index])
+
+
+def needed_thoughts(chain: Chain) -> dict[int, str]:
+    """The thoughts whose proposals steps are acting on, by the index of the step."""
+    if chain.plan is None or chain.origin is PlanOrigin.LITERAL or chain.status.final:
+        return {}
+    return {
+        index: thought_id(chain.id, step.id, run.turn, run.attempt)
+        for index, (step, run) in enumerate(zip(chain.plan.steps, chain.steps, strict=True))
+        if under_way(run)
+    }
+
+
+def forget(chain: Chain) -> Chain:
+    """The same chain with no more actions and proposals than are needed: as a fresh load would give it."""
+    actions = {name: chain.actions[name] for name in needed_actions(chain) if name in chain.actions}
+    thoughts = needed_thoughts(chain)
+    proposals = {index: kept for index, kept in chain.proposals.items() if index in thoughts}
+    return replace(chain, actions=actions, proposals=proposals)

@@ -1,0 +1,51 @@
+"""Limits as they apply to one chain or step: policy, budget and plan put together (INTERFACES 3, 7)."""
+
+from datetime import UTC
+
+from haltpoint.chain.state import Chain, PlanOrigin, Policy
+from haltpoint.contracts.plans import Step
+from haltpoint.contracts.tasks import Task
+
+
+def deadline_of(task: Task, policy: Policy, now: int) -> int:
+    """When a chain that is accepted now (ms) fails at the latest (ms): the earliest of policy, task and its seconds.
+
+    A task's deadline without a time zone is read as UTC.
+    """
+    limits = [now + int(policy.chain_timeout * 1000)]
+    if task.budget.seconds is not None:
+        limits.append(now + int(task.budget.seconds * 1000))
+    if task.deadline is not None:
+        moment = task.deadline if task.deadline.tzinfo else task.deadline.replace(tzinfo=UTC)
+        limits.append(int(moment.timestamp() * 1000))
+    return min(limits)
+
+
+def max_turns(step: Step, policy: Policy) -> int:
+    """How many proposals a step may ask for. A plan may only tighten what the policy allows."""
+    return min(step.max_turns or policy.max_turns, policy.max_turns)
+
+
+def actions_per_turn(step: Step, policy: Policy) -> int:
+    """How many calls of one proposal may run (C7). A plan may only tighten what the policy allows."""
+    return min(step.actions_per_turn or policy.actions_per_turn, policy.actions_per_turn)
+
+
+def turns_left(chain: Chain, policy: Policy, turns: int) -> bool:
+    """Whether one more proposal may be asked for after so many."""
+    limit = chain.task.budget.turns
+    return turns < (policy.max_chain_turns if limit is None else min(limit, policy.max_chain_turns))
+
+
+def actions_left(chain: Chain, origin: PlanOrigin | None, policy: Policy, used: int) -> bool:
+    """Whether one more action may be dispatched after so many. A literal plan brings its own number of calls."""
+    limit = chain.task.budget.actions
+    if origin is PlanOrigin.LITERAL:
+        return limit is None or used < limit
+    return used < (policy.max_actions if limit is None else min(limit, policy.max_actions))
+
+
+def tokens_left(chain: Chain, tokens: int) -> bool:
+    """Whether the model may be asked again after so many tokens."""
+    limit = chain.task.budget.tokens
+    return limit is None or tokens < limit

@@ -1,0 +1,86 @@
+"""Where a value came from (CONTRACT C6, INTERFACES 5): an id that a model passes on must have one of the known origins."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from haltpoint.chain.references import parse_path, read_json, values_at
+from haltpoint.chain.state import Action, Chain
+from haltpoint.contracts.plans import Call
+from haltpoint.contracts.thoughts import Correction, Violation
+from haltpoint.contracts.tools import ErrorType, ToolSpec
+
+SAID = "said"
+"""The key in the data of a receipt that a person turned down: the words as they were typed."""
+
+
+def provenance_fault(
+    call: Call, spec: ToolSpec, context: dict[str, Any], actions: dict[str, Action]
+) -> Correction | None:
+    """The first argument whose value was made up; None when each has an origin.
+
+    Origins: the value at the declared path in a successful receipt of the declared tool, the id of an option that this
+    tool offered and a person selected, the whole of a text that a person typed as an answer, and any value in the task's
+    context. Literal plans are not asked: their submitter wrote them. Of a list every element must have an origin.
+    """
+    for parameter, origin in spec.provenance.items():
+        if parameter not in call.arguments:
+            continue
+        value = call.arguments[parameter]
+        known = [*_origins(origin, actions), *_inside(context)]
+        wanted = value if isinstance(value, list) and not _among(value, known) else [value]
+        if not all(_among(one, known) for one in wanted):
+            return made_up(call, parameter, origin)
+    return None
+
+
+def made_up(call: Call, parameter: str, origin: str) -> Correction:
+    """The correction for a value without an origin."""
+    text = (
+        f"The {parameter} of {call.tool} must not be made up: it is taken from {origin}. "
+        f"Call {origin.partition('.')[0]} first, then {call.tool} with the value that its result holds."
+    )
+    return Correction(violation=Violation.NO_PROVENANCE, tool=call.tool, message=text)
+
+
+def denied_before(call: Call, actions: dict[str, Action]) -> Correction | None:
+    """E4: the same tool with the same arguments, once a person said no to it, is refused for the rest of the chain."""
+    for action in actions.values():
+        error = action.outcome.error if action.outcome is not None else None
+        if error is None or error.error_type is not ErrorType.DENIED or action.tool != call.tool:
+            continue
+        if read_json(action.arguments) == call.arguments:
+            text = f"A person denied exactly this call of {call.tool}. Do not propose it again."
+            return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
+    return None
+
+
+def release_fault(call: Call, spec: ToolSpec, chain: Chain, actions: dict[str, Action]) -> Correction | None:
+    """What forbids a call at the moment in which it would be dispatched: a person's denial, or a value made up."""
+    return denied_before(call, actions) or provenance_fault(call, spec, chain.task.context, actions)
+
+
+def _origins(origin: str, actions: dict[str, Action]) -> Iterator[Any]:
+    tool, _, text = origin.partition(".")
+    path = parse_path(text) or ()
+    for action in actions.values():
+        if action.outcome is None:
+            continue
+        data = read_json(action.data)
+        if action.outcome.satisfies and action.tool == tool:
+            yield from values_at(data, path)
+            yield from values_at(data, ("selected", "id"))
+        elif not action.outcome.success and not action.outcome.metadata.action_id:
+            yield from values_at(data, (SAID,))  # a receipt that bears no worker's mark: a person completed it
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    """Every value inside a value, however deep."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for one in inner:
+        yield one
+        yield from _inside(one)
+
+
+def _among(value: Any, known: list[Any]) -> bool:
+    """Equality that does not take 1 for True."""
+    return any(type(value) is type(one) and value == one for one in known)

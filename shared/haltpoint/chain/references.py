@@ -1,0 +1,139 @@
+"""Paths into results: what `{"$from": "find.data.items[0].id"}` and `FromResult("find.items[].id")` mean (INTERFACES 5).
+
+A path is names and `[n]` joined by dots; `[]` stands for any element and has no place in a `$from`. A reference begins
+with the id of a step and goes on into the receipt of that step's last successful action.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from haltpoint.contracts.plans import Step
+
+FROM: Final = "$from"
+ANY: Final = None
+
+Part = str | int | None
+_TOKEN: Final = re.compile(r"\.?\[(\d{0,6})\]|(?:^|\.)([^.\[\]]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One `$from`: the step, the path into its receipt, and the words as they were written."""
+
+    step: str
+    path: tuple[Part, ...]
+    text: str
+
+
+ReceiptOf = Callable[[Reference], dict[str, Any] | None]
+
+
+class UnresolvedError(Exception):
+    """A reference finds nothing; the text says which one and what is missing, for people."""
+
+
+def parse_path(text: str) -> tuple[Part, ...] | None:
+    """`a.b[0].c` as ("a", "b", 0, "c"), `[]` as None; None for anything that is not a path."""
+    parts: list[Part] = []
+    position = 0
+    while position < len(text):
+        token = _TOKEN.match(text, position)
+        if token is None:
+            return None
+        index, name = token.groups()
+        parts.append(name if name is not None else int(index) if index else ANY)
+        position = token.end()
+    return tuple(parts) or None
+
+
+def reference(value: dict[str, Any]) -> Reference | None:
+    """The reference that an object with `$from` is; None when it is malformed."""
+    text = value[FROM]
+    if len(value) != 1 or not isinstance(text, str):
+        return None
+    path = parse_path(text)
+    if path is None or len(path) < 2 or not isinstance(path[0], str) or ANY in path:
+        return None
+    return Reference(path[0], path[1:], text)
+
+
+def references(
+    value: Any, where: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], Reference | None]]:
+    """Every `$from` inside a value with its place in it; None in place of a malformed one."""
+    if isinstance(value, dict):
+        if FROM in value:
+            yield where, reference(value)
+            return
+        for name, inner in value.items():
+            yield from references(inner, (*where, name))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from references(inner, (*where, number))
+
+
+def steps_referred_to(step: Step) -> frozenset[str]:
+    """The ids of the steps whose results a step's literal calls refer to."""
+    return frozenset(
+        found.step for call in step.actions for _, found in references(call.arguments) if found is not None
+    )
+
+
+def resolve(value: Any, receipt_of: ReceiptOf) -> Any:
+    """The same value with each `$from` replaced by what it points at.
+
+    `receipt_of` gives the receipt of the last successful action of the reference's step, None when there is none. Raises
+    `UnresolvedError`.
+    """
+    if isinstance(value, dict):
+        if FROM in value:
+            return _follow(value, receipt_of)
+        return {name: resolve(inner, receipt_of) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [resolve(inner, receipt_of) for inner in value]
+    return value
+
+
+def _follow(value: dict[str, Any], receipt_of: ReceiptOf) -> Any:
+    found = reference(value)
+    receipt = receipt_of(found) if found is not None else None
+    if found is None or receipt is None:
+        raise UnresolvedError(f"{value[FROM]!r} refers to a step without a result")
+    values = values_at(receipt, found.path)
+    if not values:
+        raise UnresolvedError(f"{found.text!r} points at nothing in the result of step {found.step!r}")
+    return values[0]
+
+
+def values_at(value: Any, path: tuple[Part, ...]) -> list[Any]:
+    """Everything that a path points at: at most one value, unless it has `[]` in it."""
+    found = [value]
+    for part in path:
+        found = [inner for outer in found for inner in _inside(outer, part)]
+    return found
+
+
+def _inside(value: Any, part: Part) -> list[Any]:
+    if isinstance(value, dict):
+        return [value[part]] if part in value else []
+    if not isinstance(value, list):
+        return []
+    if part is ANY:
+        return value
+    return [value[part]] if isinstance(part, int) and part < len(value) else []
+
+
+def read_json(text: str) -> Any:
+    """JSON text as a value; an empty object for what cannot be read (whoever recorded it has said so by then)."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def write_json(value: Any) -> str:
+    """A value as compact JSON text in ASCII, so that no encoding can get in its way."""
+    return json.dumps(value, separators=(",", ":"))

@@ -1,0 +1,114 @@
+"""What a result does to its step and chain (CONTRACT B2, B3, C3, C11, E5): the runtime obeys the tool, never the model."""
+
+from dataclasses import replace
+
+from haltpoint.chain.codes import Code
+from haltpoint.chain.dispatching import dispatch_literal, in_time
+from haltpoint.chain.ending import complete_step, fail_by_tool
+from haltpoint.chain.held import drop_held
+from haltpoint.chain.proposals import go_on
+from haltpoint.chain.state import WAITING, Action, ActionStatus, Ask, ChainStatus, OpenRequest, PlanOrigin, StepStatus
+from haltpoint.chain.work import Work
+from haltpoint.contracts.base import action_id, request_id
+from haltpoint.contracts.events import ToolCompleted
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.plans import StepType
+from haltpoint.contracts.tools import ErrorType, Fault, NextAction
+
+
+def take_result(work: Work, message: ToolCompleted, body: str) -> None:
+    """Take the receipt: go on, stop and ask, or end the step"""
+    action = work.actions.get(message.data.action_id)
+    if action is None or action.status is not ActionStatus.DISPATCHED or _stale(message.id, action):
+        return
+    outcome = message.data.outcome
+    fault = outcome.error
+    told = {} if fault is None else {"error_type": fault.error_type.value}
+    work.tell(
+        FactType.ACTION_COMPLETED,
+        step_id=work.steps[action.step].id,
+        action_id=action.id,
+        n=action.number,
+        tool=action.tool,
+        next_action=outcome.next_action.value,
+        **told,
+    )
+    action = replace(action, status=ActionStatus.DONE, outcome=outcome, data=body)
+    # A coherent result (B1) carries exactly what its next_action needs, so this is next_action, with its contents at hand.
+    if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
+        _stop(work, action, RequestKind.IN_DOUBT, fault.message)
+    elif fault is not None:
+        err(work, action, fault)
+    elif outcome.clarification is not None:
+        _stop(work, action, RequestKind.CLARIFICATION, outcome.clarification.question)
+    elif outcome.confirmation is not None:
+        _stop(work, action, RequestKind.CONFIRMATION, outcome.confirmation.message)
+    else:
+        succeed(work, action)
+
+
+def _stale(message_id: str, action: Action) -> bool:
+    """Whether the message repeats the result of an earlier attempt, which a person has answered since."""
+    return message_id in [f"{action.id}/{attempt}/done" for attempt in range(1, action.attempt)]
+
+
+def succeed(work: Work, action: Action) -> None:
+    """A successful receipt: end the step when it has all that was promised, else go on with its next call or turn."""
+    index = action.step
+    step, run = work.steps[index], work.run(index)
+    receipts = run.receipts
+    for bit, name in enumerate(step.required_tools):
+        if name == action.tool:
+            receipts |= 1 << bit
+    met = receipts == (1 << len(step.required_tools)) - 1
+    finished = met and action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
+    if work.origin is PlanOrigin.LITERAL and run.last_ok:
+        work.drop(action_id(work.chain.id, step.id, run.last_ok))
+    work.keep(action)
+    work.move(index, replace(run, receipts=receipts, last_ok=action.number))
+    if work.origin is PlanOrigin.LITERAL:
+        if finished or run.taken == len(step.actions):
+            complete_step(work, index)
+        else:
+            dispatch_literal(work, index)
+    elif finished or (met and step.step_type is StepType.TOOL):
+        complete_step(work, index)
+    else:
+        go_on(work, index)
+
+
+def err(work: Work, action: Action, fault: Fault) -> None:
+    """A receipt with an error: it ends the turn. The model may try something else unless nothing can help (C11, E3, E4)."""
+    index = action.step
+    work.keep(action)
+    work.move(index, replace(work.run(index), faulted=True))
+    drop_held(work, index, f"stopped by {fault.error_type.value}")
+    tell_model = fault.recoverable or fault.error_type is ErrorType.DENIED
+    if work.origin is PlanOrigin.LITERAL or not tell_model:
+        fail_by_tool(work, index, Code.TOOL_FAILED, action.tool, fault)
+    else:
+        go_on(work, index)
+
+
+def _stop(work: Work, action: Action, kind: RequestKind, question: str) -> None:
+    """Stop the chain at once and ask a person (B3): nothing goes out until the answer is here."""
+    if not in_time(work):
+        return
+    index, number = action.step, work.chain.asked + 1
+    outcome = action.outcome
+    name, step_id = request_id(work.chain.id, number), work.steps[index].id
+    deadline = min(work.chain.deadline, work.now + int(work.world.policy.request_timeout * 1000))
+    clarification = outcome.clarification if outcome is not None else None
+    preview = outcome.confirmation.preview if outcome is not None and outcome.confirmation is not None else None
+    request = OpenRequest(number, kind, index, action.id, deadline, clarification)
+    if work.origin is not PlanOrigin.LITERAL:
+        drop_held(work, index, f"stopped by {name}")
+    work.keep(replace(action, status=ActionStatus.ASKING))
+    work.move(index, replace(work.run(index), status=StepStatus.WAITING))
+    work.requests = (*work.requests, request)
+    work.status = WAITING[work.requests[0].kind]
+    work.fields.update(resume=ChainStatus.EXECUTING, asked=number)
+    work.outputs.append(Ask(request, question, action.tool, action.arguments, preview))
+    work.tell(FactType.REQUEST_OPENED, request_id=name, kind=kind.value, step_id=step_id, action_id=action.id)
+    work.tell(FactType.CHAIN_STOPPED, step_id=step_id, request_id=name, reason=kind.value)

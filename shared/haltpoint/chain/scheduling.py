@@ -1,0 +1,127 @@
+"""How a chain begins and which step is next (CONTRACT C1, C3; ARCHITECTURE 5).
+
+One step is in progress at a time: the lowest of those that are ready. So when a step ends, every step that is ready comes
+after it in the plan, but for those that its own end made ready; the next one is found without searching the whole plan.
+"""
+
+import json
+from dataclasses import replace
+
+from haltpoint.chain.codes import Code
+from haltpoint.chain.contract import PlanFault, plan_faults
+from haltpoint.chain.dispatching import dispatch_literal, in_time
+from haltpoint.chain.ending import complete_chain, fail_chain
+from haltpoint.chain.graph import Graph
+from haltpoint.chain.references import read_json
+from haltpoint.chain.schemas import compiled
+from haltpoint.chain.state import ChainStatus, PlanOrigin, StepRun, StepStatus
+from haltpoint.chain.thinking import think_answer, think_plan, think_step
+from haltpoint.chain.work import Work
+from haltpoint.contracts.base import action_id
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.plans import Plan, Step
+from haltpoint.contracts.tasks import Style
+
+REACT_STEP = "react"
+"""The id of the one open-ended step of a task in the style react."""
+
+
+def begin(work: Work) -> None:
+    """Take up the task: carry out its plan, ask for one, or make one open-ended step of it"""
+    task = work.chain.task
+    work.tell(FactType.CHAIN_STARTED, origin=_origin(work).value)
+    if task.plan is not None:
+        faults = plan_faults(task.plan, work.world.tools, work.world.policy, literal=True)
+        if faults:
+            fail_chain(work, Code.PLAN_REFUSED, list_faults(faults))
+        else:
+            adopt(work, task.plan, PlanOrigin.LITERAL)
+    elif task.style is Style.REACT:
+        adopt(work, _react_plan(work), PlanOrigin.REACT)
+    else:
+        work.status = ChainStatus.PLANNING
+        think_plan(work)
+
+
+def list_faults(faults: tuple[PlanFault, ...]) -> str:
+    """All faults of a plan in one text."""
+    return "; ".join(str(fault) for fault in faults)
+
+
+def _origin(work: Work) -> PlanOrigin:
+    if work.chain.task.plan is not None:
+        return PlanOrigin.LITERAL
+    return PlanOrigin.REACT if work.chain.task.style is Style.REACT else PlanOrigin.DRAFTED
+
+
+def _react_plan(work: Work) -> Plan:
+    """One step that may call every tool that a model may call at all."""
+    names = (name for name, spec in work.world.tools.items() if not spec.internal and not spec.destructive)
+    return Plan(steps=(Step(id=REACT_STEP, description=work.chain.task.goal, allowed_tools=tuple(sorted(names))),))
+
+
+def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
+    """Take a checked plan for the chain's own, with the digests of its tools, and start its first step."""
+    tools = work.world.tools
+    named = {
+        name
+        for step in plan.steps
+        for name in (*step.required_tools, *(step.allowed_tools or ()), *(call.tool for call in step.actions))
+    }
+    work.plan = plan
+    work.origin = origin
+    work.graph = Graph.of(plan)
+    work.digests = {name: compiled(tools[name]).digest for name in sorted(named)}
+    work.status = ChainStatus.EXECUTING
+    for index, waits in enumerate(work.graph.dependencies):
+        work.move(index, StepRun(StepStatus.PENDING if waits else StepStatus.READY))
+    work.ended, work.nearest = -1, len(plan.steps)
+
+
+def advance(work: Work) -> None:
+    """Start the next step as long as one has just ended, and wind the chain up when there is none left."""
+    while work.ended is not None and not work.status.final:
+        index = _next_ready(work, work.ended)
+        work.ended = None
+        if index is None:
+            _wind_up(work)
+        elif in_time(work):
+            _start(work, index)
+
+
+def _next_ready(work: Work, after: int) -> int | None:
+    """The lowest step that is ready. In a plan without circles there is one until every step is done."""
+    for index in range(after + 1, work.nearest):
+        if work.run(index).status is StepStatus.READY:
+            return index
+    return work.nearest if work.nearest < len(work.steps) else None
+
+
+def _start(work: Work, index: int) -> None:
+    work.move(index, replace(work.run(index), status=StepStatus.IN_PROGRESS))
+    work.tell(FactType.STEP_STARTED, step_id=work.steps[index].id)
+    if work.origin is PlanOrigin.LITERAL:
+        dispatch_literal(work, index)
+    else:
+        think_step(work, index)
+
+
+def _wind_up(work: Work) -> None:
+    """Every step is done: the answer is the last result, the words of an open-ended step, or asked for."""
+    if work.origin is PlanOrigin.LITERAL:
+        complete_chain(work, _last_result(work))
+    elif work.origin is PlanOrigin.REACT and work.words is not None:
+        complete_chain(work, work.words)
+    else:
+        think_answer(work)
+
+
+def _last_result(work: Work) -> str | None:
+    """The data of the last successful action in the order of the plan, as compact JSON text."""
+    for index in range(len(work.steps) - 1, -1, -1):
+        number = work.run(index).last_ok
+        action = work.actions.get(action_id(work.chain.id, work.steps[index].id, number))
+        if action is not None:
+            text = json.dumps(read_json(action.data), ensure_ascii=False, separators=(",", ":"))
+            return text.encode("utf-8", "replace").decode()  # a lone surrogate must not stop an answer
+    return None

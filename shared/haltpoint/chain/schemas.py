@@ -1,0 +1,115 @@
+"""JSON Schema checks that remember: validators are built once per declaration of a tool, found by its digest.
+
+The memory is bounded and holds nothing but what follows from a spec, so the answers are those of a pure function.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.protocols import Validator
+from jsonschema.validators import validator_for
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from haltpoint.contracts.tools import ToolSpec
+
+MOST: Final = 4096  # remembered specs; more than any deployment has tools
+SHOWN: Final = 5  # faults told at once
+WIDTH: Final = 200  # characters of one fault
+
+_ABOUT_THE_OUTSIDE: Final = frozenset(
+    {
+        "required",
+        "type",
+        "additionalProperties",
+        "minProperties",
+        "maxProperties",
+        "minItems",
+        "maxItems",
+        "propertyNames",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A spec with what was worked out from it."""
+
+    spec: ToolSpec
+    digest: str
+    arguments: Validator | None
+    result: Validator | None
+
+
+_by_spec: dict[int, Compiled] = {}
+_by_digest: dict[str, Compiled] = {}
+
+
+def compiled(spec: ToolSpec) -> Compiled:
+    """The digest and validators of a spec; the same object is recognised at once, an equal one by its digest."""
+    known = _by_spec.get(id(spec))
+    if known is not None and known.spec is spec:
+        return known
+    if len(_by_spec) >= MOST:
+        _by_spec.clear()
+        _by_digest.clear()
+    digest = spec.digest
+    twin = _by_digest.get(digest)
+    if twin is None:
+        result = _validator(spec.result_schema) if spec.result_schema is not None else None
+        twin = _by_digest[digest] = Compiled(spec, digest, _validator(spec.parameters), result)
+    entry = _by_spec[id(spec)] = Compiled(spec, digest, twin.arguments, twin.result)
+    return entry
+
+
+def _validator(schema: dict[str, Any]) -> Validator | None:
+    """A validator that never fetches anything; None when the schema itself is wrong."""
+    chosen = validator_for(schema, default=Draft202012Validator)
+    try:
+        chosen.check_schema(schema)
+    except SchemaError:
+        return None
+    return chosen(schema, registry=Registry())
+
+
+def argument_faults(spec: ToolSpec, arguments: Any, unknown: tuple[tuple[str | int, ...], ...] = ()) -> tuple[str, ...]:
+    """What is wrong with the arguments of a call, in words; nothing is asked of the values at `unknown` places."""
+    return _faults(compiled(spec).arguments, arguments, "arguments", unknown)
+
+
+def result_faults(spec: ToolSpec, data: Any) -> tuple[str, ...]:
+    """What is wrong with a result's data, in words; a tool without a result schema takes any object."""
+    if not isinstance(data, dict):
+        return ("data: is not an object",)
+    if spec.result_schema is None:
+        return ()
+    return _faults(compiled(spec).result, data, "data", ())
+
+
+def _faults(
+    validator: Validator | None, value: Any, name: str, unknown: tuple[tuple[str | int, ...], ...]
+) -> tuple[str, ...]:
+    if validator is None:
+        return (f"{name}: the tool's own schema is not valid JSON Schema",)
+    try:
+        errors = [error for error in validator.iter_errors(value) if not _concerns(error, unknown)]
+    except Unresolvable as missing:
+        return (f"{name}: the tool's own schema points at {missing.ref!r}, which it does not contain",)
+    told: Callable[[ValidationError], str] = lambda error: f"{_place(name, error)}: {error.message[:WIDTH]}"
+    return tuple(sorted(told(error) for error in errors))[:SHOWN]
+
+
+def _concerns(error: ValidationError, unknown: tuple[tuple[str | int, ...], ...]) -> bool:
+    """Whether an error is about a value that is not known yet, or may be because of one."""
+    path = tuple(error.absolute_path)
+    return any(
+        path[: len(place)] == place or (place[: len(path)] == path and error.validator not in _ABOUT_THE_OUTSIDE)
+        for place in unknown
+    )
+
+
+def _place(name: str, error: ValidationError) -> str:
+    return name + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)

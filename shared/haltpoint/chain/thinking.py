@@ -1,0 +1,109 @@
+"""The only place from which the model is asked (CONTRACT C7, D1; INTERFACES 6): limits and deadline are checked here.
+
+A thought's id tells place, turn and attempt, and a planner answers an id once; so whatever is asked again gets a new
+attempt. Plan and answer have turn 0 in their ids, so that no step's id can collide with theirs.
+"""
+
+from dataclasses import replace
+
+from haltpoint.chain import policy
+from haltpoint.chain.codes import Code
+from haltpoint.chain.dispatching import in_time
+from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
+from haltpoint.chain.state import Think
+from haltpoint.chain.work import Work
+from haltpoint.contracts.base import action_id, thought_id
+from haltpoint.contracts.plans import StepType
+from haltpoint.contracts.thoughts import Correction, ThoughtKind
+
+RECEIPT_WIDTH = 2000
+"""Characters of one result in an answer that is made of receipts."""
+
+
+def think_plan(work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None) -> None:
+    """Ask for a plan, or for a better one."""
+    if _tokens_left(work):
+        attempt = work.chain.plan_attempts + 1
+        name = thought_id(work.chain.id, "plan", 0, attempt)
+        work.outputs.append(Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous))
+        work.fields.update(thought=name, plan_attempts=attempt)
+
+
+def think_step(
+    work: Work,
+    index: int,
+    corrections: tuple[Correction, ...] = (),
+    previous: str | None = None,
+    *,
+    again: bool = False,
+) -> None:
+    """Ask for a step's next proposal; `again` asks for the same turn once more.
+
+    Fails the step when its turns are used up, and the chain when its turns, tokens or time are.
+    """
+    run, step = work.run(index), work.steps[index]
+    if run.proposals >= policy.max_turns(step, work.world.policy):
+        last = f"; the last fault: {corrections[-1].message}" if corrections else ""
+        fail_step(work, index, Code.TURNS_USED_UP, f"not complete after {run.proposals} proposals of the model{last}")
+        return
+    if not policy.turns_left(work.chain, work.world.policy, work.turns):
+        fail_chain(work, Code.OVER_BUDGET, f"the chain has used up its {work.turns} turns", step.id)
+        return
+    if not _tokens_left(work):
+        return
+    attempt = run.attempt + 1 if again else 1
+    kind = ThoughtKind.ACT if step.step_type is StepType.TOOL else ThoughtKind.REASON
+    name = thought_id(work.chain.id, step.id, run.turn + 1, attempt)
+    work.turns += 1
+    work.clear(index)
+    work.move(index, replace(run, attempt=attempt, proposals=run.proposals + 1, thinking=True))
+    work.outputs.append(Think(name, kind, step.id, run.turn + 1, attempt, _receipts(work), corrections, previous))
+
+
+def think_answer(work: Work) -> None:
+    """Ask for the words for the user. The work is done: what cannot be asked for any more is answered by the receipts."""
+    if work.now >= work.chain.deadline or not policy.tokens_left(work.chain, work.tokens):
+        complete_chain(work, receipts_as_answer(work))
+        return
+    name = thought_id(work.chain.id, "answer", 0, 1)
+    work.outputs.append(Think(name, ThoughtKind.ANSWER, None, 1, 1, _receipts(work)))
+    work.fields["thought"] = name
+
+
+def spent_too_much(work: Work) -> bool:
+    """Whether a thought has cost more tokens than there were; the chain fails then and the thought is not acted on."""
+    limit = work.chain.task.budget.tokens
+    if limit is None or work.tokens <= limit:
+        return False
+    _over_tokens(work)
+    return True
+
+
+def receipts_as_answer(work: Work) -> str:
+    """The answer when no words can be had: every successful receipt with its data, in the order of the plan (F2)."""
+    lines = [
+        f"{action.tool}: {action.data[:RECEIPT_WIDTH]}"
+        for name in _receipts(work)
+        if (action := work.actions.get(name)) is not None and action.outcome is not None and action.outcome.satisfies
+    ]
+    return "\n".join(lines)
+
+
+def _receipts(work: Work) -> tuple[str, ...]:
+    """The ids of all actions so far: nothing is under way when the model is asked, so each has its receipt."""
+    return tuple(
+        action_id(work.chain.id, step.id, number)
+        for index, step in enumerate(work.steps)
+        for number in range(1, work.run(index).actions + 1)
+    )
+
+
+def _tokens_left(work: Work) -> bool:
+    if not policy.tokens_left(work.chain, work.tokens):
+        _over_tokens(work)
+        return False
+    return in_time(work)
+
+
+def _over_tokens(work: Work) -> None:
+    fail_chain(work, Code.OVER_BUDGET, f"the chain has used {work.tokens} tokens, which is its budget or more")

@@ -1,0 +1,139 @@
+"""A decision while it is being made: the chain as it will be, and what has been said so far."""
+
+from dataclasses import replace
+from typing import Any
+
+from haltpoint.chain.state import (
+    Action,
+    Chain,
+    ChainStatus,
+    Decision,
+    Output,
+    StepRun,
+    World,
+)
+from haltpoint.contracts.facts import Fact, FactType
+from haltpoint.contracts.plans import Step
+from haltpoint.contracts.thoughts import Proposal, Usage
+
+
+class Work:
+    """The one mutable thing of the core; it lives for one call of `decide` and is never shared.
+
+    Handlers write down what becomes of the chain; `decision` makes a value of it. A handler that writes nothing has
+    ignored the event. `ended` is the step that has just come to its end, so that the next one can be started; `nearest`
+    the lowest step that became ready by it; `words` the text with which a reasoning step ended.
+    """
+
+    __slots__ = (
+        "actions", "chain", "digests", "ended", "facts", "fields", "graph", "nearest", "now", "origin", "outputs", "plan",
+        "proposals", "requests", "runs", "status", "tokens", "turns", "used", "words", "world",
+    )  # fmt: skip
+
+    def __init__(self, chain: Chain, world: World, now: int) -> None:
+        self.chain = chain
+        self.world = world
+        self.now = now
+        self.status = chain.status
+        self.origin = chain.origin
+        self.plan = chain.plan
+        self.graph = chain.graph
+        self.digests = chain.digests
+        self.runs: dict[int, StepRun] = {}
+        self.actions = chain.actions
+        self.proposals = chain.proposals
+        self.requests = chain.requests
+        self.turns = chain.turns
+        self.used = chain.actions_used
+        self.tokens = chain.tokens
+        self.fields: dict[str, Any] = {}
+        self.outputs: list[Output] = []
+        self.facts: list[Fact] = []
+        self.ended: int | None = None
+        self.nearest = 0
+        self.words: str | None = None
+
+    # ---- reading
+
+    def run(self, index: int) -> StepRun:
+        """How far a step has come by now."""
+        run = self.runs.get(index)
+        return self.chain.steps[index] if run is None else run
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of the plan; none while there is no plan."""
+        return () if self.plan is None else self.plan.steps
+
+    # ---- writing
+
+    def tell(self, fact: FactType, **details: Any) -> None:
+        """Add a line to the chain's log."""
+        self.facts.append(Fact(fact, details))
+
+    def move(self, index: int, run: StepRun) -> None:
+        """Say how far a step has come."""
+        self.runs[index] = run
+
+    def keep(self, action: Action) -> None:
+        """Put an action, or what became of it, in its place."""
+        if self.actions is self.chain.actions:
+            self.actions = dict(self.actions)
+        self.actions[action.id] = action
+
+    def drop(self, action_id: str) -> None:
+        """Let go of an action that no later decision needs."""
+        if action_id in self.actions:
+            if self.actions is self.chain.actions:
+                self.actions = dict(self.actions)
+            del self.actions[action_id]
+
+    def note(self, index: int, proposal: Proposal) -> None:
+        """Keep the proposal that a step acts on."""
+        self.proposals = {**self.proposals, index: proposal}
+
+    def clear(self, index: int) -> None:
+        """Let go of a step's proposal."""
+        if index in self.proposals:
+            self.proposals = {number: kept for number, kept in self.proposals.items() if number != index}
+
+    def spend(self, usage: Usage) -> None:
+        """Count what a thought has cost."""
+        self.tokens += usage.input_tokens + usage.output_tokens
+
+    def end(self, status: ChainStatus, fact: FactType, details: dict[str, Any]) -> None:
+        """The chain has come to its one final state: nothing is needed of it any more but what it says."""
+        self.status = status
+        self.actions = {}
+        self.proposals = {}
+        self.requests = ()
+        self.fields.update(resume=None, thought=None)
+        self.tell(fact, **details)
+
+    # ---- the value
+
+    def decision(self) -> Decision:
+        """What was written down, as a value; the very same chain when nothing was."""
+        if not self.facts and not self.outputs:
+            return Decision(self.chain)
+        steps = list(self.chain.steps) if self.chain.steps else [StepRun()] * len(self.runs)
+        for index, run in self.runs.items():
+            steps[index] = run
+        chain = replace(
+            self.chain,
+            status=self.status,
+            updated_at=self.now,
+            origin=self.origin,
+            plan=self.plan,
+            graph=self.graph,
+            digests=self.digests,
+            steps=tuple(steps),
+            requests=self.requests,
+            turns=self.turns,
+            actions_used=self.used,
+            tokens=self.tokens,
+            actions=self.actions,
+            proposals=self.proposals,
+            **self.fields,
+        )
+        return Decision(chain, tuple(self.outputs), tuple(self.facts), tuple(self.runs))
