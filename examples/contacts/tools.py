@@ -1,0 +1,124 @@
+"""Two tools: one that finds people and asks when it is not sure, one that writes to them.
+
+    haltpoint up --tools examples.contacts.tools
+
+CONTACTS_OUTBOX names the outbox (default: outbox/outbox.jsonl). CONTACTS_LINGER makes the carrier slow, once, so that one
+can watch what happens when a worker dies meanwhile: `before:20` waits 20 s before the message goes out, `after:20` when
+it has gone out and nobody has been told.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from examples.contacts.book import Book
+from examples.contacts.matching import MOST_OPTIONS, Found, must_ask
+from examples.contacts.outbox import Message, Outbox
+from haltpoint import Ctx, FromResult, Option, ToolError, ToolResult, tool
+
+
+class Match(BaseModel):
+    """The person who is meant."""
+
+    contact_id: str
+    name: str
+    email: str = ""
+
+
+class Sent(BaseModel):
+    """A message that went out."""
+
+    message_id: str
+    recipient_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """What the tools work with, opened once by each worker. `linger` is (before or after, seconds)."""
+
+    book: Book
+    outbox: Outbox
+    linger: tuple[str, float] | None = None
+
+
+@asynccontextmanager
+async def lifespan() -> AsyncIterator[Deps]:
+    """The address book beside this file, and the outbox that the environment names."""
+    moment, _, seconds = os.environ.get("CONTACTS_LINGER", "").partition(":")
+    outbox = Outbox(Path(os.environ.get("CONTACTS_OUTBOX", "outbox/outbox.jsonl")))
+    yield Deps(Book.read(), outbox, (moment, float(seconds)) if seconds else None)
+
+
+@tool(queue="contacts", read_only=True, may_clarify=True, timeout="5s")
+async def lookup_contacts(
+    query: Annotated[str, Field(description="a name, part of one, or an e-mail address", max_length=200)],
+    ctx: Ctx[Deps],
+) -> ToolResult[Match]:
+    """Find the person that a name means in the address book. Stops and asks when several may be meant."""
+    found = ctx.deps.book.find(query)
+    if not found:
+        raise ToolError.not_found(f"Nobody in the address book is called {query!r}.", suggestion="Check the spelling.")
+    if must_ask(found):
+        options = [_option(one) for one in found[:MOST_OPTIONS]]
+        more = f" (the likeliest {MOST_OPTIONS} of {len(found)})" if len(found) > MOST_OPTIONS else ""
+        question = f"Which {query!r} do you mean{more}?" if len(found) > 1 else f"Is this who you mean by {query!r}?"
+        return ctx.clarify("contact_selection", question, options)
+    return ctx.ok(_match(found[0]))
+
+
+@tool(queue="contacts", timeout="60s")
+async def send_message(
+    recipient_id: Annotated[str, FromResult("lookup_contacts.contact_id")],
+    content: Annotated[str, Field(description="what to tell them", min_length=1, max_length=4000)],
+    ctx: Ctx[Deps],
+) -> Sent:
+    """Send a message to a person whom lookup_contacts has found."""
+    contact = ctx.deps.book.get(recipient_id)
+    if contact is None:
+        raise ToolError.not_found(f"There is no contact {recipient_id!r}.", suggestion="Look the person up first.")
+    await _linger(ctx.deps, "before")
+    message = Message(ctx.idempotency_key, contact.id, contact.name, contact.email, content)
+    sent, _ = await asyncio.to_thread(ctx.deps.outbox.send, message)
+    await _linger(ctx.deps, "after")
+    return Sent(message_id=sent.key, recipient_id=sent.to, name=sent.name)
+
+
+def _match(found: Found) -> Match:
+    return Match(contact_id=found.contact.id, name=found.contact.name, email=found.contact.email)
+
+
+def _option(found: Found) -> Option:
+    contact = found.contact
+    last = contact.last_contact.isoformat() if contact.last_contact else None
+    return Option(
+        id=contact.id,
+        title=contact.name,
+        subtitle=contact.email or contact.organization,
+        confidence=found.confidence,
+        metadata={"rule": found.rule.value, "is_recent": found.recent, "last_contact": last},
+        value=_match(found).model_dump(),
+    )
+
+
+async def _linger(deps: Deps, moment: str) -> None:
+    """Say in a file beside the outbox that the carrier has the message, and take time; only the first one does."""
+    if deps.linger is None or deps.linger[0] != moment:
+        return
+    try:
+        with busy_file(deps.outbox).open("x") as file:
+            file.write(str(os.getpid()))
+    except FileExistsError:
+        return
+    await asyncio.sleep(deps.linger[1])
+
+
+def busy_file(outbox: Outbox) -> Path:
+    """The file that appears as soon as a lingering carrier has a message; it holds the worker's process id."""
+    return outbox.path.with_suffix(".busy")

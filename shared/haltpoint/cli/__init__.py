@@ -1,0 +1,1 @@
+"""The command line. Modules here import only typer at the top: `haltpoint --help` must answer at once."""

@@ -1,0 +1,105 @@
+"""`haltpoint chain`: list, show, watch and cancel chains."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from haltpoint.cli.gateway import talk
+from haltpoint.cli.shell import Shell, verb
+
+if TYPE_CHECKING:
+    from haltpoint.client import Client
+    from haltpoint.contracts.views import ChainSummary, ChainView, Page
+
+_ID = Annotated[str, typer.Argument(metavar="CHAIN", help="The chain's id.")]
+
+
+def add_to(parent: typer.Typer) -> None:
+    """Add the verbs."""
+    app = typer.Typer(help="Chains: what was asked for, and how far it has come.", no_args_is_help=True)
+    parent.add_typer(app, name="chain")
+
+    @verb(app, "list", gateway=True)
+    def list_(
+        shell: Shell,
+        status: Annotated[str | None, typer.Option(help="Only chains in this state.")] = None,
+        limit: Annotated[int, typer.Option(min=1, max=200)] = 20,
+    ) -> None:
+        """Chains, those that changed last first."""
+
+        async def converse(client: "Client") -> "Page[ChainSummary]":
+            return await client.chains(status, limit=limit)
+
+        _table(shell, talk(shell, converse))
+
+    @verb(app, "show", gateway=True)
+    def show(shell: Shell, chain: _ID) -> None:
+        """One chain: its steps, actions, questions, receipts, and what never ran."""
+
+        async def converse(client: "Client") -> "ChainView":
+            return await client.chain(chain)
+
+        found = talk(shell, converse)
+        if shell.json:
+            shell.emit(found.model_dump(mode="json"))
+        else:
+            _whole(shell, found)
+
+    @verb(app, "watch", gateway=True)
+    def watch(shell: Shell, chain: _ID) -> int:
+        """Show a chain live, to its end. Exit 0 completed, 1 failed."""
+        from haltpoint.cli.run import watch_to_end
+
+        return talk(shell, lambda client: watch_to_end(shell, client, chain, live=True, stay=True))
+
+    @verb(app, "cancel", gateway=True)
+    def cancel(
+        shell: Shell, chain: _ID, reason: Annotated[str, typer.Option(help="Kept in the chain's log.")] = ""
+    ) -> None:
+        """Stop a chain: nothing that has not begun begins, open questions are withdrawn."""
+        talk(shell, lambda client: client.cancel(chain, reason))
+        shell.emit({"chain_id": chain, "cancelled": True}) if shell.json else shell.note(f"{chain} is being cancelled")
+
+
+def _table(shell: Shell, page: "Page[ChainSummary]") -> None:
+    if shell.json:
+        shell.emit(page.model_dump(mode="json"))
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    from haltpoint.cli.story import visible
+
+    if not shell.out.is_terminal:
+        for one in page.items:
+            shell.out.print(
+                f"{one.id}\t{one.status}\t{one.created_at:%Y-%m-%dT%H:%M:%SZ}\t{visible(one.goal)}", markup=False
+            )
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("chain", "state", "begun (UTC)"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("goal", no_wrap=True, overflow="ellipsis", ratio=1)
+    for one in page.items:
+        style = {"completed": "green", "failed": "red", "cancelled": "magenta"}.get(one.status, "yellow")
+        table.add_row(
+            one.id, Text(one.status, style=style), f"{one.created_at:%m-%d %H:%M:%S}", Text(visible(one.goal))
+        )
+    shell.out.print(table if page.items else Text("No chains yet.", style="dim"))
+
+
+def _whole(shell: Shell, chain: "ChainView") -> None:
+    from rich.text import Text
+
+    from haltpoint.cli.picture import Lines, picture
+    from haltpoint.cli.story import receipts
+
+    if shell.out.is_terminal:
+        shell.out.print(picture(chain))
+    else:
+        Lines(shell.out).show(chain)
+    rows = receipts(chain)
+    if rows and not shell.quiet:
+        shell.out.print(Text(f"\n receipts of {chain.id}", style="dim"))
+        for action, tool, outcome in rows:
+            shell.out.print(Text(f"   {action:<16} {tool:<20} {outcome}", style="dim"))

@@ -1,0 +1,89 @@
+"""`haltpoint init`, `doctor` and `config show`: what a deployment rests on."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from haltpoint.cli.errors import Exit
+from haltpoint.cli.shell import Shell, verb
+
+if TYPE_CHECKING:
+    from haltpoint.runtime.preflight import Check
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verbs."""
+
+    @verb(app, "init")
+    def init(shell: Shell) -> None:
+        """Load the function library, create streams and groups, write the number of partitions; safe to repeat."""
+        import asyncio
+
+        from haltpoint.cli.system import initialise
+        from haltpoint.runtime.library import NAME
+
+        asyncio.run(initialise(shell.settings))
+        partitions = shell.settings.partitions
+        if shell.json:
+            shell.emit({"library": NAME, "partitions": partitions})
+        else:
+            shell.note(f"{NAME} is loaded, {partitions} partitions have their streams and groups")
+
+    @verb(app, "doctor")
+    def doctor(shell: Shell) -> int:
+        """Look at the server and at everything that Haltpoint needs of it. Exit 1 when something is wrong."""
+        import asyncio
+        from dataclasses import asdict
+
+        checks = asyncio.run(_examine(shell))
+        if shell.json:
+            shell.emit({"ok": all(check.ok for check in checks), "checks": [asdict(check) for check in checks]})
+        else:
+            for check in checks:
+                _print(shell, check)
+        return Exit.OK if all(check.ok for check in checks) else Exit.FAILED
+
+    config = typer.Typer(help="Settings, and where they come from.", no_args_is_help=True)
+    app.add_typer(config, name="config")
+
+    @verb(config, "show")
+    def show(
+        shell: Shell,
+        origin: Annotated[bool, typer.Option("--origin", help="Also where each value comes from.")] = False,
+    ) -> None:
+        """All settings; secrets are stars."""
+        from haltpoint.runtime.settings import explain
+
+        found = explain(shell.config, redis_url=shell.redis_url)
+        if shell.json:
+            shell.emit(
+                {one.name: {"value": one.value, "variable": one.variable, "origin": one.origin} for one in found}
+            )
+            return
+        wide = max(len(one.name) for one in found)
+        for one in found:
+            where = f"  # {one.origin}, {one.variable}" if origin else ""
+            shell.out.print(f"{one.name:<{wide}} = {one.value}{where}", markup=False, soft_wrap=True)
+
+
+async def _examine(shell: Shell) -> "list[Check]":
+    from haltpoint.runtime import preflight
+    from haltpoint.runtime.broker import redis_url
+    from haltpoint.runtime.connection import connect
+    from haltpoint.runtime.topology import Topology
+
+    url = redis_url(shell.settings)
+    redis = connect(url)
+    try:
+        return await preflight.examine(redis, shell.settings, Topology(shell.settings.partitions), url)
+    finally:
+        await redis.aclose()
+
+
+def _print(shell: Shell, check: "Check") -> None:
+    from rich.text import Text
+
+    sign, style = ("✓", "green") if check.ok else ("✗", "red")
+    shell.out.print(Text.assemble((sign, style), f" {check.check}: {check.what}"))
+    if not check.ok:
+        shell.out.print(Text(f"  {check.code}: {check.why}.\n  {check.fix}.", style="dim"))

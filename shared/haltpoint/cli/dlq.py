@@ -1,0 +1,156 @@
+"""`haltpoint dlq`: what could not be processed, and giving it back. Letters are called `<partition>/<id>`."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from haltpoint.cli.errors import CliError, Exit
+from haltpoint.cli.run import usage
+from haltpoint.cli.shell import Shell, verb
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+    from haltpoint.runtime.dead_letters import RequeueStatus
+    from haltpoint.runtime.topology import Topology
+
+_MOST = 1000  # letters of a partition that one command looks at
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One dead letter. `at` in ms; `message` is its first kilobyte as text."""
+
+    id: str
+    stream: str
+    reason: str
+    detail: str
+    chain: str
+    at: int
+    message: str
+
+
+def add_to(parent: typer.Typer) -> None:
+    """Add the verbs."""
+    app = typer.Typer(help="Dead letters: what could not be processed.", no_args_is_help=True)
+    parent.add_typer(app, name="dlq")
+
+    @verb(app, "list")
+    def list_(shell: Shell, reason: Annotated[str | None, typer.Option(help="Only these.")] = None) -> None:
+        """Dead letters of all partitions, the oldest first."""
+        import asyncio
+
+        letters = asyncio.run(_letters(shell, reason))
+        if shell.json:
+            shell.emit({"items": [asdict(letter) for letter in letters], "next_cursor": None})
+            return
+        for letter in letters:
+            _print(shell, letter)
+        if not letters:
+            shell.note("No dead letters.")
+
+    @verb(app, "requeue")
+    def requeue(
+        shell: Shell,
+        letters: Annotated[list[str] | None, typer.Argument(metavar="[LETTER]...")] = None,
+        reason: Annotated[str | None, typer.Option(help="All with this reason.")] = None,
+    ) -> int:
+        """Give dead letters back to their streams, each once. Exit 1 when one could not be given back."""
+        import asyncio
+
+        if bool(letters) == (reason is not None):
+            raise usage("name letters or a reason", "one of the two says which letters are meant", "haltpoint dlq list")
+        statuses = asyncio.run(_requeue(shell, letters or [], reason))
+        if shell.json:
+            shell.emit({letter: status.value for letter, status in statuses.items()})
+        else:
+            for letter, status in statuses.items():
+                shell.out.print(f"{letter}: {_WORDS[status.value]}", markup=False)
+        done = all(status.value == "requeued" for status in statuses.values())
+        return Exit.OK if done else Exit.FAILED
+
+
+_WORDS = {
+    "requeued": "given back",
+    "gone": "there is no such letter (any more)",
+    "done": "not given back: its action has an outcome, or a person decides",
+}
+
+
+@asynccontextmanager
+async def _opened(shell: Shell) -> "AsyncIterator[tuple[Redis, Topology]]":
+    from haltpoint.runtime.broker import redis_url
+    from haltpoint.runtime.connection import connect
+    from haltpoint.runtime.topology import Topology
+
+    redis = connect(redis_url(shell.settings))
+    try:
+        topology = Topology(shell.settings.partitions)
+        await topology.check(redis)
+        yield redis, topology
+    finally:
+        await redis.aclose()
+
+
+async def _letters(shell: Shell, reason: str | None) -> list[Letter]:
+    async with _opened(shell) as (redis, topology):
+        found: list[Letter] = []
+        for partition in range(topology.partitions):
+            rows: list[Any] = await redis.xrange(topology.key(partition, "dead"), count=_MOST) or []
+            for entry, fields in rows:
+                letter = _letter(f"{partition}/{entry.decode()}", fields)
+                if reason in (None, letter.reason):
+                    found.append(letter)
+        return sorted(found, key=lambda letter: (letter.at, letter.id))
+
+
+async def _requeue(shell: Shell, letters: list[str], reason: str | None) -> "dict[str, RequeueStatus]":
+    from haltpoint.runtime.connection import Coalescer
+    from haltpoint.runtime.dead_letters import DeadLetters
+
+    wanted = letters or [letter.id for letter in await _letters(shell, reason)]
+    async with _opened(shell) as (redis, topology), Coalescer(redis, patience=5.0) as calls:
+        dead = DeadLetters(calls, topology)
+        statuses: dict[str, RequeueStatus] = {}
+        for name in wanted:
+            partition, slash, entry = name.partition("/")
+            if not slash or not partition.isdigit() or int(partition) >= topology.partitions or "-" not in entry:
+                raise CliError(
+                    "HP-055", f"{name!r} is no letter's name", "it has the form PARTITION/ID", "haltpoint dlq list",
+                    exit_code=Exit.USAGE,
+                )  # fmt: skip
+            statuses[name] = await dead.requeue(int(partition), entry)
+        return statuses
+
+
+def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
+    text = {key.decode(errors="replace"): value.decode(errors="replace") for key, value in fields.items()}
+    return Letter(
+        id=name,
+        stream=text.get("stream", ""),
+        reason=text.get("reason", ""),
+        detail=text.get("detail", ""),
+        chain=text.get("chain", ""),
+        at=int(text.get("at") or 0),
+        message=text.get("__data__", "")[:1024],
+    )
+
+
+def _print(shell: Shell, letter: Letter) -> None:
+    from haltpoint.cli.story import visible
+
+    if not shell.out.is_terminal:
+        shell.out.print(
+            f"{letter.id}\t{letter.stream}\t{letter.reason}\t{letter.chain}\t{visible(letter.detail)}", markup=False
+        )
+        return
+    from rich.text import Text
+
+    shell.out.print(
+        Text.assemble((letter.id, "bold"), f"  {letter.reason}", (f"  {letter.stream}  {letter.chain}", "dim"))
+    )
+    if letter.detail:
+        shell.out.print(Text(f"    {visible(letter.detail)}", style="dim"))

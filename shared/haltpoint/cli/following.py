@@ -1,0 +1,77 @@
+"""Following a chain to its end: what is new is shown, and what is asked is asked the person at the terminal."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from haltpoint.cli.errors import Exit
+from haltpoint.contracts.humans import RequestStatus
+
+if TYPE_CHECKING:
+    from haltpoint.client import Client
+    from haltpoint.contracts.views import ChainView, RequestView
+
+Show = Callable[["ChainView"], None]
+Asked = Callable[["RequestView"], Awaitable[bool]]
+"""Called once with each open question; false: do not wait for its answer."""
+
+_ENDS = {"completed": Exit.OK, "failed": Exit.FAILED, "cancelled": Exit.FAILED}
+
+
+async def follow(client: "Client", chain_id: str, show: Show, asked: Asked | None = None) -> "ChainView":
+    """Show each newer state until the chain has ended, or until `asked` does not want to wait. Returns the last one."""
+    news = asyncio.Event()
+    over = False
+
+    async def listen() -> None:
+        nonlocal over
+        try:
+            async for _ in client.events(chain_id):
+                news.set()
+        finally:
+            over = True
+            news.set()
+
+    listener = asyncio.create_task(listen())
+    seen: set[str] = set()
+    try:
+        while True:
+            last = over
+            news.clear()
+            chain = await client.chain(chain_id)
+            show(chain)
+            if chain.status in _ENDS:
+                return chain
+            for request in chain.requests:
+                if asked and request.status is RequestStatus.OPEN and request.id not in seen:
+                    seen.add(request.id)
+                    if not await asked(request):
+                        return chain
+            if last:  # listening failed: say why
+                await listener
+            await news.wait()
+    finally:
+        listener.cancel()
+        await asyncio.gather(listener, return_exceptions=True)
+
+
+def exit_code(chain: "ChainView") -> Exit:
+    """0 completed, 1 failed or cancelled, 3 waiting for a person."""
+    return _ENDS.get(chain.status, Exit.WAITING)
+
+
+async def read_line(prompt: str) -> str:
+    """One line from the terminal, without keeping the event loop from its work. Raises EOFError at its end."""
+    print(prompt, end="", flush=True)
+    loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+    descriptor = sys.stdin.fileno()
+    loop.add_reader(descriptor, arrived.set)
+    try:
+        await arrived.wait()
+    finally:
+        loop.remove_reader(descriptor)
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line.strip()

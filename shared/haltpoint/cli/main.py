@@ -1,0 +1,44 @@
+"""The command `haltpoint`: all verbs in one place. What a verb needs is imported when it runs."""
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from haltpoint.cli import chains, demo, deployment, dlq, inbox, model, run, schema, tool, up
+
+app = typer.Typer(
+    name="haltpoint",
+    help="Tool calls of language-model agents as typed events that hold the model to its word.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(version("haltpoint"))
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which one.")
+    ] = False,
+) -> None:
+    """Tool calls of language-model agents as typed events that hold the model to its word."""
+
+
+for group in (demo, up, run, chains, inbox, tool, dlq, deployment, schema, model):
+    group.add_to(app)
+
+
+def app_entry() -> None:
+    """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without UTF-8 gets question marks, not an exception
+    app()

@@ -1,0 +1,175 @@
+"""Showing a chain while it runs: a picture that changes on a terminal, line after line into a pipe."""
+
+from collections import Counter
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.live import Live
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from haltpoint.cli.story import Line, Mark, elapsed, tell, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from haltpoint.contracts.views import ChainView
+
+_FINAL = ("completed", "failed", "cancelled")
+
+
+class Teller(Protocol):
+    """Who shows chains. `show` gets each newer view; `pause` frees the screen for a question to the person."""
+
+    def show(self, chain: "ChainView") -> None:
+        """Show what is new."""
+
+    def pause(self) -> AbstractContextManager[None]:
+        """Be silent and still for a while."""
+
+    def close(self) -> None:
+        """Leave the last state standing."""
+
+
+def teller(console: Console) -> Teller:
+    """The one that fits where the output goes."""
+    return Picture(console) if console.is_terminal and not console.is_dumb_terminal else Lines(console)
+
+
+class Lines:
+    """Each line once, as soon as it is true, without control characters; every line bears the time since the start."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._told: Counter[Line] = Counter()
+        self._begun: str | None = None
+
+    def show(self, chain: "ChainView") -> None:
+        """Print the lines that are new."""
+        if self._begun != chain.id:
+            self._begun, self._told = chain.id, Counter()
+            self._console.print(Text(f"{visible(chain.goal)}  [{chain.id}]"))
+        count: Counter[Line] = Counter()
+        for line in tell(chain):
+            count[line] += 1
+            if line.passing or not line.text or count[line] <= self._told[line]:
+                continue
+            self._told[line] += 1
+            note = f"  ({line.note})" if line.note else ""
+            text = f"{'  ' * line.depth}{line.mark.value[0]} {line.text}{note}"
+            self._console.print(Text(f"{elapsed(chain):>7}  {text}"), soft_wrap=True)
+
+    def pause(self) -> AbstractContextManager[None]:
+        """Nothing moves here."""
+        return nullcontext()
+
+    def close(self) -> None:
+        """Everything was said."""
+
+
+class Picture:
+    """The whole chain, drawn anew with each change; of a long one the last lines until it ends."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._chain: ChainView | None = None
+        self._live: Live | None = None
+
+    def show(self, chain: "ChainView") -> None:
+        """Draw this state from now on."""
+        if self._chain is not None and self._chain.id != chain.id:
+            self.close()
+        self._chain = chain
+        if self._live is None:
+            self._live = Live(self, console=self._console, refresh_per_second=12, transient=True)
+            self._live.start()
+        self._live.refresh()
+
+    @contextmanager
+    def pause(self) -> "Iterator[None]":
+        """Leave the state standing as it is; the next `show` begins below it."""
+        self.close()
+        yield
+
+    def close(self) -> None:
+        """Stop moving and leave the whole picture behind."""
+        if self._live is None or self._chain is None:
+            return
+        self._live.stop()
+        self._live = None
+        self._console.print(picture(self._chain))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The last lines that fit, with a spinner while the chain is at work."""
+        if self._chain is None:
+            return
+        body = console.render_lines(picture(self._chain, now=datetime.now(UTC)), options, pad=False)
+        height = max(4, console.height - 2)
+        if len(body) > height:
+            body = [*body[:1], *body[-(height - 1) :]]
+        yield Group(*(Text.assemble(*((part.text, part.style or "") for part in row)) for row in body))
+        if self._chain.status not in _FINAL:
+            yield Spinner("dots", Text(_doing(self._chain), style="dim"), style="cyan")
+
+
+def picture(chain: "ChainView", now: datetime | None = None) -> RenderableType:
+    """A chain as it stands, for any width from 40 columns on."""
+    shown_until = None if chain.status in _FINAL else now
+    head = Table.grid(padding=(0, 1), expand=True)
+    head.add_column(ratio=1)
+    head.add_column(justify="right", no_wrap=True)
+    head.add_row(
+        Text(visible(chain.goal) or "a literal plan", style="bold"), Text(elapsed(chain, shown_until), style="dim")
+    )
+    return Padding(Group(head, *_body(tell(chain))), (0, 1))
+
+
+def _body(lines: list[Line]) -> list[RenderableType]:
+    """Rows, with each stop and its options in a box of their own."""
+    parts: list[RenderableType] = []
+    boxed: list[Line] = []
+    for line in lines:
+        if boxed and line.mark is not Mark.OPTION:
+            parts.append(_box(boxed))
+            boxed = []
+        if line.mark is Mark.STOP or boxed:
+            boxed.append(line)
+        elif line.text:
+            parts.append(_row(line))
+    return [*parts, _box(boxed)] if boxed else parts
+
+
+def _row(line: Line) -> RenderableType:
+    sign, style = line.mark.value
+    row = Table.grid(padding=(0, 1))
+    row.add_column(width=1 + 2 * line.depth, justify="right", no_wrap=True)
+    row.add_column(overflow="fold")
+    heading = "bold" if line.depth == 0 and line.mark is not Mark.WORDS else ""
+    text = Text(line.text, style=style if line.mark in (Mark.NEVER, Mark.CHOICE) else heading)
+    if line.note:
+        text.append(f"  {line.note}", style="dim")
+    row.add_row(Text(sign, style=style), text)
+    return row
+
+
+def _box(lines: list[Line]) -> RenderableType:
+    question = lines[0]
+    body = Text("\n").join(
+        [Text(question.text.removeprefix("STOP").strip(), style="bold"), *(Text(o.text) for o in lines[1:])]
+    )
+    title = Text.assemble((" STOP ", "bold black on yellow"), (f" {question.note}: a person decides ", "yellow"))
+    box = Panel(body, title=title, title_align="left", border_style="yellow", expand=False, padding=(0, 1))
+    return Padding(box, (0, 0, 0, 3))
+
+
+def _doing(chain: "ChainView") -> str:
+    if chain.status.startswith("awaiting") or chain.status == "escalated":
+        return "waits for a person"
+    if chain.current and chain.current.tool:
+        return f"{chain.current.step_id}: {chain.current.tool}"
+    return {"accepted": "begins", "planning": "plans"}.get(chain.status, "thinks")

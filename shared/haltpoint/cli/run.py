@@ -1,0 +1,155 @@
+"""`haltpoint run`: submit a task, and wait for it, watch it, or leave it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from haltpoint.cli.errors import CliError, Exit
+from haltpoint.cli.gateway import talk
+from haltpoint.cli.shell import Shell, verb
+
+if TYPE_CHECKING:
+    from haltpoint.client import Client
+    from haltpoint.cli.following import Show
+    from haltpoint.contracts.views import ChainView, RequestView
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verb."""
+
+    @verb(app, "run", gateway=True)
+    def run(
+        shell: Shell,
+        goal: Annotated[str, typer.Argument(help="What is to be done, in words.")] = "",
+        plan: Annotated[Path | None, typer.Option(help="A literal plan (JSON): no model is called.")] = None,
+        conversation: Annotated[str | None, typer.Option(help="The conversation that it belongs to.")] = None,
+        idempotency_key: Annotated[str | None, typer.Option(help="The same key again finds the same chain.")] = None,
+        watch: Annotated[bool, typer.Option("--watch", "-w", help="Show the chain live, to its end.")] = False,
+        detach: Annotated[bool, typer.Option("--detach", "-d", help="Print the chain's id and leave.")] = False,
+    ) -> int:
+        """Submit a task. Exit 0 completed, 1 failed, 3 it waits for a person."""
+        if watch and detach:
+            raise usage(
+                "--watch and --detach exclude each other", "One waits for the end, the other leaves", "Choose one"
+            )
+        task = task_of(goal, plan, conversation)
+
+        async def converse(client: "Client") -> int:
+            started = await client.run(task=task, idempotency_key=idempotency_key)
+            if detach:
+                shell.emit({"chain_id": started.id}) if shell.json else print(started.id)
+                return Exit.OK
+            return await watch_to_end(shell, client, started.id, live=watch)
+
+        return talk(shell, converse)
+
+
+async def watch_to_end(shell: Shell, client: "Client", chain_id: str, *, live: bool, stay: bool = False) -> int:
+    """Follow a chain; `live` shows it, else only its answer is printed. `stay`: also while others are asked."""
+    from haltpoint.cli.following import exit_code, follow
+
+    if shell.json or not live:
+        chain = await follow(client, chain_id, _lines() if live else _nothing, None if stay else _leave)
+        if shell.json:
+            shell.emit(chain.model_dump(mode="json"))
+        else:
+            _conclude(shell, chain)
+        return exit_code(chain)
+
+    from haltpoint.cli.asking import ask
+    from haltpoint.cli.picture import teller
+
+    shown = teller(shell.out)
+
+    async def asked(request: "RequestView") -> bool:
+        if not shell.interactive:
+            return stay
+        with shown.pause():
+            await ask(client, request)
+        return True
+
+    try:
+        chain = await follow(client, chain_id, shown.show, asked)
+    finally:
+        shown.close()
+    if exit_code(chain) is Exit.WAITING:
+        _hint(shell, chain)
+    return exit_code(chain)
+
+
+def task_of(goal: str, plan: Path | None, conversation: str | None) -> dict[str, Any]:
+    """The body of POST /v1/tasks."""
+    if not goal and plan is None:
+        raise usage("there is nothing to do", "neither a goal nor a plan was given", 'haltpoint run "Tell Jane hello"')
+    task: dict[str, Any] = {"goal": goal} if goal else {}
+    if conversation:
+        task["conversation_id"] = conversation
+    if plan is not None:
+        task["plan"] = read_json(plan)
+    return task
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file; `-` is stdin. Raises CliError HP-041."""
+    import json
+    import sys
+
+    try:
+        return json.loads(sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CliError(
+            "HP-041", f"{path} cannot be read", str(error), "Give a file with JSON", exit_code=Exit.USAGE
+        ) from error
+
+
+def usage(what: str, why: str, fix: str) -> CliError:
+    """What was typed does not fit."""
+    return CliError("HP-040", what, why, fix, exit_code=Exit.USAGE)
+
+
+def _nothing(chain: "ChainView") -> None:
+    """Silence."""
+
+
+def _lines() -> "Show":
+    """With --watch --json: each state in which something changed, as a line."""
+    last: list[str] = []
+
+    def show(chain: "ChainView") -> None:
+        text = chain.model_dump_json()
+        if chain.status not in ("completed", "failed", "cancelled") and last != [text]:
+            last[:] = [text]
+            print(text, flush=True)
+
+    return show
+
+
+async def _leave(_: "RequestView") -> bool:
+    """Do not wait for the answer."""
+    return False
+
+
+def _conclude(shell: Shell, chain: "ChainView") -> None:
+    """The answer on stdout, everything about it on stderr."""
+    from haltpoint.cli.following import exit_code
+    from haltpoint.cli.story import visible
+
+    if exit_code(chain) is Exit.WAITING:
+        _hint(shell, chain)
+        return
+    if chain.answer:
+        shell.out.print(visible(chain.answer), markup=False)
+    if chain.error:
+        shell.err.print(f"{chain.error.code} {visible(chain.error.message)}", markup=False)
+    shell.note(f"{chain.status}: haltpoint chain show {chain.id}")
+
+
+def _hint(shell: Shell, chain: "ChainView") -> None:
+    """How to answer what the chain waits for."""
+    from haltpoint.cli.inbox import how_to_answer
+    from haltpoint.contracts.humans import RequestStatus
+
+    for request in chain.requests:
+        if request.status is RequestStatus.OPEN:
+            shell.err.print(how_to_answer(request), markup=False)

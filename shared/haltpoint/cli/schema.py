@@ -1,0 +1,63 @@
+"""`haltpoint schema`: the contracts as documents for other languages and tools."""
+
+import json
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from haltpoint.cli.shell import Shell, verb
+
+
+class Document(StrEnum):
+    """What there is."""
+
+    OPENAPI = "openapi"
+    ASYNCAPI = "asyncapi"
+    EVENTS = "events"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verb."""
+
+    @verb(app, "schema")
+    def schema(shell: Shell, document: Annotated[Document, typer.Argument()]) -> None:
+        """Print a contract as JSON: the HTTP API, the streams, or the messages (JSON Schema)."""
+        made = _MAKERS[document]()
+        if shell.json:
+            shell.emit(made)
+        else:
+            print(json.dumps(made, indent=2, ensure_ascii=False))
+
+
+def _openapi() -> dict[str, Any]:
+    from haltpoint.runtime.connection import Coalescer, connect
+    from haltpoint.runtime.settings import Settings
+    from haltpoint.runtime.telemetry import Tracing, start_tracing
+    from haltpoint.runtime.topology import Topology
+    from haltpoint_gateway.app import assemble
+    from haltpoint_gateway.http_api import make_api
+
+    # The routes want a gateway to be made of; this one is never asked anything and opens no connection.
+    redis, settings = connect("redis://127.0.0.1"), Settings()
+    tracing: Tracing = start_tracing("schema")
+    gateway = assemble(settings, redis, Coalescer(redis), Topology(settings.partitions), tracing, "")
+    document: dict[str, Any] = make_api(gateway).openapi()
+    return document
+
+
+def _asyncapi() -> dict[str, Any]:
+    from haltpoint.runtime.asyncapi import document
+
+    return document()
+
+
+def _events() -> dict[str, Any]:
+    from pydantic import TypeAdapter
+
+    from haltpoint.contracts.events import AnyMessage
+
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **TypeAdapter(AnyMessage).json_schema()}
+
+
+_MAKERS = {Document.OPENAPI: _openapi, Document.ASYNCAPI: _asyncapi, Document.EVENTS: _events}

@@ -1,0 +1,200 @@
+"""What every verb shares: the options that each command takes, where its words go, and how it ends."""
+
+import functools
+import inspect
+import json
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
+
+import typer
+
+from haltpoint.cli.errors import CliError, Exit
+from haltpoint.runtime.errors import HaltpointError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from haltpoint.runtime.settings import Settings
+
+P = ParamSpec("P")
+Verb = Callable[Concatenate["Shell", P], int | None]
+
+
+@dataclass(frozen=True)
+class Shell:
+    """One invocation. Results go to `out` (stdout), everything else to `err` (stderr)."""
+
+    json: bool = False
+    quiet: bool = False
+    redis_url: str | None = None
+    config: Path | None = None
+    url: str | None = None
+    key: str | None = None
+
+    @cached_property
+    def out(self) -> "Console":
+        """Results. Plain text without control characters when it is no terminal."""
+        from rich.console import Console
+
+        return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+    @cached_property
+    def err(self) -> "Console":
+        """Notes, progress and errors."""
+        from rich.console import Console
+
+        return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+
+    @cached_property
+    def settings(self) -> "Settings":
+        """The settings as flags, environment and files give them."""
+        return self.load()
+
+    def load(self, **flags: object) -> "Settings":
+        """The settings with more flags of a verb's own."""
+        from haltpoint.runtime.settings import load
+
+        return load(self.config, redis_url=self.redis_url, **flags)
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person sits there who can be asked."""
+        return not self.json and sys.stdin.isatty() and sys.stdout.isatty()
+
+    def note(self, text: str) -> None:
+        """Say something that is not the result."""
+        if not self.quiet:
+            self.err.print(text, markup=False, style="dim")
+
+    def emit(self, document: Any) -> None:
+        """One JSON document, or one line of a JSON lines output."""
+        print(json.dumps(document, ensure_ascii=False, separators=(",", ":")), flush=True)
+
+    def fail(self, error: HaltpointError) -> None:
+        """Say what went wrong: for people on stderr, with --json as a document there too."""
+        if self.json:
+            document = {"code": error.code, "what": error.what, "why": error.why, "fix": error.fix}
+            print(json.dumps({"error": document}, ensure_ascii=False), file=sys.stderr)
+            return
+        from rich.text import Text
+
+        self.err.print(
+            Text.assemble(
+                (error.code, "bold red"), f" {error.what}: {error.why}" + ("" if error.why[-1:] in ".?!" else ".")
+            )
+        )
+        self.err.print(Text(error.fix, style="dim"))
+
+
+_JSON = Annotated[
+    bool, typer.Option("--json", help="One JSON document or JSON lines on stdout.", rich_help_panel="Common")
+]
+_QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Only the result.", rich_help_panel="Common")]
+_REDIS = Annotated[
+    str | None,
+    typer.Option("--redis-url", metavar="URL", help="Redis or Valkey; none: embedded.", rich_help_panel="Common"),
+]
+_CONFIG = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="Instead of haltpoint.toml.", rich_help_panel="Common")
+]
+_URL = Annotated[str | None, typer.Option("--url", help="The gateway's address.", rich_help_panel="Common")]
+_KEY = Annotated[str | None, typer.Option("--key", help="A key of the gateway.", rich_help_panel="Common")]
+_COMMON: dict[str, tuple[Any, Any]] = {
+    "json": (_JSON, False),
+    "quiet": (_QUIET, False),
+    "redis_url": (_REDIS, None),
+    "config": (_CONFIG, None),
+}
+_GATEWAY: dict[str, tuple[Any, Any]] = {"url": (_URL, None), "key": (_KEY, None)}
+
+
+def verb(
+    app: typer.Typer, name: str | None = None, *, gateway: bool = False, **settings: Any
+) -> Callable[[Verb[P]], Verb[P]]:
+    """Make a function a command: it gets a Shell, its own options and the common ones; its result is the exit code."""
+    common = {**_COMMON, **(_GATEWAY if gateway else {})}
+
+    def decorate(function: Verb[P]) -> Verb[P]:
+        @functools.wraps(function)
+        def command(**arguments: Any) -> None:
+            shell = Shell(**{key: arguments.pop(key) for key in common})
+            raise typer.Exit(run(shell, lambda: function(shell, **arguments)))
+
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        kinds = inspect.Parameter.KEYWORD_ONLY
+        parameters = [one.replace(kind=kinds) for one in own] + [
+            inspect.Parameter(key, kinds, default=default, annotation=hint) for key, (hint, default) in common.items()
+        ]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {one.name: one.annotation for one in parameters}
+        app.command(name, **settings)(command)
+        return function
+
+    return decorate
+
+
+def run(shell: Shell, body: Callable[[], int | None]) -> int:
+    """Run a verb to its exit code. Whatever goes wrong is told to a person, never as a traceback."""
+    try:
+        return body() or Exit.OK
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except BrokenPipeError:  # `haltpoint chain list | head` is no fault
+        sys.stdout = None  # type: ignore[assignment]
+        return Exit.OK
+    except typer.Exit as leave:
+        return leave.exit_code
+    except HaltpointError as error:
+        shell.fail(error)
+        return error.exit_code if isinstance(error, CliError) else _EXITS.get(error.code, Exit.FAILED)
+    except Exception as error:  # noqa: BLE001 - the last line of defence between a fault and a person
+        told = _told(error)
+        shell.fail(told)
+        return told.exit_code
+
+
+_EXITS = {"HP-001": Exit.USAGE, "HP-010": Exit.UNREACHABLE}
+
+
+def _told(error: Exception) -> CliError:
+    """Any other exception in the words of the catalogue. By name: its module may be slow to import."""
+    kind = type(error)
+    match kind.__name__:
+        case "SettingsError":
+            return CliError(
+                "HP-001",
+                "the settings cannot be used",
+                str(error),
+                "Look at all: haltpoint config show --origin",
+                exit_code=Exit.USAGE,
+            )
+        case "EmbeddedServerError":
+            return CliError(
+                "HP-042",
+                "the embedded server cannot be started",
+                str(error),
+                "Or name a server: --redis-url",
+                exit_code=Exit.UNREACHABLE,
+            )
+        case "ConnectionError" | "TimeoutError" | "BusyLoadingError" if kind.__module__ == "redis.exceptions":
+            return CliError(
+                "HP-010",
+                "Redis cannot be reached",
+                str(error),
+                "Look closer: haltpoint doctor",
+                exit_code=Exit.UNREACHABLE,
+            )
+    with tempfile.NamedTemporaryFile("w", prefix="haltpoint-fault-", suffix=".txt", delete=False) as file:
+        traceback.print_exception(error, file=file)
+    return CliError(
+        "HP-002",
+        "the command ended because of a fault in Haltpoint",
+        f"{kind.__name__}: {error}",
+        f"Please report it with {file.name}",
+    )

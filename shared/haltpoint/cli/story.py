@@ -1,0 +1,217 @@
+"""A chain as a person would like to read it: the steps, what each action brought, where it stopped and what never ran.
+
+`tell` makes lines of a view. The live picture shows them all anew; a pipe gets each line once, as soon as it is true.
+"""
+
+import json
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from haltpoint.contracts.humans import Choice, RequestStatus
+from haltpoint.contracts.tools import NextAction, Option, ToolResult
+from haltpoint.contracts.views import ActionView, ChainView, RequestView, StepView
+
+
+class Mark(Enum):
+    """What a line says about its subject: a sign and a style."""
+
+    PENDING = ("·", "dim")
+    RUNNING = ("▸", "cyan")
+    DONE = ("✓", "green")
+    FAILED = ("✗", "red")
+    STOP = ("■", "bold yellow")
+    OPTION = (" ", "")
+    CHOICE = ("→", "bold green")
+    NEVER = ("⊘", "magenta")
+    CORRECTED = ("↺", "yellow")
+    WORDS = ("»", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line. `passing`: true for the moment only, so that a pipe leaves it out."""
+
+    depth: int
+    mark: Mark
+    text: str
+    note: str = ""
+    passing: bool = False
+
+
+_STEP_MARKS = {
+    "completed": Mark.DONE,
+    "failed": Mark.FAILED,
+    "skipped": Mark.NEVER,
+    "cancelled": Mark.NEVER,
+    "in_progress": Mark.RUNNING,
+    "waiting": Mark.STOP,
+}
+_END_MARKS = {"completed": Mark.DONE, "failed": Mark.FAILED, "cancelled": Mark.NEVER}
+
+
+def tell(chain: ChainView) -> list[Line]:
+    """The whole story so far, in the order in which it happened as far as steps go one after the other."""
+    lines: list[Line] = []
+    told: set[int] = set()
+    for step in chain.steps:
+        lines.append(_step(step))
+        lines += _events_of(step, chain, told)
+        if step.status in ("completed", "failed"):
+            lines.append(_closing(step))
+    lines += [_never(item, 0) for index, item in enumerate(chain.never_executed) if index not in told]
+    if chain.status in _END_MARKS:
+        lines += _end(chain)
+    return lines
+
+
+def receipts(chain: ChainView) -> list[tuple[str, str, str]]:
+    """Every receipt: the action's id within its chain, the tool, and the outcome in a few words."""
+    return [
+        (action.id.removeprefix(f"{chain.id}."), action.tool, _brief(action.receipt))
+        for step in chain.steps
+        for action in step.actions
+        if action.receipt is not None and action.status == "done"
+    ]
+
+
+def elapsed(chain: ChainView, now: datetime | None = None) -> str:
+    """How long it took, or takes so far."""
+    seconds = ((now or chain.updated_at) - chain.created_at).total_seconds()
+    return f"{max(0.0, seconds):.1f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
+    """A call as one would write it; long values are cut, invisible characters made visible."""
+    return f"{tool}({', '.join(f'{visible(name)}={_value(value, width)}' for name, value in arguments.items())})"
+
+
+def visible(text: str) -> str:
+    """The same text with everything that a terminal would obey or hide written out."""
+    return "".join(
+        f"\\u{{{ord(c):x}}}" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") else c for c in text
+    )
+
+
+def options(request: RequestView) -> list[str]:
+    """The options of a question, one line each, aligned and numbered from 1."""
+    wide = max((len(visible(option.title)) for option in request.options), default=0)
+    far = max((len(visible(option.subtitle)) for option in request.options), default=0)
+    return [
+        f"{number}  {visible(one.title):<{wide}}  {visible(one.subtitle):<{far}}  {one.confidence:.0%}"
+        for number, one in enumerate(request.options, 1)
+    ]
+
+
+def _step(step: StepView) -> Line:
+    mark = _STEP_MARKS.get(step.status, Mark.PENDING)
+    title = step.label or step.description or step.id
+    if step.status in ("completed", "failed"):
+        mark = Mark.RUNNING  # how it ended is told below what it did
+    needs = f"needs {', '.join(step.required_tools)}" if step.required_tools else ""
+    waiting = mark not in (Mark.RUNNING, Mark.NEVER)
+    return Line(0, Mark.PENDING if waiting else mark, visible(title), needs, passing=waiting)
+
+
+def _closing(step: StepView) -> Line:
+    if step.status == "failed":
+        return Line(0, Mark.FAILED, f"{step.id} failed")
+    kept = "its promise is kept" if step.validation_status == "passed" else "done"
+    return Line(0, Mark.DONE, f"{step.id} completed", kept)
+
+
+def _events_of(step: StepView, chain: ChainView, told: set[int]) -> Iterator[Line]:
+    for action in step.actions:
+        yield Line(1, Mark.RUNNING, call(action.tool, action.arguments))
+        asked = [request for request in chain.requests if request.action_id == action.id]
+        for request in asked:
+            yield from _question(request)
+        dropped = [
+            (index, item)
+            for index, item in enumerate(chain.never_executed)
+            if index not in told and item.get("step_id") == step.id
+        ]
+        if asked or action is step.actions[-1]:
+            for index, item in dropped:
+                told.add(index)
+                yield _never(item, 1)
+        if action.receipt is not None and action.status == "done":
+            yield _receipt(action, action.receipt)
+    for violation in step.violations:
+        message = violation.get("message") or violation.get("violation") or "corrected"
+        yield Line(1, Mark.CORRECTED, visible(f"corrected: {message}"))
+
+
+def _receipt(action: ActionView, receipt: ToolResult) -> Line:
+    took = receipt.metadata.duration_ms
+    note = f"{took} ms" if took < 1000 else f"{took / 1000:.1f} s"
+    return Line(1, Mark.DONE if receipt.success else Mark.FAILED, f"{action.tool}: {_brief(receipt)}", note)
+
+
+def _question(request: RequestView) -> Iterator[Line]:
+    yield Line(1, Mark.STOP, f"STOP  {visible(request.question)}", request.kind.value.replace("_", " "))
+    for text in options(request):
+        yield Line(2, Mark.OPTION, text)
+    if request.preview:
+        yield Line(2, Mark.OPTION, visible(request.preview))
+    if request.answer is not None:
+        yield Line(1, Mark.CHOICE, _answer(request), f"by {visible(request.answer.by)}" if request.answer.by else "")
+    elif request.status in (RequestStatus.EXPIRED, RequestStatus.WITHDRAWN):
+        yield Line(1, Mark.FAILED, f"the question is {request.status.value}")
+
+
+def _answer(request: RequestView) -> str:
+    if request.answer is None:
+        return ""
+    answer = request.answer.answer
+    if answer.decision is Choice.SELECT:
+        chosen = next((one for one in request.options if one.id == answer.option_id), Option(id="?", title="?"))
+        return f"{visible(chosen.title)}  ({visible(chosen.id)})"
+    words = answer.text or answer.comment
+    return answer.decision.value.replace("_", " ") + (f": {visible(words)}" if words else "")
+
+
+def _never(item: dict[str, Any], depth: int) -> Line:
+    arguments = item.get("arguments")
+    if isinstance(arguments, str):
+        arguments = json.loads(arguments or "{}")
+    shown = call(str(item.get("tool", "?")), arguments or {})
+    return Line(depth, Mark.NEVER, f"never executed: {shown}", visible(str(item.get("reason", ""))))
+
+
+def _end(chain: ChainView) -> Iterator[Line]:
+    yield Line(0, Mark.WORDS, visible(chain.answer)) if chain.answer else Line(0, Mark.PENDING, "", passing=True)
+    counts = [
+        _count(chain.usage.actions, "action"),
+        _count(chain.usage.turns, "turn"),
+        _count(len(chain.requests), "question"),
+    ]
+    if chain.never_executed:
+        counts.append(f"{_count(len(chain.never_executed), 'call')} never executed")
+    why = f": {chain.error.code} {visible(chain.error.message)}" if chain.error else ""
+    yield Line(0, _END_MARKS[chain.status], f"{chain.status}{why}", " · ".join([elapsed(chain), *counts]))
+
+
+def _brief(receipt: ToolResult | None) -> str:
+    if receipt is None:
+        return ""
+    if receipt.error:
+        hint = f" {receipt.error.suggestion}" if receipt.error.suggestion else ""
+        return visible(f"{receipt.error.error_type.value}: {receipt.error.message}{hint}")
+    if receipt.next_action is NextAction.CLARIFICATION_NEEDED and receipt.clarification:
+        return f"asks: {_count(len(receipt.clarification.options), 'option')}"
+    shown = {name: value for name, value in receipt.data.items() if name != "selected"}
+    parts = [f"{visible(name)}={_value(value, 32)}" for name, value in list(shown.items())[:4]]
+    return "  ".join(parts) or "ok"
+
+
+def _value(value: Any, width: int) -> str:
+    text = visible(json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

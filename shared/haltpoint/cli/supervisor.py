@@ -1,0 +1,147 @@
+"""Keeping services alive: each a child process of its own, started again whenever and however it ends.
+
+A child never outlives its supervisor, however that one ends: it reads from a pipe whose only writing end is the
+supervisor's, and leaves when that pipe closes (`die_with_owner`). A signal bound to the parent's death exists on
+Linux only and is bound to a thread. Children are in sessions of their own, so that Ctrl-C reaches the supervisor alone,
+which then stops them one kind after the other: no new work first, the one who decides last.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import IO, Final
+
+PROGRAM: Final = (sys.executable, "-m", "haltpoint")
+STOP_ORDER: Final = ("gateway", "planner", "tool-worker", "executor")  # then all others
+GRACE: Final = 15.0  # seconds that one kind of child has to drain
+_FIRST_DELAY, _LONGEST_DELAY, _LIVED_WELL = 0.1, 10.0, 10.0  # seconds
+
+Say = Callable[[str], None]
+
+
+@dataclass
+class Child:
+    """One process of ours: `haltpoint` with these words. `number` tells several of the same service apart.
+
+    `pid` is that of the live one; `restarts` counts how often it was started again.
+    """
+
+    service: str
+    words: tuple[str, ...]
+    number: int = 1
+    pid: int | None = None
+    restarts: int = field(default=0, init=False)
+
+    @property
+    def name(self) -> str:
+        """How we speak of it."""
+        return self.service if self.number == 1 else f"{self.service} {self.number}"
+
+
+class Supervisor:
+    """Children with one environment and one place for their output (None: ours)."""
+
+    def __init__(self, environment: Mapping[str, str], say: Say, output: IO[bytes] | None = None) -> None:
+        self.children: list[Child] = []
+        self._environment = dict(environment)
+        self._say = say
+        self._output = output
+        self._owner_end, self._children_end = -1, -1
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._stopping = False
+
+    def start(self, children: Sequence[Child]) -> None:
+        """Start them, side by side."""
+        self._children_end, self._owner_end = os.pipe()
+        self.children = list(children)
+        for index, child in enumerate(self.children):
+            self._tasks[index] = asyncio.create_task(self._keep(child), name=f"keep {child.name}")
+
+    async def stop(self) -> None:
+        """Let all children finish what they have in hand, kind after kind; kill those that take too long."""
+        self._stopping = True
+        try:
+            for kind in (*STOP_ORDER, *{child.service for child in self.children} - {*STOP_ORDER}):
+                await self._end({i: child for i, child in enumerate(self.children) if child.service == kind})
+        finally:
+            for child in self.children:
+                _signal(child, signal.SIGKILL)
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+            for end in (self._owner_end, self._children_end):
+                if end >= 0:
+                    os.close(end)
+            self._owner_end = self._children_end = -1
+
+    async def _end(self, group: dict[int, Child]) -> None:
+        for index, child in group.items():
+            _signal(child, signal.SIGTERM)
+            if child.pid is None:  # between two lives
+                self._tasks[index].cancel()
+        tasks = [self._tasks[index] for index in group]
+        if tasks:
+            await asyncio.wait(tasks, timeout=GRACE)
+        for child in group.values():
+            if child.pid is not None:
+                self._say(f"{child.name} did not stop within {GRACE:g} s and is killed")
+                _signal(child, signal.SIGKILL)
+
+    def _asked_to_stop(self) -> bool:
+        return self._stopping
+
+    async def _keep(self, child: Child) -> None:
+        """Start a child again and again until we stop; a child that lives too short waits longer each time."""
+        loop, delay = asyncio.get_running_loop(), _FIRST_DELAY
+        while not self._asked_to_stop():
+            started = loop.time()
+            process = await asyncio.create_subprocess_exec(
+                *(*PROGRAM, *child.words, "--owner-fd", str(self._children_end)),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=self._output,
+                env=self._environment,
+                pass_fds=[self._children_end],
+                start_new_session=True,
+            )
+            child.pid = process.pid
+            if self._asked_to_stop():  # meanwhile
+                process.terminate()
+            code = await process.wait()
+            child.pid = None
+            if self._asked_to_stop():
+                return
+            delay = _FIRST_DELAY if loop.time() - started > _LIVED_WELL else delay
+            self._say(f"{child.name} ended ({_how(code)}), starts again in {delay:g} s")
+            child.restarts += 1
+            await asyncio.sleep(delay)
+            delay = min(2 * delay, _LONGEST_DELAY)
+
+
+def die_with_owner(descriptor: int) -> None:
+    """In a child: leave when the supervisor is gone; politely at first, after five seconds at once."""
+
+    def wait() -> None:
+        while os.read(descriptor, 1):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+        threading.Event().wait(5)
+        os._exit(1)
+
+    threading.Thread(target=wait, name="owner", daemon=True).start()
+
+
+def _signal(child: Child, number: signal.Signals) -> None:
+    if child.pid is not None:
+        with suppress(ProcessLookupError):
+            os.kill(child.pid, number)
+
+
+def _how(code: int) -> str:
+    if code < 0:
+        with suppress(ValueError):
+            return signal.Signals(-code).name
+    return f"exit code {code}"

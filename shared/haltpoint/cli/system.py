@@ -1,0 +1,176 @@
+"""A whole system on this machine: server, library, services. For people (`up`), for the demo and for tests."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import IO, Any, Final, Self
+
+from pydantic import SecretStr
+
+from haltpoint.cli.errors import CliError
+from haltpoint.cli.gateway import ADDRESS_FILE
+from haltpoint.cli.supervisor import Child, Say, Supervisor
+from haltpoint.runtime import library
+from haltpoint.runtime.broker import redis_url
+from haltpoint.runtime.connection import connect
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.service import alive
+from haltpoint.runtime.settings import Settings
+from haltpoint.runtime.topology import Topology
+
+SERVICES: Final = ("gateway", "planner", "executor", "tool-worker")
+READY_WITHIN: Final = 60.0
+_LOOK: Final = 0.05  # seconds between two looks at who is ready
+
+
+class System:
+    """Server and services between `async with` and its end. Without `settings.redis_url` the embedded server is ours.
+
+    `environment` is added to that of the services, `output` takes what they write (None: our own stdout and stderr).
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        services: tuple[str, ...] = SERVICES,
+        workers: int = 1,
+        queues: tuple[str, ...] = (),
+        environment: Mapping[str, str] | None = None,
+        output: IO[bytes] | None = None,
+        say: Say = lambda _: None,
+    ) -> None:
+        port = settings.gateway.port or free_port(settings.gateway.host)
+        self._embedded = (
+            None
+            if settings.redis_url or set(services) != set(SERVICES)
+            else EmbeddedServer(settings.state_dir / "data")
+        )
+        url = self._embedded.url if self._embedded else redis_url(settings)
+        self.settings = settings.model_copy(
+            update={"redis_url": url, "gateway": settings.gateway.model_copy(update={"port": port})}
+        )
+        host = settings.gateway.host
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        variables = {**os.environ, **as_environment(self.settings), **(environment or {})}
+        self.supervisor = Supervisor(variables, say, output)
+        chosen = tuple(word for queue in queues for word in ("--queue", queue))
+        self._children = [
+            Child(service, ("up", service, *(chosen if service == "tool-worker" else ())), number)
+            for service in services
+            for number in range(1, (workers if service == "tool-worker" else 1) + 1)
+        ]
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        """Start everything; return when all of it is ready. Raises EmbeddedServerError, HaltpointError, CliError."""
+        try:
+            if self._embedded:
+                await self._stack.enter_async_context(self._embedded)
+                await initialise(self.settings)
+            self._stack.push_async_callback(self.supervisor.stop)
+            self.supervisor.start(self._children)
+            await self._until_ready()
+            if any(child.service == "gateway" for child in self._children):
+                told = self.settings.state_dir / ADDRESS_FILE
+                told.write_text(f"{self.url}\n")
+                self._stack.callback(told.unlink, missing_ok=True)
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, e: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    def pid(self, service: str, number: int = 1) -> int | None:
+        """The live process of a service."""
+        return next((c.pid for c in self._children if (c.service, c.number) == (service, number)), None)
+
+    async def _until_ready(self) -> None:
+        """Every child that lives is ready, and the gateway says that it is."""
+        deadline = asyncio.get_running_loop().time() + READY_WITHIN
+        redis = connect(str(self.settings.redis_url))
+        try:
+            while missing := await self._missing(redis):
+                if asyncio.get_running_loop().time() > deadline:
+                    raise CliError(
+                        "HP-043",
+                        f"not ready after {READY_WITHIN:g} s",
+                        ", ".join(missing),
+                        "The lines above say what each of them waits for",
+                    )
+                await asyncio.sleep(_LOOK)
+        finally:
+            await redis.aclose()
+
+    async def _missing(self, redis: Any) -> list[str]:
+        ready = {told["pid"] for told in await alive(redis, Topology(self.settings.partitions))}
+        missing = [_named(child) for child in self._children if child.pid not in ready]
+        if missing or not any(child.service == "gateway" for child in self._children):
+            return missing
+        status, body = await http_get(self.settings.gateway.host, self.settings.gateway.port, "/readyz")
+        return [] if status == 200 else [f"gateway: {body.strip() or 'does not answer'}"]
+
+
+async def initialise(settings: Settings) -> None:
+    """Load the function library, create streams and groups, write the number of partitions. Safe to repeat."""
+    redis = connect(redis_url(settings))
+    try:
+        await library.load(redis)
+        await Topology(settings.partitions).ensure(redis)
+    finally:
+        await redis.aclose()
+
+
+def as_environment(settings: Settings) -> dict[str, str]:
+    """All settings as the variables that give another process the same ones."""
+    found: dict[str, str] = {}
+
+    def add(prefix: str, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            variable = f"{prefix}{name.upper()}"
+            if isinstance(value, Mapping):
+                add(f"{variable}__", value)
+            elif isinstance(value, SecretStr):
+                found[variable] = value.get_secret_value()
+            elif isinstance(value, tuple | list):
+                found[variable] = ",".join(map(str, value))
+            elif value is not None:
+                found[variable] = str(value)
+
+    add("HALTPOINT_", settings.model_dump())
+    return found
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    """A port that nobody listens on now."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+async def http_get(host: str, port: int, path: str) -> tuple[int, str]:
+    """Status and body of a plain GET; status 0 when nobody answers."""
+    try:
+        reader, writer = await asyncio.open_connection(host, port)
+    except OSError:
+        return 0, ""
+    try:
+        writer.write(f"GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
+        head, _, body = (await asyncio.wait_for(reader.read(), 10)).partition(b"\r\n\r\n")
+        return int(head.split(b" ", 2)[1]), body.decode(errors="replace")
+    except (OSError, IndexError, ValueError, TimeoutError):
+        return 0, ""
+    finally:
+        writer.close()
+
+
+def _named(child: Child) -> str:
+    return f"{child.name} (ended {child.restarts} times)" if child.restarts else child.name

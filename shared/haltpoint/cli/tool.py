@@ -1,0 +1,126 @@
+"""`haltpoint tool`: what workers can do, and one call of it as a chain of its own."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from haltpoint.cli.errors import CliError
+from haltpoint.cli.gateway import talk
+from haltpoint.cli.run import usage, watch_to_end
+from haltpoint.cli.shell import Shell, verb
+
+if TYPE_CHECKING:
+    from haltpoint.client import Client
+    from haltpoint.contracts.views import ToolView
+
+_NAME = Annotated[str, typer.Argument(metavar="TOOL")]
+
+
+def add_to(parent: typer.Typer) -> None:
+    """Add the verbs."""
+    app = typer.Typer(help="Tools: what workers can do.", no_args_is_help=True)
+    parent.add_typer(app, name="tool")
+
+    @verb(app, "list", gateway=True)
+    def list_(shell: Shell) -> None:
+        """The catalogue: every tool that a worker serves or has served within the last day."""
+        found = talk(shell, lambda client: client.tools())
+        if shell.json:
+            shell.emit({"items": [one.model_dump(mode="json") for one in found], "next_cursor": None})
+            return
+        for one in found:
+            shell.out.print(f"{one.name}\t{one.queue}\t{effects(one)}\t{first_line(one)}", markup=False) if (
+                not shell.out.is_terminal
+            ) else _row(shell, one)
+        if not found:
+            shell.note("No worker serves any tool. Start one: haltpoint up tool-worker --tools MODULE")
+
+    @verb(app, "show", gateway=True)
+    def show(shell: Shell, name: _NAME) -> None:
+        """One tool as it declares itself."""
+        found = talk(shell, lambda client: _find(client, name))
+        if shell.json:
+            shell.emit(found.model_dump(mode="json"))
+            return
+        shell.out.print(f"{found.name}  ({effects(found)}; queue {found.queue}; {found.timeout:g} s)", markup=False)
+        shell.out.print(f"\n{found.description}\n", markup=False)
+        required = found.parameters.get("required", [])
+        for parameter, schema in found.parameters.get("properties", {}).items():
+            origin = f", from {found.provenance[parameter]}" if parameter in found.provenance else ""
+            optional = "" if parameter in required else ", optional"
+            words = schema.get("description", "")
+            shell.out.print(
+                f"  {parameter}: {schema.get('type', 'any')}{optional}{origin}  {words}".rstrip(), markup=False
+            )
+
+    @verb(app, "call", gateway=True)
+    def call(
+        shell: Shell,
+        name: _NAME,
+        arguments: Annotated[
+            list[str] | None, typer.Argument(metavar="[K=V]...", help="JSON values, or plain words.")
+        ] = None,
+    ) -> int:
+        """Call one tool, as a chain with a literal plan of one step."""
+        plan = {
+            "steps": [
+                {
+                    "id": "call",
+                    "required_tools": [name],
+                    "actions": [{"tool": name, "arguments": parse_arguments(arguments or [])}],
+                }
+            ]
+        }
+
+        async def converse(client: "Client") -> int:
+            started = await client.run(task={"goal": f"Call {name}", "plan": plan})
+            return await watch_to_end(shell, client, started.id, live=not shell.json)
+
+        return talk(shell, converse)
+
+
+def parse_arguments(pairs: list[str]) -> dict[str, Any]:
+    """`k=v` pairs: the value is JSON when it reads as such, else the words as they are."""
+    arguments: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise usage(f"{pair!r} is no argument", "arguments are written NAME=VALUE", "haltpoint tool show TOOL")
+        try:
+            arguments[name] = json.loads(value)
+        except ValueError:
+            arguments[name] = value
+    return arguments
+
+
+def effects(tool: "ToolView") -> str:
+    """What a call may do, in words."""
+    flags = [
+        name.replace("_", "-") for name in ("read_only", "idempotent", "destructive", "internal") if getattr(tool, name)
+    ]
+    return ", ".join(flags) or "effects, started at most once"
+
+
+def first_line(tool: "ToolView") -> str:
+    """The beginning of its description."""
+    return tool.description.strip().partition("\n")[0]
+
+
+def _row(shell: Shell, tool: "ToolView") -> None:
+    from rich.text import Text
+
+    shell.out.print(
+        Text.assemble(
+            (tool.name, "bold"), f"  {first_line(tool)}", (f"\n    {effects(tool)}; queue {tool.queue}", "dim")
+        )
+    )
+
+
+async def _find(client: "Client", name: str) -> "ToolView":
+    tools = {tool.name: tool for tool in await client.tools()}
+    if name not in tools:
+        raise CliError(
+            "HP-053", f"there is no tool {name!r}", f"workers serve {', '.join(tools) or 'none'}", "haltpoint tool list"
+        )
+    return tools[name]

@@ -1,0 +1,94 @@
+"""`haltpoint up`: one service in the foreground, or all of them under a supervisor."""
+
+import sys
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from haltpoint.cli.shell import Shell, verb
+
+if TYPE_CHECKING:
+    from haltpoint.runtime.settings import Settings
+
+
+class Service(StrEnum):
+    """What can be started."""
+
+    PLANNER = "planner"
+    EXECUTOR = "executor"
+    TOOL_WORKER = "tool-worker"
+    GATEWAY = "gateway"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verb."""
+
+    @verb(app, "up")
+    def up(
+        shell: Shell,
+        services: Annotated[
+            list[Service] | None, typer.Argument(help="None: all four, and a server if none is named.")
+        ] = None,
+        workers: Annotated[int, typer.Option(min=1, max=64, help="Tool-worker processes.")] = 1,
+        queue: Annotated[list[str] | None, typer.Option(help="Only these queues (tool-worker).")] = None,
+        tools: Annotated[list[str] | None, typer.Option(metavar="MODULE", help="Modules with tools.")] = None,
+        owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
+    ) -> int:
+        """Start services: all of them with a server of their own, or those that are named."""
+        if owner_fd is not None:
+            from haltpoint.cli.supervisor import die_with_owner
+
+            die_with_owner(owner_fd)
+        settings = shell.load(tools=",".join(tools) if tools else None)
+        if services and len(services) == 1 and workers == 1:
+            return _foreground(services[0], settings, tuple(queue or ()))
+        return _supervised(shell, settings, tuple(services or ()), workers, tuple(queue or ()))
+
+
+def _foreground(service: Service, settings: "Settings", queues: tuple[str, ...]) -> int:
+    """This process is the service."""
+    from importlib import import_module
+
+    from haltpoint.contracts.catalogue import Party
+    from haltpoint.runtime.service import main
+
+    # Tools lie where the command was typed, as with `python -m`.
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    run = import_module(f"haltpoint_{service.replace('-', '_')}.app").run
+    if queues:
+        return main(Party(service), lambda chosen: run(chosen, queues=queues), settings)
+    return main(Party(service), run, settings)
+
+
+def _supervised(
+    shell: Shell, settings: "Settings", services: tuple[str, ...], workers: int, queues: tuple[str, ...]
+) -> int:
+    """This process keeps the services alive until Ctrl-C or SIGTERM."""
+    import asyncio
+    import signal
+
+    from haltpoint.cli.gateway import KEY_FILE
+    from haltpoint.cli.system import SERVICES, System
+
+    async def main() -> None:
+        loop, whole = asyncio.get_running_loop(), asyncio.current_task()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, whole.cancel if whole else lambda: None)
+        shell.note(f"starting {', '.join(services or SERVICES)} ...")
+        system = System(settings, services=services or SERVICES, workers=workers, queues=queues, say=shell.note)
+        async with system:
+            shell.note(f"ready: {system.url}" + ("" if settings.redis_url else f", data in {settings.state_dir}"))
+            if settings.gateway.admin_key is None and not services:
+                shell.note(f"the admin key is in {settings.state_dir / KEY_FILE}; Ctrl-C stops")
+            try:
+                await asyncio.Event().wait()
+            finally:
+                shell.note("stopping ...")
+
+    with suppress(asyncio.CancelledError):
+        asyncio.run(main())
+    return 0
