@@ -80,11 +80,10 @@ async def subscribed(
 
 
 @pytest.fixture
-async def redis(server: EmbeddedServer) -> AsyncIterator[Redis]:
-    client = Redis.from_url(server.url)
-    await client.xgroup_create(STREAM, GROUP, id="0", mkstream=True)
-    yield client
-    await client.aclose()
+async def redis(redis: Redis) -> Redis:
+    """The emptied server with one stream and its group."""
+    await redis.xgroup_create(STREAM, GROUP, id="0", mkstream=True)
+    return redis
 
 
 async def add(redis: Redis, *numbers: int) -> list[str]:

@@ -113,8 +113,9 @@ class Service:
         return subscription
 
     async def unsubscribe(self, subscription: Subscription) -> None:
-        """Stop one subscription before the service stops."""
-        self._subscriptions.remove(subscription)
+        """Stop one subscription; again does no harm."""
+        if subscription in self._subscriptions:
+            self._subscriptions.remove(subscription)
         await subscription.stop()
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:

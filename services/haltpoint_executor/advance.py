@@ -1,0 +1,148 @@
+"""Load, decide, commit: what chains have heard becomes what they are, for a batch of one partition in one call.
+
+A chain that somebody else changed meanwhile (another executor, for as long as two believe to own the partition) is
+loaded again and decided again, alone, until its commit fits. What was decided before that was never seen by anybody.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from haltpoint.chain.decide import decide
+from haltpoint.contracts.events import HumanAnswered, Received, TimerDue
+from haltpoint.runtime import logs
+from haltpoint.runtime.committing import ChainCommit, Decided, Loaded
+from haltpoint.runtime.store import CommitStatus, Store
+from haltpoint_executor.clock import ServerClock
+from haltpoint_executor.world import CurrentWorld, tools_named
+
+_CACHED_CHAINS: Final = 10_000
+_ATTEMPTS: Final = 20
+"""Conflicts in a row after which a chain's entries are left to come back; each means that somebody else got on."""
+
+_log = logs.get(__name__)
+
+
+@dataclass(slots=True)
+class Heard:
+    """What one chain has to decide on, in the stream's order, and the entries that it came by."""
+
+    chain_id: str
+    received: list[Received] = field(default_factory=list)
+    entries: list[str] = field(default_factory=list)
+
+
+class ChainCache:
+    """The chains that were decided on last, as they are in Redis unless somebody else changed them."""
+
+    def __init__(self, limit: int = _CACHED_CHAINS) -> None:
+        self._limit = limit
+        self._chains: OrderedDict[str, Loaded] = OrderedDict()
+
+    def get(self, chain_id: str) -> Loaded | None:
+        """The chain as we left it."""
+        return self._chains.get(chain_id)
+
+    def keep(self, loaded: Loaded) -> None:
+        """Remember it, unless it is over: nothing more is expected then."""
+        chain = loaded.chain
+        if chain.status.final:
+            self._chains.pop(chain.id, None)
+            return
+        self._chains[chain.id] = loaded
+        self._chains.move_to_end(chain.id)
+        if len(self._chains) > self._limit:
+            self._chains.popitem(last=False)
+
+    def drop(self, chain_id: str) -> None:
+        """Forget it: it is not what we thought."""
+        self._chains.pop(chain_id, None)
+
+
+class Advance:
+    """Moves the chains of one partition on. Not to be called by two at once."""
+
+    def __init__(self, partition: int, store: Store, world: CurrentWorld, clock: ServerClock) -> None:
+        self._partition = partition
+        self._store = store
+        self._world = world
+        self._clock = clock
+        self._cache = ChainCache()
+
+    async def load(self, chain_ids: Sequence[str]) -> dict[str, Loaded]:
+        """These chains, from memory where we have them. Missing: there is no such chain, or it cannot be used."""
+        known: dict[str, Loaded] = {}
+        missing: list[str] = []
+        for chain_id in chain_ids:
+            if (loaded := self._cache.get(chain_id)) is not None:
+                known[chain_id] = loaded
+            else:
+                missing.append(chain_id)
+        if missing:
+            known.update(await self._store.load(self._partition, missing))
+        return known
+
+    async def commit(self, heard: Sequence[Heard], known: dict[str, Loaded], finished: Sequence[str]) -> None:
+        """Decide and write. `known` has all these chains; `finished` are entries that only need to be acknowledged.
+
+        Entries of a chain for which that failed are left to come back after their lease; what failed is logged.
+        """
+        for _ in range(_ATTEMPTS):
+            await self._look_for_new_tools(heard, known)
+            commits = [commit for each in heard if (commit := self._decide(each, known[each.chain_id])) is not None]
+            if not commits and not finished:
+                return
+            batch = await self._store.commit(self._partition, commits, finished)
+            self._clock.told(batch.now)
+            conflicts: set[str] = set()
+            for commit, committed in zip(commits, batch.chains, strict=True):
+                chain_id = commit.loaded.chain.id
+                if committed.loaded is not None:
+                    self._cache.keep(committed.loaded)
+                    continue
+                self._cache.drop(chain_id)
+                if committed.status is CommitStatus.CONFLICT:
+                    conflicts.add(chain_id)
+                else:
+                    _log.error("the chain is quarantined; its entries are dead letters", chain=chain_id)
+            if not conflicts:
+                return
+            _log.debug("somebody else changed chains; deciding again", chains=len(conflicts))
+            known = await self._store.load(self._partition, sorted(conflicts))
+            heard = [each for each in heard if each.chain_id in known]
+            finished = ()
+        _log.warning("chains are changed by somebody else all the time", chains=[each.chain_id for each in heard])
+
+    def _decide(self, heard: Heard, loaded: Loaded) -> ChainCommit | None:
+        """Decide on each event in turn; None when that is not possible, which is a fault of ours."""
+        decided: list[Decided] = []
+        chain = loaded.chain
+        for received in heard.received:
+            now = max(self._clock.now(), _told_time(received), chain.updated_at)
+            try:
+                decision = decide(chain, received, self._world.value, now)
+            except Exception as error:  # noqa: BLE001 - one chain must not stop the others
+                _log.error("a decision failed", chain=heard.chain_id, message=received.message.id, exc_info=error)
+                return None
+            decided.append(Decided(received, decision, now))
+            chain = decision.chain
+        return ChainCommit(loaded, decided, heard.entries)
+
+    async def _look_for_new_tools(self, heard: Sequence[Heard], known: dict[str, Loaded]) -> None:
+        named: set[str] = set()
+        for each in heard:
+            for received in each.received:
+                named |= tools_named(received.message, known[each.chain_id].chain)
+        await self._world.know(named)
+
+
+def _told_time(received: Received) -> int:
+    """The server's time that the message itself tells (ms), 0 for none: we are not earlier than that."""
+    match received.message:
+        case HumanAnswered():
+            return received.message.data.at
+        case TimerDue():
+            return received.message.data.at
+        case _:
+            return 0

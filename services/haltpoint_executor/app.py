@@ -1,0 +1,106 @@
+"""The executor as a process: the only place where its real parts are chosen."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Final
+
+from haltpoint.contracts.catalogue import GROUP, Party, Stream
+from haltpoint.runtime import service
+from haltpoint.runtime.dead_letters import DeadLetters
+from haltpoint.runtime.delivery import Subscription
+from haltpoint.runtime.service import Service
+from haltpoint.runtime.settings import Settings
+from haltpoint.runtime.store import Store
+from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint_executor import deadlines
+from haltpoint_executor.advance import Advance
+from haltpoint_executor.clock import ServerClock
+from haltpoint_executor.handlers import Handlers
+from haltpoint_executor.leases import Leases
+from haltpoint_executor.world import CurrentWorld, policy_of
+
+BATCH: Final = 64
+"""Events that are decided on and committed together at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Owned:
+    clock: ServerClock
+    subscription: Subscription
+
+
+class Executor:
+    """Starts and stops partitions as their leases come and go."""
+
+    def __init__(self, here: Service) -> None:
+        policy = here.settings.policy
+        self._here = here
+        self._lease = here.settings.executor_lease
+        # Without a limit: what is in the stream already was accepted.
+        self._store = Store(
+            here.calls,
+            here.topology,
+            chain_timeout=policy.chain_deadline,
+            retention=policy.retention,
+            backlog_limit=0,
+        )
+        self._dead_letters = DeadLetters(here.calls, here.topology, retention=policy.retention)
+        self._owned: dict[int, _Owned] = {}
+        self.world = CurrentWorld(ToolCatalogue(here.calls, here.topology), policy_of(policy))
+        self.leases = Leases(
+            here.instance,
+            here.topology.partitions,
+            self._take,
+            self._store_give_up,
+            self._living,
+            self._start,
+            self._stop,
+        )
+
+    async def fire_due(self) -> None:
+        """Look at the timers of all partitions that are ours."""
+        await deadlines.fire_due(self._store, [(p, owned.clock) for p, owned in self._owned.items()])
+
+    async def _take(self, partition: int) -> bool:
+        lease = await self._store.lease(partition, self._here.instance, self._lease)
+        return lease.holder == self._here.instance
+
+    async def _store_give_up(self, partition: int) -> None:
+        await self._store.give_up(partition, self._here.instance)
+
+    async def _living(self) -> int:
+        found = await service.alive(self._here.redis, self._here.topology)
+        others = {one["instance"] for one in found if one["name"] == Party.EXECUTOR.value}
+        return len(others | {self._here.instance})
+
+    async def _start(self, partition: int) -> None:
+        clock = ServerClock()
+        advance = Advance(partition, self._store, self.world, clock)
+        handlers = Handlers(self._store, self._dead_letters, advance)
+        # The clock is right before the first decision: the test kit may have moved it.
+        await deadlines.fire_due(self._store, [(partition, clock)])
+        subscription = await self._here.subscribe(
+            self._here.topology.stream(partition, Stream.EVENTS),
+            GROUP[Stream.EVENTS].value,
+            handlers.handle,
+            max_records=BATCH,
+            on_exhausted=handlers.exhausted,
+            lease=self._lease,
+        )
+        self._owned[partition] = _Owned(clock, subscription)
+
+    async def _stop(self, partition: int) -> None:
+        owned = self._owned.pop(partition)
+        await self._here.unsubscribe(owned.subscription)
+
+
+async def run(settings: Settings) -> None:
+    """Decide for chains until the task is cancelled. Raises HaltpointError."""
+    async with service.running(Party.EXECUTOR, settings) as here:
+        executor = Executor(here)
+        await asyncio.gather(executor.world.refresh(), executor.leases.tick())
+        here.every(1.0, executor.world.refresh, "tools")
+        here.every(settings.executor_lease / 4, executor.leases.tick, "leases")
+        here.every(deadlines.EVERY, executor.fire_due, "deadlines")
+        await here.serve()
+        await executor.leases.close()

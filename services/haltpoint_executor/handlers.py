@@ -1,0 +1,100 @@
+"""What comes off a partition's stream: sorted by chain, the hostile and the lost put aside, the rest moved on.
+
+- An entry that is no message goes to the dead letters with the reason that `wire` gives.
+- A task that somebody put on the stream himself is submitted in its own partition, then acknowledged. It is told by
+  its subject, which is not a chain that we have.
+- A message for a chain that is not there (expired, or of another deployment) goes to the dead letters as
+  `unknown_chain`: that is rare, and dropping it would be silent.
+- A message that was handed out too often goes to the dead letters as `exhausted`.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import cast
+
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import Received, TaskSubmitted, ToExecutor
+from haltpoint.runtime.dead_letters import DeadLetters
+from haltpoint.runtime.delivery import Entry
+from haltpoint.runtime.store import Store, SubmitStatus
+from haltpoint.runtime.topology import Place
+from haltpoint.runtime.wire import Rejected, decode
+from haltpoint_executor.advance import Advance, Heard
+
+
+class Handlers:
+    """The handlers of one partition's events."""
+
+    def __init__(self, store: Store, dead_letters: DeadLetters, advance: Advance) -> None:
+        self._store = store
+        self._dead_letters = dead_letters
+        self._advance = advance
+        # Reader and reclaimer may come at the same time; a chain must be decided on by one of them after the other.
+        self._one_at_a_time = asyncio.Lock()
+
+    async def handle(self, entries: list[Entry]) -> None:
+        """Take a batch on. Raises redis-py's errors; then everything may be done again."""
+        async with self._one_at_a_time:
+            await self._handle(entries)
+
+    async def exhausted(self, entry: Entry) -> None:
+        """Put aside what nobody could finish (R9)."""
+        decoded = decode(Stream.EVENTS, entry.fields)
+        chain_id = "" if isinstance(decoded, Rejected) else decoded.message.subject
+        detail = f"handed out {entry.deliveries - 1} times and never finished"
+        await self._dead_letters.bury(Place.of(entry.stream, entry.id), "exhausted", detail, chain_id=chain_id)
+
+    async def _handle(self, entries: list[Entry]) -> None:
+        heard: dict[str, Heard] = {}
+        hopeless: list[tuple[Entry, str, str, str]] = []
+        foreign: list[tuple[Entry, TaskSubmitted]] = []
+        by_id: dict[str, Entry] = {}
+        for entry in entries:
+            decoded = decode(Stream.EVENTS, entry.fields)
+            if isinstance(decoded, Rejected):
+                hopeless.append((entry, decoded.reason.value, decoded.detail, ""))
+                continue
+            message = decoded.message
+            if not message.subject and isinstance(message, TaskSubmitted):
+                foreign.append((entry, message))
+                continue
+            by_id[entry.id] = entry
+            each = heard.get(message.subject)
+            if each is None:
+                each = heard[message.subject] = Heard(message.subject)
+            each.received.append(Received(cast("ToExecutor", message), decoded.body))
+            each.entries.append(entry.id)
+
+        known = await self._advance.load(list(heard))
+        for lost in heard.keys() - known.keys():
+            for received, entry_id in zip(heard[lost].received, heard[lost].entries, strict=True):
+                message = received.message
+                if isinstance(message, TaskSubmitted) and message.id != lost:
+                    foreign.append((by_id[entry_id], message))
+                else:
+                    hopeless.append((by_id[entry_id], "unknown_chain", f"{message.type} for {lost}", lost))
+        finished: list[str] = []
+        if foreign:
+            finished = await self._submit(foreign, hopeless)
+        if hopeless:
+            await asyncio.gather(
+                *(
+                    self._dead_letters.bury(Place.of(entry.stream, entry.id), reason, detail, chain_id=chain_id)
+                    for entry, reason, detail, chain_id in hopeless
+                )
+            )
+        await self._advance.commit([each for name, each in heard.items() if name in known], known, finished)
+
+    async def _submit(
+        self, foreign: Sequence[tuple[Entry, TaskSubmitted]], hopeless: list[tuple[Entry, str, str, str]]
+    ) -> list[str]:
+        """Start chains for tasks from outside; returns the entries that are finished with that."""
+        finished: list[str] = []
+        submitted = await asyncio.gather(*(self._store.submit_foreign(message) for _, message in foreign))
+        for (entry, message), outcome in zip(foreign, submitted, strict=True):
+            if outcome.status is SubmitStatus.CONFLICT:
+                detail = f"{message.source} sent another task as {message.id} before"
+                hopeless.append((entry, "conflict", detail, outcome.chain_id))
+            else:
+                finished.append(entry.id)
+        return finished

@@ -1,0 +1,90 @@
+"""Who decides for which partition: a lease each, shared fairly among the executors that live.
+
+A lease is for speed, not for safety: two executors on one partition read different batches and overwrite nothing,
+since each commit checks the chain's version, but they make each other's caches stale. It lasts `executor_lease` (5 s)
+and is renewed four times in that; the reader of a partition runs while its lease is ours, as far as we know.
+
+Fair is ceil(P / living executors). Who has more gives partitions up, its last first; who has less takes free ones.
+"""
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable
+
+from haltpoint.runtime import logs
+
+_log = logs.get(__name__)
+
+
+class Leases:
+    """The partitions that this executor decides for.
+
+    `take` takes or renews the lease of a partition and says whether it is ours, `give_up` frees it. `gained` starts to
+    read a partition, `lost` stops it and forgets all that was known; both are called for one partition at a time.
+    `living` counts the executors that are ready, this one included.
+    """
+
+    def __init__(
+        self,
+        me: str,
+        partitions: int,
+        take: Callable[[int], Awaitable[bool]],
+        give_up: Callable[[int], Awaitable[None]],
+        living: Callable[[], Awaitable[int]],
+        gained: Callable[[int], Awaitable[None]],
+        lost: Callable[[int], Awaitable[None]],
+    ) -> None:
+        self._me = me
+        self._partitions = partitions
+        self._take = take
+        self._free = give_up
+        self._living = living
+        self._gained = gained
+        self._lost = lost
+        self._held: list[int] = []
+        self._closed = False
+        self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def held(self) -> tuple[int, ...]:
+        """The partitions that are ours, in the order in which we got them."""
+        return tuple(self._held)
+
+    async def tick(self) -> None:
+        """Renew, give up what is too much, take what is free. Call it some four times in a lease."""
+        async with self._one_at_a_time:
+            if not self._closed:
+                await self._share()
+
+    async def close(self) -> None:
+        """Give all up, so that others need not wait for the leases to run out."""
+        self._closed = True
+        async with self._one_at_a_time:
+            for partition in self.held:
+                await self._give_up(partition)
+
+    async def _share(self) -> None:
+        fair = math.ceil(self._partitions / max(await self._living(), 1))
+        for partition in self.held:
+            if not await self._take(partition):
+                _log.warning("the lease was lost", partition=partition)
+                await self._stop(partition)
+        while len(self._held) > fair:
+            await self._give_up(self._held[-1])
+        # Beginning at a place of its own, so that two that start together do not race for each partition.
+        first = hash(self._me) % self._partitions
+        for partition in (*range(first, self._partitions), *range(first)):
+            if len(self._held) >= fair or self._closed:
+                return
+            if partition not in self._held and await self._take(partition):
+                self._held.append(partition)
+                _log.info("decides for a partition", partition=partition)
+                await self._gained(partition)
+
+    async def _give_up(self, partition: int) -> None:
+        await self._stop(partition)
+        await self._free(partition)
+
+    async def _stop(self, partition: int) -> None:
+        self._held.remove(partition)
+        await self._lost(partition)

@@ -1,0 +1,78 @@
+"""The world that decisions are made in: the tools that workers serve, and the policy. Values, read ahead of need."""
+
+import time
+from collections.abc import Iterable
+from typing import Final, Protocol
+
+from haltpoint.chain.state import Chain, Policy, World
+from haltpoint.contracts.events import PlanDrafted, TaskSubmitted, ToExecutor
+from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.runtime.settings import PolicySettings
+
+_PATIENCE: Final = 0.1
+"""Seconds between two readings that unknown names may cause."""
+
+
+class ReadsTools(Protocol):
+    """The catalogue of tools."""
+
+    async def read(self, partition: int = 0) -> dict[str, ToolSpec]:
+        """All tools that are served, by name."""
+        ...
+
+
+class CurrentWorld:
+    """The `World` as of the last reading of the catalogue. Read each second, and when an event names an unknown tool.
+
+    A tool whose worker has not come up by then is unknown, and a plan that needs it is refused: who starts a system
+    waits for its tools before the first task (the gateway's /readyz does).
+    """
+
+    def __init__(self, catalogue: ReadsTools, policy: Policy) -> None:
+        self._catalogue = catalogue
+        self._read_at = 0.0
+        self.value = World(policy=policy)
+
+    async def refresh(self) -> None:
+        """Read the catalogue. Raises redis-py's errors."""
+        self._read_at = time.monotonic()
+        tools = await self._catalogue.read()
+        if tools != self.value.tools:
+            self.value = World(tools=tools, policy=self.value.policy)
+
+    async def know(self, names: Iterable[str]) -> None:
+        """Look again when one of these tools is unknown, but not more often than each tenth of a second."""
+        tools = self.value.tools
+        if any(name not in tools for name in names) and time.monotonic() - self._read_at > _PATIENCE:
+            await self.refresh()
+
+
+def tools_named(message: ToExecutor, chain: Chain) -> set[str]:
+    """The tools that a plan names which the message brings; for other messages the chain keeps what it needs."""
+    match message:
+        case TaskSubmitted():
+            return _tools_of(chain.task.plan)
+        case PlanDrafted():
+            return _tools_of(message.data.plan)
+        case _:
+            return set()
+
+
+def policy_of(settings: PolicySettings) -> Policy:
+    """The numbers of the settings that `decide` needs."""
+    return Policy(
+        max_turns=settings.max_turns,
+        actions_per_turn=settings.actions_per_turn,
+        max_steps=settings.steps,
+        max_actions=settings.actions,
+        request_timeout=settings.request_timeout,
+        chain_timeout=settings.chain_deadline,
+    )
+
+
+def _tools_of(plan: Plan | None) -> set[str]:
+    if plan is None:
+        return set()
+    named = {name for step in plan.steps for name in (*step.required_tools, *(step.allowed_tools or ()))}
+    return named.union(call.tool for step in plan.steps for call in step.actions)

@@ -1,0 +1,59 @@
+"""A tool worker reduced to what the executor sees of one: it reads requests and records outcomes through the ledger."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+from redis.asyncio import Redis
+
+from haltpoint.contracts.catalogue import GROUP, Stream
+from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.tools import Outcome, ToolSpec
+from haltpoint.runtime.connection import Coalescer, connect
+from haltpoint.runtime.ledger import Finished, Ledger
+from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.topology import Place, Topology
+from haltpoint.runtime.wire import Decoded, decode
+from tests.support.builders import OK
+
+Act = Callable[[ToolRequested, str], tuple[Outcome, str]]
+"""From a request and its arguments (JSON text) to an outcome and its data (JSON text)."""
+
+
+def succeed(request: ToolRequested, arguments: str) -> tuple[Outcome, str]:
+    return OK, arguments
+
+
+@asynccontextmanager
+async def ledger_worker(
+    url: str, topology: Topology, *tools: ToolSpec, act: Act = succeed, queue: str = "default"
+) -> AsyncIterator[None]:
+    """Serve `tools` on `queue` until the block ends; the tools are in the catalogue when it begins."""
+    async with connect(url) as redis, Coalescer(redis) as calls:
+        await topology.ensure(redis, [queue])
+        await ToolCatalogue(calls, topology).beat(tools)
+        task = asyncio.create_task(_serve(redis, Ledger(calls, topology, "test"), topology, act, queue))
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+async def _serve(redis: Redis, ledger: Ledger, topology: Topology, act: Act, queue: str) -> None:
+    streams = {topology.stream(p, Stream.TOOLS, queue): ">" for p in range(topology.partitions)}
+    while True:
+        read = await redis.xreadgroup(GROUP[Stream.TOOLS], "test", dict(streams), count=64, block=1000)
+        for key, batches in read.items() if isinstance(read, dict) else read or ():
+            for entry, fields in batches[0] if isinstance(read, dict) else batches:
+                decoded = decode(Stream.TOOLS, fields)
+                assert isinstance(decoded, Decoded)
+                request = decoded.message
+                assert isinstance(request, ToolRequested)
+                outcome, data = act(request, decoded.body)
+                place = Place.of(key.decode(), entry.decode())
+                # Not awaited: completions of one turn of the loop go together, as a worker's do.
+                ledger.complete(
+                    Finished(place, request.data.action_id, 0, request.data.attempt, outcome, data, request.traceparent)
+                )
