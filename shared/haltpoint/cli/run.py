@@ -10,8 +10,8 @@ from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:
-    from haltpoint.client import Client
     from haltpoint.cli.following import Show
+    from haltpoint.client import Client
     from haltpoint.contracts.views import ChainView, RequestView
 
 
@@ -138,8 +138,8 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
     if exit_code(chain) is Exit.WAITING:
         _hint(shell, chain)
         return
-    if chain.answer:
-        shell.out.print(visible(chain.answer), markup=False)
+    for text in (chain.answer or "").splitlines():
+        shell.out.print(visible(text), markup=False)
     if chain.error:
         shell.err.print(f"{chain.error.code} {visible(chain.error.message)}", markup=False)
     shell.note(f"{chain.status}: haltpoint chain show {chain.id}")

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import json
+import os
 import sys
 import tempfile
 import traceback
@@ -124,7 +125,7 @@ def verb(
         @functools.wraps(function)
         def command(**arguments: Any) -> None:
             shell = Shell(**{key: arguments.pop(key) for key in common})
-            raise typer.Exit(run(shell, lambda: function(shell, **arguments)))
+            raise typer.Exit(run(shell, lambda: function(shell, **arguments)))  # type: ignore[call-arg]
 
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
         kinds = inspect.Parameter.KEYWORD_ONLY
@@ -146,7 +147,7 @@ def run(shell: Shell, body: Callable[[], int | None]) -> int:
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except BrokenPipeError:  # `haltpoint chain list | head` is no fault
-        sys.stdout = None  # type: ignore[assignment]
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
     except typer.Exit as leave:
         return leave.exit_code

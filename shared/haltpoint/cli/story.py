@@ -48,7 +48,7 @@ _STEP_MARKS = {
     "skipped": Mark.NEVER,
     "cancelled": Mark.NEVER,
     "in_progress": Mark.RUNNING,
-    "waiting": Mark.STOP,
+    "waiting": Mark.RUNNING,
 }
 _END_MARKS = {"completed": Mark.DONE, "failed": Mark.FAILED, "cancelled": Mark.NEVER}
 
@@ -71,7 +71,7 @@ def tell(chain: ChainView) -> list[Line]:
 def receipts(chain: ChainView) -> list[tuple[str, str, str]]:
     """Every receipt: the action's id within its chain, the tool, and the outcome in a few words."""
     return [
-        (action.id.removeprefix(f"{chain.id}."), action.tool, _brief(action.receipt))
+        (action.id.removeprefix(f"{chain.id}."), visible(action.tool), _brief(action.receipt))
         for step in chain.steps
         for action in step.actions
         if action.receipt is not None and action.status == "done"
@@ -86,7 +86,7 @@ def elapsed(chain: ChainView, now: datetime | None = None) -> str:
 
 def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
     """A call as one would write it; long values are cut, invisible characters made visible."""
-    return f"{tool}({', '.join(f'{visible(name)}={_value(value, width)}' for name, value in arguments.items())})"
+    return f"{visible(tool)}({', '.join(f'{visible(name)}={_value(value, width)}' for name, value in arguments.items())})"
 
 
 def visible(text: str) -> str:
@@ -99,9 +99,8 @@ def visible(text: str) -> str:
 def options(request: RequestView) -> list[str]:
     """The options of a question, one line each, aligned and numbered from 1."""
     wide = max((len(visible(option.title)) for option in request.options), default=0)
-    far = max((len(visible(option.subtitle)) for option in request.options), default=0)
     return [
-        f"{number}  {visible(one.title):<{wide}}  {visible(one.subtitle):<{far}}  {one.confidence:.0%}"
+        f"{number}  {visible(one.title):<{wide}}  {one.confidence:>4.0%}  {visible(one.subtitle)}".rstrip()
         for number, one in enumerate(request.options, 1)
     ]
 
@@ -111,9 +110,68 @@ def _step(step: StepView) -> Line:
     title = step.label or step.description or step.id
     if step.status in ("completed", "failed"):
         mark = Mark.RUNNING  # how it ended is told below what it did
-    needs = f"needs {', '.join(step.required_tools)}" if step.required_tools else ""
-    waiting = mark not in (Mark.RUNNING, Mark.NEVER)
-    return Line(0, Mark.PENDING if waiting else mark, visible(title), needs, passing=waiting)
+    needs = f"needs {visible(', '.join(step.required_tools))}" if step.required_tools else ""
+    return Line(0, mark, visible(title), needs, passing=mark is Mark.PENDING)
+
+
+def _closing(step: StepView) -> Line:
+    if step.status == "failed":
+        return Line(0, Mark.FAILED, f"{step.id} failed")
+    kept = "its promise is kept" if step.validation_status == "passed" else "done"
+    return Line(0, Mark.DONE, f"{step.id} completed", kept)
+
+
+def _events_of(step: StepView, chain: ChainView, told: set[int]) -> Iterator[Line]:
+    for action in step.actions:
+        yield Line(1, Mark.RUNNING, call(action.tool, action.arguments))
+        asked = [request for request in chain.requests if request.action_id == action.id]
+        for request in asked:
+            yield from _question(request)
+        if asked or action is step.actions[-1]:
+            for index, item in enumerate(chain.never_executed):
+                if index not in told and item.get("step_id") == step.id:
+                    told.add(index)
+                    yield _never(item, 1)
+        for request in asked:
+            yield from _outcome(request)
+        if action.receipt is not None and action.status == "done"
+    ]
+
+
+def elapsed(chain: ChainView, now: datetime | None = None) -> str:
+    """How long it took, or takes so far."""
+    seconds = ((now or chain.updated_at) - chain.created_at).total_seconds()
+    return f"{max(0.0, seconds):.1f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
+    """A call as one would write it; long values are cut, invisible characters made visible."""
+    return f"{visible(tool)}({', '.join(f'{visible(name)}={_value(value, width)}' for name, value in arguments.items())})"
+
+
+def visible(text: str) -> str:
+    """The same text with everything that a terminal would obey or hide written out."""
+    return "".join(
+        f"\\u{{{ord(c):x}}}" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") else c for c in text
+    )
+
+
+def options(request: RequestView) -> list[str]:
+    """The options of a question, one line each, aligned and numbered from 1."""
+    wide = max((len(visible(option.title)) for option in request.options), default=0)
+    return [
+        f"{number}  {visible(one.title):<{wide}}  {one.confidence:>4.0%}  {visible(one.subtitle)}".rstrip()
+        for number, one in enumerate(request.options, 1)
+    ]
+
+
+def _step(step: StepView) -> Line:
+    mark = _STEP_MARKS.get(step.status, Mark.PENDING)
+    title = step.label or step.description or step.id
+    if step.status in ("completed", "failed"):
+        mark = Mark.RUNNING  # how it ended is told below what it did
+    needs = f"needs {visible(', '.join(step.required_tools))}" if step.required_tools else ""
+    return Line(0, mark, visible(title), needs, passing=mark is Mark.PENDING)
 
 
 def _closing(step: StepView) -> Line:
@@ -147,8 +205,8 @@ def _events_of(step: StepView, chain: ChainView, told: set[int]) -> Iterator[Lin
 
 def _receipt(action: ActionView, receipt: ToolResult) -> Line:
     took = receipt.metadata.duration_ms
-    note = f"{took} ms" if took < 1000 else f"{took / 1000:.1f} s"
-    return Line(1, Mark.DONE if receipt.success else Mark.FAILED, f"{action.tool}: {_brief(receipt)}", note)
+    note = f"{took / 1000:.1f} s" if took >= 1000 else f"{took} ms" if took else ""
+    return Line(1, Mark.DONE if receipt.success else Mark.FAILED, f"{visible(action.tool)}: {_brief(receipt)}", note)
 
 
 def _question(request: RequestView) -> Iterator[Line]:
@@ -157,6 +215,9 @@ def _question(request: RequestView) -> Iterator[Line]:
         yield Line(2, Mark.OPTION, text)
     if request.preview:
         yield Line(2, Mark.OPTION, visible(request.preview))
+
+
+def _outcome(request: RequestView) -> Iterator[Line]:
     if request.answer is not None:
         yield Line(1, Mark.CHOICE, _answer(request), f"by {visible(request.answer.by)}" if request.answer.by else "")
     elif request.status in (RequestStatus.EXPIRED, RequestStatus.WITHDRAWN):
@@ -183,7 +244,8 @@ def _never(item: dict[str, Any], depth: int) -> Line:
 
 
 def _end(chain: ChainView) -> Iterator[Line]:
-    yield Line(0, Mark.WORDS, visible(chain.answer)) if chain.answer else Line(0, Mark.PENDING, "", passing=True)
+    for text in (chain.answer or "").splitlines():
+        yield Line(0, Mark.WORDS, visible(text))
     counts = [
         _count(chain.usage.actions, "action"),
         _count(chain.usage.turns, "turn"),

@@ -29,7 +29,8 @@ _LOOK: Final = 0.05  # seconds between two looks at who is ready
 class System:
     """Server and services between `async with` and its end. Without `settings.redis_url` the embedded server is ours.
 
-    `environment` is added to that of the services, `output` takes what they write (None: our own stdout and stderr).
+    `environment` is added to that of the services, `output` takes what they write (None: our own stdout and stderr),
+    `beside` are more processes to keep alive; nobody waits until those are ready.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class System:
         queues: tuple[str, ...] = (),
         environment: Mapping[str, str] | None = None,
         output: IO[bytes] | None = None,
+        beside: tuple[Child, ...] = (),
         say: Say = lambda _: None,
     ) -> None:
         port = settings.gateway.port or free_port(settings.gateway.host)
@@ -63,6 +65,7 @@ class System:
             for service in services
             for number in range(1, (workers if service == "tool-worker" else 1) + 1)
         ]
+        self._beside = beside
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -72,7 +75,7 @@ class System:
                 await self._stack.enter_async_context(self._embedded)
                 await initialise(self.settings)
             self._stack.push_async_callback(self.supervisor.stop)
-            self.supervisor.start(self._children)
+            self.supervisor.start([*self._children, *self._beside])
             await self._until_ready()
             if any(child.service == "gateway" for child in self._children):
                 told = self.settings.state_dir / ADDRESS_FILE

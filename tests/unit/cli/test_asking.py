@@ -1,0 +1,67 @@
+"""What a person types at a question, and what it means."""
+
+from typing import Any
+
+import pytest
+
+from haltpoint.cli.asking import Said, ask, prompt_for, understand
+from haltpoint.cli.inbox import how_to_answer
+from haltpoint.contracts.humans import Choice
+from haltpoint.contracts.views import RequestView
+from tests.unit.cli.chains import request
+
+
+def question(kind: str = "clarification") -> RequestView:
+    view = request() | {"kind": kind, "arguments": {"recipient_id": "user_abc123"}}
+    return RequestView.model_validate(view if kind == "clarification" else view | {"options": []})
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "said"),
+    [
+        ("clarification", "1", Said(option_id="user_abc123")),
+        ("clarification", " 3 ", Said(option_id="user_ghi789")),
+        ("clarification", "user_def456", Said(option_id="user_def456")),
+        ("clarification", "n John Brown", Said(decision=Choice.NONE, text="John Brown")),
+        ("clarification", "a", Said(decision=Choice.ABORT)),
+        ("clarification", "4", None),
+        ("clarification", "", None),
+        ("clarification", "John", None),
+        ("confirmation", "yes", Said(decision=Choice.APPROVE)),
+        ("confirmation", "n not now", Said(decision=Choice.REJECT, text="not now")),
+        ("in_doubt", "h", Said(decision=Choice.HAPPENED)),
+        ("in_doubt", "n", Said(decision=Choice.NOT_HAPPENED)),
+    ],
+)
+def test_what_is_typed_is_understood(kind: str, typed: str, said: Said | None) -> None:
+    assert understand(question(kind), typed) == said
+
+
+async def test_one_asks_until_it_is_understood() -> None:
+    typed = iter(["", "what?", "9", "2"])
+    sent: list[tuple[str, dict[str, Any]]] = []
+
+    class Client:
+        async def answer(self, request_id: str, **said: Any) -> None:
+            sent.append((request_id, said))
+
+    async def read(prompt: str) -> str:
+        assert prompt.strip().startswith("Your choice (1-3, n none, a abort)")
+        return next(typed)
+
+    await ask(Client(), question(), read)  # type: ignore[arg-type]
+    assert sent == [("c1.r1", {"option_id": "user_def456", "decision": Choice.SELECT, "text": ""})]
+
+
+@pytest.mark.parametrize(
+    ("kind", "commands"),
+    [
+        ("clarification", ["--option user_abc123", "--option user_ghi789", "--none WORDS"]),
+        ("confirmation", ["--approve | --reject WORDS", 'recipient_id="user_abc123"']),
+        ("in_doubt", ["--happened JSON | --not-happened"]),
+    ],
+)
+def test_the_inbox_says_how_to_answer(kind: str, commands: list[str]) -> None:
+    text = how_to_answer(question(kind))
+    assert all(command in text for command in commands)
+    assert prompt_for(question(kind))

@@ -1,0 +1,73 @@
+"""The picture on terminals of several widths, and the lines in a pipe."""
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from haltpoint.cli.picture import Lines, Picture, picture, teller
+from tests.unit.cli.chains import chain, completed, failed, stopped
+
+VIEWS = [chain(), stopped(), completed(), failed()]
+
+
+def drawn(view: object, width: int) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None, legacy_windows=False)
+    console.print(picture(view))  # type: ignore[arg-type]
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [40, 50, 80, 160])
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.status)
+def test_nothing_is_wider_than_the_terminal(view: object, width: int) -> None:
+    assert all(len(line) <= width for line in drawn(view, width).splitlines())
+
+
+@pytest.mark.parametrize("width", [50, 80])
+def test_a_stop_is_in_a_box_with_all_options(width: int) -> None:
+    text = drawn(stopped(), width)
+    assert "STOP" in text
+    for words in ("Which 'John' do you mean?", "John Doe", "John Smith", "Jonathan Lee", "never executed"):
+        assert words in text
+
+
+def test_a_pipe_gets_each_line_once_and_no_control_characters() -> None:
+    console = Console(file=io.StringIO(), width=80)
+    shown = teller(console)
+    assert isinstance(shown, Lines)
+    for view in (chain(), stopped(), stopped(), completed(), completed()):
+        shown.show(view)
+    shown.close()
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text)
+    lines = [line[9:] for line in text.splitlines()[1:]]
+    assert len(lines) == len(set(lines))
+    assert lines[:2] == ["▸ Find the contact  (needs lookup_contacts)", '  ▸ lookup_contacts(query="John")']
+    assert '  ⊘ never executed: send_message(recipient_id="user_123")  (stopped by request r1)' in lines
+    assert lines[-1].startswith("✓ completed")
+
+
+def test_the_same_line_is_told_twice_when_it_happened_twice() -> None:
+    console = Console(file=io.StringIO(), width=80)
+    never = {"tool": "send_message", "arguments": {}, "reason": "one action per turn"}
+    shown = Lines(console)
+    shown.show(chain(never_executed=[never]))
+    shown.show(chain(never_executed=[never, never]))
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().count("never executed") == 2
+
+
+def test_a_terminal_gets_a_picture_that_stays_at_the_end() -> None:
+    console = Console(file=io.StringIO(), width=80, height=12, force_terminal=True, color_system=None)
+    shown = teller(console)
+    assert isinstance(shown, Picture)
+    shown.show(stopped())
+    with shown.pause():
+        pass
+    shown.show(completed())
+    shown.close()
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().rstrip().endswith("1 call never executed")

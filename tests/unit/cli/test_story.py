@@ -1,0 +1,97 @@
+"""What is told of a chain, and that nothing a model writes can do more than be read."""
+
+import pytest
+
+from haltpoint.cli.story import Mark, call, elapsed, receipts, tell, visible
+from tests.unit.cli.chains import chain, completed, failed, stopped
+
+
+def told(view_marks: list[tuple[int, Mark, str]], mark: Mark) -> list[str]:
+    return [text for _, one, text in view_marks if one is mark]
+
+
+def lines(view: object) -> list[tuple[int, Mark, str]]:
+    return [(line.depth, line.mark, line.text) for line in tell(view)]  # type: ignore[arg-type]
+
+
+def test_a_stop_shows_the_question_its_options_and_what_never_ran() -> None:
+    assert lines(stopped()) == [
+        (0, Mark.RUNNING, "Find the contact"),
+        (1, Mark.RUNNING, 'lookup_contacts(query="John")'),
+        (1, Mark.STOP, "STOP  Which 'John' do you mean?"),
+        (2, Mark.OPTION, "1  John Doe       95%  john.doe@example.com"),
+        (2, Mark.OPTION, "2  John Smith     85%  jsmith@example.com"),
+        (2, Mark.OPTION, "3  Jonathan Lee   45%  jon.lee@example.com"),
+        (1, Mark.NEVER, 'never executed: send_message(recipient_id="user_123")'),
+        (0, Mark.PENDING, "Send the message"),
+    ]
+    never = next(line for line in tell(stopped()) if line.mark is Mark.NEVER)
+    assert never.note == "stopped by request r1"
+
+
+def test_a_completed_chain_shows_the_choice_the_receipts_and_the_answer() -> None:
+    story = lines(completed())
+    assert told(story, Mark.CHOICE) == ["John Doe  (user_abc123)"]
+    assert told(story, Mark.DONE) == [
+        'lookup_contacts: contact_id="user_abc123"',
+        "find completed",
+        'send_message: message_id="m1"',
+        "send completed",
+        "completed",
+    ]
+    assert told(story, Mark.WORDS) == ["I told John Doe."]
+    assert tell(completed())[-1].note == "1.2 s · 2 actions · 2 turns · 1 question · 1 call never executed"
+
+
+def test_a_failed_chain_says_why() -> None:
+    story = lines(failed())
+    assert told(story, Mark.FAILED) == [
+        "lookup_contacts: NOT_FOUND: Nobody is called 'Zorgblort'. Check the spelling.",
+        "find failed",
+        "failed: HP-205 Nobody is called 'Zorgblort'.",
+    ]
+
+
+def test_a_call_that_belongs_to_no_step_is_told_too() -> None:
+    view = chain(never_executed=[{"tool": "send_message", "arguments": "{}", "reason": "cancelled"}])
+    assert lines(view) == [(0, Mark.NEVER, "never executed: send_message()")]
+
+
+def test_each_call_that_never_ran_is_told_once() -> None:
+    view = stopped()
+    assert sum(line.mark is Mark.NEVER for line in tell(view)) == len(view.never_executed)
+
+
+def test_receipts_are_named_by_their_action() -> None:
+    assert receipts(completed()) == [
+        ("find.1", "lookup_contacts", 'contact_id="user_abc123"'),
+        ("send.1", "send_message", 'message_id="m1"'),
+    ]
+    assert receipts(stopped()) == []
+
+
+@pytest.mark.parametrize(
+    ("hostile", "shown"),
+    [
+        ("\x1b[2Jgone", "\\u{1b}[2Jgone"),
+        ("line\nbreak", "line\\u{a}break"),
+        ("\u202eetirw", "\\u{202e}etirw"),
+        ("zero\u200bwidth", "zero\\u{200b}width"),
+        ("\ud800", "\\u{d800}"),
+        ("Zoë ✓", "Zoë ✓"),
+    ],
+)
+def test_what_a_terminal_would_obey_or_hide_is_written_out(hostile: str, shown: str) -> None:
+    assert visible(hostile) == shown
+    view = chain(goal=hostile, never_executed=[{"tool": hostile, "reason": hostile}])
+    assert all(c.isprintable() for line in tell(view) for c in line.text + line.note)
+
+
+def test_long_values_are_cut() -> None:
+    assert call("send", {"content": "x" * 100}, width=10) == 'send(content="xxxxxxxx…)'
+
+
+def test_long_times_are_told_in_minutes() -> None:
+    view = chain()
+    assert elapsed(view) == "1.2 s"
+    assert elapsed(view.model_copy(update={"updated_at": view.created_at.replace(hour=10)})) == "60 min"
