@@ -86,7 +86,9 @@ def elapsed(chain: ChainView, now: datetime | None = None) -> str:
 
 def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
     """A call as one would write it; long values are cut, invisible characters made visible."""
-    return f"{visible(tool)}({', '.join(f'{visible(name)}={_value(value, width)}' for name, value in arguments.items())})"
+    return (
+        f"{visible(tool)}({', '.join(f'{visible(name)}={_value(value, width)}' for name, value in arguments.items())})"
+    )
 
 
 def visible(text: str) -> str:
@@ -134,68 +136,6 @@ def _events_of(step: StepView, chain: ChainView, told: set[int]) -> Iterator[Lin
                     yield _never(item, 1)
         for request in asked:
             yield from _outcome(request)
-        if action.receipt is not None and action.status == "done"
-    ]
-
-
-def elapsed(chain: ChainView, now: datetime | None = None) -> str:
-    """How long it took, or takes so far."""
-    seconds = ((now or chain.updated_at) - chain.created_at).total_seconds()
-    return f"{max(0.0, seconds):.1f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-
-
-def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
-    """A call as one would write it; long values are cut, invisible characters made visible."""
-    return f"{visible(tool)}({', '.join(f'{visible(name)}={_value(value, width)}' for name, value in arguments.items())})"
-
-
-def visible(text: str) -> str:
-    """The same text with everything that a terminal would obey or hide written out."""
-    return "".join(
-        f"\\u{{{ord(c):x}}}" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") else c for c in text
-    )
-
-
-def options(request: RequestView) -> list[str]:
-    """The options of a question, one line each, aligned and numbered from 1."""
-    wide = max((len(visible(option.title)) for option in request.options), default=0)
-    return [
-        f"{number}  {visible(one.title):<{wide}}  {one.confidence:>4.0%}  {visible(one.subtitle)}".rstrip()
-        for number, one in enumerate(request.options, 1)
-    ]
-
-
-def _step(step: StepView) -> Line:
-    mark = _STEP_MARKS.get(step.status, Mark.PENDING)
-    title = step.label or step.description or step.id
-    if step.status in ("completed", "failed"):
-        mark = Mark.RUNNING  # how it ended is told below what it did
-    needs = f"needs {visible(', '.join(step.required_tools))}" if step.required_tools else ""
-    return Line(0, mark, visible(title), needs, passing=mark is Mark.PENDING)
-
-
-def _closing(step: StepView) -> Line:
-    if step.status == "failed":
-        return Line(0, Mark.FAILED, f"{step.id} failed")
-    kept = "its promise is kept" if step.validation_status == "passed" else "done"
-    return Line(0, Mark.DONE, f"{step.id} completed", kept)
-
-
-def _events_of(step: StepView, chain: ChainView, told: set[int]) -> Iterator[Line]:
-    for action in step.actions:
-        yield Line(1, Mark.RUNNING, call(action.tool, action.arguments))
-        asked = [request for request in chain.requests if request.action_id == action.id]
-        for request in asked:
-            yield from _question(request)
-        dropped = [
-            (index, item)
-            for index, item in enumerate(chain.never_executed)
-            if index not in told and item.get("step_id") == step.id
-        ]
-        if asked or action is step.actions[-1]:
-            for index, item in dropped:
-                told.add(index)
-                yield _never(item, 1)
         if action.receipt is not None and action.status == "done":
             yield _receipt(action, action.receipt)
     for violation in step.violations:
