@@ -19,9 +19,9 @@ from haltpoint.contracts.thoughts import Proposal, StepDecision
 from haltpoint_planner.json_text import Found, mend, parse, size_of, values_in, without_surrogates
 from haltpoint_planner.replies import Reply
 
-MAX_CONTENT: Final = 64 * 1024  # characters of words that are kept
+MAX_CONTENT: Final = 16 * 1024  # characters of words that are kept
 MAX_CALLS: Final = 32
-_MAX_PROPOSAL: Final = 128 * 1024  # bytes of all arguments together: the message must stay under MAX_BODY
+_MAX_PROPOSAL: Final = 96 * 1024  # bytes of all arguments together: the message must stay under MAX_BODY
 _TOOL_NAME: Final = 128
 
 _THOUGHTS: Final = re.compile(r"<(think(?:ing)?|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -224,8 +224,8 @@ def _add_call(draft: _Draft, name: str, arguments: object) -> None:
         draft.faults.append(f"the arguments of {tool} have {size} bytes; at most {MAX_ARGUMENTS} are taken")
     elif len(draft.calls) == MAX_CALLS:
         draft.faults.append(f"more than {MAX_CALLS} calls; {tool} was left out")
-    else:
-        draft.calls.append(Call(tool=tool, arguments=found.value))
+    elif (call := Call(tool=tool, arguments=found.value)) not in draft.calls:  # the same once more is a stutter
+        draft.calls.append(call)
         draft.size += size
         draft.repaired = draft.repaired or found.repaired
 

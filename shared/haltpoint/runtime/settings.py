@@ -78,6 +78,7 @@ class ModelSettings(_Section):
     name: str | None = None
     api_key: SecretStr | None = None
     timeout: Seconds = 60.0
+    max_tokens: Count = Field(default=2048, description="tokens of one reply; bounds a small model that repeats itself")
 
 
 class GatewaySettings(_Section):

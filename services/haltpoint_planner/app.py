@@ -1,0 +1,54 @@
+"""The planner as a process: the only place where its real parts are chosen."""
+
+import logging
+from functools import partial
+
+import httpx
+
+from haltpoint.contracts.catalogue import GROUP, Party, Stream
+from haltpoint.runtime import service
+from haltpoint.runtime.dead_letters import DeadLetters
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.ledger import Ledger
+from haltpoint.runtime.settings import Settings
+from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint_planner.context import ContextReader
+from haltpoint_planner.handlers import Thinker
+from haltpoint_planner.model import Model
+
+
+async def run(settings: Settings) -> None:
+    """Think for chains until the task is cancelled. Raises HaltpointError."""
+    if settings.slots < settings.partitions:
+        raise HaltpointError(
+            "HP-001",
+            f"{settings.slots} slots are too few",
+            f"the planner reads {settings.partitions} streams and keeps a slot for each",
+            f"Set HALTPOINT_SLOTS={settings.partitions} or more",
+        )
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells about every request
+    retention = settings.policy.retention
+    async with service.running(Party.PLANNER, settings) as here, httpx.AsyncClient() as http:
+        thinker = Thinker(
+            ContextReader(here.calls, here.topology, ToolCatalogue(here.calls, here.topology)),
+            Model(settings.model, http),
+            Ledger(here.calls, here.topology, here.instance, retention=retention),
+            DeadLetters(here.calls, here.topology, retention=retention),
+            slots=settings.slots,
+            streams=settings.partitions,
+        )
+        here.about.update(slots=settings.slots, model=settings.model.name)
+        here.every(settings.beat, thinker.beat, "leases")
+        for number in range(settings.partitions):
+            stream = here.topology.stream(number, Stream.PLANS)
+            await here.subscribe(
+                stream,
+                GROUP[Stream.PLANS].value,
+                thinker.handle,
+                max_records=1,
+                on_exhausted=thinker.exhausted,
+                holds=partial(thinker.holds, stream),
+                room=thinker.room,
+            )
+        await here.serve()
+        await thinker.drain()

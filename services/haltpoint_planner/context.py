@@ -1,0 +1,164 @@
+"""What a thought is about, as one value: read by ids in two round trips, then no prompt needs Redis any more."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from haltpoint.chain.contract import callable_tools
+from haltpoint.chain.state import ChainStatus, StepStatus
+from haltpoint.contracts.base import chain_of, thought_id
+from haltpoint.contracts.events import ThoughtRequest
+from haltpoint.contracts.plans import Plan, Step, StepType
+from haltpoint.contracts.tasks import Style, Task
+from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.tools import Outcome, ToolSpec
+from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.step_codec import decode_step
+from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.topology import Topology
+
+_ACTION: Final = ("tool", "args", "receipt", "data", "settled", "settled_data")
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """One earlier call and what came of it, as it counts: completed by a person's answer where there was one."""
+
+    step_id: str
+    tool: str
+    arguments: str
+    outcome: Outcome
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class Previous:
+    """What the model said last time in this turn: its words, and what the parser could not read of them."""
+
+    words: str = ""
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """All that a prompt is made of. `tools` are those that the model may see for this thought."""
+
+    request: ThoughtRequest
+    task: Task
+    plan: Plan | None = None
+    receipts: tuple[Receipt, ...] = ()
+    findings: tuple[tuple[str, str], ...] = ()  # (step id, words) of reasoning steps that are done
+    previous: Previous | None = None
+    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+
+    @property
+    def step(self) -> Step | None:
+        """The step that the thought is for; None for plans and answers."""
+        steps = self.plan.steps if self.plan else ()
+        return next((step for step in steps if step.id == self.request.step_id), None)
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether the step is the single one of a ReAct task: done when the model says so in words."""
+        return self.task.style is Style.REACT and self.task.plan is None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The required tools of the step that have no successful receipt in it yet (C3)."""
+        step = self.step
+        if step is None:
+            return ()
+        kept = {receipt.tool for receipt in self.receipts if receipt.step_id == step.id and receipt.outcome.satisfies}
+        return tuple(tool for tool in step.required_tools if tool not in kept)
+
+
+class ContextReader:
+    """Reads what a thought is about. Reads that are ready at the same time travel in one pipeline."""
+
+    def __init__(self, calls: Coalescer, topology: Topology, catalogue: ToolCatalogue) -> None:
+        self._calls = calls
+        self._topology = topology
+        self._catalogue = catalogue
+
+    async def read(self, request: ThoughtRequest) -> Context | None:
+        """The context; None when nobody waits for it: the thought is recorded, its chain over, or its step unknown."""
+        chain = chain_of(request.thought_id)
+        partition = self._topology.partition(chain)
+
+        def ask(command: str, kind: str, name: str, *fields: str) -> Awaitable[Any]:
+            return self._calls.call(command, self._topology.key(partition, kind, name), *fields)
+
+        known, head, task, plan, previous, tools, actions = await asyncio.gather(
+            ask("EXISTS", "thought", request.thought_id),
+            ask("HGETALL", "chain", chain),
+            ask("GET", "task", chain),
+            ask("GET", "plan", chain),
+            ask("HMGET", "thought", request.previous or "", "raw", "data"),
+            self._catalogue.read(partition),
+            asyncio.gather(*(ask("HMGET", "action", name, *_ACTION) for name in request.receipts)),
+        )
+        if known or task is None or ChainStatus(head[b"status"].decode()).final:
+            return None
+        context = Context(
+            request,
+            Task.model_validate_json(task),
+            Plan.model_validate(json.loads(plan)["plan"]) if plan else None,
+            tuple(
+                receipt
+                for name, fields in zip(request.receipts, actions, strict=True)
+                if (receipt := _receipt(name, *fields)) is not None
+            ),
+            previous=_previous(*previous) if request.previous else None,
+            tools=tools,
+        )
+        if request.step_id is not None and context.step is None:
+            return None
+        reasoned = _reasoned(chain, context, head)
+        said = await asyncio.gather(*(ask("HGET", "thought", name, "data") for _, name in reasoned))
+        pairs = zip(reasoned, said, strict=True)
+        findings = tuple((step_id, _words(data)) for (step_id, _), data in pairs if data)
+        return replace(context, findings=findings, tools=_offered(context))
+
+
+def _offered(context: Context) -> dict[str, ToolSpec]:
+    """The tools that the model may see: in a step those that it may call there (C3), for a plan those it may name."""
+    step, tools = context.step, context.tools
+    if step is not None:
+        return {name: tools[name] for name in callable_tools(step, tools)}
+    if context.request.kind is not ThoughtKind.PLAN:
+        return {}
+    return {name: tools[name] for name in sorted(tools) if not tools[name].internal and not tools[name].destructive}
+
+
+def _receipt(name: str, *fields: bytes | None) -> Receipt | None:
+    """An action as it counts: what a person's answer settled goes before what the worker recorded."""
+    texts = ((field or b"").decode(errors="replace") for field in fields)
+    tool, arguments, receipt, data, settled, settled_data = texts
+    if not (settled or receipt):
+        return None
+    outcome = Outcome.model_validate_json(settled or receipt)
+    step_id = name.rpartition(".")[0].rpartition(".")[2]
+    return Receipt(step_id, tool, arguments, outcome, settled_data if settled else data)
+
+
+def _previous(raw: bytes | None, data: bytes | None) -> Previous:
+    reply = json.loads(data or b"{}")
+    faults = reply.get("proposal", {}).get("faults", ())
+    return Previous((raw or b"").decode(errors="replace"), tuple(faults))
+
+
+def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list[tuple[str, str]]:
+    """The completed reasoning steps of the plan and the thought that completed each."""
+    steps = context.plan.steps if context.plan else ()
+    runs = [decode_step(head.get(f"s{index}".encode(), b"[]")) for index in range(len(steps))]
+    return [
+        (step.id, thought_id(chain, step.id, run.turn + 1, run.attempt))
+        for step, run in zip(steps, runs, strict=True)
+        if step.step_type is StepType.REASONING and run.status is StepStatus.COMPLETED and run.attempt
+    ]
+
+
+def _words(data: bytes) -> str:
+    return str(json.loads(data).get("proposal", {}).get("content", ""))

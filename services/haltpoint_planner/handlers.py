@@ -1,0 +1,237 @@
+"""One task per question to the model, in slots, under a lease that is beaten (R9): think once, record once.
+
+A thought costs money and takes seconds. One that is recorded is never paid for again; one that was paid for and not
+recorded (a crash in between) is paid for a second time, and still only one is recorded.
+"""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, TypedDict, assert_never, cast
+
+from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import (
+    ActionProposed,
+    AnswerDrafted,
+    DraftedAnswer,
+    DraftedPlan,
+    FailedThought,
+    PlanDrafted,
+    ProposedActions,
+    ThoughtFailed,
+    ThoughtRequest,
+    ToPlanner,
+)
+from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.runtime import logs
+from haltpoint.runtime.broker import UNREACHABLE
+from haltpoint.runtime.dead_letters import DeadLetters
+from haltpoint.runtime.delivery import Entry
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.ledger import Held, Ledger, Thought
+from haltpoint.runtime.topology import Place
+from haltpoint.runtime.wire import Rejected, decode
+from haltpoint_planner import prompts
+from haltpoint_planner.context import ContextReader
+from haltpoint_planner.drafting import draft_proposal, said
+from haltpoint_planner.json_text import without_surrogates
+from haltpoint_planner.model import Model
+from haltpoint_planner.plan_drafting import draft_plan
+from haltpoint_planner.replies import Reply
+
+MAX_RAW: Final = 64 * 1024  # characters of the model's own words that are kept
+DRAIN: Final = 5.0
+"""Seconds that thoughts under way have at the end; the others are handed back and paid for again."""
+
+_log = logs.get(__name__)
+
+
+class _Envelope(TypedDict):
+    id: str
+    source: str
+    subject: str
+    time: str
+    traceparent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    held: Held
+    task: asyncio.Task[None]
+
+
+class Thinker:
+    """The planner's handlers: `slots` thoughts at once, over all of `streams` together, each read one by one."""
+
+    def __init__(
+        self,
+        reader: ContextReader,
+        model: Model,
+        ledger: Ledger,
+        dead_letters: DeadLetters,
+        *,
+        slots: int,
+        streams: int,
+    ) -> None:
+        self._reader = reader
+        self._model = model
+        self._ledger = ledger
+        self._dead_letters = dead_letters
+        self._slots = asyncio.Semaphore(slots)
+        # So many may run while each reader still waits for one more, and all together never are more than the slots.
+        self._spare = slots - streams
+        self._running: dict[tuple[str, str], _Running] = {}
+        self._ended = asyncio.Condition()
+        self._stopping = False
+
+    async def handle(self, entries: list[Entry]) -> None:
+        """Put entries into slots; return when a slot is free for the next one."""
+        for entry in entries:
+            key = (entry.stream, entry.id)
+            if key not in self._running:
+                task = asyncio.create_task(self._slot(entry), name=f"thought {entry.id}")
+                self._running[key] = _Running(Held(Place.of(*key)), task)
+        async with self._ended:
+            await self._ended.wait_for(lambda: self._stopping or len(self._running) <= self._spare)
+
+    def holds(self, stream: str, entry_id: str) -> bool:
+        """Whether this process works on the entry."""
+        return (stream, entry_id) in self._running
+
+    def room(self) -> int:
+        """How many entries of a stream may be taken over now."""
+        return int(len(self._running) <= self._spare)
+
+    async def beat(self) -> None:
+        """Keep the leases of all thoughts under way; one that was lost is somebody else's, and ours is broken off."""
+        running = list(self._running.values())
+        kept = await self._ledger.heartbeat([one.held for one in running]) if running else []
+        for one, ours in zip(running, kept, strict=True):
+            if not ours and not one.task.done():
+                _log.warning("lost the lease of a thought", entry=one.held.place.entry)
+                one.task.cancel()
+
+    async def exhausted(self, entry: Entry) -> None:
+        """An entry that nobody could finish: into the dead letters, and its chain hears of it."""
+        message, about = _question(entry), None
+        if not isinstance(message, Rejected):
+            error = HaltpointError(
+                "HP-308",
+                "the thought was given up",
+                f"it was begun {entry.deliveries - 1} times and never finished",
+                "Look at the planner's log; haltpoint dlq show has the message",
+            )
+            about = _failed(message, error)
+        await self._dead_letters.bury(Place.of(entry.stream, entry.id), "exhausted", about=about)
+
+    async def drain(self) -> None:
+        """Let the thoughts under way end; break off what takes longer and hand it back."""
+        self._stopping = True
+        async with self._ended:
+            self._ended.notify_all()
+        running = list(self._running.values())
+        if not running:
+            return
+        await asyncio.wait([one.task for one in running], timeout=DRAIN)
+        unfinished = [one for one in running if not one.task.done()]
+        for one in unfinished:
+            one.task.cancel()
+        await asyncio.gather(*(one.task for one in unfinished), return_exceptions=True)
+        await asyncio.gather(*(self._ledger.release(one.held) for one in unfinished), return_exceptions=True)
+
+    async def _slot(self, entry: Entry) -> None:
+        try:
+            async with self._slots:
+                await self._think(entry)
+        except UNREACHABLE as error:
+            _log.warning("the server is away; the thought comes back after its lease", reason=str(error))
+        except Exception:  # noqa: BLE001 - a fault of ours is no reason to lose the others
+            _log.exception("a thought failed; it comes back after its lease", entry=entry.id)
+        finally:
+            del self._running[entry.stream, entry.id]
+            async with self._ended:
+                self._ended.notify_all()
+
+    async def _think(self, entry: Entry) -> None:
+        place = Place.of(entry.stream, entry.id)
+        message = _question(entry)
+        if isinstance(message, Rejected):
+            await self._dead_letters.bury(place, message.reason.value, message.detail)
+            return
+        request = message.data
+        with logs.about(chain=chain_of(request.thought_id), step=request.step_id):
+            context = await self._reader.read(request)
+            if context is None:  # `think` finds that out again, in one step with the acknowledgement
+                error = HaltpointError(
+                    "HP-309", "nobody waits for the thought", "its chain or step is not there", "Nothing is to be done"
+                )
+                await self._ledger.think(place, _failed(message, error))
+                return
+            try:
+                reply = await self._model.ask(prompts.build(context), request)
+            except HaltpointError as error:
+                _log.warning(str(error), code=error.code, thought=request.kind.value)
+                await self._ledger.think(place, _failed(message, error))
+                return
+            recorded = await self._ledger.think(place, reply_to(message, reply), words_of(reply))
+            _log.info(
+                "thought",
+                kind=request.kind.value,
+                outcome=recorded.value,
+                input_tokens=reply.usage.input_tokens,
+                output_tokens=reply.usage.output_tokens,
+            )
+
+
+def _question(entry: Entry) -> ToPlanner | Rejected:
+    decoded = decode(Stream.PLANS, entry.fields)
+    return decoded if isinstance(decoded, Rejected) else cast("ToPlanner", decoded.message)
+
+
+def reply_to(message: ToPlanner, reply: Reply) -> Thought:
+    """What the executor gets for a reply of the model: a plan, a proposal or an answer. Never raises."""
+    request, usage = message.data, reply.usage
+    match request.kind:
+        case ThoughtKind.PLAN:
+            drafted = draft_plan(reply)
+            plan, fault = (drafted, None) if isinstance(drafted, Plan) else (None, drafted)
+            data = DraftedPlan(thought_id=request.thought_id, plan=plan, fault=fault, usage=usage)
+            return PlanDrafted(**_envelope(message), data=data)
+        case ThoughtKind.ACT | ThoughtKind.REASON:
+            proposal = draft_proposal(reply)
+            step_id = request.step_id or ""
+            proposed = ProposedActions(thought_id=request.thought_id, step_id=step_id, proposal=proposal, usage=usage)
+            return ActionProposed(**_envelope(message), data=proposed)
+        case ThoughtKind.ANSWER:
+            text = said(reply)
+            return AnswerDrafted(
+                **_envelope(message), data=DraftedAnswer(thought_id=request.thought_id, text=text, usage=usage)
+            )
+        case _:
+            assert_never(request.kind)
+
+
+def words_of(reply: Reply) -> str:
+    """The model's own words as they are kept: its text, then its native calls as JSON, a line each."""
+    calls = [json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False) for call in reply.calls]
+    return without_surrogates("\n".join([reply.content, *calls] if reply.content else calls))[:MAX_RAW]
+
+
+def _failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
+    request: ThoughtRequest = message.data
+    words = f"{error.what}: {error.why}. {error.fix}"
+    data = FailedThought(thought_id=request.thought_id, kind=request.kind, code=error.code, message=words)
+    return ThoughtFailed(**_envelope(message), data=data)
+
+
+def _envelope(message: ToPlanner) -> _Envelope:
+    return {
+        "id": f"{message.data.thought_id}/reply",
+        "source": "haltpoint/planner",
+        "subject": chain_of(message.data.thought_id),
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "traceparent": message.traceparent,
+    }

@@ -1,0 +1,286 @@
+"""From a context to what the model is asked: messages, tools, and how it has to answer. Pure.
+
+Who you are, the goal and the step, each earlier call with its result, what a person chose, what was wrong with the last
+reply, and what is due now. With tools the earlier calls stand there as calls; without, as text: some providers refuse
+calls then, and small models that see calls go on calling. Messages of the user in a row are joined, as some templates
+demand.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, assert_never
+
+from haltpoint.contracts.thoughts import ThoughtKind, Violation
+from haltpoint.contracts.tools import NextAction, ToolSpec
+from haltpoint_planner import wording
+from haltpoint_planner.context import Context, Receipt
+from haltpoint_planner.results import pretty, shown
+
+_QUOTED: Final = 600  # characters of a rejected reply that are shown to the model again
+_CONTEXT: Final = 8_000  # characters of the task's context
+
+_THINK: Final = "Answer in plain words now. Only if something is missing that a tool can find out, call it."
+_SPEAK: Final = "Now tell the user in plain words how it went."
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One question to a model. `force`: it must call one of the tools (C10); `schema`: it answers JSON of this form."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[dict[str, Any], ...] = ()
+    force: bool = False
+    schema: dict[str, Any] | None = None
+
+
+def build(context: Context) -> Prompt:
+    """The prompt that fits the kind of thought and the type of the step (C5)."""
+    kind = context.request.kind
+    match kind:
+        case ThoughtKind.PLAN:
+            return Prompt(_messages(wording.PLANNER, context, _plan_task(context)), schema=plan_schema(context))
+        case ThoughtKind.ACT:
+            return _act(context)
+        case ThoughtKind.REASON:
+            return _reason(context)
+        case ThoughtKind.ANSWER:
+            spoken = _messages(wording.SPEAKER, replace(context, tools={}), _goal(context), _reminder(context, _SPEAK))
+            return Prompt(spoken)
+        case _:
+            assert_never(kind)
+
+
+def _reason(context: Context) -> Prompt:
+    """A reasoning step, or the open-ended one of a ReAct task: answered in words; tools may be called, never must."""
+    system, due = (wording.AGENT, _open_end(context)) if context.open_ended else (wording.THINKER, _THINK)
+    tools = tuple(_native(spec) for spec in context.tools.values())
+    return Prompt(_messages(system, context, _step_task(context), _reminder(context, due)), tools)
+
+
+def _act(context: Context) -> Prompt:
+    """A tool step. On a retry the model must call something; if only one tool can be meant, it sees only that one."""
+    forced = bool(context.request.corrections)
+    specs = list(context.tools.values())
+    if forced and (only := _only_way(context)) is not None:
+        specs = [only]
+    messages = _messages(wording.ACTOR, context, _step_task(context), _reminder(context, _what_is_due(context)))
+    forced = forced and bool(specs)
+    return Prompt(messages, tuple(map(_native, specs)), forced, call_schema(specs) if forced else None)
+
+
+def _only_way(context: Context) -> ToolSpec | None:
+    """The one tool that a model which called nothing should have called: the last missing one, if its ids are there."""
+    violations = {correction.violation for correction in context.request.corrections}
+    return _ready(context) if violations == {Violation.NO_CALL} else None
+
+
+def _ready(context: Context) -> ToolSpec | None:
+    """The last missing tool, when the tools that its ids come from have answered."""
+    if len(context.missing) != 1:
+        return None
+    spec = context.tools.get(context.missing[0])
+    origins = {path.partition(".")[0] for path in spec.provenance.values()} if spec else set()
+    answered = {receipt.tool for receipt in context.receipts if receipt.outcome.satisfies}
+    return spec if origins <= answered else None
+
+
+def plan_schema(context: Context) -> dict[str, Any]:
+    """The JSON Schema of a drafted plan, in the strict subset that providers enforce; tools only by their names."""
+    text = {"type": "string"}
+    names = sorted(context.tools)
+    step = {
+        "id": text,
+        "description": text,
+        "step_type": {"type": "string", "enum": ["tool", "reasoning"]},
+        "required_tools": {"type": "array", "items": {"type": "string", "enum": names} if names else text},
+        "dependencies": {"type": "array", "items": text},
+        "expected_outcome": text,
+    }
+    steps = {"type": "array", "items": _strict(step)}
+    return _strict({"steps": steps})
+
+
+def call_schema(specs: Sequence[ToolSpec]) -> dict[str, Any]:
+    """The JSON Schema of one call in words, for servers that do not know a forced tool choice."""
+    calls = [
+        {
+            "type": "object",
+            "properties": {"name": {"type": "string", "enum": [spec.name]}, "arguments": spec.parameters},
+            "required": ["name", "arguments"],
+        }
+        for spec in specs
+    ]
+    return calls[0] if len(calls) == 1 else {"anyOf": calls}
+
+
+def _strict(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+# ---- the conversation -----------------------------------------------------------------------------------------------
+
+
+def _messages(system: str, context: Context, task: str, last: str = "") -> tuple[Message, ...]:
+    history = [_says("user", task), *_history(context), *_corrections(context)]
+    if last and len(history) > 1:
+        history.append(_says("user", last))
+    joined: list[Message] = [_says("system", system)]
+    for message in history:
+        if message["role"] == "user" and joined[-1]["role"] == "user":
+            joined[-1] = _says("user", f"{joined[-1]['content']}\n\n{message['content']}")
+        else:
+            joined.append(message)
+    return tuple(joined)
+
+
+def _says(role: str, content: str) -> Message:
+    return {"role": role, "content": content}
+
+
+def _history(context: Context) -> Iterator[Message]:
+    """Earlier calls and results as a conversation, each choice of a person said plainly where it was made (B4)."""
+    for step_id, words in context.findings:
+        yield _says("user", f"Found out in step {step_id}:\n{words}")
+    for number, (receipt, result) in enumerate(zip(context.receipts, shown(context.receipts), strict=True), start=1):
+        arguments = receipt.arguments or "{}"
+        if context.tools:
+            function = {"name": receipt.tool, "arguments": arguments}
+            call = {"id": f"call_{number}", "type": "function", "function": function}
+            yield {"role": "assistant", "content": "", "tool_calls": [call]}
+            yield {"role": "tool", "tool_call_id": f"call_{number}", "name": receipt.tool, "content": result}
+        else:
+            yield _says("user", f"{receipt.tool} was called with {arguments}. Its result:\n{result}")
+        if choice := _choice(receipt):
+            yield _says("user", choice)
+
+
+def _choice(receipt: Receipt) -> str:
+    """What a person chose of the options that this result offered."""
+    try:
+        selected = json.loads(receipt.data or "{}")["selected"]
+        option = {"id": selected["id"], "title": selected["title"]}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return (
+        f"A person was asked which one is meant and chose {pretty(option)}. "
+        "So this is known now and is not looked up again: go on with this id, exactly as it stands."
+    )
+
+
+def _corrections(context: Context) -> Iterator[Message]:
+    """The rejected reply and what was wrong with it; the correction itself shows the exact form (C6, D1)."""
+    corrections, previous = context.request.corrections, context.previous
+    if not corrections:
+        return
+    yield _says("assistant", (previous.words if previous else "")[:_QUOTED] or "(no reply)")
+    lines = [f"- {correction.message}" for correction in corrections]
+    lines += [f"- {fault}" for fault in (previous.faults if previous else ())]
+    if context.request.kind is ThoughtKind.PLAN:
+        lines.append('Answer again with the whole plan as one JSON object: {"steps": [...]}')
+    yield _says("user", "\n".join(["Your reply was not accepted:", *lines]))
+
+
+# ---- the goal, the step, the tools ----------------------------------------------------------------------------------
+
+
+def _goal(context: Context) -> str:
+    task = context.task
+    lines = [f"Goal: {task.goal}"] if task.goal else []
+    if task.context:
+        lines.append(f"Known about the task: {json.dumps(task.context, ensure_ascii=False)[:_CONTEXT]}")
+    return "\n".join(lines)
+
+
+def _plan_task(context: Context) -> str:
+    lines = [_goal(context), "", "Tools:" if context.tools else "There are no tools: plan reasoning steps only."]
+    lines += [_described(spec) for spec in context.tools.values()]
+    return "\n".join(lines)
+
+
+def _described(spec: ToolSpec) -> str:
+    arguments = ", ".join(spec.parameters.get("properties", {}))
+    notes = [f"{name} must come from {path}" for name, path in spec.provenance.items()]
+    if spec.may_clarify:
+        notes.append("may stop and let a person choose")
+    note = f" [{'; '.join(notes)}]" if notes else ""
+    return f"- {spec.name}({arguments}): {' '.join(spec.description.split())}{note}"
+
+
+def _step_task(context: Context) -> str:
+    lines = [_goal(context)]
+    step, plan = context.step, context.plan
+    if step is None:
+        return lines[0]
+    if plan and len(plan.steps) > 1:
+        lines += ["", "The plan:", *(f"{each.id}: {each.description}" for each in plan.steps)]
+    if context.open_ended:
+        lines += [] if context.receipts else [_open_end(context)]
+    else:
+        lines += ["", f"Your step is {step.id}: {step.description}"]
+    if step.expected_outcome:
+        lines.append(f"Expected of it: {step.expected_outcome}")
+    if step.required_tools:
+        lines.append(f"The step is complete only when these tools have succeeded: {', '.join(step.required_tools)}")
+        lines.append(_what_is_due(context))
+    return "\n".join(lines).strip()
+
+
+def _reminder(context: Context, due: str) -> str:
+    """What stands last: the goal and the step once more, since small models follow what they read last."""
+    goal = f"The goal: {context.task.goal}" if context.task.goal else ""
+    step = context.step
+    now = f"Your step: {step.description}" if step and not context.open_ended else ""
+    return "\n".join(line for line in (goal, now, due) if line)
+
+
+def _what_is_due(context: Context) -> str:
+    missing = context.missing
+    if not missing:
+        return ""
+    if (spec := _ready(context)) is not None:
+        ids = " Take its ids from the results." if spec.provenance else ""
+        return f"Call {spec.name} now, once, and nothing else.{ids}"
+    return f"Still to be called: {', '.join(missing)}, one after the other. Call one tool now."
+
+
+def _open_end(context: Context) -> str:
+    """What is due in a step that is complete when the model says so."""
+    if not context.receipts:
+        return "Nothing is done yet. Call the first tool now; ids that you need are looked up first."
+    if context.receipts[-1].outcome.next_action is NextAction.COMPLETE:
+        return "The last call is complete. If the goal is reached, say so in one plain sentence, without JSON."
+    return "If the goal is reached, tell the user so in plain words. Otherwise call the next tool."
+
+
+def _native(spec: ToolSpec) -> dict[str, Any]:
+    """The tool as a provider's native tools take it; where a value has to come from stands with its parameter."""
+    parameters = dict(spec.parameters)
+    properties = parameters.get("properties")
+    if isinstance(properties, dict) and spec.provenance:
+        parameters["properties"] = {name: _with_origin(spec, name, schema) for name, schema in properties.items()}
+    description = " ".join(spec.description.split())[:1000]
+    return {"type": "function", "function": {"name": spec.name, "description": description, "parameters": parameters}}
+
+
+def _with_origin(spec: ToolSpec, name: str, schema: Any) -> Any:
+    origin = _origin(spec, name)
+    if not origin or not isinstance(schema, dict):
+        return schema
+    return {**schema, "description": f"{schema.get('description', '')} {origin}".strip()}
+
+
+def _origin(spec: ToolSpec, name: str) -> str:
+    """Where the value of a parameter has to come from, in words (C6 provenance); empty when it is free."""
+    path = spec.provenance.get(name)
+    if path is None:
+        return ""
+    tool, _, inner = path.partition(".")
+    return f"copied from {inner} in the data of a result of {tool}"
