@@ -216,7 +216,7 @@ class Views:
         before = (int(cursor.split("_", 1)[0]), cursor.split("_", 1)[1]) if cursor else None
         keys = [self._topology.key(p, name) for p in range(self._topology.partitions) for name in names]
         top = str(before[0]) if before else "+inf"
-        found: list[tuple[int, str]] = []
+        found: dict[str, list[tuple[int, str]]] = {key: [] for key in keys}
         read = dict.fromkeys(keys, 0)
         while read:
             replies = await self._piped(
@@ -226,12 +226,11 @@ class Views:
             for key, reply in zip(list(read), replies, strict=True):
                 places = [(int(score), member.decode()) for member, score in reply]
                 # Members of the cursor's own score lie on both sides of it, in the order of their names.
-                fitting = [place for place in places if before is None or place < before]
-                found += fitting
+                found[key] += [place for place in places if before is None or place < before]
                 read[key] += limit
-                if fitting or len(places) < limit:
+                if len(found[key]) >= limit or len(places) < limit:
                     del read[key]
-        return sorted(found, reverse=True)[:limit]
+        return sorted((place for each in found.values() for place in each), reverse=True)[:limit]
 
     async def _piped(self, ids: Sequence[str], command: Callable[[Any, str], object]) -> list[Any]:
         """One reply for each id, in one pipeline."""

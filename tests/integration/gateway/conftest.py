@@ -1,0 +1,167 @@
+"""A whole gateway on a real server, without a port: HTTP goes straight into the application."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import SecretStr
+from redis.asyncio import Redis
+
+from haltpoint.chain.state import WAITING, Ask, Chain, ChainStatus, Decision, OpenRequest, PlanOrigin, StepRun, StepStatus
+from haltpoint.contracts.base import action_id, request_id
+from haltpoint.contracts.events import Cancellation, Received, TaskCancelled
+from haltpoint.contracts.facts import Fact, FactType
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.tools import Clarification, Option, ToolSpec
+from haltpoint.runtime.committing import ChainCommit, Decided
+from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.settings import GatewaySettings, PolicySettings, Settings
+from haltpoint.runtime.store import CommitStatus
+from haltpoint.runtime.telemetry import Tracing
+from haltpoint.runtime.topology import Topology
+from haltpoint_gateway.app import assemble
+from haltpoint_gateway.auth import Scope, create_key
+from haltpoint_gateway.gateway import Gateway
+from haltpoint_gateway.http_api import make_api
+
+ADMIN = "the-admin-key-of-the-tests"
+LOOKUP = ToolSpec(
+    name="lookup_contacts",
+    description="Find a contact by name.",
+    parameters={
+        "type": "object",
+        "properties": {"query": {"type": "string"}},
+        "required": ["query"],
+        "additionalProperties": False,
+    },
+    result_schema={"type": "object", "properties": {"contact_id": {"type": "string"}}, "required": ["contact_id"]},
+    read_only=True,
+    may_clarify=True,
+)
+SECRET = ToolSpec(name="read_secret", read_only=True, internal=True)
+BACKLOG = 40
+
+
+def task(**more: Any) -> dict[str, Any]:
+    """The body of a task with a literal plan of one step."""
+    calls = [{"tool": "lookup_contacts", "arguments": {"query": "John"}}]
+    plan = {"steps": [{"id": "find", "required_tools": ["lookup_contacts"], "actions": calls}]}
+    return {"goal": "Find John", "plan": plan, **more}
+
+
+@dataclass
+class System:
+    """The gateway's application and the store behind it; the executor's part is played by the test."""
+
+    http: httpx.AsyncClient
+    gateway: Gateway
+    topology: Topology
+    redis: Redis
+
+    async def submit(self, **more: Any) -> str:
+        reply = await self.http.post("/v1/tasks", json=task(**more))
+        assert reply.status_code == 202, reply.text
+        return str(reply.json()["chain_id"])
+
+    async def ask(self, chain_id: str, kind: RequestKind = RequestKind.CLARIFICATION, *, within: int = 60_000) -> str:
+        """Let the chain ask a person; the id of the request. `within`: ms from now to its deadline."""
+        chain = await self._chain(chain_id)
+        assert chain.task.plan is not None
+        number = chain.asked + 1
+        options = (Option(id="u1", title="John Smith"), Option(id="u2", title="John Doe"))
+        request = OpenRequest(
+            number=number,
+            kind=kind,
+            step=0,
+            action_id=action_id(chain_id, "find", 1),
+            deadline=chain.updated_at + within,
+            clarification=Clarification(type="contact", question="Which John?", options=options)
+            if kind is RequestKind.CLARIFICATION
+            else None,
+        )
+        after = replace(
+            chain,
+            status=WAITING[kind],
+            resume=ChainStatus.EXECUTING,
+            origin=PlanOrigin.LITERAL,
+            plan=chain.task.plan,
+            steps=(StepRun(StepStatus.WAITING, actions=1),),
+            requests=(*chain.requests, request),
+            asked=number,
+        )
+        ask = Ask(request, "Which John?", "lookup_contacts", '{"query":"John"}')
+        facts = (
+            Fact(FactType.STEP_STARTED, {"step_id": "find"}),
+            Fact(FactType.REQUEST_OPENED, {"request_id": request_id(chain_id, number)}),
+        )
+        await self._commit(Decision(after, (ask,), facts, (0,)))
+        return request_id(chain_id, number)
+
+    async def end(self, chain_id: str, status: ChainStatus = ChainStatus.COMPLETED) -> None:
+        """Let the chain end."""
+        chain = await self._chain(chain_id)
+        fact = Fact(FactType(f"chain.{status.value}"))
+        await self._commit(Decision(replace(chain, status=status, requests=(), answer="Done."), facts=(fact,)))
+
+    async def tell(self, chain_id: str, *facts: FactType) -> None:
+        """Let the chain's log tell something, as one decision."""
+        chain = await self._chain(chain_id)
+        await self._commit(Decision(replace(chain, turns=chain.turns + 1), facts=tuple(Fact(each) for each in facts)))
+
+    async def turn_clock(self, ms: int) -> None:
+        for partition in range(self.topology.partitions):
+            await self.redis.set(self.topology.key(partition, "clock"), str(ms))
+
+    async def key(self, tenant: str, *scopes: Scope, name: str = "ann") -> dict[str, str]:
+        """The headers of a new key."""
+        return bearer(await create_key(self.redis, tenant, frozenset(scopes), name))
+
+    async def _chain(self, chain_id: str) -> Chain:
+        loaded = await self.gateway.store.load(self.topology.partition(chain_id), [chain_id])
+        return loaded[chain_id].chain
+
+    async def _commit(self, decision: Decision) -> None:
+        chain_id = decision.chain.id
+        partition = self.topology.partition(chain_id)
+        loaded = (await self.gateway.store.load(partition, [chain_id]))[chain_id]
+        # Any input will do: the store does not ask whether it has led to this decision.
+        message = TaskCancelled(id=f"{chain_id}/x", source="test", subject=chain_id, data=Cancellation())
+        decided = Decided(Received(message), decision, decision.chain.updated_at + 1)
+        batch = await self.gateway.store.commit(partition, [ChainCommit(loaded, [decided], [])])
+        assert [each.status for each in batch.chains] == [CommitStatus.OK]
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+@pytest.fixture
+async def system(redis: Redis) -> AsyncIterator[System]:
+    topology = Topology(2)
+    await topology.ensure(redis)
+    settings = Settings(
+        partitions=2,
+        gateway=GatewaySettings(admin_key=SecretStr(ADMIN)),
+        policy=PolicySettings(backlog_limit=BACKLOG),
+    )
+    async with Coalescer(redis, patience=1.0) as calls:
+        gateway = assemble(settings, redis, calls, topology, Tracing(None), ADMIN)
+        await gateway.catalogue.beat([LOOKUP, SECRET])
+        transport = httpx.ASGITransport(make_api(gateway))
+        async with httpx.AsyncClient(transport=transport, base_url="http://gateway", headers=bearer(ADMIN)) as http:
+            yield System(http, gateway, topology, redis)
+
+
+def problem(reply: httpx.Response, status: int, code: str) -> dict[str, Any]:
+    """The problem document of a reply, which has all that every problem has."""
+    assert reply.status_code == status, reply.text
+    assert reply.headers["content-type"] == "application/problem+json"
+    document: dict[str, Any] = reply.json()
+    assert document["code"] == code
+    assert document["status"] == status
+    assert document["title"]
+    assert document["detail"]
+    assert document["hint"]
+    return document

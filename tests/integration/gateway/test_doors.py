@@ -1,0 +1,113 @@
+import httpx
+import pytest
+
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint_gateway.auth import Scope
+from tests.integration.gateway.conftest import System, bearer, problem, task
+
+ROUTES = [
+    ("GET", "/v1/chains", Scope.READ),
+    ("GET", "/v1/chains/x", Scope.READ),
+    ("GET", "/v1/chains/x/events", Scope.READ),
+    ("GET", "/v1/requests", Scope.READ),
+    ("GET", "/v1/requests/x.r1", Scope.READ),
+    ("GET", "/v1/tools", Scope.READ),
+    ("GET", "/v1/tools/x", Scope.READ),
+    ("POST", "/v1/tasks", Scope.SUBMIT),
+    ("POST", "/v1/chains/x/cancel", Scope.SUBMIT),
+    ("POST", "/v1/requests/x.r1/answer", Scope.ANSWER),
+]
+BODIES = {"/v1/tasks": task(), "/v1/requests/x.r1/answer": {"kind": "clarification", "option_id": "u1"}}
+
+
+@pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
+@pytest.mark.parametrize("headers", [{"Authorization": ""}, bearer("wrong"), {"Authorization": "Basic YTpi"}])
+async def test_without_a_known_key_nothing_opens(
+    system: System, method: str, path: str, scope: Scope, headers: dict[str, str]
+) -> None:
+    reply = await system.http.request(method, path, headers=headers, json=BODIES.get(path))
+    assert reply.status_code == 401
+    assert reply.headers["WWW-Authenticate"] == "Bearer"
+    assert reply.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
+async def test_a_key_opens_what_its_scopes_say(system: System, method: str, path: str, scope: Scope) -> None:
+    others = await system.key("acme", *(each for each in Scope if each not in (scope, Scope.ADMIN)))
+    problem(await system.http.request(method, path, headers=others, json=BODIES.get(path)), 403, "scope_missing")
+    fitting = await system.key("acme", scope)
+    reply = await system.http.request(method, path, headers=fitting, json=BODIES.get(path))
+    assert reply.status_code in (200, 202, 404)
+
+
+async def test_every_route_under_v1_is_in_this_table(system: System) -> None:
+    paths = (await system.http.get("/openapi.json")).json()["paths"]
+    known = {(m.upper(), p) for p, item in paths.items() for m in item if p.startswith("/v1/")}
+    table = {(m, p.replace("/x.r1", "/{request_id}")) for m, p, _ in ROUTES}
+    names = {"/v1/chains": "{chain_id}", "/v1/tools": "{name}"}
+    table = {(m, p.replace("/x", f"/{names[p[: p.index('/x')]]}") if "/x" in p else p) for m, p in table}
+    assert known == table
+
+
+async def test_only_an_admin_may_say_whose_a_task_is(system: System) -> None:
+    ann = await system.key("acme", Scope.SUBMIT, Scope.READ)
+    reply = await system.http.post("/v1/tasks", json=task(tenant="umbrella"), headers=ann)
+    problem(reply, 403, "tenant_not_yours")
+    mine = (await system.http.post("/v1/tasks", json=task(), headers=ann)).json()["chain_id"]
+    assert (await system.http.get(f"/v1/chains/{mine}", headers=ann)).json()["tenant"] == "acme"
+    theirs = (await system.http.post("/v1/tasks", json=task(tenant="umbrella"))).json()["chain_id"]
+    assert (await system.http.get(f"/v1/chains/{theirs}")).json()["tenant"] == "umbrella"
+
+
+async def test_whoever_answers_is_recorded_by_the_name_of_the_key(system: System) -> None:
+    request_id = await system.ask(await system.submit(tenant="acme"))
+    ann = await system.key("acme", Scope.ANSWER, name="ann")
+    body = {"kind": "clarification", "option_id": "u1"}
+    reply = await system.http.post(f"/v1/requests/{request_id}/answer", json=body, headers=ann)
+    assert reply.json()["answer"]["by"] == "ann"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/v1/nothing", 404, "not_found"),
+        ("GET", "/nothing", 404, "not_found"),
+        ("DELETE", "/v1/chains", 405, "method_not_allowed"),
+        ("GET", "/v1/tasks", 405, "method_not_allowed"),
+    ],
+)
+async def test_the_frameworks_errors_are_problems_too(
+    system: System, method: str, path: str, status: int, code: str
+) -> None:
+    problem(await system.http.request(method, path), status, code)
+
+
+async def test_health_needs_no_key(system: System) -> None:
+    for path in ("/livez", "/readyz", "/metrics", "/openapi.json"):
+        assert (await system.http.get(path, headers={"Authorization": ""})).status_code == 200, path
+
+
+async def test_a_gateway_without_the_library_is_not_ready(system: System) -> None:
+    code = (await system.redis.execute_command("FUNCTION", "DUMP"),)
+    await system.redis.execute_command("FUNCTION", "FLUSH")
+    try:
+        document = problem(await system.http.get("/readyz"), 503, "not_ready")
+        assert "haltpoint init" in document["detail"]
+    finally:
+        await system.redis.execute_command("FUNCTION", "RESTORE", *code)
+    assert (await system.http.get("/readyz")).status_code == 200
+
+
+async def test_a_server_that_is_away_is_a_503_and_comes_back(system: System, server: EmbeddedServer) -> None:
+    server.kill()
+    try:
+        problem(await system.http.get("/readyz"), 503, "not_ready")
+        assert (await system.http.get("/livez")).status_code == 200
+        reply = await system.http.get("/v1/chains")
+        problem(reply, 503, "redis_unreachable")
+        assert reply.headers["Retry-After"] == "1"
+        problem(await system.http.post("/v1/tasks", json={"goal": "x"}), 503, "redis_unreachable")
+    finally:
+        server.start()
+    replies: list[httpx.Response] = [await system.http.get("/v1/chains") for _ in range(20)]
+    assert replies[-1].status_code == 200

@@ -1,0 +1,137 @@
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from haltpoint.contracts.base import MAX_BODY, derived_chain_id
+from haltpoint_gateway.auth import Scope
+from tests.integration.gateway.conftest import BACKLOG, System, problem, task
+
+
+async def test_a_task_is_accepted_with_links_that_work(system: System) -> None:
+    reply = await system.http.post("/v1/tasks", json=task())
+    assert reply.status_code == 202
+    links = reply.json()["links"]
+    chain = (await system.http.get(links["self"])).json()
+    assert chain["id"] == reply.json()["chain_id"]
+    assert chain["status"] == "accepted"
+    assert (await system.http.get(links["events"])).json() == {"items": [], "next_cursor": None}
+    assert (await system.http.post(links["cancel"])).status_code == 202
+
+
+async def test_the_same_key_finds_the_same_chain_and_runs_once(system: System) -> None:
+    headers = {"Idempotency-Key": "order-17"}
+    replies = await asyncio.gather(*(system.http.post("/v1/tasks", json=task(), headers=headers) for _ in range(5)))
+    assert {reply.status_code for reply in replies} == {202}
+    assert {reply.json()["chain_id"] for reply in replies} == {derived_chain_id("", "order-17")}
+    lengths = [await system.redis.xlen(system.topology.key(p, "events")) for p in range(2)]
+    assert sum(lengths) == 1
+
+
+async def test_the_same_key_with_another_body_is_a_conflict_that_names_the_chain(system: System) -> None:
+    headers = {"Idempotency-Key": "order-17"}
+    first = await system.http.post("/v1/tasks", json=task(), headers=headers)
+    reply = await system.http.post("/v1/tasks", json=task(goal="Find Jane"), headers=headers)
+    assert problem(reply, 409, "idempotency_conflict")["chain_id"] == first.json()["chain_id"]
+
+
+async def test_a_repeat_gets_its_first_outcome_though_the_tool_is_gone(system: System) -> None:
+    headers = {"Idempotency-Key": "order-17"}
+    first = await system.http.post("/v1/tasks", json=task(), headers=headers)
+    for partition in range(2):
+        await system.redis.delete(system.topology.key(partition, "catalogue"))
+    again = await system.http.post("/v1/tasks", json=task(), headers=headers)
+    assert (again.status_code, again.json()) == (202, first.json())
+
+
+async def test_two_tenants_may_use_the_same_key(system: System) -> None:
+    ids = set()
+    for tenant in ("acme", "umbrella"):
+        headers = {**await system.key(tenant, Scope.SUBMIT), "Idempotency-Key": "order-17"}
+        ids.add((await system.http.post("/v1/tasks", json=task(), headers=headers)).json()["chain_id"])
+    assert len(ids) == 2
+
+
+async def test_a_faulty_plan_is_refused_with_all_its_faults(system: System) -> None:
+    plan = {
+        "steps": [
+            {"id": "a", "required_tools": ["lookup_contact"], "actions": [{"tool": "lookup_contact"}]},
+            {"id": "b", "required_tools": ["read_secret"], "actions": [{"tool": "read_secret"}], "dependencies": ["x"]},
+            {"id": "c", "required_tools": ["lookup_contacts"], "actions": [{"tool": "lookup_contacts"}]},
+        ]
+    }
+    document = problem(await system.http.post("/v1/tasks", json={"plan": plan}), 422, "invalid_plan")
+    told = json.dumps(document["errors"])
+    for words in ("did you mean lookup_contacts?", "read_secret is internal", "'x'", "'query' is a required property"):
+        assert words in told
+    assert (await system.http.get("/v1/chains")).json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "words"),
+    [
+        ({"gaol": "x"}, "gaol", "'goal'"),
+        ({"goal": "x", "budget": {"turn": 1}}, "budget.turn", "'turns'"),
+        ({"goal": "x", "plan": {"steps": [{"id": "a", "actoins": []}]}}, "plan.steps.0.actoins", "'actions'"),
+        ({"goal": "x", "style": "fast"}, "style", "'plan' or 'react'"),
+        ({"goal": "x" * 40_000}, "goal", "32768"),
+        ([1], "body", "dictionary"),
+    ],
+)
+async def test_a_wrong_field_is_named_with_what_is_allowed(
+    system: System, body: object, field: str, words: str
+) -> None:
+    (fault,) = problem(await system.http.post("/v1/tasks", json=body), 422, "invalid_fields")["errors"]
+    assert fault["field"] == field
+    assert words in fault["message"]
+
+
+async def test_a_task_that_wants_nothing_is_refused(system: System) -> None:
+    problem(await system.http.post("/v1/tasks", json={"goal": "  "}), 422, "invalid_fields")
+
+
+async def test_a_full_backlog_says_when_to_come_back(system: System) -> None:
+    for _ in range(BACKLOG * 4):
+        reply = await system.http.post("/v1/tasks", json={"goal": "x"})
+        if reply.status_code != 202:
+            break
+    problem(reply, 429, "backlog_full")
+    assert int(reply.headers["Retry-After"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "status"),
+    [
+        (b"[" * 200_000, "body_too_large", 413),
+        (b'{"context":' + b'{"a":' * 40 + b"1" + b"}" * 41, "body_too_large", 413),
+        (b'{"context":{"a":[' + b"1," * 10_000 + b"1]}}", "body_too_large", 413),
+        (b'{"goal":"' + b"x" * MAX_BODY + b'"}', "body_too_large", 413),
+        (b'{"context":{"a":NaN}}', "bad_json", 400),
+        (b'{"context":{"a":"\\ud800"}}', "bad_json", 400),
+        (b'{"goal":"\xff"}', "bad_json", 400),
+        (b'{"goal":', "bad_json", 400),
+    ],
+)
+async def test_a_hostile_body_is_refused_before_anything_reads_it(
+    system: System, body: bytes, code: str, status: int
+) -> None:
+    headers = {"Content-Type": "application/json"}
+    problem(await system.http.post("/v1/tasks", content=body, headers=headers), status, code)
+
+
+async def test_a_body_of_unknown_length_is_bounded_too(system: System) -> None:
+    async def endless() -> Any:
+        for _ in range(10_000):
+            yield b" " * 1024
+
+    headers = {"Content-Type": "application/json"}
+    problem(await system.http.post("/v1/tasks", content=endless(), headers=headers), 413, "body_too_large")
+
+
+async def test_a_body_of_exactly_the_limit_is_read(system: System) -> None:
+    body = json.dumps({"goal": "x", "context": {"a": ""}}).encode()
+    body = body.replace(b'""', b'"' + b"y" * (MAX_BODY - len(body)) + b'"')
+    assert len(body) == MAX_BODY
+    reply = await system.http.post("/v1/tasks", content=body, headers={"Content-Type": "application/json"})
+    assert reply.status_code == 202
