@@ -26,6 +26,7 @@ def encode_step(run: StepRun) -> str:
         run.last_ok,
         int(run.faulted),
         int(run.thinking),
+        run.refused,
     ]
     while numbers and not numbers[-1]:
         numbers.pop()
@@ -35,9 +36,9 @@ def encode_step(run: StepRun) -> str:
 def decode_step(field: bytes) -> StepRun:
     """The run of a field. Raises ValueError when it is none."""
     numbers = [int(number) for number in field.strip(b"[]").split(b",") if number]
-    status, turn, attempt, proposals, actions, taken, in_turn, receipts, last_ok, faulted, thinking = (
-        numbers + [0] * (11 - len(numbers))
-    )[:11]
+    status, turn, attempt, proposals, actions, taken, in_turn, receipts, last_ok, faulted, thinking, refused = (
+        numbers + [0] * (12 - len(numbers))
+    )[:12]
     return StepRun(
         _STATUSES[status],
         turn,
@@ -50,4 +51,5 @@ def decode_step(field: bytes) -> StepRun:
         last_ok,
         bool(faulted),
         bool(thinking),
+        refused,
     )
