@@ -1,17 +1,13 @@
 """The world that decisions are made in: the tools that workers serve, and the policy. Values, read ahead of need."""
 
-import time
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Protocol
 
 from haltpoint.chain.state import Chain, Policy, World
 from haltpoint.contracts.events import PlanDrafted, TaskSubmitted, ToExecutor
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.settings import PolicySettings
-
-_PATIENCE: Final = 0.1
-"""Seconds between two readings that unknown names may cause."""
 
 
 class ReadsTools(Protocol):
@@ -31,20 +27,18 @@ class CurrentWorld:
 
     def __init__(self, catalogue: ReadsTools, policy: Policy) -> None:
         self._catalogue = catalogue
-        self._read_at = 0.0
         self.value = World(policy=policy)
 
     async def refresh(self) -> None:
         """Read the catalogue. Raises redis-py's errors."""
-        self._read_at = time.monotonic()
         tools = await self._catalogue.read()
         if tools != self.value.tools:
             self.value = World(tools=tools, policy=self.value.policy)
 
     async def know(self, names: Iterable[str]) -> None:
-        """Look again when one of these tools is unknown, but not more often than each tenth of a second."""
+        """Look again when one of these tools is unknown: once for a batch, so that a liar costs us little."""
         tools = self.value.tools
-        if any(name not in tools for name in names) and time.monotonic() - self._read_at > _PATIENCE:
+        if any(name not in tools for name in names):
             await self.refresh()
 
 

@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-
-from redis.asyncio import Redis
+from typing import Any
 
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ToolRequested
@@ -41,12 +40,12 @@ async def ledger_worker(
                 await task
 
 
-async def _serve(redis: Redis, ledger: Ledger, topology: Topology, act: Act, queue: str) -> None:
+async def _serve(redis: Any, ledger: Ledger, topology: Topology, act: Act, queue: str) -> None:
     streams = {topology.stream(p, Stream.TOOLS, queue): ">" for p in range(topology.partitions)}
     while True:
-        read = await redis.xreadgroup(GROUP[Stream.TOOLS], "test", dict(streams), count=64, block=1000)
-        for key, batches in read.items() if isinstance(read, dict) else read or ():
-            for entry, fields in batches[0] if isinstance(read, dict) else batches:
+        read = await redis.xreadgroup(GROUP[Stream.TOOLS], "test", streams, count=64, block=1000)
+        for key, (batch,) in read.items() if read else ():
+            for entry, fields in batch:
                 decoded = decode(Stream.TOOLS, fields)
                 assert isinstance(decoded, Decoded)
                 request = decoded.message

@@ -24,7 +24,7 @@ import secrets
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, Final
 
@@ -217,7 +217,7 @@ async def alive(redis: Redis, topology: Topology) -> list[dict[str, Any]]:
 
 
 @asynccontextmanager
-async def running(name: Party, settings: Settings, *, queues: tuple[str, ...] = ()) -> AsyncIterator[Service]:
+async def running(name: Party, settings: Settings, *, queues: tuple[str, ...] = ()) -> AsyncGenerator[Service]:
     """A service whose server is there, fit (preflight) and has all streams and groups, those of `queues` too.
 
     Waits with back-off while the server is away. Raises HaltpointError.

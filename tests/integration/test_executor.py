@@ -1,0 +1,420 @@
+"""The executor in this process, against a real server and a worker that is only a ledger."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from haltpoint.chain.state import Chain, ChainStatus
+from haltpoint.contracts.catalogue import GROUP, Stream
+from haltpoint.contracts.events import CompletedTool, ToolCompleted, ToolRequested
+from haltpoint.contracts.tasks import Budget, Task
+from haltpoint.contracts.tools import Outcome
+from haltpoint.runtime import service
+from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.dead_letters import DeadLetters
+from haltpoint.runtime.delivery import Entry
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.settings import Settings
+from haltpoint.runtime.store import Store
+from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.wire import encode
+from haltpoint_executor.advance import Advance
+from haltpoint_executor.app import run
+from haltpoint_executor.clock import ServerClock
+from haltpoint_executor.handlers import Handlers
+from haltpoint_executor.world import CurrentWorld, policy_of
+from tests.support import wait_until
+from tests.support.builders import OK, literal_task, spec
+from tests.support.ledger_worker import ledger_worker
+
+PARTITIONS = 4
+DAY = 86_400_000
+
+
+@dataclass
+class Bed:
+    """A deployment without services."""
+
+    url: str
+    redis: Any  # redis-py's hints say what any protocol version may answer
+    topology: Topology
+    calls: Coalescer
+    store: Store
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(redis_url=self.url, partitions=self.topology.partitions, executor_lease=0.6)
+
+    async def submit(self, task: Task) -> str:
+        return (await self.store.submit(task)).chain_id
+
+    async def chain(self, chain_id: str) -> Chain:
+        partition = self.topology.partition(chain_id)
+        return (await self.store.load(partition, [chain_id]))[chain_id].chain
+
+    async def ended(self, *chain_ids: str) -> bool:
+        pipeline = self.redis.pipeline(transaction=False)
+        for chain_id in chain_ids:
+            pipeline.hget(self.topology.key_of("chain", chain_id), "status")
+        return all(ChainStatus(status.decode()).final for status in await pipeline.execute())
+
+    async def log(self, chain_id: str) -> list[tuple[str, tuple[str, ...]]]:
+        """What was decided on, and the facts, without their details."""
+        lines = await self.redis.lrange(self.topology.key_of("log", chain_id), 0, -1)
+        parsed = [json.loads(line) for line in lines]
+        return [(line["type"], tuple(fact[0] for fact in line["facts"])) for line in parsed]
+
+    async def dead(self) -> list[dict[bytes, bytes]]:
+        letters: list[dict[bytes, bytes]] = []
+        for partition in range(self.topology.partitions):
+            letters += [fields for _, fields in await self.redis.xrange(self.topology.key(partition, "dead"))]
+        return letters
+
+    async def backlog(self) -> int:
+        """Entries in all work streams, waiting or in somebody's hands."""
+        total = 0
+        for partition in range(self.topology.partitions):
+            for name in ("events", "plans", "tools:default"):
+                total += int(await self.redis.xlen(self.topology.key(partition, name)))
+        return total
+
+    async def add_event(self, partition: int, fields: dict[str, bytes | str]) -> None:
+        await self.redis.xadd(self.topology.stream(partition, Stream.EVENTS), fields)
+
+
+@pytest.fixture
+async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
+    topology = Topology(PARTITIONS)
+    await topology.ensure(redis, ["default"])
+    async with Coalescer(redis) as calls:
+        yield Bed(server.url, redis, topology, calls, Store(calls, topology))
+
+
+@asynccontextmanager
+async def executing(bed: Bed) -> AsyncIterator[asyncio.Task[None]]:
+    """An executor from ready to stopped."""
+    before = len(await service.alive(bed.redis, bed.topology))
+    task = asyncio.create_task(run(bed.settings))
+
+    async def ready() -> bool:
+        assert not task.done(), "the executor ended"
+        return len(await service.alive(bed.redis, bed.topology)) > before
+
+    try:
+        await wait_until(ready)
+        yield task
+    finally:
+        task.cancel()
+        await task
+
+
+async def test_a_literal_chain_runs_to_its_end(bed: Bed) -> None:
+    async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
+        chain_id = await bed.submit(literal_task(5, text="hi"))
+        await wait_until(lambda: bed.ended(chain_id))
+        chain = await bed.chain(chain_id)
+        assert (chain.status, chain.answer) == (ChainStatus.COMPLETED, '{"text":"hi"}')
+        assert [kind for kind, _ in await bed.log(chain_id)] == ["task.submitted"] + ["tool.completed"] * 5
+        assert (await bed.backlog(), await bed.dead()) == (0, [])
+
+
+async def test_a_tool_that_comes_up_after_the_executor_is_known_in_time(bed: Bed) -> None:
+    async with executing(bed), ledger_worker(bed.url, bed.topology, spec("late")):
+        chain_id = await bed.submit(literal_task(1, "late"))
+        await wait_until(lambda: bed.ended(chain_id))
+        assert (await bed.chain(chain_id)).status is ChainStatus.COMPLETED
+
+
+async def test_an_unknown_tool_fails_the_chain(bed: Bed) -> None:
+    async with executing(bed):
+        chain_id = await bed.submit(literal_task(1, "nowhere"))
+        await wait_until(lambda: bed.ended(chain_id))
+        chain = await bed.chain(chain_id)
+        assert chain.status is ChainStatus.FAILED
+        assert chain.error is not None
+        assert "nowhere" in chain.error.message
+
+
+async def test_duplicates_of_every_message_change_nothing(bed: Bed) -> None:
+    """Each message two to five times: the same log, one receipt each, nothing left over."""
+    runs = 0
+
+    def act(request: ToolRequested, arguments: str) -> tuple[Outcome, str]:
+        nonlocal runs
+        runs += 1
+        return OK, arguments
+
+    async def repeat(partition: int, name: str, copies: int, seen: set[bytes]) -> None:
+        key = bed.topology.key(partition, name)
+        for entry, fields in await bed.redis.xrange(key):
+            if fields[b"__data__"] not in seen:
+                seen.add(fields[b"__data__"])
+                for _ in range(copies):
+                    await bed.redis.xadd(key, fields)
+                assert entry
+
+    async def repeat_all() -> None:
+        """Copy whatever is seen on a stream; what is finished before that is sent again by name below."""
+        seen: set[bytes] = set()
+        while True:
+            for partition in range(PARTITIONS):
+                for name in ("events", "tools:default"):
+                    await repeat(partition, name, 1 + len(seen) % 4, seen)
+            await asyncio.sleep(0)
+
+    async with executing(bed), ledger_worker(bed.url, bed.topology, spec(), act=act):
+        copier = asyncio.create_task(repeat_all())
+        ids = await asyncio.gather(*(bed.submit(literal_task(4, text="hi")) for _ in range(20)))
+        await wait_until(lambda: bed.ended(*ids))
+        copier.cancel()
+        for chain_id in ids:
+            for step in range(1, 5):
+                action = f"{chain_id}.s{step}.1"
+                done = ToolCompleted(
+                    id=f"{action}/1/done",
+                    source="haltpoint/tool-worker",
+                    subject=chain_id,
+                    data=CompletedTool(action_id=action, outcome=OK),
+                )
+                await bed.add_event(bed.topology.partition(chain_id), {"__data__": encode(done)})
+
+        async def all_read() -> bool:
+            return await bed.backlog() == 0
+
+        await wait_until(all_read)
+        logs = [await bed.log(chain_id) for chain_id in ids]
+        chains = [await bed.chain(chain_id) for chain_id in ids]
+    assert {chain.status for chain in chains} == {ChainStatus.COMPLETED}
+    assert all(log == logs[0] for log in logs)
+    facts = Counter(fact for _, told in logs[0] for fact in told)
+    assert (facts["action.completed"], facts["chain.completed"]) == (4, 1)
+    assert runs > 80, "copies did reach the worker"
+    assert await bed.dead() == []
+
+
+async def test_a_task_that_somebody_put_on_any_stream_is_submitted_once(bed: Bed) -> None:
+    message = {
+        "id": "order-17",
+        "source": "shop",
+        "type": "task.submitted.v1",
+        "data": {"goal": "Tell John I am late", "plan": json.loads(literal_task(2).plan.model_dump_json())},  # type: ignore[union-attr]
+    }
+    async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
+        for partition in range(PARTITIONS):
+            await bed.add_event(partition, {"__data__": json.dumps(message)})
+            await bed.add_event(partition, {"__data__": json.dumps(message | {"subject": "orders"})})
+
+        async def completed() -> int:
+            return sum(
+                [await bed.redis.zcard(bed.topology.key(p, "index:status:completed")) for p in range(PARTITIONS)]
+            )
+
+        async def one() -> bool:
+            return await completed() == 1 and await bed.backlog() == 0
+
+        await wait_until(one)
+        await bed.add_event(0, {"__data__": json.dumps(message | {"data": {"goal": "Something else"}})})
+
+        async def refused() -> bool:
+            return bool(await bed.dead())
+
+        await wait_until(refused)
+        assert await completed() == 1
+    (letter,) = await bed.dead()
+    assert letter[b"reason"] == b"conflict"
+    assert b"Something else" in letter[b"__data__"]
+
+
+async def test_a_message_for_no_chain_is_kept(bed: Bed) -> None:
+    late = ToolCompleted(
+        id="gone.s1.1/1/done", source="w", subject="gone", data=CompletedTool(action_id="gone.s1.1", outcome=OK)
+    )
+    async with executing(bed):
+        await bed.add_event(0, {"__data__": encode(late)})
+
+        async def kept() -> bool:
+            return len(await bed.dead()) == 1 and await bed.backlog() == 0
+
+        await wait_until(kept)
+    (letter,) = await bed.dead()
+    assert (letter[b"reason"], letter[b"chain"], letter[b"__data__"]) == (b"unknown_chain", b"gone", encode(late))
+
+
+def hostile() -> list[dict[str, bytes | str]]:
+    good = json.loads(encode(ToolCompleted(id="x", source="w", data=CompletedTool(action_id="a", outcome=OK))))
+
+    def changed(**more: object) -> dict[str, bytes | str]:
+        return {"__data__": json.dumps(good | more)}
+
+    kinds: list[dict[str, bytes | str]] = [
+        {"nothing": "here"},
+        {"__data__": ""},
+        {"__data__": "null"},
+        {"__data__": "[1,2,3]"},
+        {"__data__": "{"},
+        {"__data__": b'{"id":"\xff\xfe"}'},
+        {"__data__": encode_text(good), "__body__": b"\xc3\x28"},
+        {"__data__": "[" * 100_000},
+        {"__data__": '{"a":' * 100_000},
+        {"__data__": encode_text(good), "__body__": "[" * 100_000},
+        {"__data__": "x" * 5_000_000},
+        {"__data__": encode_text(good), "__body__": "1" * 5_000_000},
+        changed(type="tool.completed.v9"),
+        changed(type="tool.requested.v1"),
+        changed(type="rm -rf"),
+        changed(type=7),
+        changed(id=""),
+        changed(data=None),
+        changed(data={"action_id": 7, "outcome": "fine"}),
+        changed(data={"action_id": "a", "outcome": {"success": True, "next_action": "error"}}),
+        changed(id="x" * 100_000),
+        {"__data__": json.dumps(good).replace('"x"', "NaN")},
+        {"__data__": json.dumps(good).replace('"x"', "1" * 5000)},
+        changed(subject="no such chain"),
+        changed(subject="\ud800"),
+    ]
+    return kinds
+
+
+def encode_text(message: object) -> str:
+    return json.dumps(message)
+
+
+async def test_hostile_entries_are_put_aside_and_stop_nobody(bed: Bed) -> None:
+    """200 of them among the events of 1,000 chains."""
+    kinds = hostile()
+    assert 200 % len(kinds) == 0
+    bad = kinds * (200 // len(kinds))
+    async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
+        ids: list[str] = []
+        for number, fields in enumerate(bad):
+            ids += await asyncio.gather(*(bed.submit(literal_task(1)) for _ in range(5)))
+            await bed.add_event(number % PARTITIONS, fields)
+
+        async def all_done() -> bool:
+            return await bed.backlog() == 0 and await bed.ended(*ids)
+
+        await wait_until(all_done, timeout=40)
+        assert {(await bed.chain(chain_id)).status for chain_id in ids} == {ChainStatus.COMPLETED}
+    letters = await bed.dead()
+    assert (len(ids), len(letters)) == (1000, 200)
+    reasons = Counter(letter[b"reason"].decode() for letter in letters)
+    assert set(reasons) == {
+        *("no_data", "too_large", "bad_encoding", "bad_json", "too_deep"),
+        *("unknown_version", "unknown_message", "bad_fields", "unknown_chain"),
+    }
+    assert all(letter[b"detail"] for letter in letters)
+
+
+async def test_an_event_that_nobody_could_finish_is_buried(bed: Bed) -> None:
+    """R9: five consumers died of it."""
+    key, group = bed.topology.stream(0, Stream.EVENTS), GROUP[Stream.EVENTS]
+    await bed.add_event(0, {"__data__": "poison"})
+    await bed.redis.xreadgroup(group, "dead", {key: ">"})
+    ((entry, _),) = await bed.redis.xrange(key)
+    await bed.redis.xclaim(key, group, "dead", 0, [entry], idle=60_000, retrycount=5, justid=True)
+    async with executing(bed):
+
+        async def buried() -> bool:
+            return bool(await bed.dead())
+
+        await wait_until(buried)
+    (letter,) = await bed.dead()
+    assert (letter[b"reason"], letter[b"entry"]) == (b"exhausted", entry)
+
+
+async def test_deadlines_go_off_by_the_clock_of_the_server(bed: Bed) -> None:
+    async with executing(bed):
+        ids = [await bed.submit(Task(goal="think")) for _ in range(250)]
+
+        async def planning() -> bool:
+            chains = [await bed.redis.hget(bed.topology.key_of("chain", one), "status") for one in ids]
+            return set(chains) == {b"planning"}
+
+        await wait_until(planning)
+        for partition in range(PARTITIONS):
+            await bed.redis.set(bed.topology.key(partition, "clock"), 8 * DAY)
+        await wait_until(lambda: bed.ended(*ids))
+        chain = await bed.chain(ids[0])
+        assert chain.status is ChainStatus.FAILED
+        assert chain.updated_at > chain.created_at + 7 * DAY
+        late = await bed.submit(Task(goal="think", budget=Budget(seconds=3600)))
+        created = await bed.chain(late)
+        assert created.deadline == created.created_at + 3_600_000
+
+
+async def test_two_that_decide_for_one_partition_lose_and_double_nothing(bed: Bed) -> None:
+    """Both caches are stale after each event of the other: every commit conflicts, is decided again and fits."""
+    world = CurrentWorld(ToolCatalogue(bed.calls, bed.topology), policy_of(bed.settings.policy))
+    dead_letters = DeadLetters(bed.calls, bed.topology)
+
+    async def decide_alternately(partition: int) -> None:
+        pair = [
+            Handlers(bed.store, dead_letters, Advance(partition, bed.store, world, ServerClock())) for _ in range(2)
+        ]
+        key = bed.topology.stream(partition, Stream.EVENTS)
+        turn = 0
+        while True:
+            read = await bed.redis.xreadgroup(GROUP[Stream.EVENTS], "both", {key: ">"}, count=1, block=500)
+            for (batch,) in read.values() if read else ():
+                for entry, fields in batch:
+                    turn += 1
+                    await pair[turn % 2].handle([Entry(key, entry.decode(), fields)])
+
+    async with ledger_worker(bed.url, bed.topology, spec()):
+        await world.refresh()
+        deciders = [asyncio.create_task(decide_alternately(p)) for p in range(PARTITIONS)]
+        ids = [await bed.submit(literal_task(6)) for _ in range(10)]
+        try:
+            await wait_until(lambda: bed.ended(*ids))
+        finally:
+            for each in deciders:
+                each.cancel()
+            await asyncio.gather(*deciders, return_exceptions=True)
+    for chain_id in ids:
+        assert (await bed.chain(chain_id)).status is ChainStatus.COMPLETED
+        assert [kind for kind, _ in await bed.log(chain_id)] == ["task.submitted"] + ["tool.completed"] * 6
+
+
+async def owners(bed: Bed) -> list[bytes | None]:
+    return [await bed.redis.get(bed.topology.key(p, "owner")) for p in range(PARTITIONS)]
+
+
+async def test_executors_share_the_partitions_and_hand_them_over(bed: Bed) -> None:
+    async def shares(*expected: int) -> bool:
+        held = Counter(owner for owner in await owners(bed) if owner)
+        return sorted(held.values()) == sorted(expected)
+
+    async with ledger_worker(bed.url, bed.topology, spec()), executing(bed):
+        await wait_until(lambda: shares(4))
+        async with executing(bed):
+            await wait_until(lambda: shares(2, 2))
+            ids = [await bed.submit(literal_task(5)) for _ in range(50)]
+            await wait_until(lambda: bed.ended(*ids))
+        ids += [await bed.submit(literal_task(5)) for _ in range(50)]
+        await wait_until(lambda: bed.ended(*ids))
+        await wait_until(lambda: shares(4))
+    assert await owners(bed) == [None] * PARTITIONS, "given up at once"
+    assert {(await bed.chain(chain_id)).status for chain_id in ids} == {ChainStatus.COMPLETED}
+
+
+async def test_a_vanished_group_ends_the_executor(bed: Bed) -> None:
+    """R10."""
+    task = asyncio.create_task(run(bed.settings))
+
+    async def ready() -> bool:
+        return bool(await service.alive(bed.redis, bed.topology))
+
+    await wait_until(ready)
+    await bed.redis.flushall()
+    with pytest.raises(HaltpointError, match="HP-020"):
+        await task
