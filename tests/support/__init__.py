@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 
 
-async def wait_until(condition: Callable[[], bool | Awaitable[bool]], timeout: float = 10.0) -> None:
+async def wait_until(condition: Callable[[], bool | Awaitable[bool]], timeout: float = 10.0) -> None:  # noqa: ASYNC109 - it fails, asyncio.timeout cancels
     """Return as soon as the condition (sync or async) holds; fail after `timeout` seconds."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout

@@ -111,7 +111,7 @@ def _with_former(commit: ChainCommit) -> Iterator[tuple[Chain, Decided]]:
 
 
 def _facts(decision: Decision) -> bytes:
-    return to_json([(fact.type, fact.details) for fact in decision.facts])
+    return to_json([(fact.type.value, fact.details) for fact in decision.facts])
 
 
 def _timer(old: Chain, new: Chain, decided: Sequence[Decided], retention: int) -> list[Argument]:

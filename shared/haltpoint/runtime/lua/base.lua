@@ -51,6 +51,16 @@ local function finish(prefix, stream, entry)
   redis.call('XDEL', key, entry)
 end
 
+-- Finish many entries of one stream, in portions that `unpack` can take.
+local function finish_all(prefix, stream, entries)
+  local key, group = prefix .. stream, group_of(stream)
+  for first = 1, #entries, 200 do
+    local last = math.min(first + 199, #entries)
+    redis.call('XACK', key, group, unpack(entries, first, last))
+    redis.call('XDEL', key, unpack(entries, first, last))
+  end
+end
+
 local function add(prefix, stream, data, body)
   if body and body ~= '' then
     return redis.call('XADD', prefix .. stream, '*', '__data__', data, '__body__', body)
@@ -105,9 +115,10 @@ end
 -- A receipt, or the doubt that takes its place, with the data of the result if there are any.
 local function record(prefix, action, field, outcome, data)
   local key = prefix .. 'action:' .. action
-  redis.call('HSET', key, field, outcome)
-  if data ~= '' then
-    redis.call('HSET', key, 'data', data)
+  if data == '' then
+    redis.call('HSET', key, field, outcome)
+  else
+    redis.call('HSET', key, field, outcome, 'data', data)
   end
 end
 

@@ -25,7 +25,7 @@ Returns {now, status...}: 0 ok | 1 conflict (nothing written) | 2 fault. A repea
 `new` in the chain and is ok. A fault is an error after the first write: the chain gets the version "fault", which no
 commit can expect, and no timer; each of its entries goes to the dead letters with its bytes, and is acknowledged.
 ]]
-local STALE_INDEX_BATCH = 100
+local STALE_INDEX_BATCH = 200 -- more than the chains that can end in one batch
 
 local operations = {}
 
@@ -120,16 +120,19 @@ function operations.F(run, args, i)
   for n = i + 3, last do
     redis.call('EXPIRE', run.prefix .. args[n], retention)
   end
-  -- The final indexes forget with the chains, a few for each that comes in.
-  local oldest = digits(run.at - tonumber(retention) * 1000)
+  run.retention = tonumber(retention)
+  return last + 1
+end
+
+-- The final indexes forget with the chains, a few for each batch in which chains end.
+local function forget_old(prefix, oldest)
   for status in pairs(FINAL) do
-    local index = run.prefix .. 'index:status:' .. status
+    local index = prefix .. 'index:status:' .. status
     local old = redis.call('ZRANGEBYSCORE', index, '-inf', oldest, 'LIMIT', 0, STALE_INDEX_BATCH)
     if old[1] then
       redis.call('ZREM', index, unpack(old))
     end
   end
-  return last + 1
 end
 
 function operations.Q(_, args, i)
@@ -154,12 +157,11 @@ register('commit', function(keys, args)
   local prefix = prefix_of(keys)
   local at = now(prefix)
   local feed_from = digits(real_now() - tonumber(args[1]))
-  local reply = { at }
-  local i = 3
-  for n = i, i + tonumber(args[2]) - 1 do
-    finish(prefix, 'events', args[n])
+  local reply, finished, retention = { at }, {}, nil
+  local i = 3 + tonumber(args[2])
+  for n = 3, i - 1 do
+    finished[#finished + 1] = args[n]
   end
-  i = i + tonumber(args[2])
   local count = #args
   while i <= count do
     local last = i + tonumber(args[i])
@@ -175,16 +177,21 @@ register('commit', function(keys, args)
         status = 2
         quarantine(run, args, acks, first_op - 1, type(problem) == 'table' and problem.err or tostring(problem))
       end
+      retention = run.retention or retention
     elseif version ~= args[i + 3] then
       status = 1
     end
     if status == 0 then
       for n = acks, first_op - 1 do
-        finish(prefix, 'events', args[n])
+        finished[#finished + 1] = args[n]
       end
     end
     reply[#reply + 1] = status
     i = last + 1
+  end
+  finish_all(prefix, 'events', finished)
+  if retention then
+    forget_old(prefix, digits(at - retention * 1000))
   end
   return reply
 end)

@@ -49,14 +49,19 @@ A final chain's receipt is recorded, and nobody is told.
 ]]
 register('complete', function(keys, args)
   local prefix = prefix_of(keys)
-  local reply = {}
+  local reply, finished = {}, {}
+  local function done_with(stream, entry)
+    local entries = finished[stream] or {}
+    finished[stream] = entries
+    entries[#entries + 1] = entry
+  end
   for i = 1, #args, 9 do
     local stream, entry, action = args[i], args[i + 1], args[i + 2]
     local is = redis.call('HMGET', prefix .. 'action:' .. action, 'entry', 'epoch', 'receipt', 'doubt')
     local status = 'stale'
     if is[3] or is[4] then
       status = 'again'
-      finish(prefix, stream, entry)
+      done_with(stream, entry)
     elseif is[1] == entry and is[2] == args[i + 3] then
       status = 'recorded'
       local outcome, data = args[i + 5], args[i + 6]
@@ -64,9 +69,12 @@ register('complete', function(keys, args)
       if not is_final(prefix, chain_of(action)) then
         add(prefix, 'events', args[i + 7] .. outcome .. args[i + 8], data)
       end
-      finish(prefix, stream, entry)
+      done_with(stream, entry)
     end
     reply[#reply + 1] = status
+  end
+  for stream, entries in pairs(finished) do
+    finish_all(prefix, stream, entries)
   end
   return reply
 end)
