@@ -62,7 +62,7 @@ def tell(chain: ChainView) -> list[Line]:
         lines += _events_of(step, chain, told)
         if step.status in ("completed", "failed"):
             lines.append(_closing(step))
-    lines += [_never(item, 0) for index, item in enumerate(chain.never_executed) if index not in told]
+    lines += [_never(item, None, 0) for index, item in enumerate(chain.never_executed) if index not in told]
     if chain.status in _END_MARKS:
         lines += _end(chain)
     return lines
@@ -133,7 +133,7 @@ def _events_of(step: StepView, chain: ChainView, told: set[int]) -> Iterator[Lin
             for index, item in enumerate(chain.never_executed):
                 if index not in told and item.get("step_id") == step.id:
                     told.add(index)
-                    yield _never(item, 1)
+                    yield _never(item, step, 1)
         for request in asked:
             yield from _outcome(request)
         if action.receipt is not None and action.status == "done":
@@ -175,12 +175,29 @@ def _answer(request: RequestView) -> str:
     return answer.decision.value.replace("_", " ") + (f": {visible(words)}" if words else "")
 
 
-def _never(item: dict[str, Any], depth: int) -> Line:
-    arguments = item.get("arguments")
-    if isinstance(arguments, str):
-        arguments = json.loads(arguments or "{}")
-    shown = call(str(item.get("tool", "?")), arguments or {})
-    return Line(depth, Mark.NEVER, f"never executed: {shown}", visible(str(item.get("reason", ""))))
+def never_executed(chain: ChainView) -> list[tuple[str, str]]:
+    """Every call that was wished for and never ran, as one would write it, and why."""
+    steps = {step.id: step for step in chain.steps}
+    return [_wished(item, steps.get(str(item.get("step_id")))) for item in chain.never_executed]
+
+
+def _wished(item: dict[str, Any], step: StepView | None) -> tuple[str, str]:
+    """The log names tool and number of a call; what it would have said is in the thought that wished for it."""
+    tool, number = str(item.get("tool", "?")), int(item.get("call", 0))
+    wished = next(
+        (
+            thought.calls[number - 1]
+            for thought in reversed(step.thoughts if step else ())
+            if 0 < number <= len(thought.calls) and thought.calls[number - 1].tool == tool
+        ),
+        None,
+    )
+    return call(tool, wished.arguments) if wished else visible(tool), visible(str(item.get("reason", "")))
+
+
+def _never(item: dict[str, Any], step: StepView | None, depth: int) -> Line:
+    wished, reason = _wished(item, step)
+    return Line(depth, Mark.NEVER, f"never executed: {wished}", reason)
 
 
 def _end(chain: ChainView) -> Iterator[Line]:

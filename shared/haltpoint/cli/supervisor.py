@@ -20,6 +20,7 @@ PROGRAM: Final = (sys.executable, "-m", "haltpoint")
 STOP_ORDER: Final = ("gateway", "planner", "tool-worker", "executor")  # then all others
 GRACE: Final = 15.0  # seconds that one kind of child has to drain
 _FIRST_DELAY, _LONGEST_DELAY, _LIVED_WELL = 0.1, 10.0, 10.0  # seconds
+_LOOK: Final = 0.02
 
 Say = Callable[[str], None]
 
@@ -36,6 +37,7 @@ class Child:
     number: int = 1
     pid: int | None = None
     restarts: int = field(default=0, init=False)
+    replaced: bool = field(default=False, init=False)
 
     @property
     def name(self) -> str:
@@ -61,6 +63,13 @@ class Supervisor:
         self.children = list(children)
         for index, child in enumerate(self.children):
             self._tasks[index] = asyncio.create_task(self._keep(child), name=f"keep {child.name}")
+
+    async def replace(self, child: Child, words: tuple[str, ...]) -> None:
+        """End a child and start it with other words; return when the new one lives."""
+        old, child.words, child.replaced = child.pid, words, True
+        _signal(child, signal.SIGTERM)
+        while child.pid in (old, None):
+            await asyncio.sleep(_LOOK)
 
     async def stop(self) -> None:
         """Let all children finish what they have in hand, kind after kind; kill those that take too long."""
@@ -114,6 +123,9 @@ class Supervisor:
             child.pid = None
             if self._asked_to_stop():
                 return
+            if child.replaced:
+                child.replaced = False
+                continue
             delay = _FIRST_DELAY if loop.time() - started > _LIVED_WELL else delay
             self._say(f"{child.name} ended ({_how(code)}), starts again in {delay:g} s")
             child.restarts += 1

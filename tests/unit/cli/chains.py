@@ -11,10 +11,17 @@ JOHNS = [
     {"id": "user_def456", "title": "John Smith", "subtitle": "jsmith@example.com", "confidence": 0.85},
     {"id": "user_ghi789", "title": "Jonathan Lee", "subtitle": "jon.lee@example.com", "confidence": 0.45},
 ]
+PROPOSED = {
+    "id": "c1.find.t1.1",
+    "calls": [
+        {"tool": "lookup_contacts", "arguments": {"query": "John"}},
+        {"tool": "send_message", "arguments": {"recipient_id": "user_123"}},
+    ],
+}
 NEVER = {
     "step_id": "find",
     "tool": "send_message",
-    "arguments": {"recipient_id": "user_123"},
+    "call": 2,
     "reason": "stopped by request r1",
 }
 
@@ -73,7 +80,7 @@ def stopped() -> ChainView:
         status="awaiting_clarification",
         current={"step_id": "find", "tool": "lookup_contacts", "index": 0},
         steps=[
-            step("find", "lookup_contacts", "waiting", actions=[lookup]),
+            step("find", "lookup_contacts", "waiting", actions=[lookup], thoughts=[PROPOSED]),
             step("send", "send_message", "pending"),
         ],
         requests=[request()],
@@ -95,6 +102,7 @@ def completed() -> ChainView:
                 "lookup_contacts",
                 "completed",
                 validation_status="passed",
+                thoughts=[PROPOSED],
                 actions=[action("find.1", "lookup_contacts", {"query": "John"}, found)],
             ),
             step(

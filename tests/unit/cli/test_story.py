@@ -2,7 +2,7 @@
 
 import pytest
 
-from haltpoint.cli.story import Mark, call, elapsed, receipts, tell, visible
+from haltpoint.cli.story import Mark, call, elapsed, never_executed, receipts, tell, visible
 from tests.unit.cli.chains import chain, completed, failed, stopped
 
 
@@ -53,8 +53,12 @@ def test_a_failed_chain_says_why() -> None:
 
 
 def test_a_call_that_belongs_to_no_step_is_told_too() -> None:
-    view = chain(never_executed=[{"tool": "send_message", "arguments": "{}", "reason": "cancelled"}])
-    assert lines(view) == [(0, Mark.NEVER, "never executed: send_message()")]
+    view = chain(never_executed=[{"tool": "send_message", "call": 1, "reason": "cancelled"}])
+    assert lines(view) == [(0, Mark.NEVER, "never executed: send_message")]
+
+
+def test_what_never_ran_is_told_with_what_it_would_have_said() -> None:
+    assert never_executed(stopped()) == [('send_message(recipient_id="user_123")', "stopped by request r1")]
 
 
 def test_each_call_that_never_ran_is_told_once() -> None:

@@ -1,0 +1,330 @@
+"""The demo: what is asked of the system, who answers, and the judgement at the end.
+
+Everything here is a client like any other: the chains run in the services, the message goes out through the example's
+tools, and what was sent is read from the outbox and nowhere else.
+"""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from rich.table import Table
+from rich.text import Text
+
+from haltpoint.cli.asking import ask
+from haltpoint.cli.errors import CliError, Exit
+from haltpoint.cli.following import follow
+from haltpoint.cli.gateway import KEY_FILE
+from haltpoint.cli.picture import teller
+from haltpoint.cli.shell import Shell
+from haltpoint.cli.story import never_executed, visible
+from haltpoint.cli.supervisor import Child
+from haltpoint.cli.system import System, free_port, http_get
+from haltpoint.client import Client
+from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.runtime.settings import load
+
+if TYPE_CHECKING:
+    from haltpoint.contracts.views import ChainView, RequestView
+
+_MOMENT: Final = 1.0  # seconds until a question is answered by itself
+_CHECKOUT: Final = Path(__file__).parents[3]
+_LINGER: Final = 60  # seconds that the carrier would take, were its worker not killed
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A model of the user's."""
+
+    url: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One thing that is asked. `for_whom`: who may get a message when nobody had to choose; None: nobody."""
+
+    goal: str
+    what: str
+    for_whom: str | None = None
+
+
+CASES: Final = (
+    Case("Tell John I'm running late", "three people may be meant: a person chooses, then the message goes out"),
+    Case("Tell Jane hello", "one clear match: it goes on by itself", "user_jan001"),
+    Case("Tell Zorgblort hello", "nobody is called that: the chain fails and says so"),
+    Case("Tell J hello", "many weak matches: a person chooses"),
+)
+"""The document's five cases; the first is two of them, the question and what follows the choice."""
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What came of it. A message is right when it went to the only match, or to whom a person chose."""
+
+    chains: list["ChainView"] = field(default_factory=list)
+    sent: int = 0
+    wrong: int = 0
+    dropped: list[tuple[str, str]] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
+def perform(shell: Shell, *, by_itself: bool, kill_worker: bool, own: Own | None) -> int:
+    """Run the demo. Raises CliError HP-044 without the example, HP-045 when it did not come out as it must."""
+    if not (_CHECKOUT / "examples" / "contacts" / "tools.py").is_file():
+        raise CliError(
+            "HP-044",
+            "the demo needs the example contacts",
+            f"there is none in {_CHECKOUT}",
+            "Run it in a checkout: make demo",
+        )
+    folder = Path(tempfile.mkdtemp(prefix="haltpoint-demo-"))
+    show = Show(shell, folder, by_itself=by_itself, own=own)
+    with (folder / "services.log").open("wb") as log:
+        judgement = asyncio.run(show.killed_worker(log) if kill_worker else show.cases(log))
+    show.conclude(judgement)
+    if judgement.faults:
+        raise CliError(
+            "HP-045",
+            "the demo did not come out as it must",
+            "; ".join(judgement.faults),
+            f"The services' log is {folder / 'services.log'}",
+        )
+    shutil.rmtree(folder, ignore_errors=True)
+    return Exit.OK
+
+
+class Show:
+    """One performance with a state directory and an outbox of its own."""
+
+    def __init__(self, shell: Shell, folder: Path, *, by_itself: bool, own: Own | None) -> None:
+        self._shell = shell
+        self._folder = folder
+        self._own = own
+        self._alone = by_itself or bool(os.environ.get("CI")) or not shell.interactive
+        self._outbox = folder / "outbox.jsonl"
+        self._scripts = _CHECKOUT / "shared" / "haltpoint" / "testing"
+        self._model = Child("script-model", ())
+        self._last_words = ""
+
+    # ---- what is shown ----------------------------------------------------------------------------------------------
+
+    async def cases(self, log: IO[bytes]) -> Judgement:
+        """All cases with a model that behaves and with one that does not; or once, with the user's own."""
+        judgement = Judgement()
+        async with self._system(log) as system, self._client(system) as client:
+            self._ready(system)
+            for name in ("careless", "good") if self._own is None else ("own",):
+                if self._own is None:
+                    await self._cast(system, name)
+                self._heading(_MODELS[name])
+                for case in CASES:
+                    self._say(f"\n{case.goal!r}: {case.what}")
+                    await self._play(client, case, judgement)
+        return judgement
+
+    async def killed_worker(self, log: IO[bytes]) -> Judgement:
+        """One message, and the worker dies when it has gone out and nobody has been told yet."""
+        judgement = Judgement()
+        case = CASES[1]
+        async with self._system(log, CONTACTS_LINGER=f"after:{_LINGER}") as system, self._client(system) as client:
+            self._ready(system)
+            self._heading("A worker dies in the middle of send_message")
+            self._say(f"\n{case.goal!r}: the carrier takes a minute, and the worker is killed meanwhile")
+            killer = asyncio.create_task(self._kill(system))
+            try:
+                await self._play(client, case, judgement)
+            finally:
+                killer.cancel()
+                await asyncio.gather(killer, return_exceptions=True)
+        if judgement.sent != 1:
+            judgement.faults.append(f"the outbox has {judgement.sent} messages instead of exactly one")
+        return judgement
+
+    def conclude(self, judgement: Judgement) -> None:
+        """The outbox, what never ran, and the verdict."""
+        sent = self._sent()
+        if self._shell.json:
+            self._shell.emit(
+                {
+                    "chains": [chain.model_dump(mode="json") for chain in judgement.chains],
+                    "outbox": sent,
+                    "messages_sent": judgement.sent,
+                    "wrong_recipients": judgement.wrong,
+                    "never_executed": [{"call": call, "reason": reason} for call, reason in judgement.dropped],
+                    "faults": judgement.faults,
+                }
+            )
+            return
+        self._heading(f"The outbox: {len(sent)} message{'' if len(sent) == 1 else 's'}")
+        for message in sent:
+            self._say(visible(f"  {message['name']:<14} {message['to']:<12} {message['content']}"))
+        if judgement.dropped:
+            self._heading("Asked for by the model, and never executed")
+            for (call, reason), count in _counted(judgement.dropped):
+                self._say(f"  {count} x {call}: {reason}")
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+        table.add_row("chains", str(len(judgement.chains)))
+        table.add_row("messages sent", str(judgement.sent))
+        table.add_row(
+            "wrong recipients", Text(str(judgement.wrong), style="bold red" if judgement.wrong else "bold green")
+        )
+        table.add_row("calls never executed", str(len(judgement.dropped)))
+        self._heading("In short")
+        self._shell.out.print(table)
+
+    # ---- how it is done ---------------------------------------------------------------------------------------------
+
+    def _system(self, log: IO[bytes], **environment: str) -> System:
+        port = free_port()
+        model = (
+            {"base_url": self._own.url, "name": self._own.name}
+            if self._own
+            else {
+                "base_url": f"http://127.0.0.1:{port}/v1",
+                "name": "script",
+            }
+        )
+        self._model.words = ("script-model", str(self._scripts / "contacts_good.json"), "--port", str(port))
+        settings = load(
+            state_dir=str(self._folder),
+            tools="examples.contacts.tools",
+            lease=2.0,
+            beat=0.5,
+            gateway={"port": 0},
+            model=model,
+        )
+        paths = os.pathsep.join(filter(None, (str(_CHECKOUT), os.environ.get("PYTHONPATH"))))
+        return System(
+            # Always a server of its own, whatever is configured: nobody's data are touched.
+            settings.model_copy(update={"redis_url": None}),
+            environment={"CONTACTS_OUTBOX": str(self._outbox), "PYTHONPATH": paths, **environment},
+            output=log,
+            beside=() if self._own else (self._model,),
+            say=lambda words: self._say(f"  {words}"),
+        )
+
+    def _client(self, system: System) -> Client:
+        return Client(system.url, (self._folder / KEY_FILE).read_text().strip())
+
+    async def _play(self, client: Client, case: Case, judgement: Judgement) -> None:
+        before = len(self._sent())
+        run = await client.run(case.goal)
+        told = teller(self._shell.out)
+
+        async def asked(request: "RequestView") -> bool:
+            with told.pause():
+                await self._answer(client, request)
+            return True
+
+        def nothing(_: "ChainView") -> None:
+            """With --json everything comes at the end."""
+
+        try:
+            chain = await follow(client, run.id, nothing if self._shell.json else told.show, asked)
+        finally:
+            told.close()
+        judgement.chains.append(chain)
+        judgement.dropped += never_executed(chain)
+        allowed = _allowed(case, chain)
+        for message in self._sent()[before:]:
+            judgement.sent += 1
+            if message["to"] not in allowed:
+                judgement.wrong += 1
+                judgement.faults.append(f"{case.goal!r}: {message['to']} got a message")
+        expected = 1 if allowed else 0
+        if self._own is None and len(self._sent()) - before != expected:
+            judgement.faults.append(f"{case.goal!r}: {len(self._sent()) - before} messages instead of {expected}")
+
+    async def _answer(self, client: Client, request: "RequestView") -> None:
+        if request.kind is RequestKind.IN_DOUBT:
+            await self._look_into_the_outbox(client, request)
+            return
+        if not self._alone:
+            await ask(client, request)
+            return
+        await asyncio.sleep(_MOMENT)
+        choice = request.options[0]
+        self._say(f"    Nobody is at a terminal, so the demo chooses by itself: {visible(choice.title)}.")
+        await client.answer(request.id, option_id=choice.id)
+
+    async def _look_into_the_outbox(self, client: Client, request: "RequestView") -> None:
+        """Did it happen? Whoever knows is outside of the system: the outbox."""
+        found = next((message for message in self._sent() if message["key"] == request.action_id), None)
+        where = "is in the outbox: it happened" if found else "is not in the outbox: it did not happen"
+        self._say(f"    The message of {request.action_id.partition('.')[2]} {where}.")
+        if not self._alone:
+            await ask(client, request)
+            return
+        await asyncio.sleep(_MOMENT)
+        if found is None:
+            await client.answer(request.id, decision=Choice.NOT_HAPPENED)
+            return
+        value = {"message_id": found["key"], "recipient_id": found["to"], "name": found["name"]}
+        await client.answer(request.id, decision=Choice.HAPPENED, value=value)
+
+    async def _kill(self, system: System) -> None:
+        busy = self._outbox.with_suffix(".busy")
+        while not busy.exists() or not busy.read_text():
+            await asyncio.sleep(0.02)
+        pid = int(busy.read_text())
+        if pid != system.pid("tool-worker"):
+            raise RuntimeError(f"process {pid} sends messages and is not our worker")
+        self._say(f"  SIGKILL to the worker (process {pid}): the message has gone out, nobody has been told")
+        os.kill(pid, signal.SIGKILL)
+
+    async def _cast(self, system: System, name: str) -> None:
+        """Let the model follow another script: end it, it starts again with the new one."""
+        verb, _, option, port = self._model.words
+        await system.supervisor.replace(self._model, (verb, str(self._scripts / f"contacts_{name}.json"), option, port))
+        while (await http_get("127.0.0.1", int(port), "/v1/models"))[0] == 0:
+            await asyncio.sleep(0.02)
+
+    def _sent(self) -> list[dict[str, Any]]:
+        if not self._outbox.exists():
+            return []
+        return [json.loads(line) for line in self._outbox.read_text(encoding="utf-8").splitlines()]
+
+    def _ready(self, system: System) -> None:
+        names = ", ".join(f"{child.name} {child.pid}" for child in system.supervisor.children)
+        self._say(f"Ready. Processes: {names}.")
+
+    def _heading(self, words: str) -> None:
+        if not self._shell.json:
+            self._shell.out.print(Text(f"\n{words}", style="bold"))
+            self._shell.out.print(Text("─" * min(len(words), self._shell.out.width), style="dim"))
+
+    def _say(self, words: str) -> None:
+        if not self._shell.json:
+            self._shell.out.print(Text(words), soft_wrap=not sys.stdout.isatty())
+
+
+_MODELS: Final = {
+    "careless": "A careless model: it looks up and sends in one go, to an id that it made up",
+    "good": "A well-behaved model",
+    "own": "Your model",
+}
+
+
+def _allowed(case: Case, chain: "ChainView") -> set[str]:
+    """Who may get a message: whom a person chose, else the only match."""
+    chosen = {
+        request.answer.answer.option_id
+        for request in chain.requests
+        if request.answer and request.kind is RequestKind.CLARIFICATION and request.answer.answer.option_id
+    }
+    return chosen or ({case.for_whom} if case.for_whom else set())
+
+
+def _counted(items: list[tuple[str, str]]) -> list[tuple[tuple[str, str], int]]:
+    counts: dict[tuple[str, str], int] = {}
+    for item in items:
+        counts[item] = counts.get(item, 0) + 1
+    return list(counts.items())

@@ -1,0 +1,148 @@
+"""The supervisor with real processes: it restarts them, stops them in order, and they never outlive it."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from haltpoint.cli import supervisor
+from haltpoint.cli.supervisor import Child, Supervisor
+
+# Stands in for `haltpoint`: says who it is, then does what its first word says until it is told to stop.
+PROGRAM = """
+import os, signal, sys, threading
+from haltpoint.cli.supervisor import die_with_owner
+word, log, descriptor = sys.argv[1], sys.argv[2], int(sys.argv[4])
+def say(text):
+    with open(log, "a") as file:
+        file.write(f"{text} {word} {os.getpid()}\\n")
+def stop(*_):
+    if word != "stubborn":
+        say("stopped")
+        os._exit(0)
+signal.signal(signal.SIGTERM, stop)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+die_with_owner(descriptor)
+say("began")
+while word != "short":
+    signal.pause()
+"""
+
+OWNER = """
+import asyncio, os, sys
+from haltpoint.cli import supervisor
+from haltpoint.cli.supervisor import Child, Supervisor
+supervisor.PROGRAM = (sys.executable, "-c", sys.argv[1])
+async def main():
+    keeper = Supervisor(os.environ, print)
+    keeper.start([Child("executor", ("steady", sys.argv[2])), Child("gateway", ("stubborn", sys.argv[2]))])
+    await asyncio.Event().wait()
+asyncio.run(main())
+"""
+
+
+class Log:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def lines(self, beginning: str) -> list[list[str]]:
+        text = self.path.read_text() if self.path.exists() else ""
+        return [line.split() for line in text.splitlines() if line.startswith(beginning)]
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def gone(pid: int) -> bool:
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return state.stdout.strip() in ("", "Z", "Zs")
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Log:
+    monkeypatch.setattr(supervisor, "PROGRAM", (sys.executable, "-c", PROGRAM))
+    return Log(tmp_path / "log")
+
+
+async def test_a_killed_child_starts_again(log: Log) -> None:
+    said: list[str] = []
+    keeper = Supervisor(os.environ, said.append)
+    child = Child("tool-worker", ("steady", str(log.path)), 2)
+    keeper.start([child])
+    await until(lambda: len(log.lines("began")) == 1)
+    first = child.pid
+    assert first
+    os.kill(first, signal.SIGKILL)
+    await until(lambda: len(log.lines("began")) == 2)
+    assert child.pid not in (None, first)
+    assert said == ["tool-worker 2 ended (SIGKILL), starts again in 0.1 s"]
+    await keeper.stop()
+    assert child.pid is None
+
+
+async def test_a_child_that_ends_well_starts_again_too_and_waits_longer_each_time(log: Log) -> None:
+    said: list[str] = []
+    keeper = Supervisor(os.environ, said.append)
+    keeper.start([Child("planner", ("short", str(log.path)))])
+    await until(lambda: len(log.lines("began")) == 3)
+    await keeper.stop()
+    assert said[:2] == [
+        "planner ended (exit code 0), starts again in 0.1 s",
+        "planner ended (exit code 0), starts again in 0.2 s",
+    ]
+
+
+async def test_they_stop_in_order_and_the_one_who_decides_last(log: Log) -> None:
+    keeper = Supervisor(os.environ, print)
+    names = ["script-model", "executor", "gateway", "tool-worker", "planner"]
+    children = [Child(name, ("steady", str(log.path))) for name in names]
+    keeper.start(children)
+    await until(lambda: len(log.lines("began")) == 5)
+    service = {str(child.pid): child.service for child in children}
+    await keeper.stop()
+    stopped = [service[pid] for _, _, pid in log.lines("stopped")]
+    assert stopped == ["gateway", "planner", "tool-worker", "executor", "script-model"]
+
+
+async def test_a_child_that_does_not_stop_is_killed(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "GRACE", 0.2)
+    said: list[str] = []
+    keeper = Supervisor(os.environ, said.append)
+    child = Child("executor", ("stubborn", str(log.path)))
+    keeper.start([child])
+    await until(lambda: len(log.lines("began")) == 1)
+    pid = child.pid
+    assert pid
+    await keeper.stop()
+    assert gone(pid)
+    assert said == ["executor did not stop within 0.2 s and is killed"]
+
+
+async def test_a_child_can_be_replaced(log: Log) -> None:
+    said: list[str] = []
+    keeper = Supervisor(os.environ, said.append)
+    child = Child("script-model", ("steady", str(log.path)))
+    keeper.start([child])
+    await until(lambda: len(log.lines("began")) == 1)
+    await keeper.replace(child, ("other", str(log.path)))
+    await until(lambda: len(log.lines("began other")) == 1)
+    await keeper.stop()
+    assert said == []
+
+
+async def test_children_die_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log")
+    command = [sys.executable, "-c", OWNER, PROGRAM, str(log.path)]
+    with subprocess.Popen(command) as owner:
+        await until(lambda: len(log.lines("began")) == 2)
+        owner.kill()
+    children = [int(pid) for _, _, pid in log.lines("began")]
+    await until(lambda: all(map(gone, children)))
