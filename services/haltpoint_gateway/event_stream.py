@@ -1,4 +1,4 @@
-"""A chain's facts as server-sent events: read from the log, so nothing is missed; woken by the feed, so nothing lags."""
+"""A chain's facts as server-sent events: from the log, so nothing is missed; woken by the feed, so nothing lags."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -57,9 +57,7 @@ class SyncClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, e: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
 
     def close(self) -> None:
@@ -75,6 +73,10 @@ class SyncClient:
     ) -> SyncRun:
         """See `Client.run`."""
         return SyncRun(self, self.wait(self._client.run(goal, task=task, idempotency_key=idempotency_key)))
+
+    def attach(self, chain_id: str) -> SyncRun:
+        """See `Client.attach`."""
+        return SyncRun(self, self._client.attach(chain_id))
 
     def chain(self, chain_id: str) -> ChainView:
         """See `Client.chain`."""

@@ -128,10 +128,7 @@ class Views:
         texts = await self._redis.lrange(self._topology.key_of("log", chain_id), line, line + lines + 1)
         read = [LogLine.parse(line + offset, _word(text)) for offset, text in enumerate(texts[: lines + 1])]
         events = tuple(
-            event
-            for one in read
-            for index, event in enumerate(one.events())
-            if one.number > line or index > fact
+            event for one in read for index, event in enumerate(one.events()) if one.number > line or index > fact
         )
         place = f"{read[-1].number}.{max(len(read[-1].facts) - 1, 0)}" if read else after
         return LogSlice(events, place, more=len(texts) > lines + 1)

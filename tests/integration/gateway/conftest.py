@@ -1,30 +1,46 @@
 """A whole gateway on a real server, without a port: HTTP goes straight into the application."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import httpx
 import pytest
 from pydantic import SecretStr
 from redis.asyncio import Redis
 
-from haltpoint.chain.state import WAITING, Ask, Chain, ChainStatus, Decision, OpenRequest, PlanOrigin, StepRun, StepStatus
+from haltpoint.chain.state import (
+    WAITING,
+    Ask,
+    Chain,
+    ChainStatus,
+    Decision,
+    OpenRequest,
+    PlanOrigin,
+    StepRun,
+    StepStatus,
+)
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import Cancellation, Received, TaskCancelled
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.tools import Clarification, Option, ToolSpec
+from haltpoint.runtime import service
 from haltpoint.runtime.committing import ChainCommit, Decided
 from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.settings import GatewaySettings, PolicySettings, Settings
 from haltpoint.runtime.store import CommitStatus
 from haltpoint.runtime.telemetry import Tracing
 from haltpoint.runtime.topology import Topology
-from haltpoint_gateway.app import assemble
+from haltpoint_gateway.app import assemble, run
 from haltpoint_gateway.auth import Scope, create_key
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.http_api import make_api
+from tests.support import wait_until
 
 ADMIN = "the-admin-key-of-the-tests"
 LOOKUP = ToolSpec(
@@ -110,6 +126,21 @@ class System:
         chain = await self._chain(chain_id)
         await self._commit(Decision(replace(chain, turns=chain.turns + 1), facts=tuple(Fact(each) for each in facts)))
 
+    async def entries(self, stream: str, near: str) -> list[dict[bytes, bytes]]:
+        """The entries of a stream in the partition of the chain or request `near`, oldest first."""
+        key = self.topology.key(self.topology.partition(near), stream)
+        return [fields for _, fields in cast("Any", await self.redis.xrange(key))]
+
+    async def pages(self, path: str, **params: str | int) -> list[Any]:
+        """All items of a list, taken page by page."""
+        items: list[Any] = []
+        while True:
+            page = (await self.http.get(path, params=params)).json()
+            items += page["items"]
+            if page["next_cursor"] is None:
+                return items
+            params["cursor"] = page["next_cursor"]
+
     async def turn_clock(self, ms: int) -> None:
         for partition in range(self.topology.partitions):
             await self.redis.set(self.topology.key(partition, "clock"), str(ms))
@@ -165,3 +196,29 @@ def problem(reply: httpx.Response, status: int, code: str) -> dict[str, Any]:
     assert document["detail"]
     assert document["hint"]
     return document
+
+
+@pytest.fixture
+async def url(system: System, server: EmbeddedServer, tmp_path: Path) -> AsyncIterator[str]:
+    """The address of a gateway that really runs, on the same server and with the same admin key as `system`."""
+    settings = system.gateway.settings.model_copy(
+        update={
+            "redis_url": server.url,
+            "state_dir": tmp_path,
+            "gateway": GatewaySettings(port=0, admin_key=SecretStr(ADMIN)),
+        }
+    )
+    running = asyncio.create_task(run(settings))
+    try:
+        await wait_until(lambda: _ready(system, running))
+        yield str((await service.alive(system.redis, system.topology))[0]["url"])
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+
+async def _ready(system: System, running: asyncio.Task[None]) -> bool:
+    if running.done():
+        await running
+    return bool(await service.alive(system.redis, system.topology))

@@ -20,8 +20,7 @@ async def test_an_answer_is_taken_and_the_executor_hears_of_it(system: System) -
     assert answered["status"] == "answered"
     assert answered["answer"]["by"] == "admin"
     assert answered["answer"]["answer"]["option_id"] == "u1"
-    stream = system.topology.key(system.topology.partition(chain_id), "events")
-    message = HumanAnswered.model_validate_json((await system.redis.xrange(stream))[-1][1][b"__data__"])
+    message = HumanAnswered.model_validate_json((await system.entries("events", chain_id))[-1][b"__data__"])
     assert message.data.request_id == request_id
     assert message.data.answer.option_id == "u1"
 

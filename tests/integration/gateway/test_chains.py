@@ -39,16 +39,8 @@ async def test_the_list_is_filtered_and_paged_without_gaps_or_repeats(system: Sy
     chains = [await system.submit() for _ in range(7)]
     for chain_id in chains[:2]:
         await system.end(chain_id)
-    seen: list[str] = []
-    cursor = None
-    while True:
-        params = {"status": "accepted", "limit": 2, **({"cursor": cursor} if cursor else {})}
-        page = (await system.http.get("/v1/chains", params=params)).json()
-        seen += [item["id"] for item in page["items"]]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            break
-    assert sorted(seen) == sorted(chains[2:])
+    accepted = await system.pages("/v1/chains", status="accepted", limit=2)
+    assert sorted(item["id"] for item in accepted) == sorted(chains[2:])
     every = (await system.http.get("/v1/chains")).json()["items"]
     assert sorted(item["id"] for item in every) == sorted(chains)
     done = (await system.http.get("/v1/chains", params={"status": "completed"})).json()["items"]
@@ -61,17 +53,10 @@ async def test_chains_of_the_same_moment_are_paged_too(system: System) -> None:
         await system.gateway.store.submit(Task(goal="x"), chain_id=chain_id)
     for partition in range(2):
         key = system.topology.key(partition, "index:status:accepted")
-        for member in await system.redis.zrange(key, 0, -1):
-            await system.redis.zadd(key, {member: 1000})
-    seen: list[str] = []
-    cursor = None
-    while True:
-        page = await system.gateway.views.chains(ChainStatus.ACCEPTED, cursor, 2, lambda _: True)
-        seen += [item.id for item in page.items]
-        cursor = page.next_cursor
-        if cursor is None:
-            break
-    assert sorted(seen) == chains
+        for chain_id in chains:
+            await system.redis.zadd(key, {chain_id: 1000}, xx=True)
+    seen = await system.pages("/v1/chains", limit=2)
+    assert sorted(item["id"] for item in seen) == chains
 
 
 @pytest.mark.parametrize(
@@ -87,8 +72,7 @@ async def test_cancelling_asks_the_executor_with_the_name_and_the_reason(system:
     chain_id = await system.submit()
     reply = await system.http.post(f"/v1/chains/{chain_id}/cancel", json={"reason": "not needed"})
     assert reply.status_code == 202
-    stream = system.topology.key(system.topology.partition(chain_id), "events")
-    message = TaskCancelled.model_validate_json((await system.redis.xrange(stream))[-1][1][b"__data__"])
+    message = TaskCancelled.model_validate_json((await system.entries("events", chain_id))[-1][b"__data__"])
     assert (message.data.by, message.data.reason) == ("admin", "not needed")
     assert (await system.http.post(f"/v1/chains/{chain_id}/cancel")).status_code == 202
 
@@ -107,16 +91,8 @@ async def test_the_log_is_read_in_portions(system: System) -> None:
     await system.tell(chain_id)
     await system.tell(chain_id, FactType.STEP_COMPLETED)
     await system.end(chain_id)
-    ids: list[str] = []
-    cursor = None
-    while True:
-        params = {"limit": 1, **({"cursor": cursor} if cursor else {})}
-        page = (await system.http.get(f"/v1/chains/{chain_id}/events", params=params)).json()
-        ids += [item["id"] for item in page["items"]]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            break
-    assert ids == ["0.0", "0.1", "3.0", "4.0"]
+    events = await system.pages(f"/v1/chains/{chain_id}/events", limit=1)
+    assert [event["id"] for event in events] == ["0.0", "0.1", "3.0", "4.0"]
 
 
 async def test_a_stream_of_a_finished_chain_is_whole_and_ends(system: System) -> None:
@@ -154,16 +130,8 @@ async def test_requests_are_listed_by_status_and_kind(system: System) -> None:
 
 async def test_the_inbox_is_paged(system: System) -> None:
     asked = [await system.ask(await system.submit()) for _ in range(5)]
-    seen: list[str] = []
-    cursor = None
-    while True:
-        params = {"limit": 2, **({"cursor": cursor} if cursor else {})}
-        page = (await system.http.get("/v1/requests", params=params)).json()
-        seen += [item["id"] for item in page["items"]]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            break
-    assert sorted(seen) == sorted(asked)
+    seen = await system.pages("/v1/requests", limit=2)
+    assert sorted(item["id"] for item in seen) == sorted(asked)
 
 
 async def test_tools_are_those_of_the_catalogue(system: System) -> None:
@@ -191,4 +159,3 @@ async def test_other_tenants_chains_and_requests_are_not_there(system: System) -
     friend = await system.key("acme", Scope.READ)
     assert (await system.http.get(f"/v1/chains/{ours}", headers=friend)).status_code == 200
     assert len((await system.http.get("/v1/requests", headers=friend)).json()["items"]) == 1
-

@@ -1,6 +1,9 @@
+from typing import Any, cast
+
 import httpx
 import pytest
 
+from haltpoint.runtime import library
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import System, bearer, problem, task
@@ -88,13 +91,12 @@ async def test_health_needs_no_key(system: System) -> None:
 
 
 async def test_a_gateway_without_the_library_is_not_ready(system: System) -> None:
-    code = (await system.redis.execute_command("FUNCTION", "DUMP"),)
-    await system.redis.execute_command("FUNCTION", "FLUSH")
+    await cast("Any", system.redis.function_flush())
     try:
         document = problem(await system.http.get("/readyz"), 503, "not_ready")
         assert "haltpoint init" in document["detail"]
     finally:
-        await system.redis.execute_command("FUNCTION", "RESTORE", *code)
+        await library.load(system.redis)
     assert (await system.http.get("/readyz")).status_code == 200
 
 

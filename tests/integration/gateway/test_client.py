@@ -1,0 +1,210 @@
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, cast
+
+import httpx
+import pytest
+from structlog.testing import capture_logs
+
+from haltpoint.chain.state import ChainStatus
+from haltpoint.client import Client, GatewayError
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.views import EventView
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.sync_client import SyncClient
+from tests.integration.gateway.conftest import ADMIN, System, bearer, task
+from tests.support import wait_until
+
+
+@pytest.fixture
+async def client(url: str) -> AsyncIterator[Client]:
+    async with Client(url, ADMIN) as client:
+        yield client
+
+
+async def test_a_run_is_watched_asked_answered_and_ends(system: System, client: Client) -> None:
+    run = await client.run(task=task())
+    seen: list[str] = []
+
+    async def watch() -> None:
+        async for event in run.events():
+            seen.append(event.type)  # noqa: PERF401 - it is looked at meanwhile
+
+    watcher = asyncio.create_task(watch())
+    request_id = await system.ask(run.id)
+    request = await run.expects_request("clarification")
+    assert request.id == request_id
+    await wait_until(lambda: "request.opened" in seen)
+    answered = await client.answer(request_id, option_id="u1")
+    assert answered.answer is not None
+    assert answered.answer.answer.option_id == "u1"
+    await system.end(run.id)
+    result = await run.result()
+    assert (result.status, result.answer) == ("completed", "Done.")
+    await watcher
+    assert seen == ["step.started", "request.opened", "chain.completed"]
+
+
+async def test_a_watcher_hears_at_once_not_at_the_next_heartbeat(system: System, client: Client) -> None:
+    run = await client.run("x")
+    events = run.events()
+    for _ in range(5):
+        hearing = asyncio.ensure_future(anext(events))
+        await asyncio.sleep(0)
+        await system.tell(run.id, FactType.STEP_STARTED)
+        await asyncio.wait_for(hearing, 3)
+    await system.end(run.id)
+    assert (await asyncio.wait_for(anext(events), 3)).type == "chain.completed"
+    with pytest.raises(StopAsyncIteration):
+        await anext(events)
+
+
+async def test_a_stream_that_breaks_is_taken_up_where_it_broke(system: System, url: str) -> None:
+    chain_id = await system.submit()
+    for _ in range(4):
+        await system.tell(chain_id, FactType.STEP_STARTED, FactType.STEP_COMPLETED)
+    await system.end(chain_id)
+    async with Client(url, ADMIN, transport=_Cutting()) as client:
+        ids = [event.id async for event in client.attach(chain_id).events()]
+    assert ids == ["0.0", "0.1", "1.0", "1.1", "2.0", "2.1", "3.0", "3.1", "4.0"]
+
+
+async def test_an_ended_chain_has_nothing_new_behind_its_last_event(system: System, client: Client) -> None:
+    chain_id = await system.submit()
+    await system.end(chain_id)
+    events = [event async for event in client.attach(chain_id).events()]
+    assert [event.type for event in events] == ["chain.completed"]
+    assert [event async for event in client.attach(chain_id).events(after=events[-1].id)] == []
+
+
+async def test_a_failed_chain_is_a_result(system: System, client: Client) -> None:
+    run = await client.run(task=Task(goal="x"))
+    await system.end(run.id, ChainStatus.FAILED)
+    assert (await run.result()).status == "failed"
+
+
+async def test_a_chain_that_ends_without_asking_is_said(system: System, client: Client) -> None:
+    run = await client.run("x")
+    await system.end(run.id)
+    with pytest.raises(LookupError, match="without a request"):
+        await run.expects_request()
+
+
+async def test_problems_come_with_code_and_hint(system: System, client: Client) -> None:
+    with pytest.raises(GatewayError) as error:
+        await client.chain("nope")
+    assert (error.value.status, error.value.code) == (404, "no_such_chain")
+    assert error.value.hint
+    request_id = await system.ask(await system.submit(), RequestKind.IN_DOUBT)
+    with pytest.raises(GatewayError) as error:
+        await client.answer(request_id, decision="approve")
+    assert error.value.problem["allowed"]["decisions"] == ["abort", "happened", "not_happened"]
+
+
+async def test_lists_tools_and_cancellation(system: System, client: Client) -> None:
+    run = await client.run("x")
+    await system.ask(await system.submit())
+    assert [chain.id for chain in (await client.chains(status="accepted")).items] == [run.id]
+    assert [request.kind for request in (await client.requests()).items] == [RequestKind.CLARIFICATION]
+    assert [tool.name for tool in await client.tools()] == ["lookup_contacts", "read_secret"]
+    await run.cancel("enough")
+    await system.end(run.id, ChainStatus.CANCELLED)
+    with pytest.raises(GatewayError, match="has ended"):
+        await run.cancel()
+
+
+async def test_a_gateway_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("haltpoint.client._PATIENCE", 0.1)
+    async with Client("http://127.0.0.1:9", ADMIN) as client:
+        with pytest.raises(GatewayError, match="haltpoint up") as error:
+            await client.chains()
+    assert error.value.code == "unreachable"
+
+
+async def test_a_task_survives_a_server_that_is_away_for_a_moment(
+    system: System, client: Client, server: EmbeddedServer
+) -> None:
+    server.kill()
+    try:
+        submitting = asyncio.create_task(client.run("x", idempotency_key="k"))
+        await asyncio.sleep(0)
+    finally:
+        server.start()
+    run = await submitting
+    assert (await client.run("x", idempotency_key="k")).id == run.id
+
+
+async def test_without_an_event_loop(system: System, url: str) -> None:
+    chain_id = await system.submit()
+    await system.end(chain_id)
+
+    def use() -> tuple[str, list[EventView], str]:
+        with SyncClient(url, ADMIN) as client:
+            run = client.run(task=task(), idempotency_key="sync")
+            events = list(client.attach(chain_id).events())
+            return run.id, events, client.attach(chain_id).result().status
+
+    run_id, events, status = await asyncio.to_thread(use)
+    assert (await system.http.get(f"/v1/chains/{run_id}")).status_code == 200
+    assert [event.type for event in events] == ["chain.completed"]
+    assert status == "completed"
+
+
+async def test_the_log_calls_a_person_with_the_command_that_answers(system: System, url: str) -> None:
+    with capture_logs() as lines:
+        request_id = await system.ask(await system.submit())
+        command = f"haltpoint answer {request_id} --option u1 (John Smith) | u2 (John Doe)"
+        await wait_until(lambda: any(line.get("answer") == command for line in lines))
+    humans = [system.topology.key(partition, "humans") for partition in range(2)]
+
+    async def finished() -> bool:
+        return not any([await system.redis.xlen(key) for key in humans])
+
+    await wait_until(finished)
+
+
+async def test_what_cannot_be_read_goes_to_the_dead_letters(system: System, url: str) -> None:
+    await system.redis.xadd(system.topology.key(1, "humans"), {"__data__": "{"})
+    letters: list[dict[bytes, bytes]] = []
+
+    async def buried() -> bool:
+        letters.extend(fields for _, fields in cast("Any", await system.redis.xrange(system.topology.key(1, "dead"))))
+        return bool(letters)
+
+    await wait_until(buried)
+    assert letters[0][b"reason"] == b"bad_json"
+
+
+async def test_readiness_over_a_real_port(url: str) -> None:
+    async with httpx.AsyncClient(base_url=url, headers=bearer(ADMIN)) as http:
+        assert (await http.get("/readyz")).text == "ready\n"
+        assert "python_info" in (await http.get("/metrics")).text
+
+
+class _Cutting(httpx.AsyncHTTPTransport):
+    """Breaks every event stream after its second event."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await super().handle_async_request(request)
+        if response.headers.get("content-type", "").startswith("text/event-stream"):
+            response.stream = _Cut(response.stream)  # type: ignore[arg-type]
+        return response
+
+
+class _Cut(httpx.AsyncByteStream):
+    def __init__(self, stream: httpx.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        events = b""
+        async for chunk in self._stream:
+            for byte in (chunk[i : i + 1] for i in range(len(chunk))):
+                events += byte
+                yield byte
+                if events.count(b"\n\n") == 2:
+                    raise httpx.ReadError("the line is cut")
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
