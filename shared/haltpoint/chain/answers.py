@@ -19,12 +19,11 @@ from haltpoint.contracts.humans import Choice, answer_fault
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Option, Outcome
 
 UNDER_WAY: Final = 60_000
-"""How long (ms) after its deadline a question still waits for an answer that was taken in time, unless it is said to have
-expired."""
+"""How long (ms) after its deadline a question that nobody said has expired waits for an answer taken in time."""
 
 
 def apply_answer(work: Work, message: HumanAnswered) -> None:
-    """Complete the receipt that waits, run the action again, or end the chain"""
+    """Apply the answer: complete the receipt that waits, run the action again, or cancel the chain."""
     data, chain = message.data, work.chain
     request = next((one for one in work.requests if request_id(chain.id, one.number) == data.request_id), None)
     if request is None or data.at > request.deadline:
@@ -91,7 +90,7 @@ def _select(work: Work, action: Action, option: Option) -> None:
 
 
 def _happened(work: Work, action: Action, value: dict[str, Any]) -> None:
-    """E5: a person says that it happened, and what came of it. Their word stands, even when it does not fit the schema."""
+    """E5: a person says that it happened, and what came of it. Their word stands, even when it does not fit."""
     spec = work.world.tools.get(action.tool)
     faults = () if spec is None else result_faults(spec, value)
     warnings = (f"a person gave this result and it does not fit the schema: {'; '.join(faults)}",) if faults else ()
@@ -99,7 +98,7 @@ def _happened(work: Work, action: Action, value: dict[str, Any]) -> None:
 
 
 def _turn_down(work: Work, action: Action, kind: ErrorType, text: str, said: str) -> None:
-    """The receipt becomes an error with the person's words; they are kept as typed, since they may name a value (C6)."""
+    """The receipt becomes an error with the person's words, kept as typed, since they may name a value (C6)."""
     advice = "Do not retry this call." if kind is ErrorType.DENIED else None
     fault = Fault(error_type=kind, message=text, recoverable=kind is ErrorType.NOT_FOUND, suggestion=advice)
     _settle_error(work, action, fault, write_json({SAID: said.strip()} if said.strip() else {}))
@@ -120,17 +119,17 @@ def _settle_error(work: Work, action: Action, fault: Fault, data: str) -> None:
 
 
 def cancel(work: Work, message: TaskCancelled) -> None:
-    """cancel: take back open questions, stop the step under way"""
+    """Cancel the chain: take back open questions, stop the step under way."""
     cancel_chain(work, message.data.by, message.data.reason)
 
 
 def check_deadline(work: Work) -> None:
-    """Fail when the chain's deadline has passed"""
+    """Look at the deadline: fail when it has passed."""
     in_time(work)
 
 
 def check_due(work: Work, message: TimerDue) -> None:
-    """Fail when the chain's deadline has passed, or a question has expired unanswered"""
+    """Look at deadline and questions: fail when the one has passed or one of the others has expired unanswered."""
     if not in_time(work):
         return
     for request in work.requests:

@@ -1,4 +1,4 @@
-"""The contract as checks (CONTRACT C1, C6, C9): plans before anything runs, proposals call by call. Verdicts are values."""
+"""The contract as checks (CONTRACT C1, C6, C9): plans before anything runs, proposals call by call."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
 
 
 def _reference_faults(
-    step: Step, number: int, target: Reference | None, ancestors: dict[str, frozenset[str]]
+    step: Step, number: int, target: Reference | None, ancestors: dict[str, set[str]]
 ) -> Iterator[PlanFault]:
     if target is None:
         text = 'a reference is {"$from": "<step id>.<name>..."} and nothing else'
@@ -109,7 +109,8 @@ def _graph_faults(plan: Plan) -> Iterator[PlanFault]:
         for name in step.dependencies:
             if name not in ids:
                 yield PlanFault(step.id, f"depends on {name!r}, which is not a step of the plan")
-    stuck = [step.id for step in plan.steps if step.id in _unreachable(plan)]
+    reached = {step.id for step in _order(plan)}
+    stuck = [step.id for step in plan.steps if step.id not in reached]
     if stuck:
         yield PlanFault(None, f"the dependencies go round in a circle: {', '.join(stuck)}")
 
@@ -131,20 +132,18 @@ def _order(plan: Plan) -> list[Step]:
     return [steps[name] for name in order]
 
 
-def _unreachable(plan: Plan) -> frozenset[str]:
-    return frozenset(step.id for step in plan.steps) - {step.id for step in _order(plan)}
-
-
-def _ancestors(plan: Plan) -> dict[str, frozenset[str]]:
+def _ancestors(plan: Plan) -> dict[str, set[str]]:
     """For each step all that it waits for, directly or through others; steps in a circle wait for nobody here."""
-    found: dict[str, frozenset[str]] = {step.id: frozenset() for step in plan.steps}
+    found: dict[str, set[str]] = {step.id: set() for step in plan.steps}
     for step in _order(plan):
-        known = [name for name in step.dependencies if name in found]
-        found[step.id] = frozenset(known).union(*(found[name] for name in known))
+        for name in step.dependencies:
+            if name in found:
+                found[step.id].add(name)
+                found[step.id] |= found[name]
     return found
 
 
-# ---- what a model may call, and whether a call will do -----------------------------------------------------------------
+# ---- what a model may call, and whether a call will do ---------------------------------------------------------------
 
 
 def may_call(step: Step, spec: ToolSpec) -> bool:

@@ -10,25 +10,25 @@ A chain is born `accepted` and dies once, in `completed`, `failed` or `cancelled
 - `awaiting_clarification`, `awaiting_confirmation` or `escalated` while a person is asked; the state before is kept and
   taken up again with the answer.
 
-A live chain waits for exactly one thing at any moment: one thought, one action, or one question. One step is in progress
-at a time (the lowest of those that are ready), in it one action at a time, and the model is not asked while an action runs.
-From this follow the rules that keep the machine small:
+A live chain waits for exactly one thing at any moment: one thought, one action, or one question. One step is in
+progress at a time (the lowest of those that are ready), in it one action at a time, and the model is not asked while an
+action runs. From this follow the rules that keep the machine small:
 
-- An event is recognised by the id of what the chain waits for. Anything else is a repeat, late or foreign: the very same
-  chain comes back, nothing is said. A thought's id holds its turn and attempt, a request's its number; an action's id stays
-  the same over its attempts, so a result also has to be that of the last one.
+- An event is recognised by the id of what the chain waits for. Anything else is a repeat, late or foreign: the very
+  same chain comes back, nothing is said. A thought's id holds its turn and attempt, a request's its number; an action's
+  id stays the same over its attempts, so a result also has to be that of the last one.
 - When a tool stops the chain (CONTRACT B3) there is nothing else under way that could still go out: the held calls are
-  dropped on the record, and until the answer is here no other event can make the chain dispatch or think. A thought that
-  arrives meanwhile was asked for before and has been taken: it is kept out like any repeat.
+  dropped on the record, and until the answer is here no other event can make the chain dispatch or think. A thought
+  that arrives meanwhile was asked for before and has been taken: it is kept out like any repeat.
 - Whoever ends a step does not start the next one: it says so (`Work.ended`), and `advance` goes on from there until
   something is under way again or the chain is over. So no plan is too long for the stack.
-- Nothing leaves but from two places: `dispatching` and `thinking`. There the deadline and the budget are checked, so a chain
-  fails instead of overshooting.
+- Nothing leaves but from two places: `dispatching` and `thinking`. There the deadline and the budget are checked, so a
+  chain fails instead of overshooting.
 
-How to read on: `handler_for` says which handler takes which event in which state, and the type checkers prove that no pair
-was forgotten. `scheduling` begins chains and steps, `results` takes what tools report, `proposals` runs the turns of the
-model, `thoughts` takes plans and answers, `answers` what people and clocks bring, `ending` ends steps and chains, and
-`contract`, `provenance` and `schemas` judge. Everything here is a function of its arguments.
+How to read on: `handler_for` says which handler takes which event in which state, and the type checkers prove that no
+pair was forgotten. `scheduling` begins chains and steps, `results` takes what tools report, `proposals` runs the turns
+of the model, `thoughts` takes plans and answers, `answers` what people and clocks bring, `ending` ends steps and
+chains, and `contract`, `provenance` and `schemas` judge. Everything here is a function of its arguments.
 """
 
 from functools import partial
@@ -59,7 +59,7 @@ Handler = partial[None]
 def decide(chain: Chain, received: Received, world: World, now: int) -> Decision:
     """What becomes of the chain (ms since the epoch: `now`), what to send, and what to tell.
 
-    Never raises for anything that a model, a tool or a person wrote. Ignored events give `Decision(chain)`: the same object.
+    Never raises for anything that a model, a tool or a person wrote. An ignored event gives the same chain object.
     """
     handler = handler_for(chain.status, received)
     if handler is None:

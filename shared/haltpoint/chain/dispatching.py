@@ -54,7 +54,7 @@ def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
 
 
 def dispatch(work: Work, index: int, tool: str, arguments: dict[str, Any], spec: ToolSpec) -> None:
-    """Send a checked call to its queue as the step's next action, unless deadline or budget forbid it: then the chain fails."""
+    """Send a checked call to its queue as the step's next action; deadline and budget come first."""
     if not in_time(work):
         return
     if not policy.actions_left(work.chain, work.origin, work.world.policy, work.used):

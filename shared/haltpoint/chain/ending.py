@@ -5,14 +5,17 @@ from dataclasses import replace
 from haltpoint.chain.codes import Code
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.needs import result_needed
-from haltpoint.chain.state import ChainError, ChainStatus, PlanOrigin, StepStatus, Withdraw
+from haltpoint.chain.state import ChainError, ChainStatus, PlanOrigin, StepRun, StepStatus, Withdraw
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import OnFailure
 from haltpoint.contracts.tools import Fault
 
-# ---- steps ------------------------------------------------------------------------------------------------------------
+READY = StepRun(StepStatus.READY)
+"""A step whose dependencies are done; nothing of it has happened yet."""
+
+# ---- steps ----------------------------------------------------------------------------------------------------------
 
 
 def complete_step(work: Work, index: int) -> None:
@@ -26,9 +29,11 @@ def fail_step(work: Work, index: int, code: Code | str, message: str, answer: st
     """The step cannot keep its promise; its `on_failure` says what that does to the chain (C11)."""
     step = work.steps[index]
     work.tell(FactType.STEP_FAILED, step_id=step.id, code=str(code), reason=message)
-    _end_step(work, index, StepStatus.FAILED)
     if step.on_failure is OnFailure.FAIL:
+        work.move(index, replace(work.run(index), status=StepStatus.FAILED, thinking=False))
         fail_chain(work, code, message, step.id, answer)
+    else:
+        _end_step(work, index, StepStatus.FAILED)
 
 
 def fail_by_tool(work: Work, index: int, code: Code, tool: str, fault: Fault) -> None:
@@ -70,11 +75,11 @@ def _free_dependants(work: Work, index: int) -> int:
             if missing:
                 reason = f"the result of step {work.steps[missing[0]].id!r} is missing"
                 work.tell(FactType.STEP_SKIPPED, step_id=work.steps[waiting].id, reason=reason)
-                work.move(waiting, replace(work.run(waiting), status=StepStatus.SKIPPED))
+                work.move(waiting, StepRun(StepStatus.SKIPPED))
                 over.append(waiting)
                 _let_go(work, waiting)
             else:
-                work.move(waiting, replace(work.run(waiting), status=StepStatus.READY))
+                work.move(waiting, READY)
                 nearest = min(nearest, waiting)
     return nearest
 
@@ -86,7 +91,7 @@ def _let_go(work: Work, index: int) -> None:
             work.drop(action_id(work.chain.id, work.steps[other].id, number))
 
 
-# ---- chains -----------------------------------------------------------------------------------------------------------
+# ---- chains ---------------------------------------------------------------------------------------------------------
 
 
 def complete_chain(work: Work, answer: str | None) -> None:

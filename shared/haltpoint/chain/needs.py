@@ -1,8 +1,8 @@
 """What of a chain must be at hand to decide about it: so much is loaded, and no more is kept in memory.
 
-A literal plan needs the action that is under way, the results to which unfinished steps refer, and the one that may become
-the chain's answer (the last result in the order of the plan). A chain with a model needs all its receipts: the next prompt
-lists them and any of them may be the origin of a value (C6); the policy bounds their number.
+A literal plan needs the action that is under way, the results to which unfinished steps refer, and the one that may
+become the chain's answer (the last result in the order of the plan). A chain with a model needs all its receipts: any
+of them may be the origin of a value (C6), and they are the answer when no words can be had; the policy bounds them.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def under_way(run: StepRun) -> bool:
 def result_needed(runs: Callable[[int], StepRun], graph: Graph, index: int) -> bool:
     """Whether somebody may still look at the result of a literal plan's step.
 
-    Its own calls go on, a step that refers to it is not done, or it may be the last result: the step behind it has none.
+    Its own calls go on, a step that refers to it is not done, or it may be the last: the step behind it has none.
     """
     if not runs(index).status.done:
         return True

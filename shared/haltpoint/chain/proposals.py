@@ -1,4 +1,4 @@
-"""The turns of a step with a model: check what it proposes, run the calls one at a time, ask again (CONTRACT C3, C6, C7)."""
+"""The turns of a step with a model: check what it proposes, run calls one at a time, ask again (C3, C6, C7)."""
 
 from dataclasses import replace
 from typing import Final
@@ -24,7 +24,7 @@ MOST_CALLS: Final = 32
 
 
 def take_proposal(work: Work, message: ActionProposed) -> None:
-    """Act on the proposal: run its first call, end the step, or ask again"""
+    """Act on the proposal: run its first call, end the step, or ask again."""
     data = message.data
     index = work.graph.index.get(data.step_id)
     if index is None or not _awaited(work, index, data.thought_id):
@@ -79,7 +79,7 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
 
 
 def _release(work: Work, index: int) -> bool:
-    """Dispatch the next held call that will do now; False when there is none. Provenance is checked here and only here."""
+    """Dispatch the next held call that will do now; False when there is none. Only here provenance is checked."""
     proposal = work.proposals.get(index, Proposal())
     for position in range(work.run(index).taken, len(proposal.calls)):
         call = proposal.calls[position]

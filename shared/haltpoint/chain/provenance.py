@@ -1,4 +1,4 @@
-"""Where a value came from (CONTRACT C6, INTERFACES 5): an id that a model passes on must have one of the known origins."""
+"""Where a value came from (CONTRACT C6, INTERFACES 5): an id that a model passes on must have a known origin."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,7 @@ def provenance_fault(
     """The first argument whose value was made up; None when each has an origin.
 
     Origins: the value at the declared path in a successful receipt of the declared tool, the id of an option that this
-    tool offered and a person selected, the whole of a text that a person typed as an answer, and any value in the task's
+    tool offered and a person selected, the whole of a text that a person typed as an answer, any value in the task's
     context. Literal plans are not asked: their submitter wrote them. Of a list every element must have an origin.
     """
     for parameter, origin in spec.provenance.items():

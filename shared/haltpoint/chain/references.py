@@ -1,4 +1,4 @@
-"""Paths into results: what `{"$from": "find.data.items[0].id"}` and `FromResult("find.items[].id")` mean (INTERFACES 5).
+"""Paths into results: `{"$from": "find.data.items[0].id"}` and `FromResult("find.items[].id")` (INTERFACES 5).
 
 A path is names and `[n]` joined by dots; `[]` stands for any element and has no place in a `$from`. A reference begins
 with the id of a step and goes on into the receipt of that step's last successful action.
@@ -85,8 +85,8 @@ def steps_referred_to(step: Step) -> frozenset[str]:
 def resolve(value: Any, receipt_of: ReceiptOf) -> Any:
     """The same value with each `$from` replaced by what it points at.
 
-    `receipt_of` gives the receipt of the last successful action of the reference's step, None when there is none. Raises
-    `UnresolvedError`.
+    `receipt_of` gives the receipt of the last successful action of the reference's step, None when there is none.
+    Raises `UnresolvedError`.
     """
     if isinstance(value, dict):
         if FROM in value:

@@ -1,4 +1,4 @@
-"""What a result does to its step and chain (CONTRACT B2, B3, C3, C11, E5): the runtime obeys the tool, never the model."""
+"""What a result does to its step and chain (B2, B3, C3, C11, E5): the runtime obeys the tool, never the model."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from haltpoint.contracts.tools import ErrorType, Fault, NextAction
 
 
 def take_result(work: Work, message: ToolCompleted, body: str) -> None:
-    """Take the receipt: go on, stop and ask, or end the step"""
+    """Take the receipt: go on, stop and ask, or end the step."""
     action = work.actions.get(message.data.action_id)
     if action is None or action.status is not ActionStatus.DISPATCHED or _stale(message.id, action):
         return
@@ -35,7 +35,7 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> None:
         **told,
     )
     action = replace(action, status=ActionStatus.DONE, outcome=outcome, data=body)
-    # A coherent result (B1) carries exactly what its next_action needs, so this is next_action, with its contents at hand.
+    # A coherent result (B1) carries exactly what its next_action needs: this is next_action with its contents.
     if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
         _stop(work, action, RequestKind.IN_DOUBT, fault.message)
     elif fault is not None:
@@ -79,7 +79,7 @@ def succeed(work: Work, action: Action) -> None:
 
 
 def err(work: Work, action: Action, fault: Fault) -> None:
-    """A receipt with an error: it ends the turn. The model may try something else unless nothing can help (C11, E3, E4)."""
+    """A receipt with an error ends the turn. The model may try something else if that can help (C11, E3, E4)."""
     index = action.step
     work.keep(action)
     work.move(index, replace(work.run(index), faulted=True))

@@ -1,16 +1,15 @@
 """How a chain begins and which step is next (CONTRACT C1, C3; ARCHITECTURE 5).
 
-One step is in progress at a time: the lowest of those that are ready. So when a step ends, every step that is ready comes
-after it in the plan, but for those that its own end made ready; the next one is found without searching the whole plan.
+One step is in progress at a time: the lowest of those that are ready. So when a step ends, every step that is ready
+comes after it in the plan, but for those that its own end made ready; the next is found without searching the plan.
 """
 
 import json
-from dataclasses import replace
 
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.dispatching import dispatch_literal, in_time
-from haltpoint.chain.ending import complete_chain, fail_chain
+from haltpoint.chain.ending import READY, complete_chain, fail_chain
 from haltpoint.chain.graph import Graph
 from haltpoint.chain.references import read_json
 from haltpoint.chain.schemas import compiled
@@ -22,12 +21,14 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Style
 
+IN_PROGRESS = StepRun(StepStatus.IN_PROGRESS)
+PENDING = StepRun()
 REACT_STEP = "react"
 """The id of the one open-ended step of a task in the style react."""
 
 
 def begin(work: Work) -> None:
-    """Take up the task: carry out its plan, ask for one, or make one open-ended step of it"""
+    """Take up the task: carry out its plan, ask for one, or make one open-ended step of it."""
     task = work.chain.task
     work.tell(FactType.CHAIN_STARTED, origin=_origin(work).value)
     if task.plan is not None:
@@ -69,12 +70,13 @@ def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
         for name in (*step.required_tools, *(step.allowed_tools or ()), *(call.tool for call in step.actions))
     }
     work.plan = plan
+    work.steps = plan.steps
     work.origin = origin
     work.graph = Graph.of(plan)
     work.digests = {name: compiled(tools[name]).digest for name in sorted(named)}
     work.status = ChainStatus.EXECUTING
     for index, waits in enumerate(work.graph.dependencies):
-        work.move(index, StepRun(StepStatus.PENDING if waits else StepStatus.READY))
+        work.move(index, PENDING if waits else READY)
     work.ended, work.nearest = -1, len(plan.steps)
 
 
@@ -98,7 +100,7 @@ def _next_ready(work: Work, after: int) -> int | None:
 
 
 def _start(work: Work, index: int) -> None:
-    work.move(index, replace(work.run(index), status=StepStatus.IN_PROGRESS))
+    work.move(index, IN_PROGRESS)
     work.tell(FactType.STEP_STARTED, step_id=work.steps[index].id)
     if work.origin is PlanOrigin.LITERAL:
         dispatch_literal(work, index)

@@ -3,7 +3,6 @@
 The memory is bounded and holds nothing but what follows from a spec, so the answers are those of a pure function.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -98,8 +97,7 @@ def _faults(
         errors = [error for error in validator.iter_errors(value) if not _concerns(error, unknown)]
     except Unresolvable as missing:
         return (f"{name}: the tool's own schema points at {missing.ref!r}, which it does not contain",)
-    told: Callable[[ValidationError], str] = lambda error: f"{_place(name, error)}: {error.message[:WIDTH]}"
-    return tuple(sorted(told(error) for error in errors))[:SHOWN]
+    return tuple(sorted(f"{_place(name, error)}: {error.message[:WIDTH]}" for error in errors))[:SHOWN]
 
 
 def _concerns(error: ValidationError, unknown: tuple[tuple[str | int, ...], ...]) -> bool:

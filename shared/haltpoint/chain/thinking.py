@@ -61,7 +61,7 @@ def think_step(
 
 
 def think_answer(work: Work) -> None:
-    """Ask for the words for the user. The work is done: what cannot be asked for any more is answered by the receipts."""
+    """Ask for the words for the user. The work is done: when it is too late to ask, the receipts answer."""
     if work.now >= work.chain.deadline or not policy.tokens_left(work.chain, work.tokens):
         complete_chain(work, receipts_as_answer(work))
         return

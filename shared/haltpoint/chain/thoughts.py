@@ -1,4 +1,4 @@
-"""What the planner brings besides proposals: plans, answers, and that a thought could not be had (CONTRACT C1; INTERFACES 6)."""
+"""What the planner brings besides proposals: plans, answers, and that a thought could not be had (C1)."""
 
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import PlanFault, plan_faults
@@ -15,7 +15,7 @@ from haltpoint.contracts.thoughts import Correction, Violation
 
 
 def take_plan(work: Work, message: PlanDrafted) -> None:
-    """Check the plan: carry it out, or send its faults back"""
+    """Check the plan: carry it out, or send its faults back, so many times as the policy allows."""
     data = message.data
     if data.thought_id != work.chain.thought:
         return
@@ -47,20 +47,20 @@ def _without_calls(plan: Plan) -> Plan:
 
 
 def end_with_answer(work: Work, message: AnswerDrafted) -> None:
-    """End the chain with the words for the user"""
+    """Complete the chain: these are the words for the user."""
     if message.data.thought_id == work.chain.thought:
         work.spend(message.data.usage)
         complete_chain(work, message.data.text)
 
 
 def fail_planning(work: Work, message: ThoughtFailed) -> None:
-    """fail: no plan can be had"""
+    """Fail the chain: no plan can be had."""
     if message.data.thought_id == work.chain.thought:
         fail_chain(work, message.data.code, message.data.message)
 
 
 def take_failed_thought(work: Work, message: ThoughtFailed) -> None:
-    """Fail the step that waited for it; in place of an answer the receipts stand"""
+    """Do without the thought: fail the step that waited for it; in place of an answer the receipts stand."""
     data = message.data
     if data.thought_id == work.chain.thought:
         complete_chain(work, receipts_as_answer(work))

@@ -26,8 +26,8 @@ class Work:
     """
 
     __slots__ = (
-        "actions", "chain", "digests", "ended", "facts", "fields", "graph", "nearest", "now", "origin", "outputs", "plan",
-        "proposals", "requests", "runs", "status", "tokens", "turns", "used", "words", "world",
+        "actions", "chain", "digests", "ended", "facts", "fields", "graph", "nearest", "now", "origin", "outputs",
+        "plan", "proposals", "requests", "runs", "status", "steps", "tokens", "turns", "used", "words", "world",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, world: World, now: int) -> None:
@@ -37,6 +37,7 @@ class Work:
         self.status = chain.status
         self.origin = chain.origin
         self.plan = chain.plan
+        self.steps: tuple[Step, ...] = () if chain.plan is None else chain.plan.steps
         self.graph = chain.graph
         self.digests = chain.digests
         self.runs: dict[int, StepRun] = {}
@@ -59,11 +60,6 @@ class Work:
         """How far a step has come by now."""
         run = self.runs.get(index)
         return self.chain.steps[index] if run is None else run
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """The steps of the plan; none while there is no plan."""
-        return () if self.plan is None else self.plan.steps
 
     # ---- writing
 

@@ -1,0 +1,49 @@
+"""A chain told again from its log, and the machine drawn as a table."""
+
+from collections.abc import Iterable
+from typing import Any, Final, get_args
+
+from haltpoint.chain.decide import decide, handler_for
+from haltpoint.chain.state import Chain, ChainStatus, World
+from haltpoint.contracts.events import Message, Received, ToExecutor
+
+BEGIN: Final = "<!-- matrix: begin -->"
+END: Final = "<!-- matrix: end -->"
+
+
+def fold(chain: Chain, log: Iterable[tuple[Received, int]], world: World) -> Chain:
+    """The chain after all inputs of its log, each with the `now` (ms) at which it was decided on; no effects.
+
+    From the same first chain, log and world the same chain comes out, whatever has happened since.
+    """
+    for received, now in log:
+        chain = decide(chain, received, world, now).chain
+    return chain
+
+
+def matrix() -> str:
+    """What each state of a chain does with each event, as a markdown table, and below it what that means."""
+    statuses = list(ChainStatus)
+    promises: dict[str, str] = {}
+    rows: list[str] = []
+    events: tuple[type[Message], ...] = get_args(ToExecutor)
+    for event in events:
+        cells = [_promise(status, event).partition(":") for status in statuses]
+        promises.update({short: promise.strip() for short, _, promise in cells if promise})
+        name = str(event.model_fields["type"].default).rpartition(".")[0]
+        rows.append(f"| `{name}` | {' | '.join(short for short, _, _ in cells)} |")
+    header = f"| event | {' | '.join(status.value for status in statuses)} |"
+    legend = (f"- {short}: {promise}" for short, promise in promises.items())
+    return "\n".join((header, f"|---|{'---|' * len(statuses)}", *rows, "", *legend))
+
+
+def _promise(status: ChainStatus, event: type[Any]) -> str:
+    """The docstring of the handler that takes such an event: its name in words, a colon, what it does."""
+    handler = handler_for(status, Received(event.model_construct()))
+    return "·" if handler is None else str(handler.func.__doc__)
+
+
+def with_matrix(page: str) -> str:
+    """A page with the table between its two markers drawn anew."""
+    before, rest = page.split(BEGIN)
+    return f"{before}{BEGIN}\n{matrix()}\n{END}{rest.split(END)[1]}"

@@ -1,0 +1,208 @@
+"""A chain driven by hand: each line of a test is one event, and what must always hold is checked at each."""
+
+from dataclasses import replace
+from typing import Any
+
+from haltpoint.chain.decide import decide
+from haltpoint.chain.needs import forget
+from haltpoint.chain.policy import deadline_of
+from haltpoint.chain.state import (
+    Action,
+    Ask,
+    Chain,
+    Decision,
+    Dispatch,
+    Policy,
+    Settle,
+    StepStatus,
+    Think,
+    World,
+)
+from haltpoint.contracts.events import (
+    ActionProposed,
+    AnswerDrafted,
+    Cancellation,
+    CompletedTool,
+    DraftedAnswer,
+    DraftedPlan,
+    Due,
+    FailedThought,
+    HumanAnswer,
+    HumanAnswered,
+    PlanDrafted,
+    ProposedActions,
+    Received,
+    TaskCancelled,
+    TaskSubmitted,
+    ThoughtFailed,
+    TimerDue,
+    ToExecutor,
+    ToolCompleted,
+)
+from haltpoint.contracts.facts import FINAL_FACTS
+from haltpoint.contracts.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.plans import Call, Plan
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.thoughts import Proposal, StepDecision, ThoughtKind, Usage
+from haltpoint.contracts.tools import Outcome, ToolSpec
+from tests.support.builders import OK
+
+START = 1_000_000
+
+
+class Story:
+    """One chain and all that happened to it. `now` may be set; events carry the ids that the real services use."""
+
+    def __init__(self, task: Task, *tools: ToolSpec, policy: Policy | None = None) -> None:
+        self.world = World({tool.name: tool for tool in tools}, policy or Policy())
+        self.now = START
+        deadline = deadline_of(task, self.world.policy, START)
+        self.first = self.chain = Chain("c", task, created_at=START, updated_at=START, deadline=deadline)
+        self.log: list[tuple[Received, int]] = []
+        self.decisions: list[Decision] = []
+
+    # ---- events
+
+    def hear(self, message: ToExecutor, body: str = "") -> Decision:
+        received = Received(message, body)
+        decision = decide(self.chain, received, self.world, self.now)
+        assert decide(forget(self.chain), received, self.world, self.now) == decision
+        assert decision.chain == forget(decision.chain)
+        if decision.chain is self.chain:
+            assert decision == Decision(self.chain)
+        self.log.append((received, self.now))
+        self.decisions.append(decision)
+        self.chain = decision.chain
+        return decision
+
+    def submit(self) -> Decision:
+        return self.hear(TaskSubmitted(id="c", source="test", subject="c", data=self.chain.task))
+
+    def result(self, outcome: Outcome = OK, data: str = "{}", action: Action | None = None) -> Decision:
+        action = action or self.action
+        identity = f"{action.id}/{action.attempt}/done"
+        data_ = CompletedTool(action_id=action.id, outcome=outcome)
+        return self.hear(ToolCompleted(id=identity, source="test", subject="c", data=data_), data)
+
+    def draft(self, plan: Plan | None, fault: str | None = None, usage: Usage | None = None) -> Decision:
+        data = DraftedPlan(thought_id=self.thought.thought_id, plan=plan, fault=fault, usage=usage or Usage())
+        return self.hear(PlanDrafted(id="p", source="test", subject="c", data=data))
+
+    def propose(
+        self,
+        *calls: Call,
+        content: str = "",
+        give_up: bool = False,
+        repaired: bool = False,
+        usage: Usage | None = None,
+        thought: Think | None = None,
+    ) -> Decision:
+        thought = thought or self.thought
+        proposal = Proposal(
+            content=content,
+            calls=calls,
+            decision=StepDecision.FAIL if give_up else StepDecision.CONTINUE,
+            repaired=repaired,
+        )
+        data = ProposedActions(
+            thought_id=thought.thought_id,
+            step_id=thought.step_id or "",
+            proposal=proposal,
+            usage=usage or Usage(),
+        )
+        return self.hear(ActionProposed(id="a", source="test", subject="c", data=data))
+
+    def say(self, text: str) -> Decision:
+        data = DraftedAnswer(thought_id=self.thought.thought_id, text=text, usage=Usage(output_tokens=1))
+        return self.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
+
+    def no_thought(self, thought_id: str | None = None, kind: ThoughtKind = ThoughtKind.ACT) -> Decision:
+        name = thought_id or self.thought.thought_id
+        data = FailedThought(thought_id=name, kind=kind, code="HP-301", message="the model's server is away")
+        return self.hear(ThoughtFailed(id="f", source="test", subject="c", data=data))
+
+    def answer(
+        self,
+        kind: RequestKind,
+        decision: Choice = Choice.SELECT,
+        *,
+        option: str | None = None,
+        text: str = "",
+        value: dict[str, Any] | None = None,
+        request: str | None = None,
+        at: int | None = None,
+    ) -> Decision:
+        answer = Answer(kind=kind, option_id=option, decision=decision, text=text, value=value)
+        name = request or f"c.r{self.chain.asked}"
+        data = HumanAnswer(request_id=name, answer=answer, by="ann", at=self.now if at is None else at)
+        return self.hear(HumanAnswered(id=f"{name}/answer", source="test", subject="c", data=data))
+
+    def cancel(self, reason: str = "") -> Decision:
+        data = Cancellation(by="ann", reason=reason)
+        return self.hear(TaskCancelled(id="c/cancel", source="test", subject="c", data=data))
+
+    def due(self, *expired: str, at: int | None = None) -> Decision:
+        self.now = self.now if at is None else at
+        return self.hear(TimerDue(id="c/due", source="test", subject="c", data=Due(at=self.now, expired=expired)))
+
+    # ---- what came of them
+
+    @property
+    def last(self) -> Decision:
+        return self.decisions[-1]
+
+    def _said(self, kind: type[Any]) -> list[Any]:
+        return [output for decision in self.decisions for output in decision.outputs if isinstance(output, kind)]
+
+    @property
+    def dispatches(self) -> list[Dispatch]:
+        return self._said(Dispatch)
+
+    @property
+    def thoughts(self) -> list[Think]:
+        return self._said(Think)
+
+    @property
+    def questions(self) -> list[Ask]:
+        return self._said(Ask)
+
+    @property
+    def settled(self) -> list[Settle]:
+        return self._said(Settle)
+
+    @property
+    def action(self) -> Action:
+        return self.dispatches[-1].action
+
+    @property
+    def thought(self) -> Think:
+        return self.thoughts[-1]
+
+    @property
+    def tools_called(self) -> list[str]:
+        return [dispatch.action.tool for dispatch in self.dispatches]
+
+    def told(self, name: str) -> list[dict[str, Any]]:
+        """The details of every fact of this name so far."""
+        return [fact.details for d in self.decisions for fact in d.facts if fact.type.value == name]
+
+    @property
+    def final_facts(self) -> list[str]:
+        return [fact.type.value for d in self.decisions for fact in d.facts if fact.type in FINAL_FACTS]
+
+    @property
+    def never_executed(self) -> list[tuple[str, str]]:
+        return [(one["tool"], one["reason"]) for one in self.told("action.never_executed")]
+
+    @property
+    def statuses(self) -> dict[str, str]:
+        steps = self.chain.plan.steps if self.chain.plan else ()
+        return {step.id: run.status.value for step, run in zip(steps, self.chain.steps, strict=True)}
+
+    def status_of(self, step_id: str) -> StepStatus:
+        return self.chain.steps[self.chain.graph.index[step_id]].status
+
+    def without(self, *tools: str) -> None:
+        """These tools are no longer declared by anybody."""
+        left = {name: tool for name, tool in self.world.tools.items() if name not in tools}
+        self.world = replace(self.world, tools=left)

@@ -1,0 +1,320 @@
+"""A literal plan runs without a model: C1, C3, C11, INTERFACES 5."""
+
+import json
+
+import pytest
+from haltpoint.chain.references import write_json
+from haltpoint.chain.state import ChainError, ChainStatus, Policy
+from haltpoint.contracts.plans import OnFailure, Plan, Step
+from haltpoint.contracts.tasks import Budget, Task
+from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
+from tests.support.builders import call, failed, line_plan, plan, spec, tool_step
+from tests.unit.chain.story import Story
+
+CONTACT = {
+    "type": "object",
+    "properties": {"to": {"type": "string"}, "text": {"type": "string"}},
+    "required": ["to"],
+    "additionalProperties": False,
+}
+FIND = spec("find")
+SEND = spec("send", read_only=False, parameters=CONTACT)
+COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
+
+
+def story(plan: Plan, **task: object) -> Story:
+    made = Story(Task.model_validate({"plan": plan, **task}), FIND, SEND, spec("note"), spec("other"))
+    made.submit()
+    return made
+
+
+def find_and_send(reference: str = "find.data.contact_id", **more: object) -> Plan:
+    send = call("send", to={"$from": reference}, text="I'm late")
+    return plan(tool_step("find", call("find", query="John")), tool_step("send", send, after=("find",), **more))
+
+
+def test_the_steps_run_in_order_and_the_last_result_is_the_answer() -> None:
+    told = story(find_and_send())
+    assert told.action.id == "c.find.1"
+
+    told.result(data='{"contact_id": "user_abc123"}')
+    assert told.action.id == "c.send.1"
+    assert json.loads(told.action.arguments) == {"to": "user_abc123", "text": "I'm late"}
+    told.result(data='{ "sent" : "ä" }')
+
+    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.chain.answer == '{"sent":"ä"}'
+    assert told.final_facts == ["chain.completed"]
+    assert told.thoughts == []
+    assert [dispatch.position for dispatch in told.dispatches] == [1, 2]
+
+
+def test_the_facts_tell_the_whole_story() -> None:
+    told = story(plan(tool_step("s1")))
+    told.result()
+
+    assert [fact.type.value for decision in told.decisions for fact in decision.facts] == [
+        "chain.started",
+        "step.started",
+        "action.dispatched",
+        "action.completed",
+        "step.completed",
+        "chain.completed",
+    ]
+    assert told.told("action.completed") == [
+        {"step_id": "s1", "action_id": "c.s1.1", "n": 1, "tool": "note", "next_action": "continue"}
+    ]
+
+
+def test_the_actions_of_a_step_run_one_after_the_other() -> None:
+    told = story(plan(tool_step("s1", call("note", n=1), call("other", n=2))))
+
+    assert told.tools_called == ["note"]
+    told.result(data='{"n": 1}')
+    assert told.tools_called == ["note", "other"]
+    told.result(data='{"n": 2}')
+
+    assert told.chain.answer == '{"n":2}'
+    assert [dispatch.action.id for dispatch in told.dispatches] == ["c.s1.1", "c.s1.2"]
+
+
+def test_c3_complete_ends_the_step_and_what_is_left_is_never_executed() -> None:
+    told = story(plan(Step(id="s1", required_tools=("note",), actions=(call("note"), call("other")))))
+
+    told.result(COMPLETE)
+
+    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.never_executed == [("other", "step completed")]
+
+
+def test_c3_complete_counts_as_continue_while_a_required_tool_is_missing() -> None:
+    told = story(plan(tool_step("s1", call("note"), call("other"))))
+
+    told.result(COMPLETE)
+    assert told.tools_called == ["note", "other"]
+    told.result()
+
+    assert told.chain.status is ChainStatus.COMPLETED
+
+
+def test_the_lowest_step_that_is_ready_runs_first() -> None:
+    told = story(plan(tool_step("a", after=("c",)), tool_step("b"), tool_step("c"), tool_step("d", after=("a", "b"))))
+    order = []
+    while not told.chain.status.final:
+        order.append(told.action.id)
+        told.result()
+
+    assert order == ["c.b.1", "c.c.1", "c.a.1", "c.d.1"]
+
+
+def test_c11_an_error_fails_the_step_and_the_chain_with_the_tools_own_words() -> None:
+    told = story(find_and_send())
+    fault = Fault(error_type=ErrorType.NOT_FOUND, message="no contact matches 'Zorg'", suggestion="Check the spelling.")
+
+    told.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
+
+    assert told.chain.status is ChainStatus.FAILED
+    assert told.chain.answer == "no contact matches 'Zorg' Check the spelling."
+    assert told.chain.error == ChainError("HP-204", "find: NOT_FOUND: no contact matches 'Zorg'", "find")
+    assert told.statuses == {"find": "failed", "send": "pending"}
+    assert told.final_facts == ["chain.failed"]
+    assert told.tools_called == ["find"]
+
+
+def test_b2_calls_behind_an_error_are_never_executed() -> None:
+    told = story(plan(tool_step("s1", call("note"), call("other"), on_failure=OnFailure.CONTINUE)))
+
+    told.result(failed())
+
+    assert told.never_executed == [("other", "stopped by SERVER")]
+    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.chain.answer is None
+
+
+def test_c11_on_failure_continue_skips_who_refers_to_the_missing_result_and_so_on() -> None:
+    told = story(
+        plan(
+            tool_step("find", call("find"), on_failure=OnFailure.CONTINUE),
+            tool_step("send", call("send", to={"$from": "find.data.id"}), after=("find",)),
+            tool_step("log", call("note", of={"$from": "send.data.id"}), after=("send",)),
+            tool_step("note", after=("find", "log")),
+        )
+    )
+
+    told.result(failed())
+    assert told.action.id == "c.note.1"
+    told.result(data='{"n": 4}')
+
+    assert told.statuses == {"find": "failed", "send": "skipped", "log": "skipped", "note": "completed"}
+    assert told.told("step.skipped") == [
+        {"step_id": "send", "reason": "the result of step 'find' is missing"},
+        {"step_id": "log", "reason": "the result of step 'send' is missing"},
+    ]
+    assert told.chain.answer == '{"n":4}'
+
+
+def test_only_results_that_somebody_may_still_look_at_are_kept() -> None:
+    last = call("note", a={"$from": "s1.data.id"}, b={"$from": "s4.success"})
+    told = story(plan(*line_plan(4).steps, tool_step("s5", last, after=("s4",)), tool_step("s6", after=("s5",))))
+    kept = []
+    while not told.chain.status.final:
+        kept.append(sorted(told.chain.actions))
+        told.result(data='{"id": 7}')
+
+    assert kept == [
+        ["c.s1.1"],
+        ["c.s1.1", "c.s2.1"],
+        ["c.s1.1", "c.s2.1", "c.s3.1"],
+        ["c.s1.1", "c.s3.1", "c.s4.1"],
+        ["c.s1.1", "c.s4.1", "c.s5.1"],
+        ["c.s5.1", "c.s6.1"],
+    ]
+    assert json.loads(told.dispatches[4].action.arguments) == {"a": 7, "b": True}
+
+
+def test_a_reference_that_points_at_nothing_fails_the_step() -> None:
+    told = story(find_and_send("find.data.contacts[0].id", on_failure=OnFailure.CONTINUE))
+
+    told.result(data='{"contacts": []}')
+
+    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.statuses == {"find": "completed", "send": "failed"}
+    assert told.told("step.failed") == [
+        {
+            "step_id": "send",
+            "code": "HP-206",
+            "reason": "send: 'find.data.contacts[0].id' points at nothing in the result of step 'find'",
+        }
+    ]
+
+
+def test_a_resolved_value_must_fit_the_schema() -> None:
+    told = story(find_and_send())
+
+    told.result(data='{"contact_id": 12}')
+
+    assert told.chain.error == ChainError("HP-206", "send: arguments.to: 12 is not of type 'string'", "send")
+    assert told.tools_called == ["find"]
+
+
+def test_resolved_arguments_have_a_limit() -> None:
+    told = story(find_and_send())
+
+    told.result(data=write_json({"contact_id": "x" * 70_000}))
+
+    assert told.chain.error == ChainError("HP-206", "send: its arguments have more than 65536 bytes", "send")
+
+
+def test_a_plan_may_refer_to_the_option_that_a_person_chose() -> None:
+    told = story(find_and_send("find.data.selected.title"))
+
+    told.result(data='{"selected": {"id": "u1", "title": "John Doe"}}')
+
+    assert json.loads(told.action.arguments)["to"] == "John Doe"
+
+
+def test_a_tool_that_is_gone_fails_its_step() -> None:
+    told = story(line_plan(2))
+    told.without("note")
+
+    told.result()
+
+    assert told.chain.error == ChainError("HP-207", "no worker declares note any more", "s2")
+
+
+def test_a_tool_that_changed_since_is_checked_again() -> None:
+    told = story(line_plan(2))
+    changed = spec("note", parameters={"type": "object", "required": ["text"]})
+    told.world.tools["note"] = changed
+
+    told.result()
+
+    assert told.chain.error == ChainError("HP-206", "note: arguments: 'text' is a required property", "s2")
+
+
+def test_c1_a_literal_plan_with_faults_fails_with_all_of_them() -> None:
+    told = story(plan(tool_step("a", call("nope")), tool_step("a", call("send"), after=("z",))))
+
+    assert told.chain.status is ChainStatus.FAILED
+    assert told.chain.error == ChainError(
+        "HP-201",
+        "step 'a': no tool is called 'nope'; did you mean note?; "
+        "step 'a': actions[0] send: arguments: 'to' is a required property; "
+        "step 'a': another step has the same id; "
+        "step 'a': depends on 'z', which is not a step of the plan",
+    )
+    assert told.final_facts == ["chain.failed"]
+    assert told.dispatches == []
+
+
+def test_a_budget_of_actions_is_never_overshot() -> None:
+    told = story(line_plan(3), budget=Budget(actions=2))
+
+    told.result()
+    told.result()
+
+    assert told.chain.error == ChainError("HP-208", "the chain has used up its 2 actions", "s3")
+    assert len(told.dispatches) == 2
+    assert told.statuses == {"s1": "completed", "s2": "completed", "s3": "cancelled"}
+
+
+def test_the_policys_actions_do_not_bind_a_literal_plan_which_brings_its_own_number() -> None:
+    told = Story(Task(plan=line_plan(3)), spec("note"), policy=Policy(max_actions=1))
+    told.submit()
+    told.result()
+    told.result()
+    told.result()
+
+    assert told.chain.status is ChainStatus.COMPLETED
+
+
+def test_nothing_goes_out_after_the_deadline() -> None:
+    told = story(line_plan(2), budget=Budget(seconds=5))
+    assert told.dispatches[0].deadline == told.chain.deadline == 1_005_000
+    told.now = 1_005_000
+
+    told.result()
+
+    assert told.chain.error == ChainError("HP-209", "the chain's deadline has passed")
+    assert len(told.dispatches) == 1
+
+
+def test_the_second_action_of_a_step_does_not_go_out_after_the_deadline_either() -> None:
+    told = story(plan(tool_step("s1", call("note"), call("other"))), budget=Budget(seconds=5))
+    told.now = 1_005_000
+
+    told.result()
+
+    assert told.chain.error == ChainError("HP-209", "the chain's deadline has passed")
+    assert told.never_executed == [("other", "stopped by HP-209")]
+
+
+def test_a_timer_before_the_deadline_changes_nothing_and_at_the_deadline_ends_the_chain() -> None:
+    told = story(line_plan(2), budget=Budget(seconds=5))
+
+    assert told.due(at=1_004_999).chain is told.decisions[0].chain
+    told.due(at=1_005_000)
+
+    assert told.chain.status is ChainStatus.FAILED
+    assert told.statuses == {"s1": "cancelled", "s2": "pending"}
+
+
+def test_a_long_plan_in_which_every_step_fails_at_once_does_not_exhaust_the_stack() -> None:
+    missing = call("note", of={"$from": "s0.data.id"})
+    steps = (tool_step(f"s{n}", missing, after=("s0",), on_failure=OnFailure.CONTINUE) for n in range(1, 500))
+    told = story(plan(tool_step("s0"), *steps))
+
+    told.result()
+
+    assert told.chain.status is ChainStatus.COMPLETED
+    assert len(told.told("step.failed")) == 499
+
+
+@pytest.mark.parametrize("data", ["", "{", "[" * 100_000, '{"a": "\\ud800"}'])
+def test_data_that_cannot_be_read_is_no_reason_to_stumble(data: str) -> None:
+    told = story(line_plan(1))
+
+    told.result(data=data)
+
+    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.chain.answer in ("{}", '{"a":"?"}')

@@ -1,0 +1,25 @@
+"""The executor's README shows the machine as it is."""
+
+from pathlib import Path
+
+from haltpoint.chain.replay import matrix, with_matrix
+
+README = Path(__file__).parents[3] / "services" / "haltpoint_executor" / "README.md"
+
+
+def test_the_matrix_in_the_readme_is_that_of_the_code() -> None:
+    page = README.read_text()
+
+    assert with_matrix(page) == page, "stale: run `python -m tests.unit.chain.test_matrix`"
+
+
+def test_every_state_and_every_event_has_a_place_in_the_matrix() -> None:
+    header, _, *rows = matrix().partition("\n\n")[0].splitlines()
+
+    assert header.count("|") == 11
+    assert [row.count("|") for row in rows] == [11] * 9
+    assert "| `tool.completed` | · | · | Take the receipt | · | · | · | · | · | · |" in rows
+
+
+if __name__ == "__main__":
+    README.write_text(with_matrix(README.read_text()))

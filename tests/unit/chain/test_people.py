@@ -1,0 +1,358 @@
+"""Questions to people and their answers: B3, B4, E4, E5, R6, R7."""
+
+import json
+
+import pytest
+from haltpoint.chain.state import ChainStatus, Policy
+from haltpoint.contracts.base import request_id
+from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.tasks import Budget, Task
+from haltpoint.contracts.tools import (
+    Clarification,
+    Confirmation,
+    ErrorType,
+    NextAction,
+    Option,
+    Outcome,
+    Target,
+    ToolSpec,
+)
+from tests.support.builders import call, failed, plan, spec, tool_step
+from tests.unit.chain.story import START, Story
+
+CLARIFICATION, CONFIRMATION, IN_DOUBT = RequestKind
+DAY = 24 * 3600 * 1000
+CONTACT = {"type": "object", "properties": {"contact_id": {"type": "string"}}, "required": ["contact_id"]}
+SURE = Outcome(
+    success=True,
+    next_action=NextAction.CONFIRMATION_NEEDED,
+    confirmation=Confirmation(action="send", target=Target(id="u1"), message="Really send?", preview="to Ann"),
+)
+DOUBT = failed(ErrorType.IN_DOUBT, "the worker died while it was sending")
+
+
+def which(*options: Option) -> Outcome:
+    return Outcome(
+        success=True,
+        next_action=NextAction.CLARIFICATION_NEEDED,
+        clarification=Clarification(type="contact", question="Which John?", options=options),
+    )
+
+
+JOHN = Option(id="user_abc123", title="John Doe", confidence=0.9, value={"contact_id": "user_abc123"})
+JACK = Option(id="user_2", title="John Jack", value={"contact_id": "user_2"})
+WHICH = which(JOHN, JACK)
+
+
+def asked(outcome: Outcome, find: ToolSpec | None = None, **task: object) -> Story:
+    send = call("send", to={"$from": "find.data.contact_id"})
+    steps = plan(tool_step("find", call("find", query="John")), tool_step("send", send, after=("find",)))
+    told = Story(Task.model_validate({"plan": steps, **task}), find or spec("find"), spec("send", read_only=False))
+    told.submit()
+    told.result(outcome)
+    return told
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kind", "status", "question"),
+    [
+        (WHICH, CLARIFICATION, ChainStatus.AWAITING_CLARIFICATION, "Which John?"),
+        (SURE, CONFIRMATION, ChainStatus.AWAITING_CONFIRMATION, "Really send?"),
+        (DOUBT, IN_DOUBT, ChainStatus.ESCALATED, "the worker died while it was sending"),
+    ],
+)
+def test_b3_a_tool_that_is_unsure_stops_the_chain_at_once(
+    outcome: Outcome, kind: RequestKind, status: ChainStatus, question: str
+) -> None:
+    told = asked(outcome)
+
+    assert told.chain.status is status
+    assert told.chain.resume is ChainStatus.EXECUTING
+    assert told.statuses == {"find": "waiting", "send": "pending"}
+    assert told.tools_called == ["find"]
+    [ask] = told.questions
+    assert (ask.request.kind, ask.question, ask.tool, ask.arguments) == (kind, question, "find", '{"query":"John"}')
+    assert (ask.request.number, ask.request.action_id, ask.request.deadline) == (1, "c.find.1", START + DAY)
+    assert ask.preview == ("to Ann" if kind is CONFIRMATION else None)
+    assert told.told("request.opened") == [
+        {"request_id": "c.r1", "kind": kind.value, "step_id": "find", "action_id": "c.find.1"}
+    ]
+    assert told.told("chain.stopped") == [{"step_id": "find", "request_id": "c.r1", "reason": kind.value}]
+
+
+def test_b4_a_choice_completes_the_receipt_and_the_tool_is_not_called_again() -> None:
+    told = asked(WHICH)
+
+    told.answer(CLARIFICATION, option="user_abc123")
+
+    assert told.tools_called == ["find", "send"]
+    assert json.loads(told.action.arguments) == {"to": "user_abc123"}
+    [settled] = told.settled
+    assert settled.action.id == "c.find.1"
+    assert json.loads(settled.action.data) == {"contact_id": "user_abc123", "selected": JOHN.model_dump(mode="json")}
+    assert settled.action.outcome == Outcome(success=True, next_action=NextAction.CONTINUE)
+    assert told.chain.status is ChainStatus.EXECUTING
+    assert told.chain.resume is None
+    assert told.told("request.answered") == [{"request_id": "c.r1", "decision": "select", "by": "ann"}]
+    assert told.told("chain.resumed") == [{"step_id": "find", "request_id": "c.r1"}]
+
+
+def test_b4_an_option_without_a_value_gives_the_option_alone() -> None:
+    told = asked(which(Option(id="a", title="A")), spec("find", result_schema=CONTACT))
+
+    told.answer(CLARIFICATION, option="a")
+
+    assert json.loads(told.settled[0].action.data)["selected"]["id"] == "a"
+
+
+@pytest.mark.parametrize("value", [{"contact_id": 7}, "user_abc123"])
+def test_b1_an_option_whose_value_is_no_result_is_the_tools_fault(value: object) -> None:
+    told = asked(which(Option(id="a", title="A", value=value)), spec("find", result_schema=CONTACT))
+
+    told.answer(CLARIFICATION, option="a")
+
+    outcome = told.settled[0].action.outcome
+    assert outcome is not None
+    assert outcome.error is not None
+    assert (outcome.error.error_type, outcome.error.recoverable) == (ErrorType.SERVER, False)
+    assert "find offered an option whose value is not a result of it: data" in outcome.error.message
+    assert told.chain.status is ChainStatus.FAILED
+
+
+def test_none_of_them_is_not_found_with_the_persons_words() -> None:
+    told = asked(WHICH)
+
+    told.answer(CLARIFICATION, Choice.NONE, text="I mean my brother")
+
+    assert told.chain.answer == "A person was asked and said: I mean my brother"
+    assert told.chain.error is not None
+    assert told.chain.error.message == "find: NOT_FOUND: A person was asked and said: I mean my brother"
+    assert told.settled[0].action.data == '{"said":"I mean my brother"}'
+
+
+def test_an_approval_runs_the_same_action_again_under_its_id() -> None:
+    told = asked(SURE)
+
+    told.answer(CONFIRMATION, Choice.APPROVE)
+
+    first, second = told.dispatches
+    assert (first.action.id, first.action.attempt, first.approved, first.again) == ("c.find.1", 1, False, False)
+    assert (second.action.id, second.action.attempt, second.approved, second.again) == ("c.find.1", 2, True, True)
+    assert second.action.arguments == first.action.arguments
+    assert told.chain.actions_used == 1
+
+
+def test_a_repeat_of_the_result_that_asked_is_not_taken_for_the_result_of_the_approved_run() -> None:
+    told = asked(SURE)
+    first = told.dispatches[0].action
+    told.answer(CONFIRMATION, Choice.APPROVE)
+
+    assert told.result(SURE, action=first).outputs == ()
+    assert told.chain.status is ChainStatus.EXECUTING
+    told.result(data='{"contact_id": "u"}')
+
+    assert told.tools_called == ["find", "find", "send"]
+
+
+def test_e4_a_rejection_is_denied_with_the_persons_words_and_do_not_retry() -> None:
+    told = asked(SURE)
+
+    told.answer(CONFIRMATION, Choice.REJECT, text="too late at night")
+
+    outcome = told.settled[0].action.outcome
+    assert outcome is not None
+    assert outcome.error is not None
+    assert outcome.error.error_type is ErrorType.DENIED
+    assert outcome.error.recoverable is False
+    assert told.chain.answer == "A person was asked and did not allow it: too late at night Do not retry this call."
+
+
+def test_words_may_be_missing() -> None:
+    no, none = asked(SURE), asked(WHICH)
+
+    no.answer(CONFIRMATION, Choice.REJECT)
+    none.answer(CLARIFICATION, Choice.NONE)
+
+    assert no.chain.answer == "A person was asked and did not allow it: no Do not retry this call."
+    assert none.chain.answer == "A person was asked and said: none of the options is the right one"
+    assert no.settled[0].action.data == "{}"
+
+
+def test_e5_a_person_says_that_it_happened() -> None:
+    told = asked(DOUBT, spec("find", result_schema=CONTACT))
+
+    told.answer(IN_DOUBT, Choice.HAPPENED, value={"contact_id": "u1"})
+
+    assert told.settled[0].action.outcome == Outcome(success=True, next_action=NextAction.CONTINUE)
+    assert json.loads(told.action.arguments) == {"to": "u1"}
+
+
+def test_e5_their_word_stands_with_a_warning_when_it_does_not_fit_the_schema() -> None:
+    told = asked(DOUBT, spec("find", result_schema=CONTACT))
+
+    told.answer(IN_DOUBT, Choice.HAPPENED)
+
+    outcome = told.settled[0].action.outcome
+    assert outcome is not None
+    assert outcome.warnings == (
+        "a person gave this result and it does not fit the schema: data: 'contact_id' is a required property",
+    )
+    assert told.status_of("find").value == "completed"
+
+
+def test_e5_it_did_not_happen_so_the_same_action_runs_again() -> None:
+    told = asked(DOUBT)
+
+    told.answer(IN_DOUBT, Choice.NOT_HAPPENED)
+
+    again = told.dispatches[-1]
+    assert (again.action.id, again.action.attempt, again.approved, again.again) == ("c.find.1", 2, False, True)
+
+
+def test_abort_cancels_the_chain() -> None:
+    told = asked(WHICH)
+
+    told.answer(CLARIFICATION, Choice.ABORT, text="never mind")
+
+    assert told.chain.status is ChainStatus.CANCELLED
+    assert told.told("chain.cancelled") == [{"by": "ann", "reason": "never mind"}]
+    assert told.statuses == {"find": "cancelled", "send": "pending"}
+    assert told.last.outputs == ()
+
+
+def test_a_cancellation_takes_the_open_question_back() -> None:
+    told = asked(WHICH)
+
+    told.cancel()
+
+    [withdrawn] = told.last.outputs
+    assert (withdrawn.number, withdrawn.reason) == (1, "the chain was cancelled")  # type: ignore[union-attr]
+    assert told.told("request.withdrawn") == [{"request_id": "c.r1", "reason": "the chain was cancelled"}]
+    assert told.final_facts == ["chain.cancelled"]
+    assert told.chain.requests == ()
+
+
+def test_r6_an_answer_that_does_not_fit_or_comes_again_changes_nothing() -> None:
+    told = asked(WHICH)
+    waiting = told.chain
+
+    told.answer(CONFIRMATION, Choice.APPROVE)
+    told.answer(CLARIFICATION, option="user_made_up")
+    told.answer(CLARIFICATION, option="user_2", request=request_id("other", 1))
+    told.answer(CLARIFICATION, option="user_2", request="c.r2")
+    told.answer(CLARIFICATION, option="user_2", at=START + DAY + 1)
+    assert told.chain is waiting
+
+    told.answer(CLARIFICATION, option="user_2")
+    resumed = told.chain
+    told.answer(CLARIFICATION, option="user_abc123", request="c.r1")
+    assert told.chain is resumed
+
+
+def test_r7_nothing_else_moves_a_chain_that_waits() -> None:
+    told = asked(WHICH)
+    waiting = told.chain
+
+    told.submit()
+    told.result(action=told.dispatches[0].action)
+    told.no_thought("c.find.t1.1")
+
+    assert told.chain is waiting
+
+
+def test_a_question_that_expires_fails_the_chain() -> None:
+    told = asked(WHICH)
+
+    told.due("c.r1", at=START + DAY)
+
+    assert told.chain.status is ChainStatus.FAILED
+    assert told.chain.error is not None
+    assert (told.chain.error.code, told.chain.error.step_id) == ("HP-210", "find")
+    assert told.told("request.expired") == [{"request_id": "c.r1"}]
+    assert told.told("request.withdrawn") == []
+    assert told.final_facts == ["chain.failed"]
+
+
+def test_an_answer_taken_in_time_still_counts_when_a_timer_overtakes_it() -> None:
+    told = asked(WHICH)
+    waiting = told.chain
+
+    assert told.due(at=START + DAY + 59_999).chain is waiting
+    told.answer(CLARIFICATION, option="user_2", at=START + DAY - 1)
+    assert told.tools_called == ["find", "send"]
+
+
+def test_nobody_waits_for_ever_for_a_question_that_expired_unheard() -> None:
+    told = asked(WHICH)
+
+    told.due(at=START + DAY + 60_000)
+
+    assert told.chain.status is ChainStatus.FAILED
+
+
+def test_the_chains_deadline_ends_a_question_too() -> None:
+    told = asked(WHICH, budget=Budget(seconds=60))
+    assert told.questions[0].request.deadline == told.chain.deadline == START + 60_000
+
+    told.due("c.r1", at=START + 60_000)
+
+    assert told.chain.error is not None
+    assert told.chain.error.code == "HP-209"
+    assert told.told("request.withdrawn") == [{"request_id": "c.r1", "reason": "the chain's deadline has passed"}]
+
+
+@pytest.mark.parametrize("decision", [Choice.APPROVE, Choice.ABORT])
+def test_an_answer_that_is_heard_after_the_deadline_lets_nothing_out(decision: Choice) -> None:
+    told = asked(SURE, budget=Budget(seconds=60))
+    told.now = START + 60_000
+
+    told.answer(CONFIRMATION, decision, at=START + 59_999)
+
+    assert told.chain.status is (ChainStatus.FAILED if decision is Choice.APPROVE else ChainStatus.CANCELLED)
+    assert len(told.dispatches) == 1
+
+
+def test_a_question_that_comes_after_the_deadline_is_not_asked() -> None:
+    told = Story(Task(plan=plan(tool_step("find", call("find"))), budget=Budget(seconds=1)), spec("find"))
+    told.submit()
+    told.now = START + 1000
+
+    told.result(WHICH)
+
+    assert told.questions == []
+    assert told.chain.status is ChainStatus.FAILED
+
+
+def test_an_approved_tool_that_is_gone_fails_its_step() -> None:
+    told = asked(SURE)
+    told.without("find")
+
+    told.answer(CONFIRMATION, Choice.APPROVE)
+
+    assert told.chain.error is not None
+    assert told.chain.error.code == "HP-207"
+
+
+def test_a_tool_that_is_gone_does_not_stop_a_person_from_answering() -> None:
+    chosen, happened = asked(WHICH), asked(DOUBT)
+    chosen.without("find")
+    happened.without("find")
+
+    chosen.answer(CLARIFICATION, option="user_2")
+    happened.answer(IN_DOUBT, Choice.HAPPENED, value={"contact_id": "u"})
+
+    assert chosen.tools_called == happened.tools_called == ["find", "send"]
+
+
+def test_questions_are_numbered_and_wait_as_long_as_the_policy_says() -> None:
+    told = Story(
+        Task(plan=plan(tool_step("a", call("find"), call("find")))), spec("find"), policy=Policy(request_timeout=5)
+    )
+    told.submit()
+    told.result(WHICH)
+    told.answer(CLARIFICATION, option="user_2")
+    told.result(WHICH)
+
+    assert [ask.request.number for ask in told.questions] == [1, 2]
+    assert told.questions[1].request.deadline == START + 5000
+    assert told.action.id == "c.a.2"
