@@ -82,10 +82,14 @@ class ProblemDocument(BaseModel):
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The OpenAPI entries of the errors that a route can give; 401 and 503 come with every route."""
+    """The OpenAPI entries of the errors that a route under /v1 can give: those that all have, and these."""
+    return problem_responses(401, 403, 422, 503, *statuses)
+
+
+def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The OpenAPI entries of these errors and no others."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
-    named = sorted({401, 403, 422, 503, *statuses})
-    return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in named}
+    return {one: {"description": HTTPStatus(one).phrase, "content": content} for one in sorted(statuses)}
 
 
 def install(app: FastAPI) -> None:

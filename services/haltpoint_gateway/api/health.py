@@ -5,19 +5,23 @@ from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from haltpoint_gateway.gateway import Gateway
-from haltpoint_gateway.problems import Problem
+from haltpoint_gateway.problems import Problem, problem_responses
+
+
+class _Metrics(Response):
+    media_type = CONTENT_TYPE_LATEST
 
 
 def routes(gateway: Gateway) -> APIRouter:
     """The routes of health."""
     router = APIRouter(tags=["health"])
 
-    @router.get("/livez")
+    @router.get("/livez", response_class=PlainTextResponse)
     async def livez() -> PlainTextResponse:
         """200 while the event loop turns."""
         return PlainTextResponse("alive\n")
 
-    @router.get("/readyz")
+    @router.get("/readyz", response_class=PlainTextResponse, responses=problem_responses(503))
     async def readyz() -> PlainTextResponse:
         """200 when the gateway can do all that it is for, else 503 that says what is missing."""
         if faults := await gateway.faults():
@@ -25,9 +29,9 @@ def routes(gateway: Gateway) -> APIRouter:
             raise Problem(503, "not_ready", "; ".join(faults), hint=hint, faults=faults)
         return PlainTextResponse("ready\n")
 
-    @router.get("/metrics")
+    @router.get("/metrics", response_class=_Metrics)
     async def metrics() -> Response:
         """Prometheus text."""
-        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+        return _Metrics(generate_latest())
 
     return router
