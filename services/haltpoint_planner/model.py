@@ -29,6 +29,7 @@ LONGEST_WAIT: Final = 300.0
 """Seconds that a Retry-After may ask for; who wants more gets nothing more."""
 
 _OPTIONAL: Final = ("temperature", "max_tokens", "tool_choice", "response_format")
+_OK: Final = 200
 _REFUSED: Final = frozenset({400, 422})
 _SHOWN: Final = 300  # characters of a server's own words in an error
 
@@ -97,7 +98,7 @@ class Model:
         if status in _REFUSED and not self._plainly and any(name in body for name in _OPTIONAL):
             plain = {name: value for name, value in body.items() if name not in _OPTIONAL}
             status, headers, text = await self._post(plain, request, min(self._settings.timeout, max(left, 1.0)))
-            if status == httpx.codes.OK:
+            if status == _OK:
                 _log.warning("the model's server refuses some parameters; they are left out from now on")
                 self._plainly = True
         return self._judge(status, headers, text)
@@ -142,7 +143,7 @@ class Model:
             raise self._away(str(error)) from error
 
     def _judge(self, status: int, headers: httpx.Headers, text: str) -> Reply:
-        if status == httpx.codes.OK:
+        if status == _OK:
             reply = read_reply(text)
             if reply is None:
                 raise self._unreadable(f"it begins with {text[:60]!r}")

@@ -1,0 +1,271 @@
+r"""What a scripted model says: a list of rules, the first that fits answers. Pure; the server is in `script_model`.
+
+    {"model": "contacts", "rules": [
+      {"when": {"thought": "plan", "goal": "^Tell (?P<name>\\w+) (?P<words>.+)"},
+       "say": {"plan": {"steps": [...]}}},
+      {"when": {"thought": "act", "without": ["lookup_contacts"]},
+       "say": {"calls": [{"name": "lookup_contacts", "arguments": {"query": "{{goal.name}}"}}]}},
+      {"when": {"thought": "act"}, "times": 1, "fault": {"status": 429, "retry_after": 1}},
+      {"when": {"thought": "act", "results": ["lookup_contacts"]}, "delay": 0.5,
+       "say": {"calls": [{"name": "send_message", "arguments": {
+           "recipient_id": "{{results.lookup_contacts.data.contact_id}}", "content": "{{goal.words}}"}}]}}]}
+
+`when`, all of it optional: thought (one or a list of plan, act, reason, answer), step, turn, attempt; goal and last are
+regular expressions, searched in the goal and in the last message of the user; results and without name tools that have
+or have not answered yet; result gives, by dotted path, regular expressions for values of the last result (any case).
+`say`: content (text, or JSON that is written as text), plan (JSON as text), calls (native, or with "native": false as
+JSON in the content). `fault`: status (with retry_after and words), cut (the connection breaks off) or malformed (no
+JSON). `delay` in seconds. `times`: how often the rule answers; after that it is passed over.
+
+{{...}} is replaced: goal.<group> and last.<group> are named groups of the expressions, result.<path> is in the last
+result, results.<tool>.<path> in the last one of a tool; `|` separates alternatives, the first that exists counts.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final, Self
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from haltpoint.contracts.base import Strict
+from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.runtime.errors import HaltpointError
+
+_TEMPLATE: Final = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
+_TOLD: Final = re.compile(r"^(\S+) was called with .*\. Its result:\n", re.MULTILINE)
+_GOAL: Final = re.compile(r"^(?:The goal|Goal): (.*)$", re.MULTILINE)
+
+
+class When(Strict):
+    """Which requests a rule answers; what is not given fits everything."""
+
+    thought: ThoughtKind | tuple[ThoughtKind, ...] | None = None
+    step: str | None = None
+    turn: int | None = None
+    attempt: int | None = None
+    goal: str | None = None
+    last: str | None = None
+    results: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    result: dict[str, str] = Field(default_factory=dict)
+
+    @field_validator("goal", "last")
+    @classmethod
+    def _is_an_expression(cls, value: str | None) -> str | None:
+        if value is not None:
+            re.compile(value)
+        return value
+
+
+class SaidCall(Strict):
+    """One call that the model makes."""
+
+    name: str
+    arguments: Any = Field(default_factory=dict)
+
+
+class Say(Strict):
+    """What the model answers."""
+
+    content: Any = None
+    plan: Any = None
+    calls: tuple[SaidCall, ...] = ()
+    native: bool = True
+
+
+class Trouble(Strict):
+    """What goes wrong instead of an answer."""
+
+    status: int | None = Field(default=None, ge=400, le=599)
+    retry_after: str | float | None = None
+    words: str = "the script says so"
+    cut: bool = False
+    malformed: bool = False
+
+
+class Rule(Strict):
+    """When to say what, how often and how fast."""
+
+    when: When = When()
+    say: Say | None = None
+    fault: Trouble | None = None
+    delay: float = Field(default=0.0, ge=0)
+    times: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _does_one_thing(self) -> Self:
+        if (self.say is None) == (self.fault is None):
+            raise ValueError("a rule has either say or fault")
+        return self
+
+
+class Script(Strict):
+    """A whole script."""
+
+    model: str = "scripted"
+    rules: tuple[Rule, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """From a JSON file, or one that comes with Haltpoint when `path` is its bare name, as `contacts_good`.
+
+        Raises HaltpointError HP-041.
+        """
+        ready_made = resources.files("haltpoint.testing") / "scripts" / f"{path}.json"
+        chosen = ready_made if ready_made.is_file() and not path.is_file() else path
+        try:
+            return cls.model_validate_json(chosen.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            fix = "Name a JSON file, or one of: contacts_good, contacts_careless"
+            raise HaltpointError("HP-041", f"the script {path} cannot be read", str(error), fix) from error
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            why = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
+            fix = "Correct it; haltpoint.testing.script says how"
+            raise HaltpointError("HP-041", f"{path} is no script", why, fix) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A request as rules see it. `results` are (tool, result) in order; values of headers are None when absent."""
+
+    thought: str | None = None
+    step: str | None = None
+    turn: int | None = None
+    attempt: int | None = None
+    goal: str = ""
+    last: str = ""
+    results: tuple[tuple[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, headers: Mapping[str, str], body: Mapping[str, Any]) -> Self:
+        """From the headers (names in lower case) and the body of a chat completion request."""
+        messages = [message for message in body.get("messages") or () if isinstance(message, dict)]
+        spoken = [str(message.get("content") or "") for message in messages if message.get("role") == "user"]
+        goal = _GOAL.search("\n".join(spoken))
+        return cls(
+            headers.get("x-haltpoint-thought"),
+            headers.get("x-haltpoint-step"),
+            _number(headers.get("x-haltpoint-turn")),
+            _number(headers.get("x-haltpoint-attempt")),
+            goal[1] if goal else (spoken[0] if spoken else ""),
+            spoken[-1] if spoken else "",
+            tuple(_results(messages)),
+        )
+
+
+@dataclass(slots=True)
+class Following:
+    """A script being followed: counts how often each rule has answered."""
+
+    script: Script
+    used: dict[int, int] = field(default_factory=dict)
+
+    def next(self, talk: Conversation) -> tuple[int, Rule, dict[str, Any]] | None:
+        """The first rule that fits, its number, and what its templates may refer to; None when there is none."""
+        for number, rule in enumerate(self.script.rules):
+            values = _fits(rule.when, talk)
+            if values is not None and (rule.times is None or self.used.get(number, 0) < rule.times):
+                self.used[number] = self.used.get(number, 0) + 1
+                return number, rule, values
+        return None
+
+
+def fill(value: Any, values: Mapping[str, Any]) -> Any:
+    """The value with its templates replaced; a text that is one template alone becomes the value with its type.
+
+    Raises KeyError with the template that refers to nothing.
+    """
+    if isinstance(value, dict):
+        return {key: fill(item, values) for key, item in value.items()}
+    if isinstance(value, list):
+        return [fill(item, values) for item in value]
+    if not isinstance(value, str):
+        return value
+    if whole := _TEMPLATE.fullmatch(value):
+        return _look_up(whole[1], values)
+    return _TEMPLATE.sub(lambda match: str(_look_up(match[1], values)), value)
+
+
+def _fits(when: When, talk: Conversation) -> dict[str, Any] | None:
+    kinds: Sequence[ThoughtKind] = (when.thought,) if isinstance(when.thought, ThoughtKind) else when.thought or ()
+    latest = dict(talk.results)
+    goal = re.search(when.goal, talk.goal) if when.goal is not None else None
+    last = re.search(when.last, talk.last) if when.last is not None else None
+    values = {
+        "goal": goal.groupdict() if goal else {},
+        "last": last.groupdict() if last else {},
+        "result": talk.results[-1][1] if talk.results else {},
+        "results": latest,
+    }
+    fits = (
+        (not kinds or talk.thought in {kind.value for kind in kinds})
+        and when.step in (None, talk.step)
+        and when.turn in (None, talk.turn)
+        and when.attempt in (None, talk.attempt)
+        and (when.goal is None or goal is not None)
+        and (when.last is None or last is not None)
+        and all(tool in latest for tool in when.results)
+        and not any(tool in latest for tool in when.without)
+        and all(_matches(path, wanted, values["result"]) for path, wanted in when.result.items())
+    )
+    return values if fits else None
+
+
+def _matches(path: str, wanted: str, result: Any) -> bool:
+    try:
+        return re.fullmatch(wanted, str(_walk(path, result)), re.IGNORECASE) is not None
+    except KeyError:
+        return False
+
+
+def _look_up(expression: str, values: Mapping[str, Any]) -> Any:
+    for path in expression.split("|"):
+        try:
+            return _walk(path.strip(), values)
+        except KeyError:
+            continue
+    raise KeyError(expression)
+
+
+def _walk(path: str, value: Any) -> Any:
+    for name in path.split("."):
+        if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
+        elif isinstance(value, Mapping) and name in value:
+            value = value[name]
+        else:
+            raise KeyError(path)
+    if value is None:
+        raise KeyError(path)
+    return value
+
+
+def _results(messages: list[dict[str, Any]]) -> list[tuple[str, Any]]:
+    """All results in the conversation, from messages of the role tool and from those that a prompt tells as text."""
+    names: dict[Any, str] = {}
+    found: list[tuple[str, Any]] = []
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            names[call.get("id")] = str(call.get("function", {}).get("name"))
+        content = str(message.get("content") or "")
+        if message.get("role") == "tool":
+            found.append((names.get(message.get("tool_call_id"), str(message.get("name"))), _json_at(content, 0)))
+        elif message.get("role") == "user":
+            found += [(told[1], _json_at(content, told.end())) for told in _TOLD.finditer(content)]
+    return found
+
+
+def _json_at(text: str, start: int) -> Any:
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[0]
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdecimal() else None
