@@ -8,7 +8,7 @@ from typing import Any
 from haltpoint.chain.references import Reference, references, write_json
 from haltpoint.chain.schemas import argument_faults
 from haltpoint.chain.state import Policy
-from haltpoint.contracts.base import MAX_STEPS
+from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_STEPS
 from haltpoint.contracts.plans import Call, Plan, Step, StepType
 from haltpoint.contracts.thoughts import Correction, Violation
 from haltpoint.contracts.tools import ToolSpec
@@ -172,6 +172,8 @@ def call_fault(call: Call, step: Step, tools: Tools, *, repaired: bool) -> Corre
         text = f"{call.tool} may not be called in step {step.id!r}. Tools that may be called here: {names}."
         return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
     faults = argument_faults(spec, call.arguments)
+    if len(write_json(call.arguments)) > MAX_ARGUMENTS:
+        faults = (f"they have more than {MAX_ARGUMENTS} bytes",)
     if faults:
         text = f"The arguments of {call.tool} are wrong: {'; '.join(faults)}. The form is: {form_of(spec)}"
         return Correction(violation=Violation.BAD_ARGUMENTS, tool=call.tool, message=text)

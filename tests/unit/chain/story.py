@@ -84,8 +84,16 @@ class Story:
         data_ = CompletedTool(action_id=action.id, outcome=outcome)
         return self.hear(ToolCompleted(id=identity, source="test", subject="c", data=data_), data)
 
-    def draft(self, plan: Plan | None, fault: str | None = None, usage: Usage | None = None) -> Decision:
-        data = DraftedPlan(thought_id=self.thought.thought_id, plan=plan, fault=fault, usage=usage or Usage())
+    def draft(
+        self,
+        plan: Plan | None,
+        fault: str | None = None,
+        *,
+        usage: Usage | None = None,
+        thought: Think | None = None,
+    ) -> Decision:
+        name = (thought or self.thought).thought_id
+        data = DraftedPlan(thought_id=name, plan=plan, fault=fault, usage=usage or Usage())
         return self.hear(PlanDrafted(id="p", source="test", subject="c", data=data))
 
     def propose(

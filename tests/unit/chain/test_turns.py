@@ -1,0 +1,657 @@
+"""The turns of a step with a model: C3, C4, C6, C7, C9, C11, E3, E4."""
+
+import pytest
+from haltpoint.chain.needs import needed_actions, needed_thoughts
+from haltpoint.chain.state import ChainError, ChainStatus, Policy
+from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType
+from haltpoint.contracts.tasks import Budget, Task
+from haltpoint.contracts.thoughts import ThoughtKind, Usage, Violation
+from haltpoint.contracts.tools import Clarification, ErrorType, Fault, NextAction, Option, Outcome, Target
+from haltpoint.contracts.tools import Confirmation as Sure
+from tests.support.builders import OK, call, failed, plan, spec
+from tests.unit.chain.story import START, Story
+
+TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+LOOKUP = spec("lookup")
+SEND = spec("send", read_only=False, parameters=TO, provenance={"to": "lookup.id"})
+SAVE = spec("save", read_only=False)
+DROP = spec("drop", read_only=False, destructive=True)
+SECRET = spec("secret", internal=True)
+COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
+NOT_FOUND = Outcome(
+    success=False,
+    next_action=NextAction.ERROR,
+    error=Fault(error_type=ErrorType.NOT_FOUND, message="no contact matches 'Zorg'", suggestion="Check the spelling."),
+)
+WHICH = Outcome(
+    success=True,
+    next_action=NextAction.CLARIFICATION_NEEDED,
+    clarification=Clarification(
+        type="contact",
+        question="Which?",
+        options=(Option(id="u1", title="One", value={"id": "u1"}), Option(id="u2", title="Two")),
+    ),
+)
+ASK = Outcome(
+    success=True,
+    next_action=NextAction.CONFIRMATION_NEEDED,
+    confirmation=Sure(action="save", target=Target(id="f"), message="Sure?"),
+)
+
+
+def drafted(*steps: Step, policy: Policy | None = None, **task: object) -> Story:
+    """A chain whose plan has been accepted: its first step is being thought about."""
+    wish = Task.model_validate({"goal": "tell John", **task})
+    told = Story(wish, LOOKUP, SEND, SAVE, DROP, SECRET, policy=policy)
+    told.submit()
+    told.draft(plan(*steps))
+    return told
+
+
+def tool(step_id: str = "send", *required: str, **more: object) -> Step:
+    return Step.model_validate({"id": step_id, "required_tools": required or ("send",), **more})
+
+
+def reason(step_id: str = "think", **more: object) -> Step:
+    return Step.model_validate({"id": step_id, **more})
+
+
+LOOK = call("lookup", query="John")
+TELL = call("send", to="u1")
+
+
+# ---- planning (C1)
+
+
+def test_a_task_without_a_plan_is_planned_first() -> None:
+    told = Story(Task(goal="tell John"), LOOKUP)
+    told.submit()
+
+    assert told.chain.status is ChainStatus.PLANNING
+    [think] = told.thoughts
+    assert (think.thought_id, think.kind, think.turn, think.attempt) == ("c.plan.t0.1", ThoughtKind.PLAN, 1, 1)
+
+
+def test_c1_faults_of_a_drafted_plan_go_back_as_corrections() -> None:
+    told = Story(Task(goal="tell John"), LOOKUP)
+    told.submit()
+    told.draft(plan(tool("a", "nope"), reason("b", dependencies=("z",))))
+
+    think = told.thought
+    assert (think.thought_id, think.attempt, think.previous) == ("c.plan.t0.2", 2, "c.plan.t0.1")
+    assert [correction.message for correction in think.corrections] == [
+        "step 'a': no tool is called 'nope'; there are: lookup",
+        "step 'b': depends on 'z', which is not a step of the plan",
+    ]
+    assert {correction.violation for correction in think.corrections} == {Violation.BAD_PLAN}
+
+
+def test_c1_after_the_last_attempt_the_chain_fails() -> None:
+    told = Story(Task(goal="tell John"), LOOKUP, policy=Policy(plan_attempts=2))
+    told.submit()
+    told.draft(None, "no JSON in the reply")
+    told.draft(None)
+
+    assert told.chain.error == ChainError("HP-202", "no plan after 2 attempts: there is no plan in the reply")
+    assert len(told.thoughts) == 2
+
+
+def test_a_repeated_or_foreign_plan_changes_nothing() -> None:
+    told = Story(Task(goal="tell John"), LOOKUP)
+    told.submit()
+    planning, first = told.chain, told.thought
+    told.no_thought("c.plan.t0.7")
+    assert told.chain is planning
+    told.draft(None)
+    again = told.chain
+    told.draft(plan(reason()), thought=first)
+    assert told.chain is again
+
+
+def test_calls_of_a_drafted_plan_are_not_taken_over() -> None:
+    told = drafted(tool(actions=(TELL,)), reason())
+
+    assert told.chain.plan is not None
+    assert told.chain.plan.steps[0].actions == ()
+    assert told.dispatches == []
+
+
+def test_no_plan_to_be_had_fails_the_chain_with_the_thoughts_code() -> None:
+    told = Story(Task(goal="tell John"), LOOKUP)
+    told.submit()
+    told.no_thought(kind=ThoughtKind.PLAN)
+
+    assert told.chain.error == ChainError("HP-301", "the model's server is away")
+
+
+# ---- tool steps (C3, C7)
+
+
+def test_c3_a_tool_step_ends_at_once_with_the_last_required_receipt() -> None:
+    told = drafted(tool("find", "lookup"), tool("send", "send", dependencies=("find",)))
+    assert (told.thought.thought_id, told.thought.kind) == ("c.find.t1.1", ThoughtKind.ACT)
+
+    told.propose(LOOK, call("lookup", query="Jack"))
+    told.result(data='{"id": "u1"}')
+
+    assert told.never_executed == [("lookup", "step completed")]
+    assert told.thought.thought_id == "c.send.t1.1"
+    assert told.thought.receipts == ("c.find.1",)
+
+
+def test_c3_words_never_complete_a_tool_step() -> None:
+    told = drafted(tool())
+    told.propose(content="I have sent it.")
+
+    think = told.thought
+    assert (think.thought_id, think.turn, think.attempt, think.previous) == ("c.send.t1.2", 1, 2, "c.send.t1.1")
+    [correction] = think.corrections
+    assert correction.violation is Violation.NO_CALL
+    assert '{"tool":"send","arguments":{"to":"<to>"}}' in correction.message
+    assert told.told("contract.corrected")[0]["violation"] == "no_call"
+
+
+def test_c3_complete_counts_as_continue_while_a_required_tool_is_missing() -> None:
+    told = drafted(tool("both", "lookup", "send"))
+    told.propose(LOOK)
+    told.result(COMPLETE, '{"id": "u1"}')
+
+    assert told.thought.thought_id == "c.both.t2.1"
+    told.propose(content="done")
+    assert "succeeded in it: send." in told.thought.corrections[0].message
+
+
+def test_c7_one_action_per_turn_and_the_rest_is_proposed_anew() -> None:
+    told = drafted(tool("both", "lookup", "send"))
+    told.propose(LOOK, TELL, call("save"))
+
+    assert told.tools_called == ["lookup"]
+    assert told.told("action.held") == [{"step_id": "both", "tool": "send", "call": 2}]
+    told.result(data='{"id": "u1"}')
+
+    assert told.never_executed == [("send", "one action per turn")]
+    think = told.thought
+    assert (think.thought_id, think.receipts, think.previous) == ("c.both.t2.1", ("c.both.1",), "c.both.t1.1")
+    assert [correction.violation for correction in think.corrections] == [Violation.NOT_ALLOWED]
+
+
+def test_c7_several_actions_per_turn_run_one_after_the_other_as_far_as_they_are_allowed() -> None:
+    told = drafted(tool("both", "lookup", "send", actions_per_turn=2), policy=Policy(actions_per_turn=5))
+    told.propose(LOOK, call("lookup", query="b"), call("lookup", query="c"))
+    told.result()
+    assert told.tools_called == ["lookup", "lookup"]
+    told.result()
+
+    assert told.never_executed == [("lookup", "2 actions per turn")]
+    assert told.thought.thought_id == "c.both.t2.1"
+
+
+def test_a_plan_cannot_widen_what_the_policy_allows() -> None:
+    told = drafted(tool("both", "lookup", "send", actions_per_turn=9, max_turns=99), policy=Policy(max_turns=2))
+    told.propose(LOOK, LOOK)
+    told.result()
+    assert told.tools_called == ["lookup"]
+    told.propose(content="done")
+
+    assert told.chain.error is not None
+    assert told.chain.error.code == "HP-203"
+
+
+def test_c7_a_held_call_is_checked_for_provenance_when_it_is_released() -> None:
+    told = drafted(tool("both", "lookup", "send", actions_per_turn=3), policy=Policy(actions_per_turn=3))
+    told.propose(LOOK, TELL)
+    told.result(data='{"id": "u1"}')
+
+    assert told.tools_called == ["lookup", "send"]
+
+
+def test_c7_what_turns_out_to_be_made_up_goes_back_with_the_results() -> None:
+    told = drafted(tool("both", "lookup", "send", actions_per_turn=3), policy=Policy(actions_per_turn=3))
+    told.propose(LOOK, call("send", to="made_up"))
+    told.result(data='{"id": "u1"}')
+
+    assert told.tools_called == ["lookup"]
+    assert [correction.violation for correction in told.thought.corrections] == [Violation.NO_PROVENANCE]
+    assert told.thought.thought_id == "c.both.t2.1"
+    assert told.never_executed == []
+
+
+def test_c7_a_refused_call_that_the_result_makes_good_is_no_fault_any_more() -> None:
+    told = drafted(tool("both", "lookup", "send"))
+    told.propose(TELL, LOOK)
+    assert told.tools_called == ["lookup"]
+    assert told.told("contract.corrected")[0]["violation"] == "no_provenance"
+    told.result(data='{"id": "u1"}')
+
+    assert told.thought.corrections == ()
+    assert told.thought.previous is None
+
+
+def test_c7_a_call_that_only_a_later_step_requires_is_never_released_here() -> None:
+    told = drafted(tool("find", "lookup", "save"), tool("send", "send", dependencies=("find",)))
+    told.propose(LOOK, TELL)
+    assert told.told("action.held") == [{"step_id": "find", "tool": "send", "call": 2}]
+    told.result(data='{"id": "u1"}')
+
+    assert told.never_executed == [("send", "belongs to send")]
+    assert told.thought.corrections == ()
+
+
+def test_c7_a_proposal_of_which_nothing_can_be_dispatched_is_a_violation() -> None:
+    told = drafted(reason(), tool("send", "send", dependencies=("think",)))
+    told.propose(TELL)
+
+    assert told.never_executed == [("send", "belongs to send")]
+    assert told.thought.thought_id == "c.think.t1.2"
+    [correction] = told.thought.corrections
+    assert (correction.violation, correction.message) == (
+        Violation.NO_CALL,
+        "No call of the proposal may run in step 'think'; answer in words instead.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("wish", "violation", "words"),
+    [
+        (call("sned", to="u1"), Violation.UNKNOWN_TOOL, "no tool is called 'sned'; did you mean send?"),
+        (call("secret"), Violation.NOT_ALLOWED, "secret may not be called in step 'send'"),
+        (call("save"), Violation.NOT_ALLOWED, "Tools that may be called here: lookup, send."),
+        (call("drop"), Violation.NOT_ALLOWED, "drop is destructive and may run only after a person has confirmed it"),
+        (call("send", to=3), Violation.BAD_ARGUMENTS, "arguments.to: 3 is not of type 'string'. The form is: {"),
+        (call("send", to="x" * 70_000), Violation.BAD_ARGUMENTS, "more than 65536 bytes"),
+        (TELL, Violation.NO_PROVENANCE, "Call lookup first, then send with the value that its result holds."),
+    ],
+)
+def test_c6_a_faulty_call_goes_back_typed_and_nothing_of_it_runs(wish: Call, violation: Violation, words: str) -> None:
+    told = drafted(tool())
+    told.propose(wish)
+
+    assert told.dispatches == []
+    [correction] = told.thought.corrections
+    assert (correction.violation, correction.tool) == (violation, wish.tool)
+    assert words in correction.message
+    assert told.thought.attempt == 2
+
+
+def test_c6_too_many_calls_at_once_go_back_whole() -> None:
+    told = drafted(tool())
+    told.propose(*[LOOK] * 33)
+
+    assert told.dispatches == []
+    assert told.thought.corrections[0].message == "33 calls are too many at once; propose 32 at most."
+
+
+def test_c9_repaired_json_drives_read_only_tools_alone() -> None:
+    told = drafted(tool("both", "lookup", "save"))
+    told.propose(call("save"), LOOK, repaired=True)
+
+    assert told.tools_called == ["lookup"]
+    told.result()
+    assert [correction.violation for correction in told.thought.corrections] == [Violation.REPAIRED_CALL]
+
+
+def test_the_turns_of_a_step_are_bounded() -> None:
+    told = drafted(tool(max_turns=2), reason("after", dependencies=("send",)))
+    told.propose(content="one")
+    told.propose(content="two")
+
+    assert len(told.thoughts) == 3
+    assert told.chain.error is not None
+    assert (told.chain.error.code, told.chain.error.step_id) == ("HP-203", "send")
+    assert "not complete after 2 proposals of the model; the last fault: Step 'send'" in told.chain.error.message
+
+
+def test_on_failure_continue_goes_on_without_the_step() -> None:
+    told = drafted(tool(max_turns=1, on_failure=OnFailure.CONTINUE), reason("after", dependencies=("send",)))
+    told.propose(content="one")
+
+    assert told.statuses == {"send": "failed", "after": "in_progress"}
+    assert told.thought.thought_id == "c.after.t1.1"
+
+
+def test_turns_used_up_without_a_fault() -> None:
+    told = drafted(tool("both", "lookup", "send", max_turns=1))
+    told.propose(LOOK)
+    told.result()
+
+    assert told.chain.error == ChainError("HP-203", "not complete after 1 proposals of the model", "both")
+
+
+# ---- reasoning steps (C4)
+
+
+def test_c4_the_words_of_a_reasoning_step_are_accepted_as_they_are() -> None:
+    told = drafted(reason(), reason("more", dependencies=("think",)))
+    assert told.thought.kind is ThoughtKind.REASON
+    told.propose(content="")
+
+    assert told.statuses == {"think": "completed", "more": "in_progress"}
+
+
+def test_c4_a_reasoning_step_may_call_a_read_only_tool_and_complete_ends_it() -> None:
+    told = drafted(reason())
+    told.propose(LOOK)
+    told.result()
+    assert told.thought.thought_id == "c.think.t2.1"
+    told.propose(LOOK)
+    told.result(COMPLETE)
+
+    assert told.statuses == {"think": "completed"}
+
+
+def test_allowed_tools_say_what_a_step_may_call_beside_what_it_requires() -> None:
+    told = drafted(reason(allowed_tools=("save",)))
+    told.propose(LOOK)
+    assert "Tools that may be called here: save." in told.thought.corrections[0].message
+    told.propose(call("save"))
+
+    assert told.tools_called == ["save"]
+
+
+# ---- errors and giving up (C11, E3, E4)
+
+
+def test_e3_a_recoverable_error_goes_back_to_the_model_and_drops_what_was_held() -> None:
+    told = drafted(tool("both", "lookup", "send"))
+    told.propose(LOOK, TELL)
+    told.result(NOT_FOUND)
+
+    assert told.never_executed == [("send", "stopped by NOT_FOUND")]
+    assert told.thought.thought_id == "c.both.t2.1"
+    assert told.thought.receipts == ("c.both.1",)
+
+
+def test_c11_an_error_that_is_not_recoverable_fails_the_step_at_once() -> None:
+    told = drafted(tool("find", "lookup"))
+    told.propose(LOOK)
+    told.result(failed(ErrorType.PERMISSION, "not yours"))
+
+    assert told.chain.answer == "not yours"
+    assert told.chain.error == ChainError("HP-204", "lookup: PERMISSION: not yours", "find")
+
+
+def test_c11_the_honest_way_out() -> None:
+    told = drafted(tool("find", "lookup", "send"))
+    told.propose(LOOK)
+    told.result(NOT_FOUND)
+    told.propose(LOOK)
+    told.result(data='{"id": "u"}')
+    told.propose(content="I cannot find Zorg", give_up=True)
+
+    assert told.chain.status is ChainStatus.FAILED
+    assert told.chain.answer == "no contact matches 'Zorg' Check the spelling."
+    assert told.chain.error == ChainError("HP-205", "lookup: NOT_FOUND: no contact matches 'Zorg'", "find")
+
+
+def test_c11_giving_up_without_an_error_is_a_correction() -> None:
+    told = drafted(tool())
+    told.propose(TELL, give_up=True)
+
+    assert told.dispatches == []
+    assert told.thought.corrections[0].violation is Violation.UNFOUNDED_FAIL
+    assert told.thought.attempt == 2
+
+
+def test_e4_a_denial_goes_to_the_model_and_the_same_call_is_refused_for_the_rest_of_the_chain() -> None:
+    told = drafted(tool("save", "save"), tool("more", "save", dependencies=("save",)))
+    told.propose(call("save", name="a"))
+    told.result(ASK)
+    told.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="no")
+    assert told.thought.thought_id == "c.save.t2.1"
+    told.propose(call("save", name="a"))
+    assert told.thought.corrections[0].message == "A person denied exactly this call of save. Do not propose it again."
+    told.propose(call("save", name="b"))
+
+    assert [dispatch.action.id for dispatch in told.dispatches] == ["c.save.1", "c.save.2"]
+
+
+# ---- people (B3, B4)
+
+
+def test_b3_held_calls_are_never_executed_when_a_tool_asks_and_are_proposed_anew() -> None:
+    told = drafted(tool("both", "lookup", "send", actions_per_turn=2), policy=Policy(actions_per_turn=2))
+    told.propose(LOOK, TELL, call("save"))
+    told.result(WHICH)
+
+    assert told.never_executed == [("send", "stopped by c.r1")]
+    assert len(told.thoughts) == 2
+    told.answer(RequestKind.CLARIFICATION, option="u1")
+
+    assert told.never_executed == [("send", "stopped by c.r1")]
+    assert told.thought.thought_id == "c.both.t2.1"
+    assert [correction.tool for correction in told.thought.corrections] == ["save"]
+    told.propose(TELL)
+    assert told.tools_called == ["lookup", "send"]
+
+
+def test_c6_the_id_of_the_selected_option_is_an_origin_and_that_of_another_is_not() -> None:
+    told = drafted(tool("both", "lookup", "send"))
+    told.propose(LOOK)
+    told.result(WHICH)
+    told.answer(RequestKind.CLARIFICATION, option="u2")
+    told.propose(call("send", to="u1"))
+    assert told.thought.corrections[0].violation is Violation.NO_PROVENANCE
+    told.propose(call("send", to="u2"))
+
+    assert told.tools_called == ["lookup", "send"]
+
+
+def test_c6_what_a_person_typed_is_an_origin() -> None:
+    told = drafted(tool("both", "lookup", "send"))
+    told.propose(LOOK)
+    told.result(WHICH)
+    told.answer(RequestKind.CLARIFICATION, Choice.NONE, text=" u77 ")
+    told.propose(call("send", to="u77"))
+
+    assert told.tools_called == ["lookup", "send"]
+
+
+# ---- limits
+
+
+def test_the_turns_of_the_budget_are_never_overshot() -> None:
+    told = drafted(tool(), budget=Budget(turns=2))
+    told.propose(content="one")
+    told.propose(content="two")
+
+    assert told.chain.error == ChainError("HP-208", "the chain has used up its 2 turns", "send")
+    assert told.chain.turns == 2
+
+
+def test_a_thought_that_costs_more_than_there_is_is_not_acted_on() -> None:
+    told = drafted(tool("find", "lookup"), budget=Budget(tokens=100))
+    told.propose(LOOK, usage=Usage(input_tokens=90, output_tokens=11))
+
+    assert told.dispatches == []
+    assert told.chain.error == ChainError("HP-208", "the chain has used 101 tokens, which is its budget or more")
+    assert told.chain.tokens == 101
+
+
+def test_a_plan_that_costs_more_than_there_is_is_not_acted_on() -> None:
+    told = Story(Task(goal="x", budget=Budget(tokens=10)), LOOKUP)
+    told.submit()
+    told.draft(plan(tool("find", "lookup")), usage=Usage(input_tokens=11))
+
+    assert told.chain.status is ChainStatus.FAILED
+
+
+def test_the_model_is_not_asked_when_the_tokens_are_used_up() -> None:
+    told = drafted(tool(), budget=Budget(tokens=100))
+    told.propose(content="words", usage=Usage(input_tokens=100))
+
+    assert len(told.thoughts) == 2
+    assert told.chain.status is ChainStatus.FAILED
+
+
+def test_the_actions_of_the_policy_bind_a_chain_with_a_model() -> None:
+    told = drafted(tool("both", "lookup", "send"), policy=Policy(max_actions=1))
+    told.propose(LOOK)
+    told.result()
+    told.propose(LOOK)
+
+    assert told.chain.error == ChainError("HP-208", "the chain has used up its 1 actions", "both")
+
+
+def test_the_model_is_not_asked_after_the_deadline() -> None:
+    told = drafted(tool(), budget=Budget(seconds=1))
+    told.now = START + 1000
+    told.propose(content="words")
+
+    assert told.chain.error == ChainError("HP-209", "the chain's deadline has passed")
+
+
+def test_planning_ends_at_the_deadline() -> None:
+    told = Story(Task(goal="x", budget=Budget(seconds=1)), LOOKUP)
+    told.submit()
+    told.due(at=START + 1000)
+
+    assert told.chain.status is ChainStatus.FAILED
+
+
+# ---- repeats, late and foreign messages
+
+
+def test_a_proposal_is_acted_on_once() -> None:
+    told = drafted(tool("both", "lookup", "send"))
+    first = told.thought
+    told.propose(LOOK)
+    acted = told.chain
+    told.propose(LOOK, thought=first)
+    assert told.chain is acted
+    told.result()
+    later = told.chain
+    told.propose(LOOK, thought=first)
+    assert told.chain is later
+
+
+def test_a_proposal_for_an_unknown_step_changes_nothing() -> None:
+    told = drafted(tool())
+    before = told.chain
+    elsewhere = told.thought.__class__("c.nope.t1.1", ThoughtKind.ACT, "nope", 1, 1)
+    told.propose(LOOK, thought=elsewhere)
+
+    assert told.chain is before
+
+
+def test_a_failed_thought_fails_the_step_that_waited_for_it_and_no_other() -> None:
+    told = drafted(reason(), tool("send", "send", dependencies=("think",)))
+    before = told.chain
+    assert told.no_thought("c.send.t1.1").chain is before
+    assert told.no_thought("c.think.t1.2").chain is before
+    told.no_thought()
+
+    assert told.chain.error == ChainError("HP-301", "the model's server is away", "think")
+
+
+def test_cancelling_a_step_that_holds_calls_says_so() -> None:
+    told = drafted(tool("both", "lookup", "send"))
+    told.propose(LOOK, TELL)
+    told.cancel("not now")
+
+    assert told.never_executed == [("send", "stopped by cancellation")]
+    assert told.chain.status is ChainStatus.CANCELLED
+    final = told.chain
+    assert told.result(OK, action=told.action).chain is final
+
+
+# ---- answers
+
+
+def test_the_answer_is_asked_for_once_after_the_last_step() -> None:
+    told = drafted(tool("find", "lookup"))
+    told.propose(LOOK)
+    told.result(data='{"id": "u1"}')
+
+    think = told.thought
+    assert (think.thought_id, think.kind, think.receipts) == ("c.answer.t0.1", ThoughtKind.ANSWER, ("c.find.1",))
+    assert told.chain.status is ChainStatus.EXECUTING
+    told.say("Found him.")
+
+    assert (told.chain.status, told.chain.answer) == (ChainStatus.COMPLETED, "Found him.")
+
+
+def test_an_answer_to_another_thought_changes_nothing() -> None:
+    told = drafted(tool("find", "lookup"))
+    before = told.chain
+    told.say("Found him.")
+
+    assert told.chain is before
+
+
+def test_when_no_answer_can_be_had_the_receipts_are_the_answer() -> None:
+    told = drafted(tool("find", "lookup", "save"))
+    told.propose(LOOK)
+    told.result(NOT_FOUND)
+    told.propose(LOOK)
+    told.result(data='{"id": "u1"}')
+    told.propose(call("save"))
+    told.result(data="{}")
+    told.no_thought(kind=ThoughtKind.ANSWER)
+
+    assert (told.chain.status, told.chain.answer) == (ChainStatus.COMPLETED, 'lookup: {"id": "u1"}\nsave: {}')
+
+
+@pytest.mark.parametrize("budget", [Budget(seconds=1), Budget(tokens=10)])
+def test_the_receipts_are_the_answer_when_time_or_tokens_are_used_up(budget: Budget) -> None:
+    told = drafted(tool("find", "lookup"), budget=budget)
+    told.propose(LOOK, usage=Usage(input_tokens=10))
+    told.now = START + 1000
+    told.result(data='{"id": "u1"}')
+
+    assert (told.chain.status, told.chain.answer) == (ChainStatus.COMPLETED, 'lookup: {"id": "u1"}')
+
+
+# ---- one open-ended step (style react)
+
+
+def react() -> Story:
+    told = Story(Task.model_validate({"goal": "tell John", "style": "react"}), LOOKUP, SEND, SAVE, DROP, SECRET)
+    told.submit()
+    return told
+
+
+def test_a_react_task_is_one_open_ended_step_without_planning() -> None:
+    told = react()
+
+    step = Step(id="react", description="tell John", allowed_tools=("lookup", "save", "send"))
+    assert told.chain.plan == Plan(steps=(step,))
+    assert step.step_type is StepType.REASONING
+    assert sorted(told.chain.digests) == ["lookup", "save", "send"]
+    assert told.thought.thought_id == "c.react.t1.1"
+
+
+def test_the_words_that_end_a_react_step_are_the_answer() -> None:
+    told = react()
+    told.propose(LOOK)
+    told.result(data='{"id": "u1"}')
+    told.propose(TELL)
+    told.result()
+    told.propose(content="John knows.")
+
+    assert (told.chain.status, told.chain.answer) == (ChainStatus.COMPLETED, "John knows.")
+    assert {think.kind for think in told.thoughts} == {ThoughtKind.REASON}
+
+
+def test_a_react_step_that_a_tool_ended_is_asked_for_its_answer() -> None:
+    told = react()
+    told.propose(LOOK)
+    told.result(COMPLETE)
+
+    assert told.thought.kind is ThoughtKind.ANSWER
+
+
+# ---- what a loader must fetch
+
+
+def test_a_chain_with_a_model_needs_its_receipts_and_the_proposal_that_it_acts_on() -> None:
+    told = drafted(tool("find", "lookup"), tool("send", "send", dependencies=("find",)))
+    assert (needed_actions(told.chain), needed_thoughts(told.chain)) == ((), {})
+    told.propose(LOOK)
+    told.result(data='{"id": "u1"}')
+    told.propose(TELL)
+
+    assert needed_actions(told.chain) == ("c.find.1", "c.send.1")
+    assert needed_thoughts(told.chain) == {1: "c.send.t1.1"}
+    told.cancel()
+    assert (needed_actions(told.chain), needed_thoughts(told.chain)) == ((), {})
