@@ -1,0 +1,220 @@
+"""hp1_commit: each chain whole or not at all, recognised when repeated, never stopped by another's fault."""
+
+import json
+from dataclasses import replace
+
+from redis.asyncio import Redis
+
+from haltpoint.chain.decide import decide
+from haltpoint.chain.state import ChainStatus, World
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import Received
+from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
+from haltpoint.runtime.committing import ChainCommit, Decided
+from haltpoint.runtime.store import CommitStatus
+from tests.support.builders import asks, literal_task
+from tests.support.desk import Desk, desk_at
+
+
+async def heard(desk: Desk) -> dict[str, tuple[str, Received]]:
+    """By chain: the entry and the message that the executor has just read."""
+    found = await desk.read(Stream.EVENTS)
+    return {
+        one.message.subject: (place.entry, Received(one.message, one.body))  # type: ignore[arg-type]
+        for place, one in found
+    }
+
+
+async def decided(desk: Desk, chain_id: str, entry: str, received: Received) -> ChainCommit:
+    loaded = (await desk.store.load(0, [chain_id]))[chain_id]
+    now = await desk.now()
+    decision = decide(loaded.chain, received, World(desk.tools), now)
+    return ChainCommit(loaded, [Decided(received, decision, now)], [entry])
+
+
+async def test_the_first_action_goes_out_with_its_arguments_beside_it(desk: Desk) -> None:
+    order = await desk.order_of(literal_task(1, text="hello"))
+    assert json.loads(order.body) == {"text": "hello"}
+    assert (order.data.tool, order.data.attempt, order.data.repeatable) == ("note", 1, True)
+    action = await desk.redis.hgetall(desk.key("action", order.data.action_id))
+    assert action[b"entry"].decode() == order.place.entry
+    assert action[b"args"].decode() == order.body
+    assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
+
+
+async def test_a_conflict_writes_nothing_and_acknowledges_nothing(desk: Desk) -> None:
+    chain_id = await desk.submit(literal_task())
+    entry, received = (await heard(desk))[chain_id]
+    commit = await decided(desk, chain_id, entry, received)
+    stale = replace(commit, loaded=replace(commit.loaded, version="0-somebody"))
+    before = await desk.snapshot()
+    batch = await desk.store.commit(0, [stale])
+    assert [one.status for one in batch.chains] == [CommitStatus.CONFLICT]
+    assert await desk.snapshot() == before
+    assert [one.status for one in (await desk.store.commit(0, [commit])).chains] == [CommitStatus.OK]
+
+
+async def test_a_commit_that_is_sent_again_because_its_reply_was_lost_is_ok_and_changes_nothing(desk: Desk) -> None:
+    chain_id = await desk.submit(literal_task())
+    entry, received = (await heard(desk))[chain_id]
+    commit = await decided(desk, chain_id, entry, received)
+    sent: list[tuple[object, ...]] = []
+    call = desk.calls.call
+    desk.calls.call = lambda *args: (sent.append(args), call(*args))[1]  # type: ignore[method-assign]
+    await desk.store.commit(0, [commit])
+    before = await desk.snapshot()
+    reply = await desk.redis.execute_command(*sent[-1])  # type: ignore[arg-type]
+    assert reply[1:] == [0]
+    assert await desk.snapshot() == before
+
+
+async def test_a_version_of_another_commit_is_never_taken_for_ours(desk: Desk) -> None:
+    chain_id = await desk.submit(literal_task())
+    entry, received = (await heard(desk))[chain_id]
+    one = await decided(desk, chain_id, entry, received)
+    other = await decided(desk, chain_id, entry, received)
+    first = await desk.store.commit(0, [one])
+    second = await desk.store.commit(0, [other])
+    assert first.chains[0].status is CommitStatus.OK
+    assert second.chains[0].status is CommitStatus.CONFLICT
+
+
+async def test_a_fault_quarantines_one_chain_and_not_its_neighbours(desk: Desk) -> None:
+    bad, good = await desk.submit(literal_task()), await desk.submit(literal_task())
+    entries = await heard(desk)
+    await desk.redis.set(desk.key("log", bad), "not a list")
+    commits = [await decided(desk, one, *entries[one]) for one in (bad, good)]
+    batch = await desk.store.commit(0, commits)
+    assert [one.status for one in batch.chains] == [CommitStatus.FAULT, CommitStatus.OK]
+    (letter,) = await desk.redis.xrange(desk.key("dead"))
+    assert letter[1][b"reason"] == b"fault"
+    assert letter[1][b"chain"].decode() == bad
+    assert b"WRONGTYPE" in letter[1][b"detail"]
+    assert json.loads(letter[1][b"__data__"])["id"] == bad
+    assert await desk.store.load(0, [bad]) == {}
+    assert await desk.redis.zscore(desk.key("timers"), bad) is None
+    assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
+    assert (await desk.chain(good)).status is ChainStatus.EXECUTING
+
+
+async def test_a_decision_that_cannot_be_written_down_is_a_fault_too(desk: Desk) -> None:
+    chain_id = await desk.submit(literal_task())
+    entry, received = (await heard(desk))[chain_id]
+    commit = await decided(desk, chain_id, entry, received)
+    fact = Fact(FactType.CHAIN_STARTED, {"what": object()})
+    wrong = replace(commit.decided[0], decision=replace(commit.decided[0].decision, facts=(fact,)))
+    batch = await desk.store.commit(0, [replace(commit, decided=[wrong])])
+    assert batch.chains[0].status is CommitStatus.FAULT
+    (letter,) = await desk.redis.xrange(desk.key("dead"))
+    assert b"PydanticSerializationError" in letter[1][b"detail"]
+
+
+async def test_two_events_of_one_chain_are_committed_once_and_logged_each(desk: Desk) -> None:
+    order = await desk.order_of(literal_task(2))
+    await desk.finish(order)
+    await desk.later(3600)
+    (place, completed), *_ = await desk.read(Stream.EVENTS)
+    chain_id = completed.message.subject
+    loaded = (await desk.store.load(0, [chain_id]))[chain_id]
+    received = Received(completed.message, completed.body)  # type: ignore[arg-type]
+    now = await desk.now()
+    first = decide(loaded.chain, received, World(desk.tools), now)
+    repeat = decide(first.chain, received, World(desk.tools), now)
+    assert repeat.chain is first.chain
+    commit = ChainCommit(loaded, [Decided(received, first, now), Decided(received, repeat, now)], [place.entry])
+    batch = await desk.store.commit(0, [commit])
+    assert batch.chains[0].status is CommitStatus.OK
+    lines = [json.loads(line) for line in await desk.redis.lrange(desk.key("log", chain_id), 0, -1)]
+    assert [line["type"] for line in lines] == ["task.submitted", "tool.completed"]
+    assert lines[1]["ref"] == order.data.action_id
+    assert len(await desk.orders()) == 1
+
+
+async def test_a_repeat_is_acknowledged_and_leaves_the_chain_as_it_is(desk: Desk) -> None:
+    order = await desk.order_of(literal_task(2))
+    await desk.finish(order)
+    (original,) = await desk.redis.xrange(desk.topology.stream(0, Stream.EVENTS))
+    await desk.decide_all()
+    chain_id = (await desk.redis.hget(desk.key("chain", order.data.action_id.split(".")[0]), "ver")).decode()
+    await desk.redis.xadd(desk.topology.stream(0, Stream.EVENTS), original[1])
+    await desk.decide_all()
+    assert (await desk.redis.hget(desk.key("chain", order.data.action_id.split(".")[0]), "ver")).decode() == chain_id
+    assert await desk.backlog(Stream.EVENTS) == 0
+
+
+async def test_the_log_and_the_feed_tell_the_same_facts(desk: Desk) -> None:
+    chain_id = await desk.submit(literal_task(2))
+    await desk.run()
+    lines = [json.loads(line) for line in await desk.redis.lrange(desk.key("log", chain_id), 0, -1)]
+    feed = [fields for _, fields in await desk.redis.xrange(desk.key("feed"))]
+    assert [(int(one[b"n"]), json.loads(one[b"facts"])) for one in feed] == [
+        (n, line["facts"]) for n, line in enumerate(lines)
+    ]
+    assert {one[b"chain"].decode() for one in feed} == {chain_id}
+    names = [name for line in lines for name, _ in line["facts"]]
+    assert names[0] == FactType.CHAIN_STARTED
+    assert [name for name in names if name in FINAL_FACTS] == [FactType.CHAIN_COMPLETED]
+
+
+async def test_the_feed_forgets_by_age(redis: Redis) -> None:
+    async with desk_at(redis, feed_age=0.001) as desk:
+        for _ in range(150):
+            await desk.submit(literal_task())
+        await desk.run()
+        assert await redis.xlen(desk.key("feed")) < 300  # MINID ~ drops whole nodes of 100 entries
+
+
+async def test_a_chain_moves_through_the_indexes_and_loses_its_timer_at_the_end(desk: Desk) -> None:
+    chain_id = await desk.submit(literal_task())
+    await desk.decide_all()
+    assert await desk.redis.zscore(desk.key("index", "status", "accepted"), chain_id) is None
+    assert await desk.redis.zscore(desk.key("index", "status", "executing"), chain_id) is not None
+    await desk.run()
+    assert (await desk.chain(chain_id)).status is ChainStatus.COMPLETED
+    assert await desk.redis.zscore(desk.key("index", "status", "executing"), chain_id) is None
+    assert await desk.redis.zscore(desk.key("index", "status", "completed"), chain_id) is not None
+    assert await desk.redis.zcard(desk.key("timers")) == 0
+
+
+async def test_the_final_indexes_forget_with_the_chains(redis: Redis) -> None:
+    async with desk_at(redis, retention=100) as desk:
+        first = await desk.submit(literal_task())
+        await desk.run()
+        await desk.later(200)
+        second = await desk.submit(literal_task())
+        await desk.run()
+        assert await redis.zrange(desk.key("index", "status", "completed"), 0, -1) == [second.encode()]
+        assert first != second
+
+
+async def test_finished_entries_need_no_chain(desk: Desk) -> None:
+    entry = await desk.redis.xadd(desk.topology.stream(0, Stream.EVENTS), {"__data__": "{}"})
+    await desk.redis.xreadgroup("executor", "one", {desk.topology.stream(0, Stream.EVENTS): ">"})
+    await desk.store.commit(0, [], [entry.decode()])
+    assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
+
+
+async def test_a_large_batch_and_a_long_plan_are_no_problem(desk: Desk) -> None:
+    long = await desk.submit(literal_task(500))
+    many = [await desk.submit(literal_task()) for _ in range(300)]
+    await desk.decide_all()
+    assert set(desk.commits) == {CommitStatus.OK}
+    assert len((await desk.chain(long)).steps) == 500
+    assert len(await desk.orders()) == len(many) + 1
+
+
+async def test_a_question_goes_to_the_inbox_and_can_be_withdrawn(desk: Desk) -> None:
+    order = await desk.order_of(literal_task(1, "lookup"))
+    await desk.finish(order, asks("john", "joan"))
+    await desk.decide_all()
+    chain_id = order.data.action_id.split(".")[0]
+    request = f"{chain_id}.r1"
+    assert (await desk.chain(chain_id)).status is ChainStatus.AWAITING_CLARIFICATION
+    assert await desk.redis.zrange(desk.key("index", "requests"), 0, -1) == [request.encode()]
+    assert await desk.redis.hget(desk.key("request", request), "status") == b"open"
+    assert [type(one).__name__ for one in await desk.messages(Stream.HUMANS)] == ["HumanRequested"]
+    await desk.later(8 * 86400)
+    await desk.store.fire_due(0)
+    await desk.decide_all()
+    assert (await desk.chain(chain_id)).status is ChainStatus.FAILED
+    assert await desk.redis.zcard(desk.key("index", "requests")) == 0

@@ -1,0 +1,96 @@
+"""hp1_submit: a chain begins whole, once (R1, R2)."""
+
+from datetime import UTC, datetime
+
+import pytest
+from redis.asyncio import Redis
+
+from haltpoint.chain.state import ChainStatus
+from haltpoint.contracts.base import derived_chain_id
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import TaskSubmitted
+from haltpoint.contracts.tasks import Budget, Task
+from haltpoint.runtime.store import SubmitStatus, new_chain_id
+from tests.support.builders import literal_task
+from tests.support.desk import Desk, desk_at
+
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+async def test_a_chain_begins_with_everything_that_it_needs(desk: Desk) -> None:
+    task = literal_task(2, text="hello")
+    submitted = await desk.store.submit(task, trace=TRACE)
+    assert submitted.status is SubmitStatus.CREATED
+    found = (await desk.store.load(0, [submitted.chain_id]))[submitted.chain_id]
+    assert found.chain.task == task
+    assert found.chain.status is ChainStatus.ACCEPTED
+    assert found.chain.created_at == submitted.at
+    assert found.trace == TRACE
+    (message,) = await desk.messages()
+    assert isinstance(message, TaskSubmitted)
+    assert message.subject == submitted.chain_id
+    assert message.traceparent == TRACE
+    assert await desk.redis.zscore(desk.key("timers"), submitted.chain_id) == found.chain.deadline
+    assert await desk.redis.zscore(desk.key("index", "status", "accepted"), submitted.chain_id) == submitted.at
+
+
+async def test_r2_the_same_body_again_finds_its_chain_and_changes_nothing(desk: Desk) -> None:
+    chain = new_chain_id()
+    await desk.submit(literal_task(), chain_id=chain)
+    before = await desk.snapshot()
+    again = await desk.store.submit(literal_task(), chain_id=chain)
+    assert (again.status, again.chain_id) == (SubmitStatus.AGAIN, chain)
+    assert await desk.snapshot() == before
+
+
+async def test_r2_another_body_under_the_same_id_is_a_conflict(desk: Desk) -> None:
+    chain = await desk.submit(literal_task())
+    before = await desk.snapshot()
+    other = await desk.store.submit(literal_task(2), chain_id=chain)
+    assert other.status is SubmitStatus.CONFLICT
+    assert await desk.snapshot() == before
+
+
+async def test_above_the_backlog_limit_nothing_is_accepted(redis: Redis) -> None:
+    async with desk_at(redis, backlog_limit=2) as desk:
+        statuses = [(await desk.store.submit(literal_task())).status for _ in range(3)]
+        assert statuses == [SubmitStatus.CREATED, SubmitStatus.CREATED, SubmitStatus.BUSY]
+        assert await desk.redis.zcard(desk.key("timers")) == 2
+
+
+@pytest.mark.parametrize(
+    ("task", "seconds"),
+    [(Task(goal="x"), 600.0), (Task(goal="x", budget=Budget(seconds=5)), 5.0), (Task(goal="x", budget=Budget(seconds=900)), 600.0)],
+)
+async def test_the_deadline_is_the_earliest_of_policy_and_budget(redis: Redis, task: Task, seconds: float) -> None:
+    async with desk_at(redis, chain_timeout=600.0) as desk:
+        submitted = await desk.store.submit(task)
+        assert (await desk.chain(submitted.chain_id)).deadline == submitted.at + seconds * 1000
+
+
+async def test_a_deadline_without_time_zone_is_utc(desk: Desk) -> None:
+    near = (await desk.now()) // 1000 + 60
+    task = Task(goal="x", deadline=datetime.fromtimestamp(near, UTC).replace(tzinfo=None))
+    assert (await desk.chain(await desk.submit(task))).deadline == near * 1000
+
+
+async def test_a_foreign_task_is_found_by_source_and_id_and_tenant(desk: Desk) -> None:
+    message = TaskSubmitted(id="order-17", source="shop", data=Task(goal="Tell John I am late"))
+    first = await desk.store.submit_foreign(message)
+    again = await desk.store.submit_foreign(message)
+    assert first.chain_id == again.chain_id == derived_chain_id("shop", "order-17")
+    assert again.status is SubmitStatus.AGAIN
+    tenants = message.model_copy(update={"data": Task(goal="Tell John I am late", tenant="acme")})
+    assert (await desk.store.submit_foreign(tenants)).chain_id != first.chain_id
+
+
+def test_ids_of_chains_are_uuid7_in_order() -> None:
+    ids = [new_chain_id() for _ in range(50)]
+    assert all(len(one) == 32 and one[12] == "7" for one in ids)
+    assert [one[:12] for one in ids] == sorted(one[:12] for one in ids)
+
+
+async def test_the_message_on_the_stream_tells_the_goal_and_not_the_task_again(desk: Desk) -> None:
+    await desk.submit(literal_task(1, text="x" * 1000))
+    (entry,) = await desk.redis.xrange(desk.topology.stream(0, Stream.EVENTS))
+    assert len(entry[1][b"__data__"]) < 400

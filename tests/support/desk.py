@@ -1,0 +1,172 @@
+"""All sides of the store at one desk: a test moves each message by hand, in the order it wants.
+
+One partition, the real functions, the real `decide`; no service, no delivery.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from redis.asyncio import Redis
+
+from haltpoint.chain.decide import decide
+from haltpoint.chain.state import Chain, Policy, World
+from haltpoint.contracts.catalogue import GROUP, Stream
+from haltpoint.contracts.events import Message, Received, RequestedTool, ToolRequested
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.tools import Outcome, ToolSpec
+from haltpoint.runtime.committing import ChainCommit, Decided
+from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.dead_letters import DeadLetters
+from haltpoint.runtime.inbox import Inbox
+from haltpoint.runtime.ledger import Completion, Finished, Ledger
+from haltpoint.runtime.store import CommitStatus, Store
+from haltpoint.runtime.topology import Place, Topology
+from haltpoint.runtime.wire import Decoded, decode
+from tests.support.builders import OK, spec
+
+NOTE = spec("note")
+SEND = ToolSpec(name="send")  # effects that cannot be repeated
+LOOKUP = spec("lookup", may_clarify=True)
+
+
+@dataclass(frozen=True)
+class Order:
+    """A tool.requested that a worker has read."""
+
+    place: Place
+    data: RequestedTool
+    body: str
+
+
+@dataclass
+class Desk:
+    redis: Redis
+    calls: Coalescer
+    store: Store
+    ledger: Ledger
+    inbox: Inbox
+    letters: DeadLetters
+    topology: Topology
+    tools: dict[str, ToolSpec] = field(default_factory=lambda: {one.name: one for one in (NOTE, SEND, LOOKUP)})
+    policy: Policy = Policy()
+    commits: list[CommitStatus] = field(default_factory=list)
+
+    def key(self, *parts: str) -> str:
+        return self.topology.key(0, *parts)
+
+    async def submit(self, task: Task, **more: Any) -> str:
+        return (await self.store.submit(task, **more)).chain_id
+
+    async def read(self, stream: Stream, queue: str = "", *, consumer: str = "one") -> list[tuple[Place, Decoded]]:
+        """New entries of a stream, decoded; they stay pending."""
+        key = self.topology.stream(0, stream, queue)
+        found = await self.redis.xreadgroup(GROUP[stream], consumer, {key: ">"}, count=1000)
+        if not found:
+            return []
+        entries = [(Place.of(key, entry.decode()), decode(stream, fields)) for entry, fields in found[key.encode()][0]]
+        return [(place, message) for place, message in entries if isinstance(message, Decoded)]
+
+    async def decide_all(self) -> bool:
+        """One turn of the executor: read what is new, load, decide, commit. False when there was nothing."""
+        heard: dict[str, list[tuple[Place, Decoded]]] = {}
+        for place, message in await self.read(Stream.EVENTS):
+            heard.setdefault(message.message.subject, []).append((place, message))
+        loaded = await self.store.load(0, list(heard))
+        commits = []
+        for chain_id, found in loaded.items():
+            chain, decided = found.chain, []
+            for _, message in heard[chain_id]:
+                now = await self.now()
+                received = Received(message.message, message.body)  # type: ignore[arg-type]
+                decided.append(Decided(received, decide(chain, received, World(self.tools, self.policy), now), now))
+                chain = decided[-1].decision.chain
+            commits.append(ChainCommit(found, decided, [place.entry for place, _ in heard[chain_id]]))
+        if heard:
+            batch = await self.store.commit(0, commits)
+            self.commits += [one.status for one in batch.chains]
+        return bool(heard)
+
+    async def orders(self, queue: str = "default", *, consumer: str = "one") -> list[Order]:
+        """What a worker reads next."""
+        found = await self.read(Stream.TOOLS, queue, consumer=consumer)
+        return [
+            Order(place, one.message.data, one.body) for place, one in found if isinstance(one.message, ToolRequested)
+        ]
+
+    async def finish(
+        self, order: Order, outcome: Outcome = OK, data: str = '{"done":true}', *, epoch: int = 0
+    ) -> Completion:
+        finished = Finished(order.place, order.data.action_id, epoch, order.data.attempt, outcome, data)
+        return await self.ledger.complete(finished)
+
+    async def work_all(self, outcome: Outcome = OK) -> bool:
+        """One turn of a worker that does all it finds with this outcome."""
+        orders = await self.orders()
+        for order in orders:
+            epoch = 0
+            if not order.data.repeatable:
+                epoch = (await self.ledger.claim(order.place, order.data.action_id)).epoch
+            await self.finish(order, outcome, epoch=epoch)
+        return bool(orders)
+
+    async def run(self) -> None:
+        """Until nobody has anything to do."""
+        while await self.decide_all() or await self.work_all():
+            pass
+
+    async def order_of(self, task: Task) -> Order:
+        """Submit, and be the worker that has just read the first action."""
+        await self.submit(task)
+        await self.decide_all()
+        (order,) = await self.orders()
+        return order
+
+    async def chain(self, chain_id: str) -> Chain:
+        return (await self.store.load(0, [chain_id]))[chain_id].chain
+
+    async def now(self) -> int:
+        seconds, micros = await self.redis.time()
+        return int(seconds) * 1000 + int(micros) // 1000 + int(await self.redis.get(self.key("clock")) or 0)
+
+    async def later(self, seconds: float) -> None:
+        """Move the clock of deadlines and timers."""
+        await self.redis.incrby(self.key("clock"), round(seconds * 1000))
+
+    async def messages(self, stream: Stream = Stream.EVENTS, queue: str = "") -> list[Message]:
+        """All that lies on a stream, read or not."""
+        entries = await self.redis.xrange(self.topology.stream(0, stream, queue))
+        decoded = [decode(stream, fields) for _, fields in entries]
+        return [one.message for one in decoded if isinstance(one, Decoded)]
+
+    async def pending(self, stream: Stream, queue: str = "") -> int:
+        summary = await self.redis.xpending(self.topology.stream(0, stream, queue), GROUP[stream])
+        return int(summary["pending"])
+
+    async def backlog(self, stream: Stream, queue: str = "") -> int:
+        return int(await self.redis.xlen(self.topology.stream(0, stream, queue)))
+
+    async def snapshot(self, *ignored: str) -> dict[bytes, bytes]:
+        """Every key with its value, for `nothing has changed`."""
+        keys: Sequence[bytes] = [key for key in await self.redis.keys("*") if key.decode() not in ignored]
+        return {key: await self.redis.dump(key) for key in sorted(keys)}
+
+
+@asynccontextmanager
+async def desk_at(redis: Redis, **settings: Any) -> AsyncIterator[Desk]:
+    """A desk on an empty server; settings are those of the store."""
+    topology = Topology(1)
+    await topology.ensure(redis, ["default"])
+    async with Coalescer(redis) as calls:
+        yield Desk(
+            redis=redis,
+            calls=calls,
+            store=Store(calls, topology, **settings),
+            ledger=Ledger(calls, topology, "one"),
+            inbox=Inbox(calls, topology),
+            letters=DeadLetters(calls, topology),
+            topology=topology,
+        )
+
+
