@@ -74,7 +74,7 @@ class _App:
 
 
 class _QuietLogger:
-    """FastStream's warnings and errors as ours, one line each; what it tells about every start and stop is left out."""
+    """FastStream's warnings and errors as our warnings; what it tells about every batch, start and stop is left out."""
 
     def log(
         self,
@@ -87,4 +87,5 @@ class _QuietLogger:
     ) -> None:
         if level >= logging.WARNING:
             reason = f"{type(exc_info).__name__}: {exc_info}" if isinstance(exc_info, Exception) else None
-            _log.log(level, str(msg), stream=(extra or {}).get("channel"), reason=reason)
+            # Even where it says critical: the one line that reports why a service ended is the service's own.
+            _log.warning(str(msg), stream=(extra or {}).get("channel"), reason=reason)

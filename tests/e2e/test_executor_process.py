@@ -1,0 +1,180 @@
+"""The executor as a process: asked to stop, killed, and without what it needs."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from haltpoint.chain.state import ChainStatus
+from haltpoint.runtime import service
+from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.store import Store
+from haltpoint.runtime.topology import Topology
+from tests.support import wait_until
+from tests.support.builders import literal_task, spec
+from tests.support.ledger_worker import ledger_worker
+
+PARTITIONS = 4
+PROGRAM = """
+import sys
+from haltpoint.contracts.catalogue import Party
+from haltpoint.runtime import service, settings
+from haltpoint_executor.app import run
+sys.exit(service.main(Party.EXECUTOR, run, settings.load()))
+"""
+
+
+class Process:
+    """One executor; `log` are its lines so far."""
+
+    def __init__(self, process: asyncio.subprocess.Process, file: Path) -> None:
+        self._process = process
+        self._file = file
+
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self._file.read_text().splitlines() if line.endswith("}")]
+
+    def says(self, event: str) -> bool:
+        return any(line["event"] == event for line in self.log)
+
+    async def ends(self, by: signal.Signals | None = None) -> int:
+        if by is not None:
+            self._process.send_signal(by)
+        return await asyncio.wait_for(self._process.wait(), 20)
+
+
+@asynccontextmanager
+async def executor(url: str, folder: Path, name: str = "executor", **settings: str) -> AsyncIterator[Process]:
+    file = folder / f"{name}.log"
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("HALTPOINT_")}
+    environment |= {"HALTPOINT_REDIS_URL": url, "HALTPOINT_EXECUTOR_LEASE": "1s", "HALTPOINT_LOG__FORMAT": "json"}
+    with file.open("wb") as output:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", PROGRAM), env=environment | settings, stderr=output, cwd=folder
+        )
+    try:
+        yield Process(process, file)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+@pytest.fixture
+async def topology(redis: Redis) -> Topology:
+    topology = Topology(PARTITIONS)
+    await topology.ensure(redis, ["default"])
+    return topology
+
+
+async def all_completed(redis: Any, topology: Topology, ids: list[str]) -> bool:
+    statuses = {ChainStatus((await redis.hget(topology.key_of("chain", one), "status")).decode()) for one in ids}
+    return statuses == {ChainStatus.COMPLETED}
+
+
+async def test_it_stops_when_it_is_asked_to_and_leaves_nothing_behind(
+    server: EmbeddedServer, redis: Any, topology: Topology, tmp_path: Path
+) -> None:
+    """SIGTERM under load: what was read is finished or handed back, the leases are free, exit code 0."""
+    async with Coalescer(redis) as calls, ledger_worker(server.url, topology, spec()):
+        store = Store(calls, topology)
+        async with executor(server.url, tmp_path, "first") as first:
+            await wait_until(lambda: first.says("ready"), timeout=20)
+            (told,) = await service.alive(redis, topology)
+            assert told["name"] == "executor"
+            ids = [(await store.submit(literal_task(10))).chain_id for _ in range(100)]
+            assert await first.ends(signal.SIGTERM) == 0
+        assert await service.alive(redis, topology) == []
+        for partition in range(PARTITIONS):
+            assert await redis.get(topology.key(partition, "owner")) is None
+        async with executor(server.url, tmp_path, "second"):
+            await wait_until(lambda: all_completed(redis, topology, ids), timeout=20)
+    for partition in range(PARTITIONS):
+        assert await redis.xlen(topology.key(partition, "events")) == 0
+        assert await redis.xlen(topology.key(partition, "dead")) == 0
+
+
+async def test_another_takes_over_from_one_that_is_killed(
+    server: EmbeddedServer, redis: Any, topology: Topology, tmp_path: Path
+) -> None:
+    async with (
+        Coalescer(redis) as calls,
+        ledger_worker(server.url, topology, spec()),
+        executor(server.url, tmp_path, "first") as first,
+        executor(server.url, tmp_path, "second") as second,
+    ):
+        store = Store(calls, topology)
+
+        async def shared() -> bool:
+            owners = [await redis.get(topology.key(p, "owner")) for p in range(PARTITIONS)]
+            return None not in owners and len(set(owners)) == 2
+
+        await wait_until(shared, timeout=20)
+        ids = [(await store.submit(literal_task(10))).chain_id for _ in range(100)]
+        await first.ends(signal.SIGKILL)
+        await wait_until(lambda: all_completed(redis, topology, ids), timeout=20)
+        assert await second.ends(signal.SIGINT) == 0
+    for partition in range(PARTITIONS):
+        assert await redis.xlen(topology.key(partition, "dead")) == 0
+
+
+async def test_it_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
+    url = f"unix://{tmp_path}/server.sock"
+    async with executor(url, tmp_path) as waiting:
+        await wait_until(lambda: waiting.says("waiting for the server"), timeout=20)
+        with EmbeddedServer(tmp_path):
+            # There now, but nobody loaded the functions.
+            assert await waiting.ends() == 1
+            (last,) = [line for line in waiting.log if line["level"] == "critical"]
+    assert last["code"] == "HP-014"
+    assert "haltpoint init" in last["event"]
+
+
+async def test_it_can_be_stopped_while_it_waits(tmp_path: Path) -> None:
+    async with executor(f"unix://{tmp_path}/server.sock", tmp_path) as waiting:
+        await wait_until(lambda: waiting.says("waiting for the server"), timeout=20)
+        assert await waiting.ends(signal.SIGTERM) == 0
+
+
+async def test_it_refuses_a_deployment_of_another_size(
+    server: EmbeddedServer, redis: Any, topology: Topology, tmp_path: Path
+) -> None:
+    async with executor(server.url, tmp_path, HALTPOINT_PARTITIONS="8") as wrong:
+        assert await wrong.ends() == 1
+        assert [line["code"] for line in wrong.log if line["level"] == "critical"] == ["HP-016"]
+
+
+async def test_a_vanished_group_ends_it_with_a_report(
+    server: EmbeddedServer, redis: Any, topology: Topology, tmp_path: Path
+) -> None:
+    """R10."""
+    async with executor(server.url, tmp_path) as running:
+        await wait_until(lambda: running.says("ready"), timeout=20)
+        await redis.flushall()
+        assert await running.ends() == 1
+        assert [line["code"] for line in running.log if line["level"] == "critical"] == ["HP-020"]
+
+
+async def test_health_is_told_over_http(
+    server: EmbeddedServer, redis: Any, topology: Topology, tmp_path: Path, unused_tcp_port: int
+) -> None:
+    import httpx
+
+    async with executor(server.url, tmp_path, HALTPOINT_HEALTH_PORT=str(unused_tcp_port)) as running:
+        await wait_until(lambda: running.says("ready"), timeout=20)
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{unused_tcp_port}") as client:
+            codes = {path: (await client.get(path)).status_code for path in ("/livez", "/readyz", "/other")}
+            metrics = (await client.get("/metrics")).text
+        assert codes == {"/livez": 200, "/readyz": 200, "/other": 404}
+        assert "process_cpu_seconds_total" in metrics
+        assert await running.ends(signal.SIGTERM) == 0
