@@ -99,10 +99,12 @@ async def _faults(redis: Redis) -> list[str]:
     try:
         async with asyncio.timeout(2.0):
             await library.check(redis)
-    except (*UNREACHABLE, TimeoutError) as error:
-        return [f"Redis does not answer: {error}"]
-    except (LibraryError, RedisError) as error:
+    except (*UNREACHABLE, TimeoutError):
+        return ["Redis does not answer"]  # where it lies is not for everybody who may ask
+    except LibraryError as error:
         return [str(error)]
+    except RedisError as error:
+        return [f"Redis refuses us: {type(error).__name__}"]
     return []
 
 

@@ -1,0 +1,138 @@
+"""The gateway's part in the first case, which John: with the real executor, and tools that are played here."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any, cast
+
+import pytest
+
+from haltpoint.client import Client, GatewayError
+from haltpoint.contracts.catalogue import GROUP, Stream
+from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.tools import Clarification, NextAction, Option, Outcome, ToolSpec
+from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.ledger import Finished, Ledger
+from haltpoint.runtime.topology import Place
+from haltpoint_executor import app as executor
+from tests.integration.gateway.conftest import ADMIN, LOOKUP, System
+from tests.support.builders import OK
+
+SEND = ToolSpec(
+    name="send_message",
+    parameters={
+        "type": "object",
+        "properties": {"recipient_id": {"type": "string"}, "content": {"type": "string"}},
+        "required": ["recipient_id", "content"],
+    },
+)
+WHICH_JOHN = Outcome(
+    success=True,
+    next_action=NextAction.CLARIFICATION_NEEDED,
+    clarification=Clarification(
+        type="contact_selection",
+        question="Which John?",
+        options=(
+            Option(id="u1", title="John Smith", value={"contact_id": "u1"}),
+            Option(id="u2", title="John Doe", value={"contact_id": "u2"}),
+        ),
+    ),
+)
+TELL_JOHN: dict[str, Any] = {
+    "goal": "Tell John I am late",
+    "plan": {
+        "steps": [
+            {
+                "id": "find",
+                "required_tools": ["lookup_contacts"],
+                "actions": [{"tool": "lookup_contacts", "arguments": {"query": "John"}}],
+            },
+            {
+                "id": "send",
+                "required_tools": ["send_message"],
+                "dependencies": ["find"],
+                "actions": [
+                    {
+                        "tool": "send_message",
+                        "arguments": {"recipient_id": {"$from": "find.data.contact_id"}, "content": "late"},
+                    }
+                ],
+            },
+        ]
+    },
+}
+
+
+@pytest.fixture
+async def client(system: System, server: EmbeddedServer, url: str) -> AsyncIterator[Client]:
+    """A client of a system with an executor and somebody who plays the tools."""
+    await system.gateway.catalogue.beat([LOOKUP, SEND])
+    await system.topology.ensure(system.redis, [LOOKUP.queue])
+    settings = system.gateway.settings.model_copy(update={"redis_url": server.url})
+    async with Client(url, ADMIN) as client, Coalescer(system.redis) as calls:
+        tasks = [asyncio.create_task(executor.run(settings)), asyncio.create_task(_play_tools(system, calls))]
+        yield client
+        for task in tasks:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+async def _play_tools(system: System, calls: Coalescer) -> None:
+    """lookup_contacts is not sure which John, send_message sends."""
+    ledger = Ledger(calls, system.topology, "player")
+    keys = {system.topology.stream(p, Stream.TOOLS, LOOKUP.queue): ">" for p in range(2)}
+    while True:
+        read: Any = await system.redis.xreadgroup(GROUP[Stream.TOOLS], "player", cast("Any", keys), block=500)
+        for key, batches in (read or {}).items():
+            for entry, fields in (each for batch in batches for each in batch):
+                wanted = ToolRequested.model_validate_json(fields[b"__data__"]).data
+                place = Place.of(key.decode(), entry.decode())
+                claimed = await ledger.claim(place, wanted.action_id)
+                outcome = WHICH_JOHN if wanted.tool == LOOKUP.name else OK
+                data = json.dumps({} if wanted.tool == LOOKUP.name else {"sent": True})
+                await ledger.complete(Finished(place, wanted.action_id, claimed.epoch, wanted.attempt, outcome, data))
+
+
+async def test_a_person_chooses_and_the_message_goes_to_that_one(client: Client) -> None:
+    run = await client.run(task=TELL_JOHN)
+    request = await run.expects_request("clarification")
+    waiting = await client.chain(run.id)
+    assert waiting.status == "awaiting_clarification"
+    assert waiting.summary.endswith("Waits for a person: Which John?")
+    assert [action.status for action in waiting.steps[0].actions] == ["asking"]
+
+    with pytest.raises(GatewayError) as refused:
+        await client.answer(request.id, option_id="u3")
+    assert refused.value.problem["allowed"]["option_ids"] == ["u1", "u2"]
+    await client.answer(request.id, option_id="u2")
+
+    result = await run.result()
+    assert result.status == "completed", result.chain.error
+    (sent,) = result.calls("send_message")
+    assert sent.arguments["recipient_id"] == "u2"
+    assert sent.receipt is not None
+    assert sent.receipt.data == {"sent": True}
+    find = result.chain.steps[0]
+    assert [action.status for action in find.actions] == ["done"]
+    assert find.result["selected"]["id"] == "u2"
+    assert find.validation_status == "passed"
+    assert result.chain.usage.actions == 2
+    assert [(each.status, each.answer and each.answer.by) for each in result.chain.requests] == [("answered", "admin")]
+    facts = [event.type async for event in run.events()]
+    assert facts[0] == "chain.started"
+    assert facts[-1] == "chain.completed"
+    assert "request.answered" in facts
+
+
+async def test_a_cancelled_chain_ends_and_its_question_is_withdrawn(client: Client) -> None:
+    run = await client.run(task=TELL_JOHN)
+    request = await run.expects_request()
+    await run.cancel("changed my mind")
+    assert (await run.result()).status == "cancelled"
+    assert (await client.request(request.id)).status == "withdrawn"
+    with pytest.raises(GatewayError) as refused:
+        await client.answer(request.id, option_id="u1")
+    assert refused.value.code == "request_stale"
