@@ -1,6 +1,7 @@
 """A chain as people and clients see it, made from what its keys hold (INTERFACES 3). Pure: values in, views out."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -83,7 +84,11 @@ def view_of(record: ChainRecord) -> views.ChainView:
     head, task = record.head, record.task
     requests = tuple(request_of(fields) for fields in record.requests.values())
     plan = record.plan or Plan(steps=())
-    steps = tuple(_step(record, plan, index) for index in range(len(plan.steps)))
+    said, corrected = _by_place(record)
+    steps = tuple(
+        _step(record, step, run, tuple(said[step.id]), tuple(corrected[step.id]))
+        for step, run in zip(plan.steps, record.runs, strict=True)
+    )
     return views.ChainView(
         **dict(summary_of(record.id, head, task, record.end)),
         tenant=task.tenant,
@@ -136,12 +141,28 @@ def _told(record: ChainRecord, fact: FactType) -> Iterator[dict[str, Any]]:
     return (details for line in record.log for name, details in line.facts if name == fact.value)
 
 
-def _step(record: ChainRecord, plan: Plan, index: int) -> views.StepView:
-    step, run = plan.steps[index], record.runs[index]
+def _by_place(
+    record: ChainRecord,
+) -> tuple[defaultdict[str, list[views.ThoughtView]], defaultdict[str, list[dict[str, Any]]]]:
+    """What was thought, and what had to be corrected, by the id of the step."""
+    said: defaultdict[str, list[views.ThoughtView]] = defaultdict(list)
+    for name, fields in record.thoughts.items():
+        said[name.removeprefix(f"{record.id}.").partition(".")[0]].append(_thought(name, fields))
+    corrected: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for details in _told(record, FactType.CONTRACT_CORRECTED):
+        corrected[str(details.get("step_id"))].append(details)
+    return said, corrected
+
+
+def _step(
+    record: ChainRecord,
+    step: Step,
+    run: StepRun,
+    thoughts: tuple[views.ThoughtView, ...],
+    violations: tuple[dict[str, Any], ...],
+) -> views.StepView:
     ids = [action_id(record.id, step.id, number) for number in range(1, run.actions + 1)]
     actions = tuple(_action(name, record.actions[name]) for name in ids if name in record.actions)
-    prefix = f"{record.id}.{step.id}.t"
-    thoughts = tuple(_thought(name, said) for name, said in record.thoughts.items() if name.startswith(prefix))
     return views.StepView(
         id=step.id,
         label=step.label,
@@ -157,7 +178,7 @@ def _step(record: ChainRecord, plan: Plan, index: int) -> views.StepView:
         result=_result(run, actions, thoughts),
         thoughts=thoughts,
         actions=actions,
-        violations=tuple(d for d in _told(record, FactType.CONTRACT_CORRECTED) if d.get("step_id") == step.id),
+        violations=violations,
     )
 
 
