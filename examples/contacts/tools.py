@@ -2,14 +2,14 @@
 
     haltpoint up --tools examples.contacts.tools
 
-CONTACTS_OUTBOX names the outbox (default: outbox/outbox.jsonl). CONTACTS_LINGER makes the carrier slow, once, so that one
-can watch what happens when a worker dies meanwhile: `before:20` waits 20 s before the message goes out, `after:20` when
+CONTACTS_OUTBOX names the outbox (default: outbox/outbox.jsonl). CONTACTS_LINGER makes the carrier slow, once, to let one
+watch what happens when a worker dies meanwhile: `before:20` waits 20 s before the message goes out, `after:20` when
 it has gone out and nobody has been told.
 """
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +49,7 @@ class Deps:
 
 
 @asynccontextmanager
-async def lifespan() -> AsyncIterator[Deps]:
+async def lifespan() -> AsyncGenerator[Deps]:
     """The address book beside this file, and the outbox that the environment names."""
     moment, _, seconds = os.environ.get("CONTACTS_LINGER", "").partition(":")
     outbox = Outbox(Path(os.environ.get("CONTACTS_OUTBOX", "outbox/outbox.jsonl")))

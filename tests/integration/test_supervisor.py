@@ -57,7 +57,7 @@ class Log:
 
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - other processes
             await asyncio.sleep(0.01)
 
 
@@ -141,7 +141,7 @@ async def test_a_child_can_be_replaced(log: Log) -> None:
 async def test_children_die_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
     log = Log(tmp_path / "log")
     command = [sys.executable, "-c", OWNER, PROGRAM, str(log.path)]
-    with subprocess.Popen(command) as owner:
+    with subprocess.Popen(command) as owner:  # noqa: ASYNC220
         await until(lambda: len(log.lines("began")) == 2)
         owner.kill()
     children = [int(pid) for _, _, pid in log.lines("began")]

@@ -31,7 +31,8 @@ def add_to(app: typer.Typer) -> None:
             print("Haltpoint demo: a server, four services and a model are starting, each a process of its own ...")
             sys.stdout.flush()
         # Only now: these imports take longer than the first line may.
-        from haltpoint.cli.demo_show import Own, perform
+        from haltpoint.cli.demo_cases import Own
+        from haltpoint.cli.demo_show import perform
 
         return perform(
             shell, by_itself=yes, kill_worker=kill_worker, own=Own(model_url, model) if model_url and model else None

@@ -11,7 +11,6 @@ import shutil
 import signal
 import sys
 import tempfile
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -19,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from haltpoint.cli.asking import ask
+from haltpoint.cli.demo_cases import CASES, MODELS, Case, Judgement, Own, counted, may_get
 from haltpoint.cli.errors import CliError, Exit
 from haltpoint.cli.following import follow
 from haltpoint.cli.gateway import KEY_FILE
@@ -37,43 +37,6 @@ if TYPE_CHECKING:
 _MOMENT: Final = 1.0  # seconds until a question is answered by itself
 _CHECKOUT: Final = Path(__file__).parents[3]
 _LINGER: Final = 60  # seconds that the carrier would take, were its worker not killed
-
-
-@dataclass(frozen=True, slots=True)
-class Own:
-    """A model of the user's."""
-
-    url: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One thing that is asked. `for_whom`: who may get a message when nobody had to choose; None: nobody."""
-
-    goal: str
-    what: str
-    for_whom: str | None = None
-
-
-CASES: Final = (
-    Case("Tell John I'm running late", "three people may be meant: a person chooses, then the message goes out"),
-    Case("Tell Jane hello", "one clear match: it goes on by itself", "user_jan001"),
-    Case("Tell Zorgblort hello", "nobody is called that: the chain fails and says so"),
-    Case("Tell J hello", "many weak matches: a person chooses"),
-)
-"""The document's five cases; the first is two of them, the question and what follows the choice."""
-
-
-@dataclass(slots=True)
-class Judgement:
-    """What came of it. A message is right when it went to the only match, or to whom a person chose."""
-
-    chains: list["ChainView"] = field(default_factory=list)
-    sent: int = 0
-    wrong: int = 0
-    dropped: list[tuple[str, str]] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
 
 
 def perform(shell: Shell, *, by_itself: bool, kill_worker: bool, own: Own | None) -> int:
@@ -110,7 +73,6 @@ class Show:
         self._own = own
         self._alone = by_itself or bool(os.environ.get("CI")) or not shell.interactive
         self._outbox = folder / "outbox.jsonl"
-        self._scripts = _CHECKOUT / "shared" / "haltpoint" / "testing"
         self._model = Child("script-model", ())
         self._last_words = ""
 
@@ -124,9 +86,9 @@ class Show:
             for name in ("careless", "good") if self._own is None else ("own",):
                 if self._own is None:
                     await self._cast(system, name)
-                self._heading(_MODELS[name])
+                self._heading(MODELS[name])
                 for case in CASES:
-                    self._say(f"\n{case.goal!r}: {case.what}")
+                    self._say(f"\n{case.what}")
                     await self._play(client, case, judgement)
         return judgement
 
@@ -137,7 +99,7 @@ class Show:
         async with self._system(log, CONTACTS_LINGER=f"after:{_LINGER}") as system, self._client(system) as client:
             self._ready(system)
             self._heading("A worker dies in the middle of send_message")
-            self._say(f"\n{case.goal!r}: the carrier takes a minute, and the worker is killed meanwhile")
+            self._say("\nThe carrier takes a minute, and the worker is killed meanwhile.")
             killer = asyncio.create_task(self._kill(system))
             try:
                 await self._play(client, case, judgement)
@@ -168,7 +130,7 @@ class Show:
             self._say(visible(f"  {message['name']:<14} {message['to']:<12} {message['content']}"))
         if judgement.dropped:
             self._heading("Asked for by the model, and never executed")
-            for (call, reason), count in _counted(judgement.dropped):
+            for (call, reason), count in counted(judgement.dropped):
                 self._say(f"  {count} x {call}: {reason}")
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
         table.add_row("chains", str(len(judgement.chains)))
@@ -192,7 +154,7 @@ class Show:
                 "name": "script",
             }
         )
-        self._model.words = ("script-model", str(self._scripts / "contacts_good.json"), "--port", str(port))
+        self._model.words = ("script-model", "contacts_good", "--port", str(port))
         settings = load(
             state_dir=str(self._folder),
             tools="examples.contacts.tools",
@@ -221,7 +183,7 @@ class Show:
 
         async def asked(request: "RequestView") -> bool:
             with told.pause():
-                await self._answer(client, request)
+                await self._answer(client, request, case)
             return True
 
         def nothing(_: "ChainView") -> None:
@@ -233,7 +195,7 @@ class Show:
             told.close()
         judgement.chains.append(chain)
         judgement.dropped += never_executed(chain)
-        allowed = _allowed(case, chain)
+        allowed = may_get(case, chain)
         for message in self._sent()[before:]:
             judgement.sent += 1
             if message["to"] not in allowed:
@@ -243,7 +205,7 @@ class Show:
         if self._own is None and len(self._sent()) - before != expected:
             judgement.faults.append(f"{case.goal!r}: {len(self._sent()) - before} messages instead of {expected}")
 
-    async def _answer(self, client: Client, request: "RequestView") -> None:
+    async def _answer(self, client: Client, request: "RequestView", case: Case) -> None:
         if request.kind is RequestKind.IN_DOUBT:
             await self._look_into_the_outbox(client, request)
             return
@@ -251,7 +213,7 @@ class Show:
             await ask(client, request)
             return
         await asyncio.sleep(_MOMENT)
-        choice = request.options[0]
+        choice = request.options[case.option - 1]
         self._say(f"    Nobody is at a terminal, so the demo chooses by itself: {visible(choice.title)}.")
         await client.answer(request.id, option_id=choice.id)
 
@@ -272,7 +234,7 @@ class Show:
 
     async def _kill(self, system: System) -> None:
         busy = self._outbox.with_suffix(".busy")
-        while not busy.exists() or not busy.read_text():
+        while not busy.exists() or not busy.read_text():  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0.02)
         pid = int(busy.read_text())
         if pid != system.pid("tool-worker"):
@@ -283,8 +245,8 @@ class Show:
     async def _cast(self, system: System, name: str) -> None:
         """Let the model follow another script: end it, it starts again with the new one."""
         verb, _, option, port = self._model.words
-        await system.supervisor.replace(self._model, (verb, str(self._scripts / f"contacts_{name}.json"), option, port))
-        while (await http_get("127.0.0.1", int(port), "/v1/models"))[0] == 0:
+        await system.supervisor.replace(self._model, (verb, f"contacts_{name}", option, port))
+        while (await http_get("127.0.0.1", int(port), "/v1/models"))[0] == 0:  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.02)
 
     def _sent(self) -> list[dict[str, Any]]:
@@ -304,27 +266,3 @@ class Show:
     def _say(self, words: str) -> None:
         if not self._shell.json:
             self._shell.out.print(Text(words), soft_wrap=not sys.stdout.isatty())
-
-
-_MODELS: Final = {
-    "careless": "A careless model: it looks up and sends in one go, to an id that it made up",
-    "good": "A well-behaved model",
-    "own": "Your model",
-}
-
-
-def _allowed(case: Case, chain: "ChainView") -> set[str]:
-    """Who may get a message: whom a person chose, else the only match."""
-    chosen = {
-        request.answer.answer.option_id
-        for request in chain.requests
-        if request.answer and request.kind is RequestKind.CLARIFICATION and request.answer.answer.option_id
-    }
-    return chosen or ({case.for_whom} if case.for_whom else set())
-
-
-def _counted(items: list[tuple[str, str]]) -> list[tuple[tuple[str, str], int]]:
-    counts: dict[tuple[str, str], int] = {}
-    for item in items:
-        counts[item] = counts.get(item, 0) + 1
-    return list(counts.items())

@@ -1,6 +1,6 @@
 """`haltpoint dlq`: what could not be processed, and giving it back. Letters are called `<partition>/<id>`."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -81,7 +81,7 @@ _WORDS = {
 
 
 @asynccontextmanager
-async def _opened(shell: Shell) -> "AsyncIterator[tuple[Redis, Topology]]":
+async def _opened(shell: Shell) -> "AsyncGenerator[tuple[Redis, Topology]]":
     from haltpoint.runtime.broker import redis_url
     from haltpoint.runtime.connection import connect
     from haltpoint.runtime.topology import Topology

@@ -77,7 +77,8 @@ def told(error: "GatewayError", where: str) -> CliError:
             return CliError("HP-054", "the question is not open any more", why, hint)
         case 400 | 422:
             return CliError("HP-052", "the gateway refused", why + _fields(error), hint, exit_code=Exit.USAGE)
-    return CliError("HP-052", "the gateway refused", why, hint)
+        case _:
+            return CliError("HP-052", "the gateway refused", why, hint)
 
 
 def _fields(error: "GatewayError") -> str:

@@ -1,5 +1,6 @@
 """The command `haltpoint`: all verbs in one place. What a verb needs is imported when it runs."""
 
+import io
 import sys
 from importlib.metadata import version
 from typing import Annotated
@@ -39,6 +40,6 @@ for group in (demo, up, run, chains, inbox, tool, dlq, deployment, schema, model
 def app_entry() -> None:
     """The console script."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without UTF-8 gets question marks, not an exception
     app()

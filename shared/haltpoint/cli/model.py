@@ -13,10 +13,19 @@ def add_to(app: typer.Typer) -> None:
 
     @verb(app, "script-model")
     def script_model(
-        shell: Shell,
-        file: Annotated[Path, typer.Argument(metavar="FILE", help="The script (JSON).")],
+        _: Shell,
+        file: Annotated[
+            Path, typer.Argument(metavar="FILE", help="A script (JSON), or contacts_good, contacts_careless.")
+        ],
         host: Annotated[str, typer.Option()] = "127.0.0.1",
         port: Annotated[int, typer.Option(help="0: a free one.")] = 18080,
         owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
     ) -> None:
-        """Serve a model that says what a script says."""
+        """Serve a model that says what a script says: the demo's model, and anyone's test model."""
+        if owner_fd is not None:
+            from haltpoint.cli.supervisor import die_with_owner
+
+            die_with_owner(owner_fd)
+        from haltpoint.testing.script_model import serve_file
+
+        serve_file(file, host, port)

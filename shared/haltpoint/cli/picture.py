@@ -16,7 +16,7 @@ from rich.text import Text
 from haltpoint.cli.story import Line, Mark, elapsed, tell, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from haltpoint.contracts.views import ChainView
 
@@ -31,6 +31,7 @@ class Teller(Protocol):
 
     def pause(self) -> AbstractContextManager[None]:
         """Be silent and still for a while."""
+        ...
 
     def close(self) -> None:
         """Leave the last state standing."""
@@ -91,7 +92,7 @@ class Picture:
         self._live.refresh()
 
     @contextmanager
-    def pause(self) -> "Iterator[None]":
+    def pause(self) -> "Generator[None]":
         """Leave the state standing as it is; the next `show` begins below it."""
         self.close()
         yield

@@ -191,11 +191,17 @@ def _told(error: Exception) -> CliError:
                 "Look closer: haltpoint doctor",
                 exit_code=Exit.UNREACHABLE,
             )
+        case _:
+            return _fault(error)
+
+
+def _fault(error: Exception) -> CliError:
+    """What nobody foresaw; the traceback goes into a file."""
     with tempfile.NamedTemporaryFile("w", prefix="haltpoint-fault-", suffix=".txt", delete=False) as file:
         traceback.print_exception(error, file=file)
     return CliError(
         "HP-002",
         "the command ended because of a fault in Haltpoint",
-        f"{kind.__name__}: {error}",
+        f"{type(error).__name__}: {error}",
         f"Please report it with {file.name}",
     )

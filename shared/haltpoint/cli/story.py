@@ -62,7 +62,7 @@ def tell(chain: ChainView) -> list[Line]:
         lines += _events_of(step, chain, told)
         if step.status in ("completed", "failed"):
             lines.append(_closing(step))
-    lines += [_never(item, None, 0) for index, item in enumerate(chain.never_executed) if index not in told]
+    lines += [_never(chain, item, None, 0) for index, item in enumerate(chain.never_executed) if index not in told]
     if chain.status in _END_MARKS:
         lines += _end(chain)
     return lines
@@ -133,14 +133,15 @@ def _events_of(step: StepView, chain: ChainView, told: set[int]) -> Iterator[Lin
             for index, item in enumerate(chain.never_executed):
                 if index not in told and item.get("step_id") == step.id:
                     told.add(index)
-                    yield _never(item, step, 1)
+                    yield _never(chain, item, step, 1)
         for request in asked:
             yield from _outcome(request)
         if action.receipt is not None and action.status == "done":
             yield _receipt(action, action.receipt)
     for violation in step.violations:
         message = violation.get("message") or violation.get("violation") or "corrected"
-        yield Line(1, Mark.CORRECTED, visible(f"corrected: {message}"))
+        # Of what the model was told the first sentence: the rest is the exact form, for the model.
+        yield Line(1, Mark.CORRECTED, visible(f"corrected: {str(message).partition('. ')[0].rstrip('.')}."))
 
 
 def _receipt(action: ActionView, receipt: ToolResult) -> Line:
@@ -178,10 +179,10 @@ def _answer(request: RequestView) -> str:
 def never_executed(chain: ChainView) -> list[tuple[str, str]]:
     """Every call that was wished for and never ran, as one would write it, and why."""
     steps = {step.id: step for step in chain.steps}
-    return [_wished(item, steps.get(str(item.get("step_id")))) for item in chain.never_executed]
+    return [_wished(chain, item, steps.get(str(item.get("step_id")))) for item in chain.never_executed]
 
 
-def _wished(item: dict[str, Any], step: StepView | None) -> tuple[str, str]:
+def _wished(chain: ChainView, item: dict[str, Any], step: StepView | None) -> tuple[str, str]:
     """The log names tool and number of a call; what it would have said is in the thought that wished for it."""
     tool, number = str(item.get("tool", "?")), int(item.get("call", 0))
     wished = next(
@@ -192,11 +193,12 @@ def _wished(item: dict[str, Any], step: StepView | None) -> tuple[str, str]:
         ),
         None,
     )
-    return call(tool, wished.arguments) if wished else visible(tool), visible(str(item.get("reason", "")))
+    reason = str(item.get("reason", "")).replace(f"{chain.id}.", "")
+    return call(tool, wished.arguments) if wished else visible(tool), visible(reason)
 
 
-def _never(item: dict[str, Any], step: StepView | None, depth: int) -> Line:
-    wished, reason = _wished(item, step)
+def _never(chain: ChainView, item: dict[str, Any], step: StepView | None, depth: int) -> Line:
+    wished, reason = _wished(chain, item, step)
     return Line(depth, Mark.NEVER, f"never executed: {wished}", reason)
 
 

@@ -68,7 +68,7 @@ class Supervisor:
         """End a child and start it with other words; return when the new one lives."""
         old, child.words, child.replaced = child.pid, words, True
         _signal(child, signal.SIGTERM)
-        while child.pid in (old, None):
+        while child.pid in (old, None):  # noqa: ASYNC110 - it happens to another process
             await asyncio.sleep(_LOOK)
 
     async def stop(self) -> None:

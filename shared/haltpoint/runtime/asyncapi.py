@@ -28,7 +28,11 @@ def document() -> dict[str, Any]:
         "defaultContentType": "application/json",
         "servers": {"redis": {"host": "127.0.0.1:6379", "protocol": "redis"}},
         "channels": {stream.value: _channel(stream) for stream in Stream},
-        "operations": dict(_operation(row, party) for row in CATALOGUE for party in (row.sender, row.receiver)),
+        "operations": dict(
+            operation
+            for row in CATALOGUE
+            for operation in (_operation(row, row.sender, "send"), _operation(row, row.receiver, "receive"))
+        ),
         "components": {
             "messages": {row.type: _message(row, payloads[row.message.__name__]) for row in CATALOGUE},
             "schemas": schemas.get("$defs", {}),
@@ -52,8 +56,7 @@ def _channel(stream: Stream) -> dict[str, Any]:
     }
 
 
-def _operation(row: Row, party: Party) -> tuple[str, dict[str, Any]]:
-    action = "send" if party is row.sender else "receive"
+def _operation(row: Row, party: Party, action: str) -> tuple[str, dict[str, Any]]:
     return f"{party.value}.{action}.{row.type}", {
         "action": action,
         "channel": {"$ref": f"#/channels/{row.stream.value}"},

@@ -1,0 +1,75 @@
+"""The demo's cases, and how what came of them is judged."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from haltpoint.contracts.humans import RequestKind
+
+if TYPE_CHECKING:
+    from haltpoint.contracts.views import ChainView
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A model of the user's."""
+
+    url: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One thing that is asked. `for_whom`: who may get a message when nobody had to choose; None: nobody.
+
+    `option` is what the demo chooses, counted from 1, when nobody is at a terminal.
+    """
+
+    goal: str
+    what: str
+    for_whom: str | None = None
+    option: int = 1
+
+
+CASES: Final = (
+    Case("Tell John I'm running late", "Three people may be meant: a person chooses, then the message goes out."),
+    Case("Tell Jane hello", "One clear match: it goes on by itself.", "user_jan001"),
+    Case("Tell Zorgblort hello", "Nobody is called that: the chain fails and says so."),
+    Case("Tell J hello", "Many weak matches: a person chooses.", option=3),
+)
+"""The document's five cases; the first is two of them, the question and what follows the choice."""
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What came of it. A message is right when it went to the only match, or to whom a person chose."""
+
+    chains: list["ChainView"] = field(default_factory=list)
+    sent: int = 0
+    wrong: int = 0
+    dropped: list[tuple[str, str]] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
+MODELS: Final = {
+    "careless": "A careless model: it looks up and sends in one go, to an id that it made up",
+    "good": "A well-behaved model",
+    "own": "Your model",
+}
+
+
+def may_get(case: Case, chain: "ChainView") -> set[str]:
+    """Who may get a message: whom a person chose, else the only match."""
+    chosen = {
+        request.answer.answer.option_id
+        for request in chain.requests
+        if request.answer and request.kind is RequestKind.CLARIFICATION and request.answer.answer.option_id
+    }
+    return chosen or ({case.for_whom} if case.for_whom else set())
+
+
+def counted(items: list[tuple[str, str]]) -> list[tuple[tuple[str, str], int]]:
+    """Equal items once, with how often they came, in the order in which they came first."""
+    counts: dict[tuple[str, str], int] = {}
+    for item in items:
+        counts[item] = counts.get(item, 0) + 1
+    return list(counts.items())

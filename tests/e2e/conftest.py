@@ -1,0 +1,75 @@
+"""The real system for end-to-end tests: `haltpoint up` with all its processes, once for each test process.
+
+The model follows both scripts of the example: to "Tell ..." it behaves well, to "Message ..." it is careless.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from examples.contacts.outbox import Outbox
+from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
+from haltpoint.cli.system import free_port, http_get
+from haltpoint.client import Client
+from tests.e2e.running import CHECKOUT, HALTPOINT, Running, script_for
+
+READY_WITHIN = 60.0
+
+
+@pytest.fixture(scope="session")
+def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Server, model and four services; stopped as Ctrl-C does. HALTPOINT_PARTITIONS is honoured."""
+    folder = tmp_path_factory.mktemp("system")
+    script = folder / "script.json"
+    rules = script_for("Tell", "contacts_good") + script_for("Message", "contacts_careless")
+    script.write_text(json.dumps({"model": "contacts", "rules": rules}))
+    model_port, outbox = free_port(), Outbox(folder / "outbox.jsonl")
+    state = folder / "state"
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("COV_", "COVERAGE_"))},
+        "HALTPOINT_STATE_DIR": str(state),
+        "HALTPOINT_TOOLS": "examples.contacts.tools,tests.e2e.tools",
+        "HALTPOINT_MODEL__BASE_URL": f"http://127.0.0.1:{model_port}/v1",
+        "HALTPOINT_MODEL__NAME": "contacts",
+        "HALTPOINT_GATEWAY__PORT": str(free_port()),
+        "HALTPOINT_LEASE": "2s",
+        "HALTPOINT_BEAT": "0.5s",
+        "CONTACTS_OUTBOX": str(outbox.path),
+    }
+    log = (folder / "log").open("wb")
+    started = [
+        subprocess.Popen([*HALTPOINT, *words], env=environment, cwd=CHECKOUT, stdout=log, stderr=log)
+        for words in (("script-model", str(script), "--port", str(model_port)), ("up",))
+    ]
+    try:
+        address = state / ADDRESS_FILE
+        deadline = time.monotonic() + READY_WITHIN
+        while not address.exists() or not asyncio.run(_answers(model_port)):
+            ended = [process.poll() for process in started]
+            assert not any(code is not None for code in ended), (folder / "log").read_text()[-4000:]
+            assert time.monotonic() < deadline, (folder / "log").read_text()[-4000:]
+            time.sleep(0.05)
+        key = (state / KEY_FILE).read_text().strip()
+        yield Running(address.read_text().strip(), key, state, outbox, environment)
+    finally:
+        for process in reversed(started):
+            process.terminate()
+        codes = [process.wait(30) for process in started]
+        log.close()
+    assert codes == [0, 0], (folder / "log").read_text()[-4000:]
+
+
+async def _answers(port: int) -> bool:
+    return (await http_get("127.0.0.1", port, "/v1/models"))[0] == 200
+
+
+@pytest.fixture
+async def client(system: Running) -> AsyncIterator[Client]:
+    """A client of the system's gateway."""
+    async with Client(system.url, system.key) as connected:
+        yield connected

@@ -1,0 +1,235 @@
+"""Every verb as a person would type it: what it prints where, and how it ends."""
+
+import json
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from haltpoint.client import Client
+from haltpoint.sync_client import SyncClient
+from tests.e2e.running import CHECKOUT, HALTPOINT, Running
+
+
+def document(done: "subprocess.CompletedProcess[str]", code: int = 0) -> Any:
+    """The one JSON document on stdout."""
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_run_prints_the_answer_and_nothing_else(system: Running) -> None:
+    done = system.command("run", "Tell Jane hello")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "Jane Smith has your message: hello\n"
+    assert "completed" in done.stderr
+
+
+def test_run_ends_with_3_when_a_person_is_asked_and_answer_goes_on(system: Running) -> None:
+    stopped = document(system.command("run", "Tell John hello", "--json"), 3)
+    (request,) = stopped["requests"]
+    listed = [json.loads(line) for line in system.command("inbox", "--json").stdout.splitlines()]
+    assert request["id"] in [one["id"] for one in listed]
+    shown = system.command("inbox").stdout
+    assert f"haltpoint answer {request['id']} --option user_abc123" in shown
+
+    refused = system.command("answer", request["id"], "--option", "user_123")
+    assert refused.returncode == 2
+    assert "HP-052" in refused.stderr
+    answered = document(system.command("answer", request["id"], "--option", "user_abc123", "--json"))
+    assert answered["status"] == "answered"
+    again = system.command("answer", request["id"], "--option", "user_def456")
+    assert again.returncode == 1
+    assert "HP-054" in again.stderr
+
+    watched = system.command("chain", "watch", stopped["id"])
+    assert watched.returncode == 0
+    assert "✓ completed" in watched.stdout
+    shown = system.command("chain", "show", stopped["id"]).stdout
+    assert "→ John Doe  (user_abc123)" in shown
+    assert "send.1" in shown
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", watched.stdout + shown)
+
+
+def test_watch_shows_the_stop_and_what_never_ran(system: Running) -> None:
+    done = system.command("run", "Message John hello", "--watch")
+    assert done.returncode == 3
+    assert "■ STOP  Which 'John' do you mean?" in done.stdout
+    assert 'never executed: send_message(recipient_id="user_12345", content="hello")' in done.stdout
+    assert "--option user_abc123" in done.stderr
+
+
+def test_a_failed_chain_is_1(system: Running) -> None:
+    done = system.command("run", "Tell Zorgblort hello")
+    assert done.returncode == 1
+    assert "Zorgblort" in done.stdout
+
+
+def test_the_same_key_finds_the_same_chain(system: Running) -> None:
+    first, second = (
+        system.command("run", "Tell Jane hi", "--detach", "--idempotency-key", "once").stdout for _ in range(2)
+    )
+    assert first == second
+    assert re.fullmatch(r"[0-9a-f]{32}\n", first)
+
+
+def test_a_literal_plan_runs_without_a_model(system: Running, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    call = {"tool": "echo", "arguments": {"words": "hello"}}
+    plan.write_text(json.dumps({"steps": [{"id": "a", "required_tools": ["echo"], "actions": [call]}]}))
+    done = document(system.command("run", "--plan", str(plan), "--json"))
+    assert done["steps"][0]["result"] == {"words": "hello"}
+    assert done["usage"]["turns"] == 0
+
+
+def test_a_plan_with_faults_is_refused_with_all_of_them(system: Running, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    step = {"id": "a", "required_tools": ["nothing"], "dependencies": ["b"], "actions": [{"tool": "nothing"}]}
+    plan.write_text(json.dumps({"steps": [step]}))
+    done = system.command("run", "--plan", str(plan))
+    assert done.returncode == 2
+    assert "HP-052" in done.stderr
+    assert "nothing" in done.stderr
+    assert "'b'" in done.stderr or "b" in done.stderr
+
+
+def test_tools_are_listed_shown_and_called(system: Running) -> None:
+    assert "send_message\tcontacts\teffects, started at most once" in system.command("tool", "list").stdout
+    shown = system.command("tool", "show", "send_message").stdout
+    assert "recipient_id: string, from lookup_contacts.contact_id" in shown
+    missing = system.command("tool", "show", "nothing")
+    assert (missing.returncode, "HP-053" in missing.stderr) == (1, True)
+    called = document(system.command("tool", "call", "echo", "words=hello", "--json"))
+    assert called["steps"][0]["result"] == {"words": "hello"}
+    assert system.command("tool", "call", "echo", "words=break").returncode == 1
+
+
+def test_a_confirmation_is_asked_and_approved(system: Running) -> None:
+    stopped = document(system.command("tool", "call", "publish", "page=news", "--json"), 3)
+    assert stopped["status"] == "awaiting_confirmation"
+    (request,) = stopped["requests"]
+    assert "everybody can read it" in system.command("inbox").stdout
+    assert system.command("answer", request["id"], "--approve").returncode == 0
+    done = document(system.command("chain", "watch", stopped["id"], "--json", "--quiet"))
+    assert done["steps"][0]["result"] == {"published": "news"}
+
+
+def test_a_chain_is_cancelled(system: Running) -> None:
+    started = system.command("tool", "call", "wait_long", "--help")
+    assert started.returncode == 0
+    with SyncClient(system.url, system.key) as client:
+        run = client.run(task={"goal": "wait", "plan": {"steps": [
+            {"id": "a", "required_tools": ["wait_long"], "actions": [{"tool": "wait_long"}]}
+        ]}})  # fmt: skip
+        assert system.command("chain", "cancel", run.id, "--reason", "enough").returncode == 0
+        assert run.result().status == "cancelled"
+    again = system.command("chain", "cancel", run.id)
+    assert again.returncode == 1
+    listed = document(system.command("chain", "list", "--status", "cancelled", "--json"))
+    assert run.id in [one["id"] for one in listed["items"]]
+    assert f"{run.id}\tcancelled\t" in system.command("chain", "list").stdout
+
+
+def test_dead_letters_are_listed_and_given_back(system: Running) -> None:
+    from redis import Redis
+
+    from haltpoint.runtime.embedded import running
+
+    url = running(system.state_dir / "data")
+    assert url
+    with Redis.from_url(url) as redis:
+        redis.xadd("hp:{0}:events", {"__data__": "no JSON at all"})
+        deadline = time.monotonic() + 20
+        while not redis.xlen("hp:{0}:dead"):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    letters = document(system.command("dlq", "list", "--json"))["items"]
+    letter = next(one for one in letters if one["message"] == "no JSON at all")
+    assert letter["reason"] == "bad_json"
+    assert letter["id"] in system.command("dlq", "list").stdout
+    assert document(system.command("dlq", "requeue", letter["id"], "--json")) == {letter["id"]: "requeued"}
+    again = system.command("dlq", "requeue", letter["id"])
+    assert again.returncode == 1
+    assert "no such letter" in again.stdout
+    assert system.command("dlq", "requeue").returncode == 2
+    assert system.command("dlq", "requeue", "17").returncode == 2
+
+
+def test_the_doctor_finds_nothing_wrong(system: Running) -> None:
+    found = document(system.command("doctor", "--json"))
+    assert found["ok"]
+    assert "✓ functions: " in system.command("doctor").stdout
+
+
+def test_init_may_be_repeated(system: Running) -> None:
+    assert document(system.command("init", "--json"))["library"] == "haltpoint_1"
+
+
+def test_settings_are_shown_with_their_origin(system: Running) -> None:
+    shown = system.command("config", "show", "--origin").stdout
+    assert re.search(r"^lease +=.*# environment, HALTPOINT_LEASE$", shown, re.MULTILINE)
+    assert document(system.command("config", "show", "--json"))["beat"]["value"] == "0.5"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("run",), 2, "HP-040"),
+        (("run", "x", "--watch", "--detach"), 2, "HP-040"),
+        (("run", "--plan", "/nonexistent"), 2, "HP-041"),
+        (("run", "x", "--url", "http://127.0.0.1:1"), 4, "HP-050"),
+        (("run", "x", "--key", "wrong"), 1, "HP-051"),
+        (("chain", "show", "0" * 32), 1, "HP-053"),
+        (("answer", "x"), 2, "HP-040"),
+        (("answer", "x", "--abort", "--approve"), 2, "HP-040"),
+        (("answer", "x", "--happened", "[]"), 2, "HP-040"),
+        (("tool", "call", "echo", "words"), 2, "HP-040"),
+        (("doctor", "--redis-url", "redis://127.0.0.1:1"), 4, "HP-010"),
+        (("chain", "list", "--config", "/nonexistent"), 2, "HP-001"),
+        (("nonsense",), 2, "No such command"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_errors_are_for_people(system: Running, words: tuple[str, ...], code: int, says: str) -> None:
+    done = system.command(*words)
+    assert done.returncode == code, done.stderr
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+async def test_ctrl_c_is_130(system: Running, client: Client) -> None:
+    run = await client.run("Tell John hello")
+    await run.expects_request()
+    command = [*HALTPOINT, "chain", "watch", run.id]
+    with subprocess.Popen(  # noqa: ASYNC220 - it is read until its first lines
+        command, env=system.environment, cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as watching:
+        assert watching.stdout
+        assert watching.stderr
+        while "STOP" not in watching.stdout.readline():
+            assert watching.poll() is None
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(20) == 130
+        assert watching.stderr.read() == ""
+    await client.cancel(run.id)
+
+
+def test_help_is_quick(system: Running) -> None:
+    def once() -> float:
+        begun = time.process_time()
+        children = resource_seconds()
+        assert "Usage" in system.command("--help").stdout
+        return resource_seconds() - children + time.process_time() - begun
+
+    assert min(once() for _ in range(2)) < 0.6  # CPU seconds: a busy machine is no reason to fail
+
+
+def resource_seconds() -> float:
+    import resource
+
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime

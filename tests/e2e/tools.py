@@ -1,0 +1,29 @@
+"""Tools of the end-to-end tests' own."""
+
+import asyncio
+
+from haltpoint import Ctx, ToolError, ToolResult, tool
+from haltpoint.contracts.tools import Target
+
+
+@tool(read_only=True)
+async def wait_long(ctx: Ctx) -> dict[str, bool]:
+    """Take longer than any test."""
+    await asyncio.sleep(120)
+    return {"waited": True}
+
+
+@tool(read_only=True)
+def echo(words: str) -> dict[str, str]:
+    """Give the words back."""
+    if words == "break":
+        raise ToolError.permission("not these words")
+    return {"words": words}
+
+
+@tool
+def publish(page: str, ctx: Ctx) -> ToolResult[dict[str, str]]:
+    """Publish a page, if a person says yes."""
+    if not ctx.confirmed:
+        return ctx.confirm("publish", Target(id=page, name=page), f"Publish {page!r}?", preview="everybody can read it")
+    return ctx.ok({"published": page})

@@ -1,0 +1,101 @@
+"""The contracts as documents: whole, and true."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+from openapi_spec_validator import validate
+from typer.testing import CliRunner
+
+from haltpoint.cli.main import app
+from haltpoint.contracts.catalogue import CATALOGUE, Stream
+from haltpoint.contracts.events import HumanAnswer, HumanAnswered
+from haltpoint.contracts.humans import Answer, RequestKind
+from haltpoint.runtime.asyncapi import document
+
+
+def references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"]
+        for each in value.values():
+            yield from references(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from references(each)
+
+
+def resolve(document: dict[str, Any], reference: str) -> Any:
+    assert reference.startswith("#/")
+    value: Any = document
+    for part in reference[2:].split("/"):
+        value = value[part]
+    return value
+
+
+def printed(name: str) -> dict[str, Any]:
+    result = CliRunner().invoke(app, ["schema", name])
+    assert result.exit_code == 0
+    made: dict[str, Any] = json.loads(result.stdout)
+    return made
+
+
+def test_every_reference_of_asyncapi_leads_somewhere() -> None:
+    made = document()
+    found = set(references(made))
+    assert found
+    for reference in found:
+        assert resolve(made, reference)
+
+
+def test_asyncapi_has_the_required_parts_in_their_required_forms() -> None:
+    made = document()
+    assert made["asyncapi"] == "3.0.0"
+    assert {"title", "version"} <= set(made["info"])
+    assert all({"host", "protocol"} <= set(server) for server in made["servers"].values())
+    assert all(re.fullmatch(r"[\w.\-]+", key) for part in made["components"].values() for key in part)
+    for channel in made["channels"].values():
+        assert set(re.findall(r"{(\w+)}", channel["address"])) == set(channel["parameters"])
+    for operation in made["operations"].values():
+        assert operation["action"] in ("send", "receive")
+        channel = resolve(made, operation["channel"]["$ref"])
+        for message in operation["messages"]:
+            assert resolve(made, message["$ref"]) in channel["messages"].values()
+
+
+def test_asyncapi_says_all_that_the_catalogue_says() -> None:
+    made = document()
+    assert set(made["channels"]) == {stream.value for stream in Stream}
+    for row in CATALOGUE:
+        assert row.type in made["channels"][row.stream.value]["messages"]
+        for party, verb in ((row.sender, "send"), (row.receiver, "receive")):
+            assert f"{party.value}.{verb}.{row.type}" in made["operations"]
+    assert len(made["operations"]) == 2 * len(CATALOGUE)
+
+
+def test_a_message_fits_its_payload_and_another_does_not() -> None:
+    made = document()
+    message = HumanAnswered(
+        id="c1.r1/answer",
+        source="haltpoint/gateway",
+        data=HumanAnswer(request_id="c1.r1", answer=Answer(kind=RequestKind.CLARIFICATION, option_id="u1"), at=1),
+    )
+    schema = {"$ref": "#/components/schemas/HumanAnswered", "components": made["components"]}
+    jsonschema.validate(message.model_dump(mode="json"), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"id": "x", "source": "y", "type": "human.answered.v1", "data": {}}, schema)
+
+
+def test_openapi_is_valid() -> None:
+    made = printed("openapi")
+    validate(made)
+    assert "/v1/tasks" in made["paths"]
+
+
+def test_events_are_one_union_of_all_messages() -> None:
+    made = printed("events")
+    assert set(made["discriminator"]["mapping"]) == {row.type for row in CATALOGUE}
+    assert printed("asyncapi") == document()
