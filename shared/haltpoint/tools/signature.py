@@ -6,6 +6,7 @@ is no object by its type is wrapped as `{"value": ...}`.
 """
 
 import inspect
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, get_origin, get_type_hints
@@ -45,11 +46,15 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a tool gives. `adapter` and `schema` are None when the function does not say; then nothing is checked."""
+    """What a tool gives. `adapter` and `schema` are None when the function does not say; then nothing is checked.
 
-    adapter: TypeAdapter[Any] | None
-    schema: dict[str, Any] | None
-    wrapped: bool
+    `wrapped`: the data is `{"value": ...}`. `numbers`: the schema asks for a number somewhere.
+    """
+
+    adapter: TypeAdapter[Any] | None = None
+    schema: dict[str, Any] | None = None
+    wrapped: bool = False
+    numbers: bool = False
 
 
 def hints_of(function: Function, local_names: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,6 +72,8 @@ def read_inputs(function: Function, hints: Mapping[str, Any]) -> Inputs:
     names: dict[str, str] = {}
     provenance: dict[str, str] = {}
     context: str | None = None
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise DeclarationError("a tool gives one result: return it, do not yield")
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD and parameter.kind is not parameter.KEYWORD_ONLY:
             raise DeclarationError(
@@ -100,17 +107,19 @@ def read_output(hints: Mapping[str, Any]) -> Output:
     if isinstance(hint, type) and issubclass(hint, ToolResult):
         hint = hint.__pydantic_generic_metadata__["args"][0] if hint is not ToolResult else Any
     if hint in (Any, object, None, type(None)):
-        return Output(None, None, wrapped=False)
+        return Output()
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(hint)
         schema = _schema_of(adapter, "serialization")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise DeclarationError(f"its result has no JSON Schema: {error.message}") from error
+    numbers = '"number"' in json.dumps(schema)
     if _is_object(schema, schema.get("$defs", {})):
-        return Output(adapter, schema, wrapped=False)
+        return Output(adapter, schema, numbers=numbers)
     definitions = schema.pop("$defs", None)
     wrapping = {"type": "object", "properties": {WRAP: schema}, "required": [WRAP]}
-    return Output(adapter, {**wrapping, "$defs": definitions} if definitions else wrapping, wrapped=True)
+    whole = {**wrapping, "$defs": definitions} if definitions else wrapping
+    return Output(adapter, whole, wrapped=True, numbers=numbers)
 
 
 def _field(name: str, hint: Any, default: Any) -> tuple[Any, Any]:

@@ -1,0 +1,85 @@
+"""The tool worker as a process: the only place where its real parts are chosen."""
+
+from functools import partial
+
+from haltpoint.contracts.catalogue import GROUP, Party, Stream
+from haltpoint.runtime import service, telemetry
+from haltpoint.runtime.broker import redis_url
+from haltpoint.runtime.dead_letters import DeadLetters
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.ledger import Ledger
+from haltpoint.runtime.service import Service
+from haltpoint.runtime.settings import Settings
+from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint_tool_worker.handlers import Handlers
+from haltpoint_tool_worker.heartbeat import Heartbeat
+from haltpoint_tool_worker.pipeline import Pipeline
+from haltpoint_tool_worker.registry import Registry, load
+from haltpoint_tool_worker.runner import Runner
+from haltpoint_tool_worker.slots import Slots
+
+
+async def run(settings: Settings) -> None:
+    """Serve the tools of `settings.tools` until the task is cancelled. Raises HaltpointError."""
+    registry = load(settings.tools)
+    slots = _slots(settings, registry)
+    async with service.running(Party.WORKER, settings, queues=registry.queues) as here, registry.opened():
+        await _serve(here, registry, slots)
+
+
+def _slots(settings: Settings, registry: Registry) -> Slots:
+    streams = settings.partitions * len(registry.queues)
+    if settings.slots < streams:
+        raise HaltpointError(
+            "HP-001",
+            f"{settings.slots} slots are too few",
+            f"{len(registry.queues)} queues ({', '.join(registry.queues)}) in {settings.partitions} partitions are "
+            f"{streams} streams, and a slot is kept for each",
+            f"Set HALTPOINT_SLOTS={streams} or more, or serve fewer queues with one worker",
+        )
+    return Slots(settings.slots, streams)
+
+
+async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
+    settings, retention = here.settings, here.settings.policy.retention
+    ledger = Ledger(here.calls, here.topology, here.instance, retention=retention)
+    runner, tracing = Runner(), telemetry.start_tracing(Party.WORKER.value)
+    pipeline = Pipeline(registry, ledger, runner, tracing, here.stopping.is_set)
+    dead_letters = DeadLetters(here.calls, here.topology, retention=retention)
+    handlers = Handlers(slots, pipeline, ledger, dead_letters)
+    heartbeat = Heartbeat(
+        redis_url(settings), here.topology, here.instance, settings.beat, handlers.held, handlers.lost
+    )
+    catalogue = ToolCatalogue(here.calls, here.topology)
+    here.about.update(queues=registry.queues, tools=[spec.name for spec in registry.specs], slots=slots.capacity)
+
+    async def list_tools() -> None:
+        await catalogue.beat(registry.specs)
+
+    async def stop_waiting() -> None:
+        await here.stopping.wait()
+        slots.close()
+
+    await list_tools()
+    here.every(max(1.0, settings.beat), list_tools, "catalogue")
+    here.spawn(stop_waiting(), "stop waiting")
+    heartbeat.start()
+    try:
+        for queue in registry.queues:
+            for partition in range(settings.partitions):
+                stream = here.topology.stream(partition, Stream.TOOLS, queue)
+                await here.subscribe(
+                    stream,
+                    GROUP[Stream.TOOLS].value,
+                    handlers.handle,
+                    max_records=slots.share,
+                    on_exhausted=handlers.exhausted,
+                    holds=partial(handlers.holds, stream),
+                    room=lambda: slots.room,
+                )
+        await here.serve()
+        await handlers.drain()
+    finally:
+        await heartbeat.stop()
+        runner.close()
+        tracing.close()

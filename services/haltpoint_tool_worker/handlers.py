@@ -1,0 +1,109 @@
+"""From entries to slots: one task for each, held and beaten until its receipt is written."""
+
+import asyncio
+from collections.abc import Sequence
+
+from redis.exceptions import RedisError
+
+from haltpoint.runtime import logs
+from haltpoint.runtime.broker import UNREACHABLE
+from haltpoint.runtime.dead_letters import DeadAction, DeadLetters
+from haltpoint.runtime.delivery import Entry
+from haltpoint.runtime.ledger import Held, Ledger
+from haltpoint.runtime.topology import Place
+from haltpoint.runtime.wire import Rejected
+from haltpoint_tool_worker.job import Job, read_job
+from haltpoint_tool_worker.pipeline import Pipeline
+from haltpoint_tool_worker.runner import Run
+from haltpoint_tool_worker.slots import Slots
+
+_log = logs.get(__name__)
+
+
+class Handlers:
+    """What a worker does with what it reads. For one event loop; only `held` may be called from another thread."""
+
+    def __init__(self, slots: Slots, pipeline: Pipeline, ledger: Ledger, dead_letters: DeadLetters) -> None:
+        self.slots = slots
+        self._pipeline = pipeline
+        self._ledger = ledger
+        self._dead_letters = dead_letters
+        self._jobs: dict[Place, Job] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def handle(self, entries: list[Entry]) -> None:
+        """Put entries into slots; a reader's call returns when its stream may be read again."""
+        read = entries[0].deliveries == 1
+        self.slots.hold(len(entries), read=read)
+        loop = asyncio.get_running_loop()
+        for entry in entries:
+            task = loop.create_task(self._work(entry))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        if read:
+            await self.slots.promise()
+
+    async def exhausted(self, entry: Entry) -> None:
+        """An entry that was handed out too often: it may be what kills workers (R9)."""
+        words = f"it was delivered {entry.deliveries - 1} times and never finished"
+        await self._bury(entry, "deliveries", words)
+
+    def held(self) -> Sequence[Held]:
+        """What to beat."""
+        return [job.held for job in list(self._jobs.values())]
+
+    def holds(self, stream: str, entry_id: str) -> bool:
+        """Whether an entry of the stream with this key is in our hands."""
+        return Place.of(stream, entry_id) in self._jobs
+
+    def lost(self, held: Sequence[Held]) -> None:
+        """A heartbeat found that these are not ours any more. A claim meanwhile makes the finding void."""
+        for one in held:
+            job = self._jobs.get(one.place)
+            if job is not None and job.epoch == one.epoch and not job.claiming:
+                job.lose()
+
+    async def drain(self) -> None:
+        """Finish what runs and hand back what has not begun. Nothing is read any more."""
+        self.slots.close()
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _work(self, entry: Entry) -> None:
+        job = read_job(entry)
+        ran, run = False, None
+        try:
+            if isinstance(job, Rejected):
+                await self._bury(entry, job.reason.value, job.detail)
+                return
+            self._jobs[job.place] = job
+            ran = await self.slots.begin()
+            if ran:
+                await self._pipeline.work(job)
+                run = job.run
+            else:
+                await self._ledger.release(job.held)
+        except (*UNREACHABLE, RedisError) as error:
+            # Nothing has begun: what has is recorded with more patience. It comes back after its lease.
+            _log.warning("an entry could not be worked on", entry=entry.id, stream=entry.stream, reason=str(error))
+        except Exception:  # noqa: BLE001 - logged; the entry comes back until its deliveries are used up
+            _log.exception("an entry could not be worked on", entry=entry.id, stream=entry.stream)
+        finally:
+            self._jobs.pop(Place.of(entry.stream, entry.id), None)
+            self._leave(entry, run, ran=ran)
+
+    def _leave(self, entry: Entry, run: Run | None, *, ran: bool) -> None:
+        """Free the slot, when nothing runs in it any more."""
+        if run is None or run.gone.done():
+            self.slots.end(ran=ran)
+            return
+        _log.warning("a tool does not end and keeps its slot", entry=entry.id, stream=entry.stream)
+        run.gone.add_done_callback(lambda _: self.slots.end(ran=ran))
+
+    async def _bury(self, entry: Entry, reason: str, words: str) -> None:
+        job = read_job(entry)
+        about: DeadAction | None = None
+        if isinstance(job, Job):
+            about = DeadAction(job.request.action_id, job.request.attempt, words, job.trace)
+        await self._dead_letters.bury(Place.of(entry.stream, entry.id), reason, words, about=about)
+        _log.warning("an entry went to the dead letters", entry=entry.id, stream=entry.stream, reason=reason)

@@ -1,0 +1,70 @@
+"""The heartbeat: a thread of its own, so that a tool that blocks the event loop does not lose what the worker holds."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+
+from haltpoint.runtime import logs
+from haltpoint.runtime.broker import UNREACHABLE
+from haltpoint.runtime.connection import Coalescer, connect
+from haltpoint.runtime.ledger import Held, Ledger
+from haltpoint.runtime.topology import Topology
+
+_log = logs.get(__name__)
+
+
+class Heartbeat:
+    """Beats from `start` to `stop`, every `beat` seconds, over a connection of its own.
+
+    `held` gives what to beat and `on_lost` hears what is not ours any more; `held` is called from the thread and must
+    only copy, `on_lost` is called in the event loop that called `start`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        topology: Topology,
+        consumer: str,
+        beat: float,
+        held: Callable[[], Sequence[Held]],
+        on_lost: Callable[[Sequence[Held]], None],
+    ) -> None:
+        self._url = url
+        self._topology = topology
+        self._consumer = consumer
+        self._beat = beat
+        self._held = held
+        self._on_lost = on_lost
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to beat."""
+        main = asyncio.get_running_loop()
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._beat_for_ever(main)), name="heartbeat", daemon=True
+        )
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Beat no more; returns when the thread has ended."""
+        self._stop.set()
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join)
+
+    async def _beat_for_ever(self, main: asyncio.AbstractEventLoop) -> None:
+        async with connect(self._url) as redis, Coalescer(redis, patience=self._beat) as calls:
+            ledger = Ledger(calls, self._topology, self._consumer)
+            while not self._stop.wait(self._beat):
+                try:
+                    await self._once(ledger, main)
+                except UNREACHABLE as error:
+                    _log.warning("the server is away; leases cannot be kept", reason=str(error))
+                except Exception:  # noqa: BLE001 - logged; without beats all leases would be lost
+                    _log.exception("a heartbeat failed")
+
+    async def _once(self, ledger: Ledger, main: asyncio.AbstractEventLoop) -> None:
+        held = self._held()
+        kept = await ledger.heartbeat(held) if held else []
+        if lost := [one for one, ours in zip(held, kept, strict=True) if not ours]:
+            main.call_soon_threadsafe(self._on_lost, lost)

@@ -1,0 +1,66 @@
+"""One entry in a worker's hands, from the moment it was read until it is finished or given back."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import RequestedTool, ToolRequested
+from haltpoint.runtime import wire
+from haltpoint.runtime.delivery import Entry
+from haltpoint.runtime.ledger import Held
+from haltpoint.runtime.topology import Place
+from haltpoint_tool_worker.runner import Run, Stopped
+
+
+@dataclass(slots=True)
+class Job:
+    """`epoch` is 0 until it is claimed. `claiming`: the epoch may be another one already. `lost`: not ours any more.
+
+    `repeatable` holds when both the plan and the tool say so. `run` is the tool under way.
+    """
+
+    place: Place
+    request: RequestedTool
+    arguments: str
+    trace: str | None
+    deliveries: int
+    repeatable: bool = False
+    epoch: int = 0
+    claiming: bool = False
+    lost: bool = False
+    run: Run | None = None
+
+    @property
+    def held(self) -> Held:
+        """As a heartbeat names it."""
+        return Held(self.place, self.request.action_id, self.epoch)
+
+    @property
+    def ids(self) -> dict[str, Any]:
+        """For the log."""
+        return {"chain": chain_of(self.request.action_id), "action": self.request.action_id}
+
+    def running(self, run: Run) -> None:
+        """The tool is under way; when the lease is gone already it is stopped at once."""
+        self.run = run
+        if self.lost:
+            run.stop(Stopped.LOST)
+
+    def lose(self) -> None:
+        """Somebody else has it now: whatever runs is stopped, nothing is recorded."""
+        self.lost = True
+        if self.run is not None:
+            self.run.stop(Stopped.LOST)
+
+
+def read_job(entry: Entry) -> Job | wire.Rejected:
+    """What an entry asks for. Never raises, whatever its bytes are."""
+    decoded = wire.decode(Stream.TOOLS, entry.fields)
+    if isinstance(decoded, wire.Rejected):
+        return decoded
+    message = decoded.message
+    if not isinstance(message, ToolRequested):
+        return wire.Rejected(wire.Reason.UNKNOWN_MESSAGE, f"{message.type} is no call of a tool")
+    place = Place.of(entry.stream, entry.id)
+    return Job(place, message.data, decoded.body, message.traceparent, entry.deliveries)

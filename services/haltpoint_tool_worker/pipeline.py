@@ -1,0 +1,225 @@
+"""What becomes of one tool call: claim, resolve, validate, run, classify, record. The page to read first.
+
+When is an action claimed? One with effects just before its effect, always. A repeatable one (read-only or idempotent)
+not on its first delivery, which runs under epoch 0; whoever takes it over claims it. So what nobody has to fence costs
+nothing.
+
+When is a failure a doubt (CONTRACT E2, E5)? When a tool with effects had been started and then timed out, reported
+SERVER or TIMEOUT without `no_effect`, or gave a malformed result: nobody knows whether it took effect, and a person
+decides. The same from a repeatable tool is the error as it is. All other errors say what happened and stay what they are.
+"""
+
+import asyncio
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from opentelemetry.trace import Span, SpanKind
+from pydantic import ValidationError
+from redis.exceptions import RedisError
+
+from haltpoint.contracts.base import MAX_ARGUMENTS
+from haltpoint.contracts.tools import ErrorType, Metadata
+from haltpoint.runtime import logs, telemetry
+from haltpoint.runtime.broker import UNREACHABLE
+from haltpoint.runtime.ledger import Claimed, ClaimStatus, Completion, Finished, Ledger
+from haltpoint.tools import Ctx, Tool
+from haltpoint_tool_worker.classify import Failure, classify, fault_of, invalid_arguments
+from haltpoint_tool_worker.job import Job
+from haltpoint_tool_worker.redaction import clean
+from haltpoint_tool_worker.registry import Registry
+from haltpoint_tool_worker.results import Reading, read_failure, read_result
+from haltpoint_tool_worker.runner import Raised, Returned, Runner, Stopped
+
+_UNSURE: Final = frozenset({ErrorType.TIMEOUT, ErrorType.SERVER})
+
+_PAUSE: Final = 0.5
+"""Seconds between two attempts to record what the server refuses."""
+
+_log = logs.get(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that may run: the tool, its parsed arguments (with the context), and for how many seconds."""
+
+    tool: Tool
+    arguments: dict[str, Any]
+    seconds: float
+
+
+class Pipeline:
+    """For all calls of a worker. `stopping` says whether the worker ends; `now_ms` is the wall clock."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        ledger: Ledger,
+        runner: Runner,
+        tracing: telemetry.Tracing,
+        stopping: Callable[[], bool],
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self._registry = registry
+        self._ledger = ledger
+        self._runner = runner
+        self._tracing = tracing
+        self._stopping = stopping
+        self._now_ms = now_ms
+
+    async def work(self, job: Job) -> None:
+        """Do one call from claim to receipt. Raises redis-py's errors only before anything has begun."""
+        if job.deliveries > 1 and not await self._claim(job):
+            return
+        began = self._now_ms()
+        call = self._resolve(job, began)
+        if isinstance(call, Failure):
+            await self._record(job, read_failure(call), began, None)
+            return
+        if not job.repeatable and job.epoch == 0 and not await self._claim(job):
+            return
+        span = self._span(job)
+        reading = await self._run(job, call)
+        if reading is not None:
+            await self._record(job, reading, began, span)
+
+    async def _claim(self, job: Job) -> bool:
+        """Whether to go on. An action that somebody had started is recorded as a doubt."""
+        job.claiming = True
+        claimed = await self._ledger.claim(job.place, job.request.action_id)
+        job.claiming = False
+        job.epoch = claimed.epoch
+        if claimed.status is ClaimStatus.IN_DOUBT or self._was_declared_otherwise(job, claimed):
+            words = "a worker had started it and did not report; it may have taken effect"
+            await self._record(job, _doubt(job, words), self._now_ms(), None)
+            return False
+        return claimed.status is ClaimStatus.GO
+
+    def _was_declared_otherwise(self, job: Job, claimed: Claimed) -> bool:
+        """The plan took it for repeatable, so nobody asked whether it was started; its tool now says that it is not."""
+        tool = self._registry.find(job.request.tool)
+        changed = job.request.repeatable and tool is not None and not tool.spec.repeatable
+        return changed and job.deliveries > 1 and claimed.status is ClaimStatus.GO
+
+    def _resolve(self, job: Job, now_ms: int) -> Call | Failure:
+        """The call, or why it is refused before anything happened."""
+        request, tool = job.request, self._registry.find(job.request.tool)
+        if tool is None:
+            return _refused(ErrorType.NOT_FOUND, f"this worker has no tool called {request.tool!r}", recoverable=False)
+        job.repeatable = request.repeatable and tool.spec.repeatable
+        if tool.spec.destructive:
+            # Approvals that are bound to a call do not exist yet, and a message is no proof of one (R5).
+            return _refused(ErrorType.BLOCKED, f"{request.tool} is destructive and nobody has approved this call")
+        seconds = min(request.timeout, (request.deadline - now_ms) / 1000)
+        if seconds <= 0:
+            return _refused(ErrorType.TIMEOUT, "the deadline had passed before it could begin")
+        if len(job.arguments) > MAX_ARGUMENTS:
+            return _refused(ErrorType.VALIDATION, f"the arguments have more than {MAX_ARGUMENTS} bytes")
+        try:
+            arguments = tool.parse(job.arguments or "{}")
+        except ValidationError as error:
+            return invalid_arguments(error)
+        except BaseException as error:  # noqa: BLE001 - a validator of the tool's author failed
+            return classify(error)
+        if tool.inputs.context is not None:
+            arguments[tool.inputs.context] = Ctx(
+                deps=self._registry.deps_of(tool),
+                tool=request.tool,
+                action_id=request.action_id,
+                attempt=request.attempt,
+                tenant=request.tenant,
+                user=request.user,
+                context=request.context,
+                confirmed=request.approved,
+                deadline_ms=request.deadline,
+            )
+        return Call(tool, arguments, seconds)
+
+    async def _run(self, job: Job, call: Call) -> Reading | None:
+        """What came of it; None when the lease was lost, since then somebody else decides."""
+        ended = await self._runner.run(call.tool, call.arguments, call.seconds, job.running)
+        match ended:
+            case Returned(value):
+                reading = read_result(call.tool, value)
+            case Raised(error):
+                reading = read_failure(classify(error))
+                _tell(job, error, reading)
+            case Stopped.TIMED_OUT:
+                words = f"{job.request.tool} did not answer within {call.seconds:g} s"
+                reading = read_failure(Failure(fault_of(ErrorType.TIMEOUT, words)))
+            case _:
+                _log.warning("the lease was lost; the result is dropped", **job.ids)
+                return None
+        failure = reading.failure
+        if failure is None or job.repeatable or failure.no_effect:
+            return reading
+        if failure.malformed or failure.fault.error_type in _UNSURE:
+            return _doubt(job, f"it was started and may have taken effect: {failure.fault.message}")
+        return reading
+
+    async def _record(self, job: Job, reading: Reading, began: int, span: Span | None) -> None:
+        """Write the receipt; while the server is away, again and again, until it is written or the lease is lost.
+
+        A worker that ends gives up after one long attempt: the action is then taken over, as if it had died.
+        """
+        request = job.request
+        metadata = Metadata(
+            tool=request.tool,
+            action_id=request.action_id,
+            chain_position=request.position,
+            attempt=request.attempt,
+            started_at=began,
+            duration_ms=max(0, self._now_ms() - began),
+            truncated=reading.truncated,
+        )
+        outcome = reading.outcome.model_copy(update={"metadata": metadata})
+        trace = telemetry.context_of(span, job.trace)
+        finished = Finished(job.place, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace)
+        status: Completion | None = None
+        while status is None and not job.lost:
+            try:
+                status = await self._ledger.complete(finished)
+            except (*UNREACHABLE, RedisError) as error:
+                _log.warning("a result cannot be recorded yet", reason=str(error), **job.ids)
+                if self._stopping():
+                    break
+                await asyncio.sleep(_PAUSE)
+        if status is not Completion.RECORDED:
+            _log.info("a result was not needed", status=status.value if status else "lost", **job.ids)
+        telemetry.finish(span, outcome.error.error_type.value if outcome.error else None)
+
+    def _span(self, job: Job) -> Span | None:
+        request = job.request
+        return self._tracing.start(
+            f"execute_tool {request.tool}",
+            job.trace,
+            SpanKind.INTERNAL,
+            {
+                telemetry.OPERATION: "execute_tool",
+                telemetry.TOOL_NAME: request.tool,
+                telemetry.TOOL_CALL: request.action_id,
+                telemetry.ATTEMPT: request.attempt,
+            },
+        )
+
+
+def _refused(kind: ErrorType, words: str, *, recoverable: bool | None = None) -> Failure:
+    return Failure(fault_of(kind, words, recoverable=recoverable), no_effect=True)
+
+
+def _doubt(job: Job, words: str) -> Reading:
+    return read_failure(Failure(fault_of(ErrorType.IN_DOUBT, f"{job.request.tool}: {words}")))
+
+
+def _tell(job: Job, error: BaseException, reading: Reading) -> None:
+    """The log gets the stack that the model does not get, without secrets."""
+    failure = reading.failure
+    if failure is None or failure.fault.error_type is not ErrorType.UNKNOWN:
+        return
+    try:
+        stack = clean("".join(traceback.format_exception(error)), 20_000)
+    except BaseException:  # noqa: BLE001 - the exception's own code failed
+        stack = failure.fault.message
+    _log.warning("a tool failed in a way of its own", tool=job.request.tool, stack=stack, **job.ids)

@@ -1,0 +1,102 @@
+"""The tools that this worker serves: those of the modules in HALTPOINT_TOOLS, and what they need while it lives."""
+
+import sys
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.tools import Tool, tools_in
+
+Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
+
+
+class Registry:
+    """Tools by name. A tool's deps are what the `lifespan` of its own module yields, else that of the module which
+    offers it; each lifespan is opened once.
+    """
+
+    def __init__(self) -> None:
+        self._tools: dict[str, Tool] = {}
+        self._lifespans: dict[str, Lifespan] = {}
+        self._deps: dict[str, Any] = {}
+
+    def add(self, tool: Tool, lifespan: Lifespan | None = None) -> None:
+        """Offer a tool. Raises HaltpointError HP-031 when another one has its name."""
+        name = tool.spec.name
+        other = self._tools.get(name)
+        if other is not None and other is not tool:
+            raise HaltpointError(
+                "HP-031",
+                f"two tools are called {name!r}",
+                f"one is declared at {other.place}, the other at {tool.place}",
+                "Give one of them another name: @tool(name=...)",
+            )
+        self._tools[name] = tool
+        if lifespan is not None:
+            self._lifespans[name] = lifespan
+
+    def find(self, name: str) -> Tool | None:
+        """The tool of that name, if it is offered here."""
+        return self._tools.get(name)
+
+    def deps_of(self, tool: Tool) -> Any:
+        """What its lifespan yielded; None without one, and outside of `opened`."""
+        return self._deps.get(tool.spec.name)
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """What is offered, as it goes into the catalogue."""
+        return tuple(tool.spec for tool in self._tools.values())
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The queues of all tools, each once, by name."""
+        return tuple(sorted({spec.queue for spec in self.specs}))
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[None]:
+        """Open every lifespan, and close them in reverse order. Raises HaltpointError HP-030 when one fails to open."""
+        async with AsyncExitStack() as stack:
+            made: dict[int, Any] = {}
+            for name, lifespan in self._lifespans.items():
+                if id(lifespan) not in made:
+                    try:
+                        made[id(lifespan)] = await stack.enter_async_context(lifespan())
+                    except Exception as error:
+                        raise _unusable(f"the lifespan of tool {name!r}", error) from error
+                self._deps[name] = made[id(lifespan)]
+            yield
+
+
+def load(modules: Sequence[str]) -> Registry:
+    """Import the modules, also from the working directory, and offer their tools.
+
+    Raises HaltpointError HP-030 when there is nothing to offer or a module cannot be imported, HP-031 for a name twice.
+    """
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
+    registry = Registry()
+    for name in modules:
+        try:
+            module = import_module(name)
+        except Exception as error:
+            raise _unusable(f"the tools module {name!r}", error) from error
+        for tool in tools_in(module):
+            home = sys.modules.get(getattr(tool.function, "__module__", None) or "")
+            registry.add(tool, getattr(home, "lifespan", None) or getattr(module, "lifespan", None))
+    if not registry.specs:
+        raise HaltpointError(
+            "HP-030",
+            "there is no tool to serve",
+            f"{', '.join(modules)} declares none" if modules else "no tools module was named",
+            "Name a module with @tool functions: HALTPOINT_TOOLS=my_tools, or --tools my_tools",
+        )
+    return registry
+
+
+def _unusable(what: str, error: Exception) -> HaltpointError:
+    return HaltpointError("HP-030", f"{what} cannot be used", f"{type(error).__name__}: {error}", "Correct it")

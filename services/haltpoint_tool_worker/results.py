@@ -1,0 +1,257 @@
+"""What a tool returned, as it is recorded (CONTRACT B1): a total function.
+
+Data is always one JSON object of at most 1 MiB, nested at most 32 deep. What JSON cannot say is replaced, and a warning
+says so; what is too large is cut, marked, and `truncated` says so. A result that contradicts itself, or data that does
+not fit the declared result schema, is the tool's fault.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jsonschema
+from pydantic import TypeAdapter, ValidationError
+
+from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT
+from haltpoint.contracts.tools import Fault, NextAction, Option, Outcome, ToolResult
+from haltpoint.runtime.wire import too_deep
+from haltpoint.tools import MalformedResultError, Tool
+from haltpoint.tools.signature import WRAP
+from haltpoint_tool_worker.classify import Failure, fault_of, malformed
+from haltpoint_tool_worker.json_safe import Tamed, name_of, tame
+from haltpoint_tool_worker.redaction import clean
+
+EMPTY: Final = "{}"
+MAX_OUTCOME: Final = 128 * 1024
+"""Bytes of an outcome: it travels in the message, which may have 256 KiB."""
+
+_OUTCOME_DEPTH: Final = MAX_DEPTH - 8  # the message's own levels are above it
+_SIZES: Final = ((262_144, MAX_ITEMS), (32_768, 1000), (4096, 100), (512, 20))
+"""Characters of a string and items of a container, tried until the data fits."""
+
+_LONG_NUMBER: Final = re.compile(rb"[0-9]{4000}")
+_encode: Final = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")
+).encode
+_OUTCOME: Final = TypeAdapter(Outcome)
+_CONTINUE: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
+_COMPLETE: Final = Outcome(success=True, next_action=NextAction.COMPLETE)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An outcome without metadata, and its data as JSON text; or, in `failure`, why there is no success."""
+
+    outcome: Outcome
+    data: str = EMPTY
+    truncated: bool = False
+    failure: Failure | None = None
+
+
+def read_result(tool: Tool, raw: object) -> Reading:
+    """What `tool` returned. Never raises, whatever the value's own code does."""
+    try:
+        if isinstance(raw, ToolResult):
+            return _read_whole(tool, raw, raw.data)
+        if isinstance(raw, Mapping) and "success" in raw and "next_action" in raw and not _declares(tool, "success"):
+            return _read_whole(tool, raw, raw.get("data", {}))
+        return _with_data(tool, _CONTINUE, raw)
+    except MalformedResultError as error:
+        return read_failure(malformed(f"the tool {tool.spec.name} gave a result that contradicts itself: {error}"))
+    except BaseException as error:  # noqa: BLE001 - the value's own code failed
+        return read_failure(malformed(f"the result of {tool.spec.name} cannot be read: {name_of(type(error))}"))
+
+
+def read_failure(failure: Failure) -> Reading:
+    """What an exception or a refusal is recorded as."""
+    outcome = Outcome(success=False, next_action=NextAction.ERROR, error=failure.fault)
+    return Reading(outcome, failure=failure)
+
+
+def _declares(tool: Tool, key: str) -> bool:
+    schema = tool.output.schema
+    return schema is not None and (key in schema.get("properties", {}) or "$ref" in schema)
+
+
+def _with_data(tool: Tool, outcome: Outcome, raw: object) -> Reading:
+    data = _dump(tool, raw)
+    if data is not None:
+        return Reading(outcome, data.decode())
+    return _slowly(tool, outcome, raw)
+
+
+def _dump(tool: Tool, raw: object) -> bytes | None:
+    """The data as JSON, or None when it takes the slow way."""
+    adapter = tool.output.adapter
+    if hasattr(type(raw), "__next__"):
+        return None  # pydantic would ask an iterator for its items, and it may never end
+    try:
+        if adapter is not None:
+            data = adapter.dump_json(adapter.validate_python(raw), by_alias=True, warnings="error")
+        elif raw is None:
+            return b"{}"
+        else:
+            data = _encode(raw).encode()
+        if tool.output.wrapped or (adapter is None and not isinstance(raw, Mapping)):
+            data = b'{"%s":%s}' % (WRAP.encode(), data)
+    except Exception:  # noqa: BLE001 - the slow way finds out what is wrong with it
+        return None
+    return data if _fits(data) and _says_its_numbers(tool, data) else None
+
+
+def _fits(data: bytes) -> bool:
+    """Within all limits, without parsing in the usual case."""
+    if len(data) > MAX_RESULT or too_deep(data) or (len(data) > 4000 and _LONG_NUMBER.search(data)):
+        return False
+    return data.count(b",") < MAX_ITEMS or _longest(json.loads(data)) <= MAX_ITEMS
+
+
+def _longest(value: Any) -> int:
+    """The items of the largest container. The nesting was checked."""
+    if isinstance(value, dict):
+        return max(len(value), *map(_longest, value.values()), 0)
+    return max(len(value), *map(_longest, value), 0) if isinstance(value, list) else 0
+
+
+def _says_its_numbers(tool: Tool, data: bytes) -> bool:
+    """Pydantic writes NaN and infinity as null, which a schema of numbers does not allow."""
+    return b"null" not in data or not tool.output.numbers or _violation(tool, json.loads(data)) is None
+
+
+def _violation(tool: Tool, value: Any) -> str | None:
+    if tool.output.schema is None:
+        return None
+    error = next(jsonschema.Draft202012Validator(tool.output.schema).iter_errors(value), None)
+    return error and f"{'.'.join(map(str, error.absolute_path)) or 'the data'} does not satisfy {error.validator!r}"
+
+
+def _slowly(tool: Tool, outcome: Outcome, raw: object) -> Reading:
+    """The data with replacements and cuts; only uncut data can and must fit the schema."""
+    for text, items in _SIZES:
+        tamed = tame(raw, depth=MAX_DEPTH - 1, text=text, items=items)
+        data = _as_object(tool, tamed.value)
+        if len(data) <= MAX_RESULT:
+            return _told(tool, outcome, tamed, data)
+    tamed = Tamed("[cut: too large]", cut=True)
+    return _told(tool, outcome, tamed, _as_object(tool, tamed.value))
+
+
+def _told(tool: Tool, outcome: Outcome, tamed: Tamed, data: bytes) -> Reading:
+    if not tamed.cut:
+        data = _normal(tool, tamed.value, data)
+    told = list(tamed.notes)[:10] + (["the result was too large or nested too deep and is cut"] if tamed.cut else [])
+    if told:
+        outcome = outcome.model_copy(update={"warnings": (*outcome.warnings, *told)})
+    return Reading(outcome, data.decode(), truncated=tamed.cut)
+
+
+def _as_object(tool: Tool, value: object) -> bytes:
+    if tool.output.wrapped or not isinstance(value, dict):
+        value = {} if value is None and not tool.output.wrapped else {WRAP: value}
+    return _encode(value).encode()
+
+
+def _normal(tool: Tool, value: object, data: bytes) -> bytes:
+    """The data as the result type writes it. Raises MalformedResultError when it does not fit."""
+    if tool.output.adapter is None:
+        return data
+    try:
+        data = _wrapped(
+            tool,
+            tool.output.adapter.dump_json(tool.output.adapter.validate_python(value), by_alias=True, warnings="error"),
+        )
+    except ValidationError as error:
+        raise MalformedResultError(f"data that does not fit its result type: {_places(error)}") from None
+    if violation := _violation(tool, json.loads(data)):
+        raise MalformedResultError(f"data that does not fit its result schema: {violation}")
+    return data
+
+
+def _wrapped(tool: Tool, data: bytes) -> bytes:
+    return b'{"%s":%s}' % (WRAP.encode(), data) if tool.output.wrapped else data
+
+
+def _places(error: ValidationError) -> str:
+    problems = error.errors(include_input=False, include_url=False)[:5]
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}".removeprefix(": ") for each in problems)
+
+
+def _read_whole(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any], data: object) -> Reading:
+    if isinstance(raw, ToolResult) and _is_plain(raw):
+        return _with_data(tool, _COMPLETE if raw.next_action is NextAction.COMPLETE else _CONTINUE, data)
+    outcome = _checked(tool, raw)
+    if outcome.error is not None:
+        failure = Failure(_cleaned(outcome.error))
+        return Reading(outcome.model_copy(update={"error": failure.fault}), failure=failure)
+    if not outcome.satisfies:
+        return Reading(outcome)
+    return _with_data(tool, outcome, data)
+
+
+def _is_plain(raw: ToolResult[Any]) -> bool:
+    """A success that says nothing but its data."""
+    return (
+        raw.success is True
+        and raw.next_action in (NextAction.CONTINUE, NextAction.COMPLETE)
+        and raw.clarification is None
+        and raw.confirmation is None
+        and raw.error is None
+        and raw.warnings == ()
+        and raw.instruction_for_ai is None
+    )
+
+
+def _checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
+    """The outcome validated from JSON, also what was made without validation. Raises MalformedResultError."""
+    fields = {
+        name: raw.get(name) if isinstance(raw, Mapping) else getattr(raw, name)
+        for name in Outcome.model_fields
+        if name != "metadata"
+    }
+    tamed = tame({k: v for k, v in fields.items() if v is not None}, depth=_OUTCOME_DEPTH, text=MAX_OUTCOME, items=1000)
+    if tamed.cut:
+        raise MalformedResultError("a question or an error that is too large")
+    if tamed.notes and "error" not in tamed.value:
+        raise MalformedResultError(f"a question that cannot be shown exactly: {next(iter(tamed.notes))}")
+    try:
+        outcome = _OUTCOME.validate_json(json.dumps(tamed.value))
+    except ValidationError as error:
+        raise MalformedResultError(_places(error)) from None
+    words = outcome.instruction_for_ai
+    outcome = outcome.model_copy(
+        update={
+            "warnings": tuple(clean(each, 500) for each in outcome.warnings[:20]),
+            "instruction_for_ai": clean(words, 2000) if words else words,
+        }
+    )
+    if asked := outcome.clarification:
+        options = tuple(_offered(tool, option) for option in asked.options)
+        outcome = outcome.model_copy(update={"clarification": asked.model_copy(update={"options": options})})
+    if len(outcome.model_dump_json()) > MAX_OUTCOME:
+        raise MalformedResultError("a question that is too large")
+    return outcome
+
+
+def _offered(tool: Tool, option: Option) -> Option:
+    """The option with its value as data: an object that fits the result schema. Raises MalformedResultError."""
+    if option.value is None:
+        return option
+    value = option.value
+    if tool.output.wrapped or not isinstance(value, dict):
+        value = {WRAP: value}
+    if violation := _violation(tool, value):
+        raise MalformedResultError(f"the value of option {option.id!r}: {violation}")
+    return option.model_copy(update={"value": value})
+
+
+def _cleaned(fault: Fault) -> Fault:
+    return fault_of(
+        fault.error_type,
+        fault.message,
+        suggestion=fault.suggestion,
+        recoverable=fault.recoverable,
+        invalid_fields=fault.invalid_fields,
+        retry_after=fault.retry_after,
+    )

@@ -1,0 +1,137 @@
+"""Running one tool under a hard time limit: whatever it does, its caller gets an answer in time.
+
+A coroutine is cancelled. It has a moment to clean up; one that does not end then is left behind, and so is a thread,
+which cannot be killed. What is left behind is logged and keeps its slot until it ends. A result that arrives while it
+is cleaning up is taken: knowing beats guessing.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from contextvars import copy_context
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from inspect import iscoroutine
+from typing import Any, Final
+
+from haltpoint.tools import MalformedResultError, Tool
+from haltpoint_tool_worker.threads import Threads
+
+_GRACE: Final = 1.0
+"""Seconds that a cancelled coroutine has to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The tool's own return value, unread."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What the tool raised, SystemExit and KeyboardInterrupt included."""
+
+    error: BaseException
+
+
+class Stopped(Enum):
+    """Why a tool was not waited for."""
+
+    TIMED_OUT = "timed out"
+    LOST = "lost"
+
+
+Ended = Returned | Raised | Stopped
+
+
+class Run:
+    """One tool under way. `ended`: its answer, or why nobody waits for one. `gone`: nothing of it runs any more."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.ended: asyncio.Future[Ended] = loop.create_future()
+        self.gone: asyncio.Future[Returned | Raised] = loop.create_future()
+
+    def stop(self, why: Stopped) -> None:
+        """Wait no longer."""
+        if not self.ended.done():
+            self.ended.set_result(why)
+
+    def finish(self, answer: Returned | Raised) -> None:
+        """The tool has ended."""
+        self.gone.set_result(answer)
+        if not self.ended.done():
+            self.ended.set_result(answer)
+
+
+class Runner:
+    """Runs coroutines in the event loop and other functions in threads."""
+
+    def __init__(self) -> None:
+        self._threads = Threads()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self, tool: Tool, arguments: dict[str, Any], seconds: float, started: Callable[[Run], None]) -> Ended:
+        """Call the tool. Returns within `seconds` and a moment, or when the Run that `started` was told is stopped.
+        Never raises what the tool raises.
+        """
+        loop = asyncio.get_running_loop()
+        run = Run(loop)
+        timer = loop.call_later(seconds, run.stop, Stopped.TIMED_OUT)
+        started(run)
+        task = self._start(tool, arguments, run, loop)
+        ended = await run.ended
+        timer.cancel()
+        if task is not None and isinstance(ended, Stopped):
+            task.cancel()
+            await asyncio.wait({run.gone}, timeout=_GRACE)
+            if ended is Stopped.TIMED_OUT and run.gone.done() and isinstance(run.gone.result(), Returned):
+                return run.gone.result()
+        return ended
+
+    def close(self) -> None:
+        """End the idle threads."""
+        self._threads.close()
+
+    def _start(
+        self, tool: Tool, arguments: dict[str, Any], run: Run, loop: asyncio.AbstractEventLoop
+    ) -> asyncio.Task[None] | None:
+        if not tool.is_async:
+            call = partial(_call, tool, arguments, partial(_tell, loop, run))
+            self._threads.submit(partial(copy_context().run, call))
+            return None
+        task = loop.create_task(_await(tool, arguments, run))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+async def _await(tool: Tool, arguments: dict[str, Any], run: Run) -> None:
+    try:
+        answer: Returned | Raised = Returned(await tool.function(**arguments))
+    except BaseException as error:  # noqa: BLE001 - a tool's SystemExit must not end the worker
+        answer = Raised(error)
+    run.finish(answer)
+
+
+def _call(tool: Tool, arguments: dict[str, Any], tell: Callable[[Returned | Raised], None]) -> None:
+    try:
+        value = tool.function(**arguments)
+        answer: Returned | Raised = Returned(value)
+        if iscoroutine(value):
+            _close(value)
+            answer = Raised(MalformedResultError("it returned a coroutine: declare it with async def"))
+    except BaseException as error:  # noqa: BLE001 - it has to reach the event loop
+        answer = Raised(error)
+    tell(answer)
+
+
+def _close(coroutine: Coroutine[Any, Any, Any]) -> None:
+    with suppress(Exception):
+        coroutine.close()
+
+
+def _tell(loop: asyncio.AbstractEventLoop, run: Run, answer: Returned | Raised) -> None:
+    with suppress(RuntimeError):  # the loop is closed: the worker has ended before its tool
+        loop.call_soon_threadsafe(run.finish, answer)

@@ -1,0 +1,186 @@
+"""CONTRACT E1: every failure of a tool has one type, says whether to try again, and says nothing that it should not."""
+
+import urllib.error
+from datetime import UTC, datetime, timedelta
+from email.message import Message
+from email.utils import format_datetime
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from haltpoint.contracts.tools import Clarification, Option, ToolResult
+from haltpoint.tools import MalformedResultError, ToolError
+from haltpoint_tool_worker.classify import classify
+from haltpoint_tool_worker.redaction import clean
+
+
+def http_error(status: int, **headers: str) -> httpx.HTTPStatusError:
+    request = httpx.Request("GET", "https://user:hunter2@example.org/?token=hunter2")
+    return httpx.HTTPStatusError("refused", request=request, response=httpx.Response(status, headers=headers))
+
+
+class Address(BaseModel):
+    street: str
+    number: int
+
+
+def invalid(kind: type[Any], value: object) -> ValidationError:
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(kind).validate_python(value)
+    return caught.value
+
+
+class AiohttpError(Exception):
+    status = 404
+
+
+class RequestsError(Exception):
+    response = SimpleNamespace(status_code=403, headers={})
+
+
+TABLE: list[tuple[BaseException, str, bool]] = [
+    (ToolError.not_found("x"), "NOT_FOUND", True),
+    (ToolError.blocked("x"), "BLOCKED", False),
+    (ToolError.server("x", recoverable=False), "SERVER", False),
+    (http_error(404), "NOT_FOUND", True),
+    (http_error(401), "PERMISSION", False),
+    (http_error(403), "PERMISSION", False),
+    (http_error(408), "TIMEOUT", True),
+    (http_error(429), "RATE_LIMIT", True),
+    (http_error(500), "SERVER", True),
+    (http_error(503), "SERVER", True),
+    (http_error(418), "UNKNOWN", False),
+    (AiohttpError(), "NOT_FOUND", True),
+    (RequestsError(), "PERMISSION", False),
+    (urllib.error.HTTPError("https://x", 502, "bad gateway", Message(), None), "SERVER", True),
+    (httpx.ReadTimeout("slow"), "TIMEOUT", True),
+    (TimeoutError(), "TIMEOUT", True),
+    (httpx.ConnectError("refused"), "SERVER", True),
+    (httpx.RemoteProtocolError("broken"), "SERVER", True),
+    (ConnectionResetError(104, "reset"), "SERVER", True),
+    (invalid(Address, {"number": "x"}), "VALIDATION", True),
+    (jsonschema.ValidationError("x", validator="minLength", path=["name"]), "VALIDATION", True),
+    (ExceptionGroup("several", [ExceptionGroup("inner", [http_error(404)])]), "NOT_FOUND", True),
+    (KeyError("id"), "UNKNOWN", False),
+    (SystemExit(1), "UNKNOWN", False),
+    (KeyboardInterrupt(), "UNKNOWN", False),
+    (GeneratorExit(), "UNKNOWN", False),
+    (RecursionError(), "UNKNOWN", False),
+]
+
+
+@pytest.mark.parametrize(("error", "kind", "recoverable"), TABLE, ids=[repr(row[0])[:60] for row in TABLE])
+def test_every_failure_has_one_type_and_a_suggestion(error: BaseException, kind: str, recoverable: bool) -> None:
+    fault = classify(error).fault
+    assert (fault.error_type.value, fault.recoverable) == (kind, recoverable)
+    assert fault.message
+    assert fault.suggestion
+    assert "hunter2" not in fault.model_dump_json()
+
+
+def test_what_the_author_says_of_an_error_is_kept() -> None:
+    failure = classify(
+        ToolError.validation("no such day", suggestion="Use 1 to 31.", invalid_fields=["day"], no_effect=True)
+    )
+    assert failure.fault.model_dump(exclude_none=True) == {
+        "error_type": "VALIDATION",
+        "message": "no such day",
+        "recoverable": True,
+        "suggestion": "Use 1 to 31.",
+        "invalid_fields": ("day",),
+    }
+    assert failure.no_effect
+
+
+def test_retry_after_is_read_as_seconds_and_as_a_date() -> None:
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
+    assert classify(http_error(429, **{"Retry-After": "7"})).fault.retry_after == 7
+    assert 90 < (classify(http_error(429, **{"Retry-After": later})).fault.retry_after or 0) < 101
+    for useless in ("soon", "nan", "-3"):
+        assert not classify(http_error(429, **{"Retry-After": useless})).fault.retry_after
+
+
+@pytest.mark.parametrize("error", [httpx.ConnectError("x"), httpx.ConnectTimeout("x"), ConnectionRefusedError()])
+def test_a_refusal_before_the_call_has_no_effect(error: Exception) -> None:
+    assert classify(error).no_effect
+
+
+@pytest.mark.parametrize("error", [httpx.ReadTimeout("x"), httpx.ReadError("x"), TimeoutError(), http_error(500)])
+def test_a_break_after_the_call_may_have_one(error: Exception) -> None:
+    assert not classify(error).no_effect
+
+
+def test_validation_names_the_fields_and_not_the_values() -> None:
+    fault = classify(invalid(Address, {"street": 5, "number": "hunter2"})).fault
+    assert fault.invalid_fields == ("street", "number")
+    assert "hunter2" not in fault.message
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        invalid(Clarification, {"type": "t", "question": "q", "options": []}),
+        invalid(ToolResult[dict[str, Any]], {"success": True, "next_action": "error"}),
+        invalid(Option, {"id": "", "title": "t"}),
+        MalformedResultError("two options have the same id"),
+    ],
+    ids=["no options", "incoherent", "empty id", "sdk"],
+)
+def test_building_a_result_that_contradicts_itself_is_the_tools_fault(error: Exception) -> None:
+    failure = classify(error)
+    assert (failure.fault.error_type.value, failure.fault.recoverable, failure.malformed) == ("SERVER", False, True)
+
+
+class HostileError(Exception):
+    def __str__(self) -> str:
+        raise KeyboardInterrupt
+
+    __repr__ = __str__
+
+    @property
+    def response(self) -> object:
+        raise SystemExit
+
+
+def test_an_exception_whose_own_code_fails_is_classified_too() -> None:
+    assert classify(HostileError()).fault.error_type.value == "UNKNOWN"
+
+
+def test_only_the_first_line_of_an_exception_is_told() -> None:
+    fault = classify(RuntimeError("\nboom\nTraceback (most recent call last):\n  File x")).fault
+    assert fault.message == "RuntimeError: boom"
+
+
+SECRETS = [
+    "password=hunter2",
+    "Authorization: Bearer hunter2hunter2",
+    "{'api_key': 'hunter2'}",
+    "OPENAI_API_KEY=hunter2",
+    "postgres://me:hunter2@db/x",
+    "client_secret: hunter2, more",
+    "key sk-proj-hunter2hunter2",
+    "token ghp_hunter2hunter2hunter2",
+    "cookie=hunter2; path=/",
+    "jwt eyJhunter2hunter2.eyJhunter2hunter2.hunter2",
+    "-----BEGIN RSA PRIVATE KEY-----\nhunter2",
+]
+
+
+@pytest.mark.parametrize("text", SECRETS)
+def test_secrets_of_known_forms_are_starred(text: str) -> None:
+    assert "hunter2" not in classify(ToolError.server(f"it said {text}")).fault.message
+    assert "hunter2" not in classify(RuntimeError(f"it said {text}")).fault.message
+
+
+@given(st.text(), st.integers(1, 50))
+def test_clean_words_are_short_and_can_be_encoded(text: str, limit: int) -> None:
+    cleaned = clean(text, limit)
+    assert len(cleaned) <= limit
+    cleaned.encode()
+    assert clean(cleaned, limit) == cleaned

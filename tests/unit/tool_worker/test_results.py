@@ -1,0 +1,228 @@
+"""CONTRACT B1, GUARANTEES 2: whatever a tool gives is recorded as data or as a typed error, never as an exception."""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field
+
+from haltpoint.contracts.base import MAX_ITEMS, MAX_RESULT
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import CompletedTool, ToolCompleted
+from haltpoint.contracts.tools import Outcome, ToolResult
+from haltpoint.runtime import wire
+from haltpoint.tools import Ctx, Option, Target, Tool, register
+from haltpoint_tool_worker.json_safe import tame
+from haltpoint_tool_worker.results import Reading, read_result
+from tests.unit.tool_worker import hostile
+
+
+class Match(BaseModel):
+    contact_id: str
+    score: float = Field(default=1.0, serialization_alias="points")
+
+
+@dataclass
+class Deleted:
+    section_id: str
+
+
+def giving(annotation: Any) -> Tool:
+    def act() -> object: ...
+
+    act.__annotations__["return"] = annotation
+    return register(act)
+
+
+ANYTHING, MATCH, WORDS, NUMBER = giving(Any), giving(ToolResult[Match]), giving(list[str]), giving(float)
+
+
+def data_of(reading: Reading) -> Any:
+    assert reading.failure is None, reading.failure
+    return json.loads(reading.data)
+
+
+def assert_recordable(tool: Tool, reading: Reading) -> None:
+    """What the executor reads is a message of its own kind, with data that is an object and fits the schema."""
+    completed = CompletedTool(action_id="c.s.1", outcome=reading.outcome)
+    message = ToolCompleted(id="c.s.1/1/done", source="haltpoint/tool-worker", subject="c", data=completed)
+    decoded = wire.decode(Stream.EVENTS, {b"__data__": wire.encode(message), b"__body__": reading.data.encode()})
+    assert isinstance(decoded, wire.Decoded), decoded
+    data = json.loads(reading.data)
+    assert isinstance(data, dict)
+    assert Outcome.model_validate_json(reading.outcome.model_dump_json()) == reading.outcome
+    if reading.outcome.satisfies and not reading.truncated and tool.output.schema:
+        jsonschema.validate(data, tool.output.schema)
+
+
+HOSTILE = dict(hostile.results())
+
+
+def test_there_are_three_hundred_hostile_results() -> None:
+    assert len(HOSTILE) >= 300
+
+
+# Python itself reports an exception that `__class__` raises where nobody can catch it.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_result_is_recorded_as_data_or_as_a_typed_error(make: Callable[[], Any]) -> None:
+    for tool in (ANYTHING, MATCH, WORDS, NUMBER):
+        assert_recordable(tool, read_result(tool, make()))
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.datetimes() | st.decimals(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner) | st.sets(st.integers()),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=200)
+@given(json_values)
+def test_any_value_is_recordable(value: object) -> None:
+    for tool in (ANYTHING, MATCH, WORDS, NUMBER):
+        assert_recordable(tool, read_result(tool, value))
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "data"),
+    [
+        (Match, Match(contact_id="a"), {"contact_id": "a", "points": 1.0}),
+        (Match, {"contact_id": "a", "score": 2}, {"contact_id": "a", "points": 2.0}),
+        (Deleted, Deleted("s"), {"section_id": "s"}),
+        (str, "x", {"value": "x"}),
+        (list[Match], [Match(contact_id="a")], {"value": [{"contact_id": "a", "points": 1.0}]}),
+        (Match | None, None, {"value": None}),
+        (None, None, {}),
+        (Any, {"a": 1}, {"a": 1}),
+        (Any, [1], {"value": [1]}),
+        (Any, Deleted("s"), {"section_id": "s"}),
+        (
+            Any,
+            {"at": datetime(2026, 1, 2, tzinfo=UTC), "id": UUID(int=1)},
+            {"at": "2026-01-02T00:00:00+00:00", "id": "00000000-0000-0000-0000-000000000001"},
+        ),
+    ],
+)
+def test_a_plain_value_is_data_and_means_continue(annotation: Any, value: object, data: object) -> None:
+    reading = read_result(giving(annotation), value)
+    assert data_of(reading) == data
+    assert (reading.outcome.success, reading.outcome.next_action, reading.outcome.warnings) == (True, "continue", ())
+
+
+def test_a_whole_result_keeps_its_words() -> None:
+    given_ = Ctx().ok(Match(contact_id="a"), complete=True, warnings=["partial"], instruction_for_ai="Go on.")
+    reading = read_result(MATCH, given_)
+    assert data_of(reading) == {"contact_id": "a", "points": 1.0}
+    assert reading.outcome.next_action == "complete"
+    assert (reading.outcome.warnings, reading.outcome.instruction_for_ai) == (("partial",), "Go on.")
+
+
+def test_a_question_is_kept_with_values_that_fit_the_result() -> None:
+    options = [Option(id="a", title="John A", value=Match(contact_id="a")), Option(id="b", title="John B")]
+    reading = read_result(giving(ToolResult[Deleted]), Ctx().clarify("contact", "Which?", options[1:]))
+    assert reading.outcome.clarification is not None
+    reading = read_result(ANYTHING, Ctx().clarify("contact", "Which?", options))
+    assert reading.outcome.clarification is not None
+    assert [option.value for option in reading.outcome.clarification.options] == [
+        {"contact_id": "a", "score": 1.0},
+        None,
+    ]
+    reading = read_result(ANYTHING, Ctx().confirm("pay", Target(id="b1"), "Pay?"))
+    assert reading.outcome.confirmation is not None
+
+
+def test_the_value_of_an_option_of_a_wrapped_result_is_wrapped() -> None:
+    reading = read_result(giving(str), Ctx().clarify("city", "Which?", [Option(id="a", title="A", value="Bonn")]))
+    assert reading.outcome.clarification is not None
+    assert reading.outcome.clarification.options[0].value == {"value": "Bonn"}
+
+
+@pytest.mark.parametrize("what", hostile.INCOHERENT)
+def test_a_result_that_contradicts_itself_is_the_tools_fault(what: str) -> None:
+    reading = read_result(ANYTHING, hostile.INCOHERENT[what]())
+    assert reading.failure is not None
+    assert reading.failure.malformed
+    assert (reading.failure.fault.error_type, reading.failure.fault.recoverable) == ("SERVER", False)
+    assert "act" in reading.failure.fault.message, "it names the tool"
+
+
+@pytest.mark.parametrize(
+    ("tool", "value"),
+    [
+        (MATCH, {"nothing": 1}),
+        (MATCH, None),
+        (MATCH, Match.model_construct(contact_id=3)),  # type: ignore[arg-type]
+        (MATCH, Ctx().clarify("c", "Which?", [Option(id="a", title="A", value={"other": 1})])),
+        (WORDS, "not a list"),
+        (NUMBER, math.nan),
+        (giving(Match), {"contact_id": "a", "score": math.inf}),
+    ],
+)
+def test_data_that_does_not_fit_the_schema_is_the_tools_fault(tool: Tool, value: object) -> None:
+    reading = read_result(tool, value)
+    assert reading.failure is not None
+    assert reading.failure.malformed
+
+
+def test_what_json_cannot_say_is_replaced_and_told() -> None:
+    reading = read_result(ANYTHING, {"words": "a\ud800b", "number": math.nan, "it": object(), "big": 10**5000})
+    assert data_of(reading) == {"words": "a\ufffdb", "number": None, "it": "<object>", "big": None}
+    assert len(reading.outcome.warnings) == 4
+    assert not reading.truncated
+
+
+def test_a_broken_character_in_a_typed_result_does_not_lose_the_result() -> None:
+    assert data_of(read_result(MATCH, Match(contact_id="a\ud800"))) == {"contact_id": "a\ufffd", "points": 1.0}
+    assert data_of(read_result(WORDS, ["a\ud800"])) == {"value": ["a\ufffd"]}
+
+
+@pytest.mark.parametrize("tool", [ANYTHING, MATCH, WORDS])
+def test_what_is_too_large_is_cut_with_a_mark(tool: Tool) -> None:
+    reading = read_result(tool, {"contact_id": "x" * 5_000_000} if tool is not WORDS else ["x" * 5_000_000])
+    assert reading.truncated
+    assert len(reading.data.encode()) <= MAX_RESULT
+    assert "[cut: " in reading.data
+    assert any("cut" in each for each in reading.outcome.warnings)
+
+
+def test_small_fields_survive_beside_a_large_one() -> None:
+    reading = read_result(ANYTHING, {"page": "x" * 5_000_000, "id": "42"})
+    assert data_of(reading)["id"] == "42"
+
+
+def test_long_lists_are_cut() -> None:
+    data = data_of(read_result(ANYTHING, {"rows": list(range(MAX_ITEMS + 1))}))
+    assert len(data["rows"]) == MAX_ITEMS + 1
+    assert data["rows"][-1] == "[cut: 1 more]"
+
+
+def test_an_error_that_a_tool_returns_is_cleaned() -> None:
+    reading = read_result(
+        ANYTHING,
+        {"success": False, "next_action": "error", "error": {"error_type": "NOT_FOUND", "message": "password=hunter2"}},
+    )
+    assert reading.failure is not None
+    assert (reading.failure.fault.error_type, reading.failure.fault.recoverable) == ("NOT_FOUND", True)
+    assert "hunter2" not in reading.outcome.model_dump_json()
+
+
+def test_an_error_in_plain_words_is_unknown() -> None:
+    reading = read_result(ANYTHING, {"success": False, "next_action": "error", "error": "it broke"})
+    assert reading.failure is not None
+    assert (reading.failure.fault.error_type, reading.failure.fault.message) == ("UNKNOWN", "it broke")
+
+
+def test_few_objects_on_many_paths_take_no_time() -> None:
+    value: list[object] = ["leaf"]
+    for _ in range(60):
+        value = [value, value]
+    assert tame(value, depth=80, text=10, items=10).cut
