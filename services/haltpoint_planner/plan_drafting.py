@@ -31,7 +31,7 @@ def draft_plan(reply: Reply) -> Plan | str:
     if len(content) > MAX_BODY:
         return f"the reply has {len(content)} characters; at most {MAX_BODY} are read"
     for found in take_apart(content).values:
-        if (steps := _steps_in(found.value)) is not None:
+        if not found.repaired and (steps := _steps_in(found.value)) is not None:
             return _plan(steps)
     guess = mended(content)
     if guess is None or (steps := _steps_in(guess.value)) is None:

@@ -234,11 +234,11 @@ def _step_task(context: Context) -> str:
 
 
 def _reminder(context: Context, due: str) -> str:
-    """What stands last: the goal and the step once more, since small models follow what they read last."""
-    goal = f"The goal: {context.task.goal}" if context.task.goal else ""
-    step = context.step
-    now = f"Your step: {step.description}" if step and not context.open_ended else ""
-    return "\n".join(line for line in (goal, now, due) if line)
+    """What stands last, since small models follow what they read last; the goal behind it, or they begin anew."""
+    if not context.task.goal:
+        return due
+    use = "Fill in the other arguments from the goal" if context.missing else "The goal, once more"
+    return f"{due} {use}: {context.task.goal}"
 
 
 def _what_is_due(context: Context) -> str:

@@ -37,7 +37,7 @@ from haltpoint.runtime.errors import HaltpointError
 
 _TEMPLATE: Final = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
 _TOLD: Final = re.compile(r"^(\S+) was called with .*\. Its result:\n", re.MULTILINE)
-_GOAL: Final = re.compile(r"^(?:The goal|Goal): (.*)$", re.MULTILINE)
+_GOAL: Final = re.compile(r"^Goal: (.*)$", re.MULTILINE)
 
 
 class When(Strict):

@@ -51,7 +51,11 @@ class ScriptedModel:
     def __init__(self, script: Script, host: str = "127.0.0.1", port: int = 0) -> None:
         self.requests: deque[Seen] = deque(maxlen=_REMEMBERED)
         self._following = Following(script)
-        self._http = HttpServer(self._serve, host, port)
+
+        async def app(scope: MutableMapping[str, Any], receive: _Receive, send: _Send) -> None:
+            await self._serve(scope, receive, send)  # uvicorn does not know a bound method for what it is
+
+        self._http = HttpServer(app, host, port)
 
     @property
     def base_url(self) -> str:

@@ -1,0 +1,134 @@
+"""A planner in this process, its model a scripted server, and the questions that an executor would ask, put by hand."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.catalogue import Party, Stream
+from haltpoint.contracts.events import ActionRequested, AnswerRequested, PlanRequested, ThoughtRequest
+from haltpoint.contracts.plans import Plan, Step
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.runtime import service
+from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.settings import ModelSettings, Settings
+from haltpoint.runtime.store import Store
+from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.wire import encode
+from haltpoint.testing.script import Script
+from haltpoint.testing.script_model import ScriptedModel
+from haltpoint_planner.app import run
+from tests.support import wait_until
+
+TEXT = {"type": "string"}
+LOOKUP = ToolSpec(
+    name="lookup_contacts",
+    description="Find a contact.",
+    parameters={"type": "object", "properties": {"query": TEXT}, "required": ["query"]},
+    read_only=True,
+    may_clarify=True,
+)
+SEND = ToolSpec(
+    name="send_message",
+    description="Send a message.",
+    parameters={
+        "type": "object",
+        "properties": {"recipient_id": TEXT, "content": TEXT},
+        "required": ["recipient_id", "content"],
+    },
+    provenance={"recipient_id": "lookup_contacts.contact_id"},
+)
+PLAN = Plan(
+    steps=(
+        Step(id="find", description="Find John", required_tools=("lookup_contacts",)),
+        Step(id="send", description="Write to him", required_tools=("send_message",), dependencies=("find",)),
+    )
+)
+KINDS = {ThoughtKind.PLAN: PlanRequested, ThoughtKind.ANSWER: AnswerRequested}
+
+
+def script(*rules: dict[str, Any]) -> Script:
+    return Script.model_validate({"rules": rules})
+
+
+@dataclass
+class Board:
+    """Chains whose thoughts a test asks for itself, without an executor."""
+
+    url: str
+    redis: Any
+    topology: Topology
+    calls: Coalescer
+
+    async def chain(self, task: Task | None = None, plan: Plan | None = None) -> str:
+        submitted = await Store(self.calls, self.topology).submit(task or Task(goal="Tell John hi"))
+        if plan is not None:
+            stored = json.dumps({"plan": plan.model_dump(mode="json"), "digests": {}})
+            await self.redis.set(self.topology.key_of("plan", submitted.chain_id), stored)
+        return submitted.chain_id
+
+    async def ask(self, chain: str, kind: ThoughtKind = ThoughtKind.PLAN, **more: Any) -> str:
+        """Put a question on the planner's stream; returns the thought's id."""
+        deadline = int(time.time() * 1000) + 60_000
+        request = ThoughtRequest(**{"thought_id": f"{chain}.plan.t0.1", "kind": kind, "deadline": deadline} | more)
+        message = KINDS.get(kind, ActionRequested)(
+            id=request.thought_id,
+            source="haltpoint/executor",
+            subject=chain,
+            traceparent="00-11111111111111111111111111111111-2222222222222222-01",
+            data=request,
+        )
+        key = self.topology.stream(self.topology.partition(chain), Stream.PLANS)
+        await self.redis.xadd(key, {"__data__": encode(message)})
+        return request.thought_id
+
+    async def replies(self, thought: str) -> list[dict[str, Any]]:
+        """The messages that the executor got about this thought."""
+        key = self.topology.stream(self.topology.partition(thought), Stream.EVENTS)
+        messages = [json.loads(fields[b"__data__"]) for _, fields in await self.redis.xrange(key)]
+        return [one for one in messages if one["data"].get("thought_id") == thought]
+
+    async def reply(self, thought: str) -> dict[str, Any]:
+        """The one message about this thought, once its question is off the stream."""
+        await wait_until(lambda: self.idle(chain_of(thought)))
+        (reply,) = await self.replies(thought)
+        return reply
+
+    async def idle(self, chain: str) -> bool:
+        key = self.topology.stream(self.topology.partition(chain), Stream.PLANS)
+        return int(await self.redis.xlen(key)) == 0
+
+    async def know(self, *tools: ToolSpec) -> None:
+        await ToolCatalogue(self.calls, self.topology).beat(tools)
+
+    @asynccontextmanager
+    async def planner(self, model: ScriptedModel | None = None, **more: Any) -> AsyncIterator[Settings]:
+        """A planner from ready to stopped. Its lease is 0.6 s."""
+        settings = Settings(
+            redis_url=self.url,
+            partitions=self.topology.partitions,
+            lease=0.6,
+            beat=0.1,
+            model=ModelSettings(base_url=model.base_url if model else None, name="scripted", **more),
+        )
+        before = {one["instance"] for one in await service.alive(self.redis, self.topology)}
+        task = asyncio.create_task(run(settings))
+
+        async def ready() -> bool:
+            assert not task.done(), "the planner ended"
+            alive = await service.alive(self.redis, self.topology)
+            return any(one["name"] == Party.PLANNER.value and one["instance"] not in before for one in alive)
+
+        try:
+            await wait_until(ready)
+            yield settings
+        finally:
+            task.cancel()
+            await task

@@ -1,0 +1,312 @@
+"""The planner over a real server and a real (scripted) model: a thought is had once, or clearly cannot be had."""
+
+import json
+import time
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from redis.asyncio import Redis
+
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation
+from haltpoint.contracts.tools import NextAction, Outcome
+from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.outgoing import encode_outcome
+from haltpoint.runtime.settings import Settings
+from haltpoint.runtime.topology import Topology
+from haltpoint.testing.script_model import ScriptedModel
+from haltpoint_planner.app import run
+from tests.integration.planning import LOOKUP, PLAN, SEND, Board, script
+from tests.support import wait_until
+
+GOOD_PLAN = {"say": {"plan": {"steps": [{"id": "find", "description": "x", "required_tools": ["lookup_contacts"]}]}}}
+CALL = {"say": {"calls": [{"name": "lookup_contacts", "arguments": {"query": "John"}}]}}
+
+
+@pytest.fixture
+async def board(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Board]:
+    topology = Topology(2)
+    await topology.ensure(redis, [])
+    async with Coalescer(redis) as calls:
+        board = Board(server.url, redis, topology, calls)
+        await board.know(LOOKUP, SEND)
+        yield board
+
+
+async def test_a_thought_is_asked_recorded_and_told_once(board: Board) -> None:
+    async with (
+        ScriptedModel(script(GOOD_PLAN)) as model,
+        board.planner(model),
+    ):
+        chain = await board.chain()
+        thought = await board.ask(chain)
+        reply = await board.reply(thought)
+        assert (reply["id"], reply["type"], reply["source"]) == (
+            f"{thought}/reply",
+            "plan.drafted.v1",
+            "haltpoint/planner",
+        )
+        assert reply["traceparent"] == "00-11111111111111111111111111111111-2222222222222222-01"
+        assert reply["data"]["plan"]["steps"][0]["required_tools"] == ["lookup_contacts"]
+        assert reply["data"]["usage"]["input_tokens"] > 0
+        recorded = await board.redis.hgetall(board.topology.key_of("thought", thought))
+        assert json.loads(recorded[b"data"]) == reply["data"]
+        assert json.loads(recorded[b"raw"]) == GOOD_PLAN["say"]["plan"]
+        (asked,) = model.requests
+        assert (asked.thought, asked.chain, asked.step, asked.turn, asked.attempt) == ("plan", chain, None, 1, 1)
+
+
+async def test_the_same_question_again_is_not_paid_for_again(board: Board) -> None:
+    async with (
+        ScriptedModel(script(GOOD_PLAN)) as model,
+        board.planner(model),
+    ):
+        chain = await board.chain()
+        thought = await board.ask(chain)
+        await board.reply(thought)
+        for _ in range(3):
+            await board.ask(chain)
+        await board.reply(thought)
+        assert len(model.requests) == 1
+
+
+async def test_a_paid_thought_that_was_not_recorded_is_paid_again_and_recorded_once(board: Board) -> None:
+    """A planner that died before it recorded looks like one whose entry somebody else has to take over."""
+    slowly = GOOD_PLAN | {"delay": 30, "times": 1}
+    async with ScriptedModel(script(slowly, GOOD_PLAN)) as model, board.planner(model), board.planner(model):
+        chain = await board.chain()
+        thought = await board.ask(chain)
+        await wait_until(lambda: len(model.requests) == 1)
+        # Whoever had it is dead, as far as anybody can see: it has not been touched for a lease.
+        key = board.topology.stream(board.topology.partition(chain), Stream.PLANS)
+        ((entry, _),) = await board.redis.xrange(key)
+        await board.redis.xclaim(key, "planner", "nobody", 0, [entry], idle=10_000)
+        await board.reply(thought)
+        assert len(model.requests) == 2
+
+
+async def test_a_slow_thought_keeps_its_lease(board: Board) -> None:
+    """Three leases long, beside an idle planner that would take it over."""
+    slowly = script(GOOD_PLAN | {"delay": 1.8})
+    async with ScriptedModel(slowly) as model, board.planner(model), board.planner(model):
+        await board.reply(await board.ask(await board.chain()))
+        assert len(model.requests) == 1
+
+
+async def test_too_many_requests_are_waited_out_as_long_as_the_server_says(board: Board) -> None:
+    busy = {"times": 1, "fault": {"status": 429, "retry_after": 1}}
+    async with (
+        ScriptedModel(script(busy, GOOD_PLAN)) as model,
+        board.planner(model),
+    ):
+        reply = await board.reply(await board.ask(await board.chain()))
+        assert reply["type"] == "plan.drafted.v1"
+        first, second = model.requests
+        assert second.at - first.at >= 1
+
+
+async def test_a_retry_after_beyond_the_deadline_is_not_waited_for(board: Board) -> None:
+    busy = {"fault": {"status": 429, "retry_after": 3600, "words": "come back later"}}
+    async with ScriptedModel(script(busy)) as model, board.planner(model):
+        reply = await board.reply(await board.ask(await board.chain()))
+        assert (reply["type"], reply["data"]["code"]) == ("thought.failed.v1", "HP-305")
+        assert "come back later" in reply["data"]["message"]
+        assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize("fault", [{"status": 500}, {"status": 503}, {"cut": True}])
+async def test_what_passes_is_asked_again(board: Board, fault: dict[str, object]) -> None:
+    rules = script({"times": 2, "fault": fault}, GOOD_PLAN)
+    async with ScriptedModel(rules) as model, board.planner(model):
+        assert (await board.reply(await board.ask(await board.chain())))["type"] == "plan.drafted.v1"
+        assert len(model.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "words"),
+    [
+        ({"status": 401, "words": "bad key sk-very-secret"}, "HP-303", "HALTPOINT_MODEL__API_KEY"),
+        ({"status": 404, "words": "no such model"}, "HP-304", "no such model"),
+        ({"malformed": True}, "HP-306", "OpenAI-compatible"),
+    ],
+)
+async def test_what_does_not_pass_fails_at_once_with_clear_words(
+    board: Board, fault: dict[str, object], code: str, words: str
+) -> None:
+    async with (
+        ScriptedModel(script({"fault": fault})) as model,
+        board.planner(model, api_key="sk-very-secret"),
+    ):
+        reply = await board.reply(await board.ask(await board.chain()))
+        assert (reply["type"], reply["data"]["code"], reply["data"]["kind"]) == ("thought.failed.v1", code, "plan")
+        assert words in reply["data"]["message"]
+        assert "secret" not in json.dumps(reply)
+        assert len(model.requests) == 1
+
+
+async def test_a_model_that_is_away_is_told_with_its_address(board: Board) -> None:
+    model = ScriptedModel(script(GOOD_PLAN))
+    await model.start()
+    await model.stop()
+    async with board.planner(model):
+        chain = await board.chain()
+        reply = await board.reply(await board.ask(chain, deadline=int(time.time() * 1000) + 1500))
+        assert reply["type"] == "thought.failed.v1"
+        assert reply["data"]["code"] in ("HP-302", "HP-307")
+        assert model.base_url.split("/")[2] in reply["data"]["message"]
+
+
+async def test_without_a_model_the_chain_hears_what_to_set(board: Board) -> None:
+    async with board.planner():
+        reply = await board.reply(await board.ask(await board.chain()))
+        assert (reply["data"]["code"], "HALTPOINT_MODEL__BASE_URL" in reply["data"]["message"]) == ("HP-301", True)
+
+
+async def test_a_server_that_refuses_optional_parameters_is_asked_without_them(board: Board) -> None:
+    refusing = {"times": 1, "fault": {"status": 400, "words": "response_format is not supported"}}
+    rules = script(refusing, GOOD_PLAN)
+    async with ScriptedModel(rules) as model, board.planner(model):
+        await board.reply(await board.ask(await board.chain()))
+        await board.reply(await board.ask(await board.chain()))
+        refused, *plain = model.requests
+        assert "response_format" in refused.body
+        assert [set(one.body) for one in plain] == [{"model", "messages"}] * 2
+
+
+async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: Board) -> None:
+    async with ScriptedModel(script(CALL)) as model, board.planner(model):
+        chain = await board.chain(plan=PLAN)
+        found = Outcome(success=True, next_action=NextAction.CONTINUE)
+        data = {"contact_id": "user_abc123", "selected": {"id": "user_abc123", "title": "John Doe"}}
+        await board.redis.hset(
+            board.topology.key_of("action", f"{chain}.find.1"),
+            mapping={
+                "tool": "lookup_contacts",
+                "args": '{"query": "John"}',
+                "receipt": encode_outcome(Outcome(success=True, next_action=NextAction.CONTINUE)),
+                "data": "{}",
+                "settled": encode_outcome(found),
+                "settled_data": json.dumps(data),
+            },
+        )
+        thought = await board.ask(
+            chain, ThoughtKind.ACT, thought_id=f"{chain}.send.t1.1", step_id="send", receipts=(f"{chain}.find.1",)
+        )
+        reply = await board.reply(thought)
+        assert (reply["type"], reply["data"]["step_id"]) == ("action.proposed.v1", "send")
+        assert reply["data"]["proposal"]["calls"] == [{"tool": "lookup_contacts", "arguments": {"query": "John"}}]
+        (asked,) = model.requests
+        assert (asked.thought, asked.step) == ("act", "send")
+        assert [tool["function"]["name"] for tool in asked.body["tools"]] == ["lookup_contacts", "send_message"]
+        assert asked.body["tool_choice"] == "auto"
+        (result,) = [one for one in asked.body["messages"] if one["role"] == "tool"]
+        assert json.loads(result["content"])["data"] == data
+        assert '"John Doe"' in asked.body["messages"][-1]["content"]
+
+
+async def test_a_correction_shows_the_rejected_words_and_forces_a_call(board: Board) -> None:
+    prose = {"times": 1, "say": {"content": "I have looked John up."}}
+    async with (
+        ScriptedModel(script(prose, CALL)) as model,
+        board.planner(model),
+    ):
+        chain = await board.chain(plan=PLAN)
+        first = await board.ask(chain, ThoughtKind.ACT, thought_id=f"{chain}.find.t1.1", step_id="find")
+        await board.reply(first)
+        second = await board.ask(
+            chain,
+            ThoughtKind.ACT,
+            thought_id=f"{chain}.find.t1.2",
+            step_id="find",
+            attempt=2,
+            previous=first,
+            corrections=(Correction(violation=Violation.NO_CALL, message="Call lookup_contacts."),),
+        )
+        await board.reply(second)
+        body = model.requests[1].body
+        assert body["messages"][-2]["content"] == "I have looked John up."
+        assert "Call lookup_contacts." in body["messages"][-1]["content"]
+        assert body["tool_choice"] == "required"
+        assert [tool["function"]["name"] for tool in body["tools"]] == ["lookup_contacts"]
+
+
+async def test_an_answer_is_words(board: Board) -> None:
+    said = {"say": {"content": "<think>hm</think>John knows."}}
+    async with ScriptedModel(script(said)) as model, board.planner(model):
+        chain = await board.chain(plan=PLAN)
+        reply = await board.reply(await board.ask(chain, ThoughtKind.ANSWER, thought_id=f"{chain}.answer.t0.1"))
+        assert (reply["type"], reply["data"]["text"]) == ("answer.drafted.v1", "John knows.")
+        assert "tools" not in model.requests[0].body
+
+
+async def test_a_chain_that_is_over_costs_nothing(board: Board) -> None:
+    async with (
+        ScriptedModel(script(GOOD_PLAN)) as model,
+        board.planner(model),
+    ):
+        chain = await board.chain()
+        await board.redis.hset(board.topology.key_of("chain", chain), "status", "cancelled")
+        thought = await board.ask(chain)
+        await wait_until(lambda: board.idle(chain))
+        assert (await board.replies(thought), len(model.requests)) == ([], 0)
+
+
+@pytest.mark.parametrize("words", ["{" * 100_000, "\ud800 and NaN", '{"steps": [{"id": "\\ud800"}]}', "x" * 300_000])
+async def test_hostile_words_are_recorded_as_data_or_as_a_fault(board: Board, words: str) -> None:
+    async with (
+        ScriptedModel(script({"say": {"content": words}})) as model,
+        board.planner(model),
+    ):
+        reply = await board.reply(await board.ask(await board.chain()))
+        assert reply["type"] == "plan.drafted.v1"
+        assert len(model.requests) == 1
+
+
+async def test_what_is_no_message_goes_to_the_dead_letters(board: Board) -> None:
+    async with board.planner():
+        key = board.topology.key(0, "plans")
+        await board.redis.xadd(key, {"__data__": "{"})
+        await wait_until(lambda: _has_entries(board, board.topology.key(0, "dead")))
+        assert await board.redis.xlen(key) == 0
+
+
+async def test_many_thoughts_are_had_at_once_and_the_slow_one_holds_up_nobody(board: Board) -> None:
+    slow = {"when": {"goal": "slow"}, "delay": 20, "say": GOOD_PLAN["say"]}
+    async with (
+        ScriptedModel(script(slow, GOOD_PLAN)) as model,
+        board.planner(model),
+    ):
+        await board.ask(await board.chain(Task(goal="slow")))
+        thoughts = [await board.ask(await board.chain()) for _ in range(40)]
+
+        async def all_said() -> bool:
+            return all([len(await board.replies(thought)) == 1 for thought in thoughts])
+
+        await wait_until(all_said, 8)
+        assert len(model.requests) == 41
+
+
+async def test_too_few_slots_are_refused(board: Board) -> None:
+    with pytest.raises(HaltpointError, match="HALTPOINT_SLOTS=4"):
+        await run(Settings(redis_url=board.url, partitions=4, slots=2))
+
+
+async def test_the_scripted_model_says_what_it_cannot_answer_and_what_it_was_asked() -> None:
+    rules = script({"when": {"thought": "plan"}, "say": {"content": "{{result.data.id}}"}})
+    async with ScriptedModel(rules) as model, httpx.AsyncClient(base_url=model.base_url) as http:
+        talk = {"messages": [{"role": "user", "content": "Goal: fly"}]}
+        unmatched = await http.post("/chat/completions", json=talk, headers={"X-Haltpoint-Thought": "act"})
+        assert (unmatched.status_code, "thought=act" in unmatched.text, "fly" in unmatched.text) == (500, True, True)
+        unfilled = await http.post("/chat/completions", json=talk, headers={"X-Haltpoint-Thought": "plan"})
+        assert (unfilled.status_code, "result.data.id" in unfilled.text) == (500, True)
+        seen = (await http.get(model.base_url.removesuffix("/v1") + "/requests")).json()["requests"]
+        assert [(one["thought"], one["rule"], one["status"]) for one in seen] == [("act", None, 500), ("plan", 0, 500)]
+        assert (await http.get("/models")).json()["data"][0]["id"] == "scripted"
+
+
+async def _has_entries(board: Board, key: str) -> bool:
+    return int(await board.redis.xlen(key)) > 0

@@ -1,0 +1,126 @@
+"""Plans as models write them: dialects, tidy ids, and the faults that go back."""
+
+import json
+from typing import Any
+
+import pytest
+
+from haltpoint.contracts.plans import OnFailure, Plan, StepType
+from haltpoint_planner.plan_drafting import draft_plan
+from haltpoint_planner.replies import Reply
+
+
+def drafted(words: object, **more: Any) -> Plan:
+    plan = draft_plan(Reply(words if isinstance(words, str) else json.dumps(words), **more))
+    assert isinstance(plan, Plan), plan
+    return plan
+
+
+def refused(words: object, **more: Any) -> str:
+    fault = draft_plan(Reply(words if isinstance(words, str) else json.dumps(words), **more))
+    assert isinstance(fault, str)
+    return fault
+
+
+STEPS = [
+    {"id": "find", "description": "Find John", "step_type": "tool", "required_tools": ["lookup_contacts"]},
+    {"id": "send", "description": "Write to him", "required_tools": ["send_message"], "dependencies": ["find"]},
+]
+CAMEL = [
+    {"id": "find", "description": "Find John", "stepType": "tool", "requiredTools": ["lookup_contacts"],
+     "toolValidationMode": "advisory", "status": "pending"},
+    {"id": "send", "description": "Write to him", "requiredTools": "send_message", "depends_on": "find"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        json.dumps({"steps": STEPS}),
+        json.dumps(STEPS),
+        json.dumps({"todoList": CAMEL}),
+        json.dumps({"title": "Tell John", "plan": {"todo_list": CAMEL}}),
+        json.dumps({"plan": STEPS}),
+        f"Here is the plan:\n```json\n{json.dumps({'steps': STEPS}, indent=2)}\n```\nDone.",
+        f"---JSON_OUTPUT_START---\n{json.dumps({'todoList': CAMEL})}\n---JSON_OUTPUT_END---",
+        f'<think>{{"steps": []}}</think>{json.dumps({"steps": STEPS})}',
+        json.dumps({"steps": STEPS})[:-1] + ",}",
+    ],
+)
+def test_every_dialect_gives_the_same_plan(words: str) -> None:
+    plan = drafted(words)
+    assert [(s.id, s.description, s.step_type, s.required_tools, s.dependencies) for s in plan.steps] == [
+        ("find", "Find John", StepType.TOOL, ("lookup_contacts",), ()),
+        ("send", "Write to him", StepType.TOOL, ("send_message",), ("find",)),
+    ]
+
+
+def test_ids_that_do_not_fit_become_s1_s2_with_label_and_dependencies_renamed() -> None:
+    plan = drafted({"steps": [
+        {"id": "Schritt eins!", "description": "a"},
+        {"id": "s1", "description": "b", "dependencies": ["Schritt eins!"]},
+        {"description": "c", "dependencies": ["s1", "Schritt eins!"]},
+    ]})  # fmt: skip
+    assert [(s.id, s.label, s.dependencies) for s in plan.steps] == [
+        ("s2", "Schritt eins!", ()),
+        ("s1", "", ("s2",)),
+        ("s3", "", ("s1", "s2")),
+    ]
+
+
+@pytest.mark.parametrize("reserved", ["plan", "answer"])
+def test_the_places_of_the_chains_own_thoughts_are_no_step_ids(reserved: str) -> None:
+    assert drafted({"steps": [{"id": reserved, "description": "a"}]}).steps[0].id == "s1"
+
+
+def test_numbers_as_ids_and_dependencies() -> None:
+    plan = drafted({"steps": [{"id": 1, "description": "a"}, {"id": 2, "description": "b", "dependencies": [1]}]})
+    assert [(s.id, s.dependencies) for s in plan.steps] == [("1", ()), ("2", ("1",))]
+
+
+def test_dependencies_by_place_when_there_are_no_ids() -> None:
+    plan = drafted({"steps": [{"description": "a"}, {"description": "b", "depends_on": [1]}]})
+    assert [(s.id, s.dependencies) for s in plan.steps] == [("s1", ()), ("s2", ("s1",))]
+
+
+def test_an_unknown_dependency_stays_for_the_check_of_the_plan() -> None:
+    assert drafted({"steps": [{"id": "a", "description": "x", "dependencies": ["zz"]}]}).steps[0].dependencies == (
+        "zz",
+    )
+
+
+def test_a_drafted_plan_cannot_loosen_anything_or_bring_calls() -> None:
+    loose = {"on_failure": "continue", "max_turns": 999, "actionsPerTurn": 99, "mode": "off"}
+    calls = {"toolCalls": [{"tool": "t", "arguments": {}}]}
+    (step,) = drafted({"steps": [{"id": "a", "description": "x", **loose, **calls}]}).steps
+    assert (step.on_failure, step.max_turns, step.actions_per_turn, step.actions) == (OnFailure.FAIL, None, None, ())
+    assert step.required_tools == ("t",)
+
+
+def test_texts_as_steps_are_reasoning_steps() -> None:
+    plan = drafted({"steps": ["Compare them", "Conclude"]})
+    assert [(s.id, s.description, s.step_type) for s in plan.steps] == [
+        ("s1", "Compare them", StepType.REASONING),
+        ("s2", "Conclude", StepType.REASONING),
+    ]
+
+
+def test_a_tool_step_without_tools_stays_one_for_the_check_of_the_plan() -> None:
+    assert drafted({"steps": [{"id": "a", "description": "x", "stepType": "tool"}]}).steps[0].step_type is StepType.TOOL
+
+
+def test_a_plan_that_ends_too_early_is_refused_and_not_completed_by_guessing() -> None:
+    whole = json.dumps({"steps": STEPS})
+    assert "ends too early" in refused(whole[:-40])
+    assert "ends too early" in refused(whole[:-1], cut=True)
+
+
+@pytest.mark.parametrize("words", ["", "First I would find John.", '{"answer": 3}', "[]", "[1, 2]", '{"steps": 3}'])
+def test_what_holds_no_plan_is_told_so(words: str) -> None:
+    assert "no plan" in refused(words)
+
+
+def test_a_plan_without_steps_and_one_with_too_many() -> None:
+    assert "no steps" in refused({"steps": []})
+    assert "at most 500" in refused({"steps": ["x"] * 501})
+    assert "too long" in refused({"steps": ["x" * 4000] * 50})

@@ -1,0 +1,209 @@
+"""The tolerant parser: every dialect of the corpus, every provider's shape, and whatever hostile models say."""
+
+import json
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
+from haltpoint.contracts.events import ActionProposed, ProposedActions
+from haltpoint.contracts.plans import Call
+from haltpoint.contracts.thoughts import Proposal
+from haltpoint.runtime.wire import encode
+from haltpoint_planner.drafting import MAX_CALLS, draft_proposal, said
+from haltpoint_planner.plan_drafting import draft_plan
+from haltpoint_planner.replies import NativeCall, Reply, read_reply
+from tests.unit.planner.corpus import BARE, LOOKUP, PROPOSALS, SEND, says
+
+
+@pytest.mark.parametrize(("words", "expected"), [pytest.param(w, e, id=name) for name, w, e in PROPOSALS])
+def test_words_mean_what_they_say(words: str, expected: Proposal) -> None:
+    assert draft_proposal(Reply(words)) == expected
+
+
+NATIVE = {"name": "lookup_contacts", "arguments": '{"query": "John"}'}
+BODIES = {
+    "openai": {"choices": [{"message": {"content": None, "tool_calls": [{"type": "function", "function": NATIVE}]}}]},
+    "openai, old": {"choices": [{"message": {"content": None, "function_call": NATIVE}}]},
+    "openai, parts": {
+        "choices": [{"message": {"content": [{"type": "text", "text": ""}], "tool_calls": [{"function": NATIVE}]}}]
+    },
+    "openai, JSON in the content": {"choices": [{"message": {"content": BARE}}]},
+    "ollama, arguments as an object": {
+        "choices": [
+            {"message": {"content": "", "tool_calls": [{"function": {**NATIVE, "arguments": {"query": "John"}}}]}}
+        ]
+    },
+    "anthropic": {
+        "content": [
+            {"type": "thinking", "thinking": "hm"},
+            {"type": "tool_use", "name": "lookup_contacts", "input": {"query": "John"}},
+        ]
+    },
+    "anthropic, through a proxy": {
+        "choices": [
+            {"message": {"content": [{"type": "tool_use", "name": "lookup_contacts", "input": {"query": "John"}}]}}
+        ]
+    },
+    "gemini": {
+        "candidates": [
+            {"content": {"parts": [{"functionCall": {"name": "lookup_contacts", "args": {"query": "John"}}}]}}
+        ]
+    },
+    "gemini, thoughts": {
+        "candidates": [
+            {
+                "content": {
+                    "parts": [
+                        {"text": "let me think", "thought": True},
+                        {"functionCall": {"name": "lookup_contacts", "args": {"query": "John"}}},
+                    ]
+                }
+            }
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("provider", BODIES)
+def test_each_providers_shape_is_read(provider: str) -> None:
+    reply = read_reply(json.dumps(BODIES[provider]))
+    assert reply is not None
+    assert draft_proposal(reply) == says(LOOKUP)
+
+
+@pytest.mark.parametrize(
+    ("body", "tokens", "cut"),
+    [
+        ({"choices": [{"message": {"content": "x"}, "finish_reason": "length"}],
+          "usage": {"prompt_tokens": 3, "completion_tokens": 4}}, (3, 4), True),
+        ({"content": [{"type": "text", "text": "x"}], "stop_reason": "max_tokens",
+          "usage": {"input_tokens": 3, "output_tokens": 4}}, (3, 4), True),
+        ({"candidates": [{"content": {"parts": [{"text": "x"}]}, "finishReason": "STOP"}],
+          "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 4}}, (3, 4), False),
+        ({"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "many", "completion_tokens": -1}},
+         (0, 0), False),
+    ],
+)  # fmt: skip
+def test_tokens_and_cuts_are_read(body: dict[str, object], tokens: tuple[int, int], cut: bool) -> None:
+    reply = read_reply(json.dumps(body))
+    assert reply is not None
+    assert (reply.content, reply.usage.input_tokens, reply.usage.output_tokens, reply.cut) == ("x", *tokens, cut)
+
+
+@pytest.mark.parametrize(
+    "body", ["", "<html>", "[]", "{}", '{"choices": []}', '{"choices": [{"message": 3}]}', "[" * 10**6]
+)
+def test_what_is_no_reply_is_none(body: str) -> None:
+    assert read_reply(body) is None
+
+
+def test_native_calls_go_before_calls_in_the_words() -> None:
+    reply = Reply(BARE, (NativeCall("send_message", SEND.arguments),))
+    assert draft_proposal(reply).calls == (SEND,)
+
+
+def test_broken_native_arguments_are_mended_and_marked() -> None:
+    assert draft_proposal(Reply("", (NativeCall("lookup_contacts", '{"query": "John'),))) == says(LOOKUP, repaired=True)
+
+
+def test_a_call_behind_a_broken_beginning_is_not_trusted() -> None:
+    words = f'{{"toolCalls": [{BARE}, {{"tool": "send_message", "argu'
+    assert draft_proposal(Reply(words)).repaired
+
+
+def test_arguments_over_the_limit_are_a_fault_and_no_call() -> None:
+    proposal = draft_proposal(Reply("", (NativeCall("write", {"text": "x" * MAX_ARGUMENTS}),)))
+    assert proposal.calls == ()
+    assert "at most 65536" in proposal.faults[0]
+
+
+def test_arguments_that_are_too_deep_are_a_fault_and_no_call() -> None:
+    deep: dict[str, object] = {}
+    for _ in range(40):
+        deep = {"a": deep}
+    assert draft_proposal(Reply("", (NativeCall("write", deep),))).calls == ()
+
+
+def test_calls_over_the_limit_are_left_out_and_told() -> None:
+    proposal = draft_proposal(Reply("", tuple(NativeCall(f"t{n}", {}) for n in range(MAX_CALLS + 3))))
+    assert len(proposal.calls) == MAX_CALLS
+    assert len(proposal.faults) == 3
+
+
+def test_an_answer_is_what_is_said_without_thoughts() -> None:
+    assert said(Reply("<think>hm</think> John knows.\n")) == "John knows."
+
+
+HOSTILE = [
+    "{" * 5_000_000,
+    "[" * 100_000,
+    '{"tool":' * 30_000,
+    '{"tool": "a", "arguments": ' + '{"a":' * 100_000 + "1" + "}" * 100_001,
+    '"' * 200_000,
+    '{"\\' * 60_000,
+    "[1]" * 80_000,
+    "```" * 80_000,
+    "<think>" * 30_000,
+    "</think>" * 30_000,
+    "---JSON_OUTPUT_START---" * 10_000,
+    '{"tool": "' + "\\ud800" * 40_000,
+    "\ud800" * 1000,
+    '{"tool": "a", "arguments": {"n": ' + "9" * 100_000 + "}}",
+    '{"content": "' + "\\u0001" * 30_000 + '"}',
+    json.dumps({"toolCalls": [{"tool": "\U0001f600" * 120, "arguments": {"q": "\U0001f600" * 9_000}}] * 3}),
+    json.dumps({"content": "\U0001f600" * 60_000}, ensure_ascii=False),
+]
+
+
+@pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_words_become_a_message_that_fits_its_stream(words: str) -> None:
+    started = time.process_time()
+    proposal = draft_proposal(Reply(words))
+    plan = draft_plan(Reply(words))
+    assert time.process_time() - started < 5
+    assert isinstance(plan, str)
+    data = ProposedActions(thought_id="c.s1.t1.1", step_id="s1", proposal=proposal)
+    assert len(encode(ActionProposed(id="c.s1.t1.1/reply", source="haltpoint/planner", data=data))) < MAX_BODY
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["tool", "name", "toolCalls", "arguments", "args", "content", "function", "steps", "id"])
+            | st.text(max_size=5),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
+)
+WORDS = (
+    st.text()
+    | JSON.map(json.dumps)
+    | st.tuples(st.text(), JSON, st.text()).map(lambda t: t[0] + json.dumps(t[1]) + t[2])
+)
+
+
+@given(WORDS, st.lists(st.builds(NativeCall, st.text(), JSON), max_size=3), st.booleans())
+@example('{"steps": [{"id": {}, "dependencies": {"a": 1}, "requiredTools": 3}]}', [], False)
+def test_whatever_is_said_a_value_comes_out(words: str, calls: list[NativeCall], cut: bool) -> None:
+    reply = Reply(words, tuple(calls), cut=cut)
+    proposal = draft_proposal(reply)
+    assert all(isinstance(call, Call) for call in proposal.calls)
+    assert Proposal.model_validate_json(proposal.model_dump_json()) == proposal
+    plan = draft_plan(reply)
+    assert isinstance(plan, str) or type(plan).model_validate_json(plan.model_dump_json()) == plan
+    said(reply).encode()
+
+
+@given(JSON)
+def test_whatever_a_server_sends_reading_does_not_raise(body: object) -> None:
+    read_reply(json.dumps(body))
+    read_reply(json.dumps({"choices": [{"message": body}], "usage": body}))
+    read_reply(json.dumps({"content": [body]}))
+    read_reply(json.dumps({"candidates": [{"content": {"parts": [body]}}]}))
