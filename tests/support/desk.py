@@ -42,7 +42,7 @@ class Order:
 
 @dataclass
 class Desk:
-    redis: Redis
+    redis: Any  # redis-py's hints cannot tell bytes from text
     calls: Coalescer
     store: Store
     ledger: Ledger
@@ -50,7 +50,7 @@ class Desk:
     letters: DeadLetters
     topology: Topology
     tools: dict[str, ToolSpec] = field(default_factory=lambda: {one.name: one for one in (NOTE, SEND, LOOKUP)})
-    policy: Policy = Policy()
+    policy: Policy = field(default_factory=Policy)
     commits: list[CommitStatus] = field(default_factory=list)
 
     def key(self, *parts: str) -> str:
@@ -168,5 +168,3 @@ async def desk_at(redis: Redis, **settings: Any) -> AsyncIterator[Desk]:
             letters=DeadLetters(calls, topology),
             topology=topology,
         )
-
-

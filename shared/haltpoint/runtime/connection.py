@@ -16,9 +16,12 @@ from redis.asyncio.connection import AbstractConnection, ConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import (
+    AuthenticationError,
+    AuthorizationError,
     BusyLoadingError,
     ClusterDownError,
     MasterDownError,
+    NoPermissionError,
     ReadOnlyError,
     RedisError,
     ResponseError,
@@ -38,6 +41,10 @@ _UNAVAILABLE: Final = (BusyLoadingError, ClusterDownError, MasterDownError, Read
 
 # hiredis' own hints know commands of one argument only.
 _pack = cast("Callable[[tuple[Argument, ...]], bytes]", hiredis.pack_command)
+
+
+_REFUSED: Final = (AuthenticationError, AuthorizationError, NoPermissionError)
+"""Causes of a failed handshake that no patience mends."""
 
 
 class _Packed(AbstractConnection):
@@ -113,11 +120,11 @@ class Coalescer:
 
     async def aclose(self) -> None:
         """End the connection. Calls without a reply get a ConnectionError."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        task, self._task = self._task, None
+        while task is not None and not task.done():
+            # More than once: Python 3.11's wait_for, in redis-py's writing, may swallow one.
+            task.cancel()
+            await asyncio.wait([task], timeout=0.05)
         await self._drop()
         _fail(self._waiting, RedisConnectionError("the connection was closed"))
         self._waiting = []
@@ -152,9 +159,8 @@ class Coalescer:
             except (RedisConnectionError, RedisTimeoutError, OSError, TimeoutError) as broken:
                 error = broken
                 batch = [item for item in batch if not item[1].done()]
-            except RedisError as refused:  # the handshake: wrong password, no permission
-                error, give_up = refused, 0.0
-                batch = [item for item in batch if not item[1].done()]
+                if isinstance(broken.__cause__, _REFUSED):
+                    give_up = 0.0
             if not batch:
                 return
             await self._drop()

@@ -1,7 +1,9 @@
 """hp1_commit: each chain whole or not at all, recognised when repeated, never stopped by another's fault."""
 
+import asyncio
 import json
 from dataclasses import replace
+from typing import Any
 
 from redis.asyncio import Redis
 
@@ -11,6 +13,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.runtime.committing import ChainCommit, Decided
+from haltpoint.runtime.connection import Argument
 from haltpoint.runtime.store import CommitStatus
 from tests.support.builders import asks, literal_task
 from tests.support.desk import Desk, desk_at
@@ -58,12 +61,17 @@ async def test_a_commit_that_is_sent_again_because_its_reply_was_lost_is_ok_and_
     chain_id = await desk.submit(literal_task())
     entry, received = (await heard(desk))[chain_id]
     commit = await decided(desk, chain_id, entry, received)
-    sent: list[tuple[object, ...]] = []
+    sent: list[tuple[Argument, ...]] = []
     call = desk.calls.call
-    desk.calls.call = lambda *args: (sent.append(args), call(*args))[1]  # type: ignore[method-assign]
+
+    def overheard(*args: Argument) -> asyncio.Future[Any]:
+        sent.append(args)
+        return call(*args)
+
+    desk.calls.call = overheard  # type: ignore[method-assign]
     await desk.store.commit(0, [commit])
     before = await desk.snapshot()
-    reply = await desk.redis.execute_command(*sent[-1])  # type: ignore[arg-type]
+    reply = await call(*sent[-1])
     assert reply[1:] == [0]
     assert await desk.snapshot() == before
 

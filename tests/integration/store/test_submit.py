@@ -60,7 +60,11 @@ async def test_above_the_backlog_limit_nothing_is_accepted(redis: Redis) -> None
 
 @pytest.mark.parametrize(
     ("task", "seconds"),
-    [(Task(goal="x"), 600.0), (Task(goal="x", budget=Budget(seconds=5)), 5.0), (Task(goal="x", budget=Budget(seconds=900)), 600.0)],
+    [
+        (Task(goal="x"), 600.0),
+        (Task(goal="x", budget=Budget(seconds=5)), 5.0),
+        (Task(goal="x", budget=Budget(seconds=900)), 600.0),
+    ],
 )
 async def test_the_deadline_is_the_earliest_of_policy_and_budget(redis: Redis, task: Task, seconds: float) -> None:
     async with desk_at(redis, chain_timeout=600.0) as desk:

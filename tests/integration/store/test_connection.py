@@ -1,0 +1,92 @@
+"""The coalescing connection: many callers, one connection, and a server that goes away for a moment."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import ResponseError
+
+from haltpoint.runtime.connection import Coalescer, connect
+from haltpoint.runtime.embedded import EmbeddedServer
+
+
+async def test_each_caller_gets_its_own_reply_or_error(redis: Redis) -> None:
+    async with Coalescer(redis) as calls:
+        replies = await asyncio.gather(
+            *(calls.call("SET", f"k{n}", n) for n in range(600)),
+            calls.call("LPUSH", "k1", "x"),
+            calls.call("GET", "k599"),
+            return_exceptions=True,
+        )
+    assert replies[:600] == [b"OK"] * 600
+    assert isinstance(replies[600], ResponseError)
+    assert replies[601] == b"599"
+
+
+async def test_all_calls_go_over_one_connection(redis: Redis) -> None:
+    before = (await redis.info("stats"))["total_connections_received"]
+    async with Coalescer(redis) as calls:
+        for _ in range(5):
+            await asyncio.gather(*(calls.call("PING") for _ in range(50)))
+    assert (await redis.info("stats"))["total_connections_received"] <= before + 1
+
+
+async def test_a_caller_that_gives_up_does_not_disturb_the_others(redis: Redis) -> None:
+    async with Coalescer(redis) as calls:
+        first, second = calls.call("GET", "a"), calls.call("SET", "b", "1")
+        first.cancel()
+        assert await second == b"OK"
+        assert await calls.call("GET", "b") == b"1"
+
+
+async def test_what_was_not_answered_is_sent_again_when_the_server_is_back(tmp_path: Path) -> None:
+    with EmbeddedServer(tmp_path) as server:
+        redis = connect(server.url)
+        async with redis, Coalescer(redis) as calls:
+            assert await calls.call("SET", "k", "1") == b"OK"
+            server.kill()
+            waiting = [calls.call("SET", f"k{n}", n) for n in range(10)]
+            back = threading.Thread(target=server.start)
+            back.start()
+            assert await asyncio.gather(*waiting) == [b"OK"] * 10
+            back.join()
+
+
+async def test_patience_ends(tmp_path: Path) -> None:
+    with EmbeddedServer(tmp_path) as server:
+        redis = connect(server.url)
+        async with redis, Coalescer(redis, patience=0.05, pause=0.01) as calls:
+            await calls.call("PING")
+            server.kill()
+            with pytest.raises(RedisConnectionError):
+                await calls.call("PING")
+            await asyncio.to_thread(server.start)
+            assert await calls.call("PING") in (b"PONG", True)
+
+
+async def test_a_refused_handshake_is_told_at_once(tmp_path: Path) -> None:
+    with EmbeddedServer(tmp_path) as server:
+        async with connect(server.url) as admin:
+            await admin.config_set("requirepass", "secret")
+            stranger = connect(f"{server.url}?password=wrong")
+            async with stranger, Coalescer(stranger) as calls:
+                with pytest.raises(RedisConnectionError, match="password"):
+                    await calls.call("PING")
+
+
+async def test_calls_of_a_closed_connection_fail(redis: Redis) -> None:
+    calls = Coalescer(redis)
+    await calls.call("PING")
+    waiting = calls.call("BLPOP", "nothing", 5)
+    await asyncio.sleep(0)
+    await calls.aclose()
+    with pytest.raises(RedisConnectionError):
+        await waiting
+
+
+def test_other_addresses_are_refused() -> None:
+    with pytest.raises(ValueError, match="redis"):
+        connect("redis+cluster://localhost")

@@ -1,0 +1,113 @@
+"""hp1_dead_letter and hp1_requeue: nothing is dropped silently (R9)."""
+
+import json
+
+from haltpoint.chain.state import ChainStatus
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import FailedThought, ThoughtFailed, ToolCompleted
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.tools import ErrorType
+from haltpoint.runtime.dead_letters import DeadAction, RequeueStatus
+from haltpoint.runtime.ledger import Recorded
+from haltpoint.runtime.topology import Place
+from tests.support.builders import literal_task
+from tests.support.desk import Desk, Order
+
+
+def dead(order: Order) -> DeadAction:
+    return DeadAction(order.data.action_id, order.data.attempt, "given up after 5 deliveries")
+
+
+async def garbage(desk: Desk, stream: Stream, fields: dict[bytes, bytes]) -> Place:
+    key = desk.topology.stream(0, stream)
+    entry = await desk.redis.xadd(key, fields)
+    await desk.read(stream)
+    return Place.of(key, entry.decode())
+
+
+async def test_r9_an_entry_is_kept_with_its_bytes_and_its_reason(desk: Desk) -> None:
+    fields = {b"stream": b"\xff\x00", b"__data__": b"{nonsense"}
+    place = await garbage(desk, Stream.EVENTS, fields)
+    letter = await desk.letters.bury(place, "bad_json", "expected a key", chain_id="c1")
+    ((found, kept),) = await desk.redis.execute_command("XRANGE", desk.key("dead"), "-", "+")
+    assert found.decode() == letter
+    flat = [item for pair in kept.items() for item in pair] if isinstance(kept, dict) else kept
+    assert b"bad_json" in flat
+    assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
+    assert await desk.letters.bury(place, "bad_json") is None
+    assert letter is not None
+    assert await desk.letters.requeue(0, letter) is RequeueStatus.REQUEUED
+    ((_, back),) = await desk.redis.xrange(desk.topology.stream(0, Stream.EVENTS))
+    assert back == fields
+
+
+async def test_r9_an_entry_of_very_many_fields_is_kept_whole(desk: Desk) -> None:
+    fields = {b"f%d" % n: b"v" for n in range(9000)}
+    place = await garbage(desk, Stream.EVENTS, fields)
+    assert await desk.letters.bury(place, "no_data") is not None
+    ((_, kept),) = await desk.redis.xrange(desk.key("dead"))
+    assert all(name in kept[b"__packed__"] for name in (b"f0", b"f8999"))
+
+
+async def test_r9_a_letter_is_requeued_once(desk: Desk) -> None:
+    place = await garbage(desk, Stream.EVENTS, {b"__data__": b"{}"})
+    letter = await desk.letters.bury(place, "bad_fields")
+    assert letter is not None
+    assert await desk.letters.requeue(0, letter) is RequeueStatus.REQUEUED
+    assert await desk.letters.requeue(0, letter) is RequeueStatus.GONE
+    assert await desk.letters.requeue(0, "1-1") is RequeueStatus.GONE
+    assert await desk.redis.xlen(desk.key("dead")) == 0
+    assert await desk.backlog(Stream.EVENTS) == 1
+
+
+async def test_a_chain_hears_that_its_action_was_given_up(desk: Desk) -> None:
+    order = await desk.order_of(literal_task())
+    letter = await desk.letters.bury(order.place, "exhausted", about=dead(order))
+    assert letter is not None
+    (message,) = await desk.messages()
+    assert isinstance(message, ToolCompleted)
+    assert message.data.outcome.error is not None
+    assert message.data.outcome.error.error_type is ErrorType.SERVER
+    assert message.data.outcome.error.recoverable is False
+    ((_, fields),) = await desk.redis.xrange(desk.key("dead"))
+    assert fields[b"chain"].decode() == order.data.action_id.split(".")[0]
+    assert fields[b"id"].decode() == order.data.action_id
+    await desk.decide_all()
+    assert (await desk.chain(fields[b"chain"].decode())).status is ChainStatus.FAILED
+    assert await desk.letters.requeue(0, letter) is RequeueStatus.DONE
+
+
+async def test_e5_a_started_action_with_effects_is_given_up_in_doubt(desk: Desk) -> None:
+    order = await desk.order_of(literal_task(1, "send"))
+    await desk.ledger.claim(order.place, order.data.action_id)
+    await desk.letters.bury(order.place, "exhausted", about=dead(order))
+    await desk.decide_all()
+    chain = await desk.chain(order.data.action_id.split(".")[0])
+    assert chain.status is ChainStatus.ESCALATED
+
+
+async def test_an_entry_that_is_not_the_current_one_is_buried_without_a_word_to_the_chain(desk: Desk) -> None:
+    order = await desk.order_of(literal_task())
+    key = desk.topology.stream(0, Stream.TOOLS, "default")
+    forged = await desk.redis.xadd(key, {"__data__": "{}"})
+    await desk.letters.bury(Place.of(key, forged.decode()), "exhausted", about=dead(order))
+    assert await desk.backlog(Stream.EVENTS) == 0
+    assert await desk.finish(order) == "recorded"
+
+
+async def test_a_chain_hears_that_its_thought_was_given_up_and_the_thought_stays_failed(desk: Desk) -> None:
+    chain_id = await desk.submit(Task(goal="think"))
+    await desk.decide_all()
+    ((place, request),) = await desk.read(Stream.PLANS)
+    thought = request.message.id
+    failure = FailedThought(thought_id=thought, kind=ThoughtKind.PLAN, code="HP-000", message="given up")
+    about = ThoughtFailed(id=f"{thought}/reply", source="haltpoint/planner", subject=chain_id, data=failure)
+    await desk.letters.bury(place, "exhausted", about=about)
+    assert await desk.messages() == [about]
+    kept = await desk.redis.hgetall(desk.key("thought", thought))
+    assert json.loads(kept[b"data"]) == json.loads(failure.model_dump_json())
+    assert await desk.ledger.think(place, about) is Recorded.AGAIN
+    await desk.decide_all()
+    assert (await desk.chain(chain_id)).status is ChainStatus.FAILED
+    assert await desk.ledger.think(place, about) is Recorded.AGAIN

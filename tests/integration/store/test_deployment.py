@@ -1,0 +1,96 @@
+"""The library beside its successor, the catalogue, the topology's check."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from redis.asyncio import Redis
+
+from haltpoint.contracts.catalogue import GROUP, Stream
+from haltpoint.runtime import library
+from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.topology import Topology, TopologyError
+from tests.support.builders import literal_task, spec
+from tests.support.desk import Desk
+
+DAY = 86_400_000
+
+
+@pytest.fixture
+async def functions(redis: Redis) -> AsyncIterator[Redis]:
+    """A server whose functions may be changed; the library is as it was afterwards."""
+    yield redis
+    await redis.function_flush()
+    await library.load(redis)
+
+
+async def test_the_library_is_loaded_and_checked(functions: Redis) -> None:
+    await functions.function_flush()
+    with pytest.raises(library.LibraryError, match="haltpoint init"):
+        await library.check(functions)
+    await library.load(functions)
+    await library.load(functions)
+    await library.check(functions)
+    await functions.function_load(library.source() + "\n-- of another build", replace=True)
+    with pytest.raises(library.LibraryError, match="another build"):
+        await library.check(functions)
+
+
+async def test_two_versions_live_side_by_side_on_the_same_data(functions: Redis, desk: Desk) -> None:
+    successor = library.source().replace(library.NAME, "haltpoint_2").replace(library.PREFIX, "hp2_")
+    await functions.function_load(successor, replace=True)
+    order = await desk.order_of(literal_task(1, "send"))
+    args = (desk.topology.stream(0, Stream.EVENTS), "tools:default", order.place.entry, order.data.action_id, "new")
+    assert await functions.fcall("hp2_claim", 1, *args) == [b"go", 1]
+    assert (await desk.ledger.claim(order.place, order.data.action_id)).status == "in_doubt"
+    names = {name.decode() for name in _names(await functions.function_list())}
+    assert {"haltpoint_1", "haltpoint_2"} <= names
+
+
+def _names(libraries: list[dict[bytes, bytes]]) -> list[bytes]:
+    return [one[b"library_name"] for one in libraries]
+
+
+def test_the_functions_know_the_groups_of_the_catalogue() -> None:
+    lines = {f"{stream.value} = '{GROUP[stream].value}'" for stream in Stream if stream is not Stream.TOOLS}
+    assert all(line in library.source() for line in lines)
+    assert f"local WORKERS = '{GROUP[Stream.TOOLS].value}'" in library.source()
+
+
+async def test_streams_and_groups_begin_at_the_first_entry(redis: Redis) -> None:
+    topology = Topology(3)
+    await redis.xadd(topology.stream(2, Stream.TOOLS, "contacts"), {"early": "bird"})
+    await topology.ensure(redis, ["contacts"])
+    await topology.ensure(redis, ["contacts", "mail"])
+    for partition in range(3):
+        for stream, queue in ((Stream.EVENTS, ""), (Stream.PLANS, ""), (Stream.HUMANS, ""), (Stream.TOOLS, "mail")):
+            (group,) = await redis.xinfo_groups(topology.stream(partition, stream, queue))
+            assert group["name"].decode() == GROUP[stream]
+    (early,) = await redis.xreadgroup(GROUP[Stream.TOOLS], "one", {topology.stream(2, Stream.TOOLS, "contacts"): ">"})
+    assert early
+
+
+async def test_another_number_of_partitions_is_refused(redis: Redis) -> None:
+    with pytest.raises(TopologyError, match="haltpoint init"):
+        await Topology(4).check(redis)
+    await Topology(4).ensure(redis)
+    await Topology(4).check(redis)
+    with pytest.raises(TopologyError, match="HALTPOINT_PARTITIONS=4"):
+        await Topology(8).ensure(redis)
+    assert await redis.exists(Topology(8).stream(7, Stream.EVENTS)) == 0
+
+
+async def test_the_catalogue_lists_tools_for_a_day_after_their_last_beat(desk: Desk) -> None:
+    topology = Topology(2)
+    catalogue = ToolCatalogue(desk.calls, topology)
+    note, send = spec("note", may_clarify=True), spec("send", read_only=False, queue="mail")
+    await catalogue.beat([note, send])
+    for partition in range(2):
+        assert await catalogue.read(partition) == {"note": note, "send": send}
+    key = topology.key(0, "catalogue")
+    listed = await catalogue.listed()
+    seen = listed["send"].seen
+    old = (await desk.redis.hget(key, "send")).replace(b"%d" % seen, b"%d" % (seen - DAY - 2000))
+    await desk.redis.hset(key, "send", old)
+    assert await catalogue.read() == {"note": note}
+    await catalogue.beat([note])
+    assert await desk.redis.hkeys(key) == [b"note"]

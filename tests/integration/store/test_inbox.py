@@ -1,0 +1,115 @@
+"""hp1_answer and hp1_cancel: an answer is taken once, in time, for an open question of a living chain (R6)."""
+
+import pytest
+
+from haltpoint.chain.state import ChainStatus
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import Cancellation, HumanAnswered, TaskCancelled
+from haltpoint.contracts.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.tools import ErrorType
+from haltpoint.runtime.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown
+from haltpoint.runtime.store import CancelStatus
+from tests.support.builders import asks, failed, literal_task
+from tests.support.desk import Desk
+
+JOHN = Answer(kind=RequestKind.CLARIFICATION, option_id="john", comment='the "tall" one ☎')
+JOAN = Answer(kind=RequestKind.CLARIFICATION, option_id="joan")
+
+
+async def asked(desk: Desk) -> str:
+    """A chain that waits for a choice; the request's id."""
+    order = await desk.order_of(literal_task(2, "lookup"))
+    await desk.finish(order, asks("john", "joan"))
+    await desk.decide_all()
+    return f"{order.data.action_id.split('.')[0]}.r1"
+
+
+def cancellation(chain_id: str) -> TaskCancelled:
+    return TaskCancelled(id=f"{chain_id}/cancel", source="test", subject=chain_id, data=Cancellation(by="ann"))
+
+
+async def test_r6_an_answer_is_taken_and_told(desk: Desk) -> None:
+    request = await asked(desk)
+    verdict = await desk.inbox.answer(request, JOHN, by='Ann "A" O\'Hara')
+    assert isinstance(verdict, Taken)
+    (message,) = await desk.messages()
+    assert isinstance(message, HumanAnswered)
+    assert message.data.answer == JOHN
+    assert (message.data.by, message.data.at) == ('Ann "A" O\'Hara', verdict.at)
+    assert message.id == f"{request}/answer"
+    await desk.decide_all()
+    assert (await desk.chain(request.split(".")[0])).status is ChainStatus.EXECUTING
+    assert await desk.redis.zcard(desk.key("index", "requests")) == 0
+
+
+async def test_r6_the_second_answer_hears_who_was_first(desk: Desk) -> None:
+    request = await asked(desk)
+    first = await desk.inbox.answer(request, JOHN, by="ann")
+    assert isinstance(first, Taken)
+    assert await desk.inbox.answer(request, JOAN, by="bob") == AnsweredAlready("ann", first.at, JOHN)
+    assert await desk.backlog(Stream.EVENTS) == 1
+
+
+async def test_r2_the_same_answer_sent_twice_is_taken_both_times_and_told_once(desk: Desk) -> None:
+    request = await asked(desk)
+    first = await desk.inbox.answer(request, JOHN, token="t1")
+    assert await desk.inbox.answer(request, JOHN, token="t1") == first
+    assert await desk.backlog(Stream.EVENTS) == 1
+
+
+async def test_r6_a_late_answer_changes_nothing_even_before_the_timer_went_off(desk: Desk) -> None:
+    request = await asked(desk)
+    await desk.later(86400 + 1)
+    before = await desk.snapshot()
+    assert isinstance(await desk.inbox.answer(request, JOHN), Expired)
+    assert await desk.snapshot() == before
+    await desk.store.fire_due(0)
+    assert isinstance(await desk.inbox.answer(request, JOHN), Expired)
+
+
+async def test_r6_an_answer_for_a_cancelled_chain_is_stale(desk: Desk) -> None:
+    request = await asked(desk)
+    assert await desk.store.cancel(cancellation(request.split(".")[0])) is CancelStatus.SENT
+    await desk.decide_all()
+    assert isinstance(await desk.inbox.answer(request, JOHN), Stale)
+
+
+@pytest.mark.parametrize("request_id", ["nobody.r1", "nobody", "☎", ""])
+async def test_r6_an_unknown_request_is_unknown(desk: Desk, request_id: str) -> None:
+    assert isinstance(await desk.inbox.answer(request_id, JOHN), Unknown)
+
+
+async def test_a_chain_is_cancelled_once_and_an_unknown_one_never(desk: Desk) -> None:
+    chain_id = await desk.submit(literal_task())
+    assert await desk.store.cancel(cancellation(chain_id)) is CancelStatus.SENT
+    assert await desk.store.cancel(cancellation(chain_id)) is CancelStatus.SENT
+    await desk.decide_all()
+    assert (await desk.chain(chain_id)).status is ChainStatus.CANCELLED
+    assert await desk.store.cancel(cancellation(chain_id)) is CancelStatus.FINAL
+    assert await desk.store.cancel(cancellation("nobody")) is CancelStatus.UNKNOWN
+
+
+@pytest.mark.parametrize(("decision", "runs_again"), [(Choice.HAPPENED, False), (Choice.NOT_HAPPENED, True)])
+async def test_e5_a_person_settles_a_doubt(desk: Desk, decision: Choice, runs_again: bool) -> None:
+    order = await desk.order_of(literal_task(1, "send"))
+    await desk.ledger.claim(order.place, order.data.action_id)
+    epoch = (await desk.ledger.claim(order.place, order.data.action_id)).epoch
+    await desk.finish(order, failed(ErrorType.IN_DOUBT), "", epoch=epoch)
+    await desk.decide_all()
+    chain_id = order.data.action_id.split(".")[0]
+    assert (await desk.chain(chain_id)).status is ChainStatus.ESCALATED
+    answer = Answer(kind=RequestKind.IN_DOUBT, decision=decision, value={"sent": True})
+    assert isinstance(await desk.inbox.answer(f"{chain_id}.r1", answer), Taken)
+    await desk.decide_all()
+    action = await desk.redis.hgetall(desk.key("action", order.data.action_id))
+    again = await desk.orders()
+    assert bool(again) is runs_again
+    if runs_again:
+        assert again[0].data.attempt == 2
+        assert b"doubt" not in action
+        assert b"doubt.1" in action
+        assert (await desk.ledger.claim(again[0].place, order.data.action_id)).status == "go"
+    else:
+        assert b"settled" in action
+        assert action[b"settled_data"] == b'{"sent":true}'
+        assert (await desk.chain(chain_id)).status is ChainStatus.COMPLETED

@@ -1,0 +1,197 @@
+"""hp1_claim, complete, heartbeat, release: one receipt, one start, and no power for who lost the lease (R3, R4, R8)."""
+
+import asyncio
+
+import pytest
+from redis.asyncio import Redis
+
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import Cancellation, TaskCancelled, ToolCompleted
+from haltpoint.contracts.tools import ErrorType
+from haltpoint.runtime.ledger import Claimed, ClaimStatus, Completion, Held, Ledger
+from haltpoint.runtime.topology import Place
+from tests.support.builders import OK, failed, literal_task
+from tests.support.desk import Desk, Order
+
+GO, DOUBT, DONE, STALE = ClaimStatus.GO, ClaimStatus.IN_DOUBT, ClaimStatus.DONE, ClaimStatus.STALE
+
+
+async def claim(desk: Desk, order: Order) -> Claimed:
+    return await desk.ledger.claim(order.place, order.data.action_id)
+
+
+async def cancel(desk: Desk, chain_id: str) -> None:
+    message = TaskCancelled(id=f"{chain_id}/cancel", source="test", subject=chain_id, data=Cancellation())
+    await desk.store.cancel(message)
+    await desk.decide_all()
+
+
+def copied(order: Order, entry: str) -> Order:
+    return Order(Place(order.place.partition, order.place.stream, entry), order.data, order.body)
+
+
+async def test_r3_the_first_delivery_of_a_repeatable_action_needs_no_claim(desk: Desk) -> None:
+    order = await desk.order_of(literal_task())
+    assert await desk.finish(order, data='{"n":1}') is Completion.RECORDED
+    assert (await desk.backlog(Stream.TOOLS, "default"), await desk.pending(Stream.TOOLS, "default")) == (0, 0)
+    (message,) = await desk.messages()
+    assert isinstance(message, ToolCompleted)
+    assert message.data.outcome == OK
+    assert message.id == f"{order.data.action_id}/1/done"
+    ((_, fields),) = await desk.redis.xrange(desk.topology.stream(0, Stream.EVENTS))
+    assert fields[b"__body__"] == b'{"n":1}'
+
+
+async def test_r3_there_is_one_receipt_and_one_message(desk: Desk) -> None:
+    order = await desk.order_of(literal_task())
+    await desk.finish(order, data='{"first":true}')
+    assert await desk.finish(order, data='{"second":true}') is Completion.AGAIN
+    assert await desk.redis.hget(desk.key("action", order.data.action_id), "data") == b'{"first":true}'
+    assert await desk.backlog(Stream.EVENTS) == 1
+
+
+async def test_completions_of_one_turn_are_recorded_together_each_with_its_own_answer(desk: Desk) -> None:
+    for _ in range(20):
+        await desk.submit(literal_task())
+    await desk.decide_all()
+    orders = await desk.orders()
+    statuses = await asyncio.gather(*(desk.finish(order) for order in [*orders, orders[0]]))
+    assert statuses == [Completion.RECORDED] * 20 + [Completion.AGAIN]
+
+
+async def test_r4_an_action_with_effects_is_started_once(desk: Desk) -> None:
+    order = await desk.order_of(literal_task(1, "send"))
+    assert await claim(desk, order) == Claimed(GO, 1)
+    assert await claim(desk, order) == Claimed(DOUBT, 2)
+    assert await claim(desk, order) == Claimed(DOUBT, 3)
+
+
+async def test_r4_a_claim_whose_reply_was_lost_is_answered_again(desk: Desk) -> None:
+    order = await desk.order_of(literal_task(1, "send"))
+    args = ("hp1_claim", 1, desk.topology.stream(0, Stream.EVENTS), "tools:default", order.place.entry)
+    first = await desk.calls.call("FCALL", *args, order.data.action_id, "worker/1")
+    assert await desk.calls.call("FCALL", *args, order.data.action_id, "worker/1") == first
+    assert (await desk.calls.call("FCALL", *args, order.data.action_id, "worker/2"))[0] == b"in_doubt"
+
+
+async def test_r3_a_repeatable_action_may_be_taken_over_again_and_again(desk: Desk) -> None:
+    order = await desk.order_of(literal_task())
+    assert [await claim(desk, order) for _ in range(3)] == [Claimed(GO, 1), Claimed(GO, 2), Claimed(GO, 3)]
+
+
+async def test_r8_who_lost_the_lease_changes_nothing_and_acknowledges_nothing(desk: Desk) -> None:
+    order = await desk.order_of(literal_task())
+    await claim(desk, order)
+    before = await desk.snapshot()
+    assert await desk.finish(order, epoch=0) is Completion.STALE
+    assert await desk.snapshot() == before
+    assert await desk.finish(order, epoch=1) is Completion.RECORDED
+
+
+async def test_a_claim_after_the_receipt_finishes_the_entry(desk: Desk) -> None:
+    order = await desk.order_of(literal_task(2))
+    await desk.finish(order)
+    copy = await desk.redis.xadd(desk.topology.stream(0, Stream.TOOLS, "default"), {"__data__": "{}"})
+    assert (await claim(desk, copied(order, copy.decode()))).status is DONE
+    assert await desk.backlog(Stream.TOOLS, "default") == 0
+
+
+async def test_a_final_chain_runs_nothing_any_more(desk: Desk) -> None:
+    order = await desk.order_of(literal_task(1, "send"))
+    await cancel(desk, order.data.action_id.split(".")[0])
+    assert (await claim(desk, order)).status is DONE
+    assert await desk.backlog(Stream.TOOLS, "default") == 0
+
+
+async def test_a_receipt_for_a_final_chain_is_kept_and_told_to_nobody(desk: Desk) -> None:
+    order = await desk.order_of(literal_task())
+    await cancel(desk, order.data.action_id.split(".")[0])
+    assert await desk.finish(order) is Completion.RECORDED
+    assert await desk.backlog(Stream.EVENTS) == 0
+    key = desk.key("action", order.data.action_id)
+    assert await desk.redis.hexists(key, "receipt")
+    assert await desk.redis.ttl(key) > 0
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_a_forged_or_doubled_entry_is_finished_and_never_run(desk: Desk, known: bool) -> None:
+    order = await desk.order_of(literal_task(1, "send"))
+    forged = await desk.redis.xadd(desk.topology.stream(0, Stream.TOOLS, "default"), {"__data__": "{}"})
+    place = Place(0, "tools:default", forged.decode())
+    action = order.data.action_id if known else "nobody.knows.1"
+    assert (await desk.ledger.claim(place, action)).status is STALE
+    assert await desk.backlog(Stream.TOOLS, "default") == 1
+    assert await claim(desk, order) == Claimed(GO, 1)
+
+
+async def test_a_doubt_is_no_receipt_and_is_reported_once(desk: Desk) -> None:
+    order = await desk.order_of(literal_task(1, "send"))
+    await claim(desk, order)
+    doubtful = await claim(desk, order)
+    outcome = failed(ErrorType.IN_DOUBT, "it was interrupted")
+    assert await desk.finish(order, outcome, "", epoch=doubtful.epoch) is Completion.RECORDED
+    action = await desk.redis.hgetall(desk.key("action", order.data.action_id))
+    assert b"receipt" not in action
+    assert b"doubt" in action
+    assert await desk.finish(order, OK, epoch=1) is Completion.AGAIN
+    assert await desk.backlog(Stream.EVENTS) == 1
+
+
+async def test_a_heartbeat_keeps_what_is_held_and_says_what_is_lost(desk: Desk) -> None:
+    held, other = await desk.order_of(literal_task()), await desk.order_of(literal_task())
+    gone = Held(Place(0, "tools:default", "1-1"), other.data.action_id)
+    await asyncio.sleep(0.02)
+    kept = await desk.ledger.heartbeat([Held(held.place, held.data.action_id, 0), gone])
+    assert kept == [True, False]
+    pending = await desk.redis.xpending_range(
+        desk.topology.stream(0, Stream.TOOLS, "default"), "tool-worker", "-", "+", 10
+    )
+    idle = {one["message_id"].decode(): one["time_since_delivered"] for one in pending}
+    assert idle[held.place.entry] < 15 < idle[other.place.entry] + 1
+    deliveries = {one["message_id"].decode(): one["times_delivered"] for one in pending}
+    assert deliveries[held.place.entry] == 1
+
+
+async def test_r8_a_heartbeat_of_another_consumer_or_epoch_is_lost(desk: Desk) -> None:
+    order = await desk.order_of(literal_task())
+    stranger = Ledger(desk.calls, desk.topology, "two")
+    assert await stranger.heartbeat([Held(order.place, order.data.action_id, 0)]) == [False]
+    await claim(desk, order)
+    assert await desk.ledger.heartbeat([Held(order.place, order.data.action_id, 0)]) == [False]
+    assert await desk.ledger.heartbeat([Held(order.place, order.data.action_id, 1)]) == [True]
+
+
+async def test_what_is_handed_back_is_read_anew_by_anybody(desk: Desk) -> None:
+    order = await desk.order_of(literal_task(1, "send", to="john"))
+    held = Held(order.place, order.data.action_id, 0)
+    assert await desk.ledger.release(held) is True
+    assert await desk.ledger.release(held) is False
+    (again,) = await desk.orders(consumer="two")
+    assert (again.data, again.body) == (order.data, order.body)
+    assert again.place != order.place
+    assert (await claim(desk, order)).status is STALE
+    assert await claim(desk, again) == Claimed(GO, 1)
+
+
+async def test_r4_what_was_started_and_cannot_be_repeated_is_not_handed_back(desk: Desk) -> None:
+    order = await desk.order_of(literal_task(1, "send"))
+    epoch = (await claim(desk, order)).epoch
+    assert await desk.ledger.release(Held(order.place, order.data.action_id, epoch)) is False
+    repeatable = await desk.order_of(literal_task())
+    epoch = (await claim(desk, repeatable)).epoch
+    assert await desk.ledger.release(Held(repeatable.place, repeatable.data.action_id, epoch)) is True
+
+
+async def test_r8_after_a_release_the_old_holder_cannot_complete(desk: Desk) -> None:
+    order = await desk.order_of(literal_task())
+    await desk.ledger.release(Held(order.place, order.data.action_id, 0))
+    assert await desk.finish(order) is Completion.STALE
+
+
+async def test_epochs_of_a_second_attempt_begin_anew_under_a_new_entry(desk: Desk, redis: Redis) -> None:
+    order = await desk.order_of(literal_task())
+    await claim(desk, order)
+    await desk.ledger.release(Held(order.place, order.data.action_id, 1))
+    (again,) = await desk.orders()
+    assert await desk.finish(order, epoch=1) is Completion.STALE
+    assert await desk.finish(again, epoch=0) is Completion.RECORDED

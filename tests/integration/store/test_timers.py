@@ -1,0 +1,101 @@
+"""hp1_fire_due and hp1_lease: every living chain is heard of again (R1)."""
+
+from redis.asyncio import Redis
+
+from haltpoint.chain.state import ChainStatus
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import TimerDue
+from tests.support import wait_until
+from tests.support.builders import asks, literal_task
+from tests.support.desk import Desk, desk_at
+
+
+async def timer_of(desk: Desk, chain_id: str) -> float | None:
+    return await desk.redis.zscore(desk.key("timers"), chain_id)  # type: ignore[no-any-return]
+
+
+async def test_nothing_goes_off_before_its_time(desk: Desk) -> None:
+    await desk.submit(literal_task())
+    assert (await desk.store.fire_due(0)).count == 0
+
+
+async def test_r1_a_due_chain_is_told_and_told_again_until_it_is_heard(redis: Redis) -> None:
+    async with desk_at(redis, chain_timeout=60) as desk:
+        chain_id = await desk.submit(literal_task())
+        await desk.decide_all()
+        await desk.later(61)
+        fired = await desk.store.fire_due(0)
+        assert fired.count == 1
+        assert await timer_of(desk, chain_id) == fired.now + 30_000
+        assert (await desk.store.fire_due(0)).count == 0
+        await desk.later(30)
+        assert (await desk.store.fire_due(0)).count == 1
+        due = [one for one in await desk.messages() if isinstance(one, TimerDue)]
+        assert due[0].data.at == fired.now
+        assert due[0].id == f"{chain_id}/due/{fired.now}"
+        await desk.decide_all()
+        assert (await desk.chain(chain_id)).status is ChainStatus.FAILED
+        assert await timer_of(desk, chain_id) is None
+
+
+async def test_r1_a_timer_that_went_off_too_early_is_set_right(desk: Desk) -> None:
+    chain_id = await desk.submit(literal_task())
+    await desk.decide_all()
+    due = await timer_of(desk, chain_id)
+    await desk.redis.zadd(desk.key("timers"), {chain_id: 1})
+    assert (await desk.store.fire_due(0)).count == 1
+    await desk.decide_all()
+    assert await timer_of(desk, chain_id) == due
+    assert (await desk.chain(chain_id)).status is ChainStatus.EXECUTING
+
+
+async def test_an_open_request_expires_with_the_timer_and_the_chain_hears_which(desk: Desk) -> None:
+    order = await desk.order_of(literal_task(1, "lookup"))
+    await desk.finish(order, asks())
+    await desk.decide_all()
+    chain_id = order.data.action_id.split(".")[0]
+    assert await timer_of(desk, chain_id) == (await desk.chain(chain_id)).requests[0].deadline
+    await desk.later(86400 + 1)
+    await desk.store.fire_due(0)
+    (due,) = await desk.messages()
+    assert isinstance(due, TimerDue)
+    assert due.data.expired == (f"{chain_id}.r1",)
+    assert await desk.redis.hget(desk.key("request", f"{chain_id}.r1"), "status") == b"expired"
+    await desk.later(30)
+    await desk.store.fire_due(0)
+    assert [one.data.expired for one in await desk.messages() if isinstance(one, TimerDue)] == [due.data.expired] * 2
+    await desk.decide_all()
+    assert (await desk.chain(chain_id)).status is ChainStatus.FAILED
+
+
+async def test_the_earliest_go_first_and_never_more_than_asked_for(desk: Desk) -> None:
+    chains = [await desk.submit(literal_task()) for _ in range(5)]
+    await desk.decide_all()
+    await desk.redis.zadd(desk.key("timers"), {chain: n + 1 for n, chain in enumerate(chains)})
+    assert (await desk.store.fire_due(0, limit=2)).count == 2
+    assert [one.subject for one in await desk.messages()] == chains[:2]
+
+
+async def test_a_timer_without_a_chain_is_removed(desk: Desk) -> None:
+    await desk.redis.zadd(desk.key("timers"), {"nobody": 1})
+    assert (await desk.store.fire_due(0)).count == 0
+    assert await desk.redis.zcard(desk.key("timers")) == 0
+    assert await desk.backlog(Stream.EVENTS) == 0
+
+
+async def test_one_executor_at_a_time_holds_a_partition(desk: Desk) -> None:
+    assert (await desk.store.lease(0, "ann", 60)).holder == "ann"
+    assert (await desk.store.lease(0, "bob", 60)).holder == "ann"
+    await desk.store.give_up(0, "bob")
+    assert (await desk.store.lease(0, "bob", 60)).holder == "ann"
+    await desk.store.give_up(0, "ann")
+    assert (await desk.store.lease(0, "bob", 60)).holder == "bob"
+
+
+async def test_a_lease_that_is_not_renewed_passes_on(desk: Desk) -> None:
+    await desk.store.lease(0, "ann", 0.02)
+
+    async def bob_holds_it() -> bool:
+        return (await desk.store.lease(0, "bob", 60)).holder == "bob"
+
+    await wait_until(bob_holds_it)

@@ -1,0 +1,185 @@
+"""What a chain leaves in Redis: the same value when it is read again, little while it waits, nothing for ever."""
+
+import json
+from typing import Any
+
+import pytest
+
+from haltpoint.chain.needs import forget
+from haltpoint.chain.state import ChainStatus
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import (
+    ActionProposed,
+    ActionRequested,
+    AnswerDrafted,
+    AnswerRequested,
+    DraftedAnswer,
+    DraftedPlan,
+    PlanDrafted,
+    PlanRequested,
+    ProposedActions,
+)
+from haltpoint.contracts.humans import Answer, RequestKind
+from haltpoint.contracts.plans import Step
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.thoughts import Proposal
+from haltpoint.runtime.committing import ChainCommit
+from haltpoint.runtime.store import Batch
+from tests.support.builders import asks, call, failed, line_plan, literal_task, plan, tool_step
+from tests.support.desk import Desk
+
+CHOICE = Answer(kind=RequestKind.CLARIFICATION, option_id="a")
+
+
+def watch(desk: Desk) -> None:
+    """Let every commit be followed by a comparison of the chain in memory with the chain in Redis."""
+    commit = desk.store.commit
+
+    async def compared(partition: int, chains: list[ChainCommit], finished: tuple[str, ...] = ()) -> Batch:
+        batch = await commit(partition, chains, finished)
+        for one in batch.chains:
+            assert one.loaded is not None
+            chain = one.loaded.chain
+            again = (await desk.store.load(partition, [chain.id]))[chain.id]
+            assert forget(again.chain) == forget(chain)
+            assert again.version == one.loaded.version
+        return batch
+
+    desk.store.commit = compared  # type: ignore[method-assign, assignment]
+
+
+async def think(desk: Desk) -> bool:
+    """A model that plans two steps, makes one call in each, and has the last word."""
+    found = await desk.read(Stream.PLANS)
+    for place, request in found:
+        message = request.message
+        head: dict[str, Any] = {"id": f"{message.id}/reply", "source": "test", "subject": message.subject}
+        match message:
+            case PlanRequested():
+                steps = line_plan(2).steps
+                drafted = plan(*(step.model_copy(update={"actions": ()}) for step in steps))
+                await desk.ledger.think(
+                    place, PlanDrafted(**head, data=DraftedPlan(thought_id=message.id, plan=drafted))
+                )
+            case ActionRequested():
+                proposal = Proposal(content="so be it", calls=(call("note", text="x"), call("note", text="y")))
+                data = ProposedActions(thought_id=message.id, step_id=message.data.step_id or "", proposal=proposal)
+                await desk.ledger.think(place, ActionProposed(**head, data=data))
+            case AnswerRequested():
+                await desk.ledger.think(
+                    place, AnswerDrafted(**head, data=DraftedAnswer(thought_id=message.id, text="done"))
+                )
+    return bool(found)
+
+
+@pytest.mark.parametrize("length", [1, 5])
+async def test_a_literal_chain_is_read_as_it_was_decided(desk: Desk, length: int) -> None:
+    watch(desk)
+    chain_id = await desk.submit(literal_task(length, text="hello"))
+    await desk.run()
+    assert (await desk.chain(chain_id)).status is ChainStatus.COMPLETED
+
+
+async def test_a_chain_with_a_model_is_read_as_it_was_decided(desk: Desk) -> None:
+    watch(desk)
+    chain_id = await desk.submit(Task(goal="write two notes"))
+    while await desk.decide_all() or await desk.work_all() or await think(desk):
+        pass
+    chain = await desk.chain(chain_id)
+    assert (chain.status, chain.answer) == (ChainStatus.COMPLETED, "done")
+
+
+async def test_a_chain_that_asks_is_read_as_it_was_decided(desk: Desk) -> None:
+    watch(desk)
+    order = await desk.order_of(literal_task(2, "lookup"))
+    await desk.finish(order, asks())
+    await desk.decide_all()
+    chain_id = order.data.action_id.split(".")[0]
+    await desk.inbox.answer(f"{chain_id}.r1", CHOICE)
+    await desk.run()
+    assert (await desk.chain(chain_id)).status is ChainStatus.COMPLETED
+
+
+async def test_a_chain_that_fails_is_read_as_it_was_decided(desk: Desk) -> None:
+    watch(desk)
+    chain_id = await desk.submit(literal_task(3))
+    await desk.decide_all()
+    await desk.work_all(failed())
+    await desk.run()
+    chain = await desk.chain(chain_id)
+    assert chain.status is ChainStatus.FAILED
+    assert chain.error is not None
+
+
+async def test_references_find_their_results_after_a_fresh_load(desk: Desk) -> None:
+    steps = plan(
+        tool_step("find", call("lookup", q="john")),
+        Step(
+            id="send",
+            required_tools=("note",),
+            actions=(call("note", to={"$from": "find.data.done"}),),
+            dependencies=("find",),
+        ),
+    )
+    await desk.submit(Task(plan=steps))
+    await desk.decide_all()
+    await desk.work_all()
+    await desk.decide_all()
+    (order,) = await desk.orders()
+    assert json.loads(order.body) == {"to": True}
+
+
+async def keys_without_expiry(desk: Desk) -> set[str]:
+    keys = [key.decode() for key in await desk.redis.keys("*")]
+    return {key for key in keys if await desk.redis.ttl(key) == -1}
+
+
+async def test_r1_a_finished_chain_leaves_nothing_for_ever(desk: Desk) -> None:
+    await desk.submit(literal_task(3, text="x"))
+    await desk.run()
+    order = await desk.order_of(literal_task(2, "lookup"))
+    await desk.finish(order, asks())
+    await desk.decide_all()
+    chain_id = order.data.action_id.split(".")[0]
+    await desk.inbox.answer(f"{chain_id}.r1", CHOICE)
+    await desk.run()
+    await desk.submit(Task(goal="write two notes"))
+    while await desk.decide_all() or await desk.work_all() or await think(desk):
+        pass
+    kept = {
+        key for key in await keys_without_expiry(desk) if not key.endswith(("events", "plans", "humans", ":default"))
+    }
+    assert kept == {
+        "hp:{0}:deployment",  # the deployment itself
+        desk.key("feed"),  # trimmed by age
+        desk.key("index", "status", "completed"),  # forgets with the chains
+    }
+    for stream in (Stream.EVENTS, Stream.PLANS):
+        assert await desk.backlog(stream) == 0
+
+
+async def waiting(desk: Desk, length: int) -> str:
+    order = await desk.order_of(literal_task(length, "lookup", q="x" * 1000))
+    await desk.finish(order, asks("user_abc123", "user_def456"), "{}")
+    await desk.decide_all()
+    return order.data.action_id.split(".")[0]
+
+
+async def test_a_chain_of_five_steps_is_a_listpack(desk: Desk) -> None:
+    chain_id = await waiting(desk, 5)
+    key = desk.key("chain", chain_id)
+    assert await desk.redis.object("ENCODING", key) == b"listpack"
+    assert all(len(value) <= 64 for value in (await desk.redis.hgetall(key)).values())
+
+
+async def test_a_waiting_chain_is_small_beside_its_payload_and_receipts(desk: Desk) -> None:
+    chain_id = await waiting(desk, 5)
+    action, request = f"{chain_id}.s1.1", f"{chain_id}.r1"
+    payload = {b"args", b"data", b"receipt"}
+    fields = await desk.redis.hgetall(desk.key("action", action))
+    await desk.redis.hdel(desk.key("action", action), *payload & fields.keys())
+    await desk.redis.hdel(desk.key("request", request), "question")
+    keys = (("chain", chain_id), ("log", chain_id), ("action", action), ("request", request))
+    sizes = {kind: await desk.redis.memory_usage(desk.key(kind, one)) for kind, one in keys}
+    indexed = 3 * (len(chain_id) + 64)  # its members of timers, status index and open requests
+    assert sum(filter(None, sizes.values())) + indexed < 2500, sizes
