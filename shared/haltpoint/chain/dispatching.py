@@ -76,12 +76,15 @@ def dispatch(work: Work, index: int, tool: str, arguments: dict[str, Any], spec:
 
 
 def dispatch_again(work: Work, action: Action, *, approved: bool) -> None:
-    """Send an action a second time under its own id, because a person said so (B3, E5); it costs no further action."""
+    """Send an action a second time under its own id, because a person said so (B3, E5); it costs no further action.
+
+    Whoever takes the answer has looked at the deadline before.
+    """
     step_id = work.steps[action.step].id
     spec = work.world.tools.get(action.tool)
     if spec is None:
         fail_step(work, action.step, Code.TOOL_GONE, f"no worker declares {action.tool} any more")
-    elif in_time(work):
+    else:
         again = replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
         work.keep(again)
         work.outputs.append(Dispatch(again, spec, work.chain.deadline, work.used, approved=approved, again=True))

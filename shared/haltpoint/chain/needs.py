@@ -37,11 +37,12 @@ def under_way(run: StepRun) -> bool:
 def result_needed(runs: Callable[[int], StepRun], graph: Graph, index: int) -> bool:
     """Whether somebody may still look at the result of a literal plan's step.
 
-    Its own calls go on, a step that refers to it is not done, or it may be the last: the step behind it has none.
+    Its own calls go on, a step that refers to it is not done, or it may be the last: the step behind it gave none yet.
     """
-    if not runs(index).status.done:
+    if not runs(index).status.done or index + 1 == len(graph.readers):
         return True
-    if index + 1 == len(graph.readers) or not runs(index + 1).last_ok:
+    behind = runs(index + 1)
+    if not behind.status.done or not behind.last_ok:
         return True
     return any(not runs(reader).status.done for reader in graph.readers[index])
 

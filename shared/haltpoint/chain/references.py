@@ -39,6 +39,8 @@ def parse_path(text: str) -> tuple[Part, ...] | None:
     """`a.b[0].c` as ("a", "b", 0, "c"), `[]` as None; None for anything that is not a path."""
     parts: list[Part] = []
     position = 0
+    if text.startswith("."):
+        return None
     while position < len(text):
         token = _TOKEN.match(text, position)
         if token is None:

@@ -1,8 +1,10 @@
 """A literal plan runs without a model: C1, C3, C11, INTERFACES 5."""
 
 import json
+from dataclasses import replace
 
 import pytest
+
 from haltpoint.chain.references import write_json
 from haltpoint.chain.state import ChainError, ChainStatus, Policy
 from haltpoint.contracts.plans import OnFailure, Plan, Step
@@ -211,6 +213,17 @@ def test_a_plan_may_refer_to_the_option_that_a_person_chose() -> None:
     told.result(data='{"selected": {"id": "u1", "title": "John Doe"}}')
 
     assert json.loads(told.action.arguments)["to"] == "John Doe"
+
+
+def test_a_result_that_was_lost_is_not_guessed() -> None:
+    told = story(plan(tool_step("find", call("find")), tool_step("a"), *find_and_send().steps[1:]))
+    told.result(data='{"contact_id": "u1"}')
+    told.chain = replace(told.chain, actions={"c.a.1": told.chain.actions["c.a.1"]})
+
+    told.result()
+
+    text = "send: 'find.data.contact_id' refers to a step without a result"
+    assert told.chain.error == ChainError("HP-206", text, "send")
 
 
 def test_a_tool_that_is_gone_fails_its_step() -> None:

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from haltpoint.chain.state import ChainStatus, Policy
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.humans import Choice, RequestKind

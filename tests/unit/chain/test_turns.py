@@ -1,6 +1,7 @@
 """The turns of a step with a model: C3, C4, C6, C7, C9, C11, E3, E4."""
 
 import pytest
+
 from haltpoint.chain.needs import needed_actions, needed_thoughts
 from haltpoint.chain.state import ChainError, ChainStatus, Policy
 from haltpoint.contracts.humans import Choice, RequestKind
@@ -474,6 +475,15 @@ def test_a_plan_that_costs_more_than_there_is_is_not_acted_on() -> None:
     told.draft(plan(tool("find", "lookup")), usage=Usage(input_tokens=11))
 
     assert told.chain.status is ChainStatus.FAILED
+
+
+def test_no_better_plan_is_asked_for_when_the_tokens_are_used_up() -> None:
+    told = Story(Task(goal="x", budget=Budget(tokens=10)), LOOKUP)
+    told.submit()
+    told.draft(None, usage=Usage(input_tokens=10))
+
+    assert told.chain.error == ChainError("HP-208", "the chain has used 10 tokens, which is its budget or more")
+    assert len(told.thoughts) == 1
 
 
 def test_the_model_is_not_asked_when_the_tokens_are_used_up() -> None:

@@ -1,0 +1,352 @@
+"""GUARANTEES 1 under random events: repeats, late and foreign messages, answers of all kinds, jumps of the clock."""
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from haltpoint.chain.decide import decide
+from haltpoint.chain.needs import forget
+from haltpoint.chain.policy import deadline_of
+from haltpoint.chain.replay import fold
+from haltpoint.chain.state import (
+    ActionStatus,
+    Chain,
+    ChainStatus,
+    Decision,
+    Dispatch,
+    Policy,
+    StepStatus,
+    Think,
+    World,
+    next_due,
+)
+from haltpoint.contracts.events import (
+    ActionProposed,
+    AnswerDrafted,
+    Cancellation,
+    CompletedTool,
+    DraftedAnswer,
+    DraftedPlan,
+    Due,
+    FailedThought,
+    HumanAnswer,
+    HumanAnswered,
+    PlanDrafted,
+    ProposedActions,
+    Received,
+    TaskCancelled,
+    TaskSubmitted,
+    ThoughtFailed,
+    TimerDue,
+    ToExecutor,
+    ToolCompleted,
+)
+from haltpoint.contracts.facts import FINAL_FACTS
+from haltpoint.contracts.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType
+from haltpoint.contracts.tasks import Budget, Style, Task
+from haltpoint.contracts.thoughts import Proposal, StepDecision, ThoughtKind, Usage
+from haltpoint.contracts.tools import (
+    Clarification,
+    Confirmation,
+    ErrorType,
+    Fault,
+    NextAction,
+    Option,
+    Outcome,
+    Target,
+    ToolSpec,
+)
+
+START = 1_000_000
+TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        ToolSpec(name="find", read_only=True),
+        ToolSpec(name="send", parameters=TO, provenance={"to": "find.id"}),
+        ToolSpec(name="save", idempotent=True),
+        ToolSpec(name="drop", destructive=True),
+    )
+}
+POLICY = Policy(max_turns=4, actions_per_turn=2, max_actions=8, max_chain_turns=10, plan_attempts=2)
+
+# ---- what may be said -----------------------------------------------------------------------------------------------
+
+_OPTIONS = (Option(id="u1", title="One", value={"id": "u1"}), Option(id="u2", title="Two", value="no object"))
+_CLARIFICATION = Clarification(type="person", question="Which?", options=_OPTIONS)
+_CONFIRMATION = Confirmation(action="save", target=Target(id="x"), message="Sure?")
+
+
+def _error(kind: ErrorType, recoverable: bool) -> Outcome:
+    fault = Fault(error_type=kind, message="no", recoverable=recoverable)
+    return Outcome(success=False, next_action=NextAction.ERROR, error=fault)
+
+
+OUTCOMES = st.sampled_from(
+    [
+        *[Outcome(success=True, next_action=NextAction.CONTINUE)] * 6,
+        Outcome(success=True, next_action=NextAction.COMPLETE),
+        *[Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=_CLARIFICATION)] * 3,
+        *[Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=_CONFIRMATION)] * 2,
+        _error(ErrorType.NOT_FOUND, True),
+        _error(ErrorType.PERMISSION, False),
+        *[_error(ErrorType.IN_DOUBT, False)] * 2,
+    ]
+)
+DATA = st.sampled_from(["{}", '{"id": "u1"}', '{"id": 7}', "not json"])
+CALLS = st.lists(
+    st.sampled_from(
+        [
+            Call(tool="find"),
+            Call(tool="send", arguments={"to": "u1"}),
+            Call(tool="send", arguments={"to": "made_up"}),
+            Call(tool="send"),
+            Call(tool="save"),
+            Call(tool="drop"),
+            Call(tool="nope"),
+        ]
+    ),
+    max_size=3,
+)
+PROPOSALS = st.builds(
+    Proposal,
+    content=st.sampled_from(["", "words"]),
+    calls=CALLS.map(tuple),
+    decision=st.sampled_from([StepDecision.CONTINUE] * 5 + [StepDecision.FAIL]),
+    repaired=st.sampled_from([False] * 5 + [True]),
+)
+USAGES = st.builds(Usage, input_tokens=st.integers(0, 30))
+ANSWERS = st.builds(
+    Answer,
+    kind=st.sampled_from(RequestKind),
+    decision=st.sampled_from([*Choice, Choice.SELECT, Choice.APPROVE, Choice.NOT_HAPPENED, Choice.HAPPENED]),
+    option_id=st.sampled_from(["u1", "u2", "made_up"]),
+    text=st.sampled_from(["", "u9"]),
+    value=st.sampled_from([None, {"id": "u1"}]),
+)
+
+
+@st.composite
+def plans(draw: st.DrawFn, *, literal: bool) -> Plan:
+    steps: list[Step] = []
+    for number in range(draw(st.integers(1, 6))):
+        before = [step.id for step in steps]
+        waits: tuple[str, ...] = ()
+        if before:
+            waits = tuple(draw(st.lists(st.sampled_from(before), unique=True, max_size=3)))
+        names = tuple(draw(st.lists(st.sampled_from(["find", "save"]), unique=True, min_size=int(literal), max_size=2)))
+        target: Any = {"$from": f"{waits[0]}.data.id"} if waits and draw(st.booleans()) else "u1"
+        calls = (*(Call(tool=name) for name in names), Call(tool="send", arguments={"to": target}))
+        more: dict[str, Any] = {"required_tools": names} if names else {"step_type": StepType.REASONING}
+        steps.append(
+            Step(
+                id=f"s{number}",
+                dependencies=waits,
+                actions=calls if literal else (),
+                on_failure=draw(st.sampled_from(OnFailure)),
+                **more,
+            )
+        )
+    return Plan(steps=tuple(steps))
+
+
+@st.composite
+def tasks(draw: st.DrawFn) -> Task:
+    budget = Budget(
+        turns=draw(st.none() | st.integers(1, 6)),
+        actions=draw(st.none() | st.integers(1, 6)),
+        tokens=draw(st.none() | st.integers(50, 200)),
+        seconds=draw(st.none() | st.integers(1, 100)),
+    )
+    plan = draw(st.none() | plans(literal=True))
+    return Task(goal="do it", plan=plan, style=draw(st.sampled_from(Style)), budget=budget)
+
+
+# ---- the machine ----------------------------------------------------------------------------------------------------
+
+
+class Chains(RuleBasedStateMachine):
+    """One chain, and everybody who may say something about it, at any time, in any order."""
+
+    @initialize(task=tasks())
+    def accept(self, task: Task) -> None:
+        self.world = World(TOOLS, POLICY)
+        self.now = START
+        deadline = deadline_of(task, POLICY, START)
+        self.first = self.chain = Chain("c", task, created_at=START, updated_at=START, deadline=deadline)
+        self.log: list[tuple[Received, int]] = []
+        self.dispatches: list[Dispatch] = []
+        self.thinks: list[Think] = []
+        self.finals: list[str] = []
+        self.answered: list[str] = []
+        self.hear(TaskSubmitted(id="c", source="t", data=task))
+
+    def hear(self, message: ToExecutor, body: str = "") -> None:
+        received = Received(message, body)
+        before = self.chain
+        decision = decide(before, received, self.world, self.now)
+        self.log.append((received, self.now))
+        self.check(before, decision)
+        assert decide(forget(before), received, self.world, self.now) == decision
+        self.chain = decision.chain
+
+    def check(self, before: Chain, decision: Decision) -> None:
+        after = decision.chain
+        sent = [output for output in decision.outputs if isinstance(output, Dispatch)]
+        asked = [output for output in decision.outputs if isinstance(output, Think)]
+        if not decision.facts and not decision.outputs:
+            assert after is before
+        if before.status.final:
+            assert decision == Decision(before)
+        assert len(sent) + len(asked) <= 1
+        if after.requests or self.now >= before.deadline:
+            assert not sent
+            assert not asked
+        for dispatch in sent:
+            earlier = [one.action for one in self.dispatches if one.action.id == dispatch.action.id]
+            assert dispatch.again == bool(earlier)
+            assert all(dispatch.action == replace(one, attempt=dispatch.action.attempt) for one in earlier)
+            assert not dispatch.spec.destructive
+            assert not dispatch.spec.internal
+        assert not {think.thought_id for think in asked} & {think.thought_id for think in self.thinks}
+        changed = {
+            index for index, run in enumerate(after.steps) if index >= len(before.steps) or run != before.steps[index]
+        }
+        assert changed <= set(decision.touched)
+        self.dispatches += sent
+        self.thinks += asked
+        self.finals += [fact.type for fact in decision.facts if fact.type in FINAL_FACTS]
+        self.answered += [fact.details["request_id"] for fact in decision.facts if fact.type == "request.answered"]
+
+    # ---- who may say what
+
+    @rule(outcome=OUTCOMES, data=DATA)
+    def the_worker_reports(self, outcome: Outcome, data: str) -> None:
+        if self.dispatches:
+            self.report(self.dispatches[-1], outcome, data)
+
+    @rule(outcome=OUTCOMES, pick=st.integers(0, 20))
+    def a_late_worker_reports(self, outcome: Outcome, pick: int) -> None:
+        if self.dispatches:
+            self.report(self.dispatches[pick % len(self.dispatches)], outcome, "{}")
+
+    def report(self, dispatch: Dispatch, outcome: Outcome, data: str) -> None:
+        action = dispatch.action
+        message = CompletedTool(action_id=action.id, outcome=outcome)
+        self.hear(ToolCompleted(id=f"{action.id}/{action.attempt}/done", source="t", data=message), data)
+
+    @rule(proposal=PROPOSALS, usage=USAGES, back=st.sampled_from([0, 0, 0, 1, 2]))
+    def the_model_proposes(self, proposal: Proposal, usage: Usage, back: int) -> None:
+        if len(self.thinks) > back:
+            think = self.thinks[-1 - back]
+            step = think.step_id or "s0"
+            data = ProposedActions(thought_id=think.thought_id, step_id=step, proposal=proposal, usage=usage)
+            self.hear(ActionProposed(id="a", source="t", data=data))
+
+    @rule(plan=st.none() | plans(literal=False), usage=USAGES)
+    def the_model_plans(self, plan: Plan | None, usage: Usage) -> None:
+        if self.thinks:
+            data = DraftedPlan(thought_id=self.thinks[-1].thought_id, plan=plan, usage=usage)
+            self.hear(PlanDrafted(id="p", source="t", data=data))
+
+    @rule(usage=USAGES)
+    def the_model_answers(self, usage: Usage) -> None:
+        if self.thinks:
+            data = DraftedAnswer(thought_id=self.thinks[-1].thought_id, text="done", usage=usage)
+            self.hear(AnswerDrafted(id="w", source="t", data=data))
+
+    @rule(pick=st.integers(0, 30))
+    def the_model_is_away(self, pick: int) -> None:
+        if self.thinks and pick < len(self.thinks):
+            name = self.thinks[-1 - pick].thought_id
+            data = FailedThought(thought_id=name, kind=ThoughtKind.ACT, code="HP-301", message="away")
+            self.hear(ThoughtFailed(id="f", source="t", data=data))
+
+    @rule(answer=ANSWERS, back=st.sampled_from([0, 0, 0, 1]))
+    def somebody_answers(self, answer: Answer, back: int) -> None:
+        if self.chain.requests:
+            answer = answer.model_copy(update={"kind": self.chain.requests[0].kind})
+        name = f"c.r{self.chain.asked - back}"
+        data = HumanAnswer(request_id=name, answer=answer, by="ann", at=self.now)
+        self.hear(HumanAnswered(id=f"{name}/answer", source="t", data=data))
+
+    @rule(seconds=st.sampled_from([0, 0, 1, 5]), expired=st.sampled_from([(), (), ("c.r1",)]))
+    def time_passes(self, seconds: int, expired: tuple[str, ...]) -> None:
+        self.now += seconds * 1000
+        self.hear(TimerDue(id="d", source="t", data=Due(at=self.now, expired=expired)))
+
+    @rule(really=st.sampled_from([False] * 15 + [True]))
+    def somebody_cancels(self, really: bool) -> None:
+        if really:
+            self.hear(TaskCancelled(id="x", source="t", data=Cancellation(by="ann")))
+
+    @rule(pick=st.integers(0, 200))
+    def anything_comes_again(self, pick: int) -> None:
+        received, _ = self.log[pick % len(self.log)]
+        self.hear(received.message, received.body)
+
+    # ---- what always holds
+
+    @invariant()
+    def one_final_state_and_one_final_fact(self) -> None:
+        chain = getattr(self, "chain", None)
+        if chain is not None:
+            assert len(self.finals) == int(chain.status.final)
+            assert (next_due(chain) == 0) == chain.status.final
+            assert next_due(chain) <= chain.deadline
+
+    @invariant()
+    def a_live_chain_waits_for_exactly_one_thing(self) -> None:
+        chain = getattr(self, "chain", None)
+        if chain is None or chain.status.final:
+            return
+        running = [action for action in chain.actions.values() if action.status is ActionStatus.DISPATCHED]
+        thinking = [run for run in chain.steps if run.thinking]
+        assert len(running) + len(thinking) + len(chain.requests) + (chain.thought is not None) == 1
+        busy = [run for run in chain.steps if run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING)]
+        assert len(busy) == int(chain.plan is not None and chain.thought is None)
+        waiting = {ChainStatus.AWAITING_CLARIFICATION, ChainStatus.AWAITING_CONFIRMATION, ChainStatus.ESCALATED}
+        assert (chain.status in waiting) == bool(chain.requests) == (chain.resume is not None)
+
+    @invariant()
+    def nothing_is_used_up_twice_or_overshot(self) -> None:
+        chain = getattr(self, "chain", None)
+        if chain is None:
+            return
+        budget = chain.task.budget
+        assert chain.actions_used == len({dispatch.action.id for dispatch in self.dispatches})
+        assert chain.turns == sum(think.step_id is not None for think in self.thinks)
+        assert chain.turns <= min(budget.turns or 99, POLICY.max_chain_turns)
+        assert chain.actions_used <= (budget.actions or 99)
+        assert len(self.answered) == len(set(self.answered))
+        assert all(run.proposals <= POLICY.max_turns for run in chain.steps)
+
+    @invariant()
+    def a_completed_tool_step_has_its_receipts_and_no_more_is_remembered_than_needed(self) -> None:
+        chain = getattr(self, "chain", None)
+        if chain is None or chain.plan is None:
+            return
+        assert forget(chain) == chain
+        for step, run in zip(chain.plan.steps, chain.steps, strict=True):
+            if run.status is StepStatus.COMPLETED:
+                assert run.receipts == (1 << len(step.required_tools)) - 1
+
+    def teardown(self) -> None:
+        chain = getattr(self, "chain", None)
+        if chain is not None:
+            assert fold(self.first, self.log, self.world) == chain
+            everything_twice = [entry for entry in self.log for _ in range(2)]
+            assert fold(self.first, everything_twice, self.world) == chain
+            self.now = chain.deadline
+            self.hear(TimerDue(id="d", source="t", data=Due(at=self.now)))
+            assert self.chain.status.final
+
+
+Chains.TestCase.settings = settings(
+    max_examples=200, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+TestChains = Chains.TestCase

@@ -1,0 +1,77 @@
+"""Deadlines and what is remembered: INTERFACES 3 and 7."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from haltpoint.chain import schemas
+from haltpoint.chain.codes import MEANING, Code
+from haltpoint.chain.needs import forget, needed_actions
+from haltpoint.chain.policy import deadline_of
+from haltpoint.chain.schemas import compiled, result_faults
+from haltpoint.chain.state import Chain, ChainStatus, Policy, next_due
+from haltpoint.contracts.tasks import Budget, Task
+from tests.support.builders import spec
+from tests.unit.chain.story import Story
+
+NOW = 1_700_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("task", "deadline"),
+    [
+        (Task(), NOW + 60_000),
+        (Task(budget=Budget(seconds=2.5)), NOW + 2500),
+        (Task(budget=Budget(seconds=99)), NOW + 60_000),
+        (Task(deadline=datetime.fromtimestamp(NOW / 1000 + 7, UTC)), NOW + 7000),
+        (Task(deadline=datetime.fromtimestamp(NOW / 1000 + 7, UTC).replace(tzinfo=None)), NOW + 7000),
+    ],
+)
+def test_a_chain_ends_at_the_earliest_of_its_limits(task: Task, deadline: int) -> None:
+    assert deadline_of(task, Policy(chain_timeout=60), NOW) == deadline
+
+
+def test_every_code_has_a_meaning() -> None:
+    assert set(MEANING) == set(Code)
+
+
+def test_equal_declarations_share_their_validators_and_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schemas, "_by_spec", {})
+    monkeypatch.setattr(schemas, "_by_digest", {})
+    monkeypatch.setattr(schemas, "MOST", 2)
+    first, twin, third = spec("a"), spec("a"), spec("b")
+
+    assert compiled(first) is compiled(first)
+    assert compiled(twin).arguments is compiled(first).arguments
+    assert compiled(third).digest != compiled(first).digest
+    assert len(schemas._by_spec) <= 2
+
+
+def test_a_result_is_an_object_and_fits_its_schema() -> None:
+    tool = spec("a", result_schema={"type": "object", "required": ["id"]})
+
+    assert result_faults(tool, [1]) == ("data: is not an object",)
+    assert result_faults(tool, {}) == ("data: 'id' is a required property",)
+    assert result_faults(spec("a"), {"x": 1}) == ()
+
+
+def test_a_chain_that_has_no_plan_yet_needs_nothing_and_has_a_due_time() -> None:
+    chain = Chain("c", Task(goal="x"), deadline=5)
+
+    assert needed_actions(chain) == ()
+    assert forget(chain) == chain
+    assert next_due(chain) == 5
+
+
+def test_an_accepted_chain_can_be_cancelled_or_run_out_of_time_and_hears_nothing_else() -> None:
+    told = Story(Task(goal="x"))
+    accepted = told.chain
+    told.no_thought("c.plan.t0.1")
+    assert told.due(at=told.now + 1).chain is accepted
+    told.cancel()
+    assert told.chain.status is ChainStatus.CANCELLED
+
+    late = Story(Task(goal="x"))
+    late.due(at=late.chain.deadline)
+    assert late.chain.status is ChainStatus.FAILED
+    assert next_due(late.chain) == 0

@@ -1,0 +1,167 @@
+"""C1: a plan is checked before anything runs, and all its faults are listed."""
+
+import pytest
+
+from haltpoint.chain.contract import callable_tools, form_of, plan_faults
+from haltpoint.chain.state import Policy
+from haltpoint.contracts.plans import Plan, Step, StepType
+from haltpoint.contracts.tools import ToolSpec
+from tests.support.builders import call, line_plan, plan, spec, specs, tool_step
+
+TO = {
+    "type": "object",
+    "properties": {
+        "to": {"type": "string"},
+        "ids": {"type": "array", "items": {"type": "string"}},
+        "either": {"anyOf": [{"type": "object", "properties": {"a": {"type": "integer"}}}, {"type": "null"}]},
+    },
+    "required": ["to"],
+    "additionalProperties": False,
+}
+TOOLS = specs(spec("note"), spec("send", parameters=TO), spec("secret", internal=True), spec("drop", destructive=True))
+POLICY = Policy()
+
+
+def faults(checked: Plan, *, literal: bool = True) -> list[str]:
+    return [str(fault) for fault in plan_faults(checked, TOOLS, POLICY, literal=literal)]
+
+
+def test_a_plan_without_faults_has_none() -> None:
+    assert faults(line_plan(500)) == []
+
+
+def test_a_plan_needs_steps_and_has_not_too_many() -> None:
+    assert faults(plan()) == ["the plan has no steps"]
+    assert faults(line_plan(501)) == ["the plan has 501 steps; at most 500 are allowed"]
+    drafted = plan(*(Step(id=f"s{n}") for n in range(51)))
+    assert faults(drafted, literal=False) == ["the plan has 51 steps; at most 50 are allowed"]
+
+
+def test_tools_are_known_and_may_be_called() -> None:
+    named = Step(id="a", required_tools=("sned",), allowed_tools=("secret", "drop", "note"))
+
+    assert faults(plan(named), literal=False) == [
+        "step 'a': no tool is called 'sned'; did you mean send?",
+        "step 'a': secret is internal: only the runtime and other tools may call it",
+        "step 'a': drop is destructive and may run only after a person has confirmed it, which cannot be asked for yet",
+    ]
+
+
+def test_without_tools_there_is_nothing_to_name() -> None:
+    [fault] = plan_faults(plan(tool_step("a", call("x"))), {}, POLICY, literal=True)
+
+    assert fault.message == "no tool is called 'x'; there are: none"
+
+
+def test_a_drafted_tool_step_names_its_tools_and_a_reasoning_step_need_not() -> None:
+    steps = plan(Step(id="a", step_type=StepType.TOOL), Step(id="b"))
+
+    assert faults(steps, literal=False) == ["step 'a': a tool step must name the tools that it needs in required_tools"]
+
+
+def test_a_literal_plan_brings_all_its_calls() -> None:
+    steps = plan(Step(id="a"), Step(id="b", required_tools=("send",), actions=(call("note"),)))
+
+    assert faults(steps) == [
+        "step 'a': a step of a literal plan must bring its calls in actions; no model is asked",
+        "step 'b': send is required, but no action of the step calls it",
+    ]
+
+
+def test_steps_have_names_of_their_own_and_wait_for_steps_that_exist() -> None:
+    steps = plan(tool_step("a"), tool_step("a", after=("z",)))
+
+    assert faults(steps) == [
+        "step 'a': another step has the same id",
+        "step 'a': depends on 'z', which is not a step of the plan",
+    ]
+
+
+def test_dependencies_do_not_go_round_in_a_circle() -> None:
+    steps = plan(
+        tool_step("a", after=("c",)), tool_step("b", after=("a",)), tool_step("c", after=("b",)), tool_step("d")
+    )
+
+    assert faults(steps) == ["the dependencies go round in a circle: a, b, c"]
+    assert faults(plan(tool_step("a", after=("a",)))) == ["the dependencies go round in a circle: a"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [
+        ({"$from": "first.data.id"}, None),
+        ({"$from": "middle.data[0].id"}, None),
+        ({"$from": "nobody.data.id"}, "'nobody.data.id' refers to an unknown step"),
+        ({"$from": "other.data"}, "'other.data' refers to step 'other', which this step does not wait for"),
+        ({"$from": "last.data"}, "'last.data' refers to step 'last', which this step does not wait for"),
+        ({"$from": "first"}, "a reference is"),
+        ({"$from": "first..id"}, "a reference is"),
+        ({"$from": "first.data[].id"}, "a reference is"),
+        ({"$from": "[0].data"}, "a reference is"),
+        ({"$from": "first.data", "or": 1}, "a reference is"),
+        ({"$from": 7}, "a reference is"),
+    ],
+)
+def test_references_point_to_steps_that_come_before(reference: dict[str, object], words: str | None) -> None:
+    steps = plan(
+        tool_step("first"),
+        tool_step("other"),
+        tool_step("middle", after=("first",)),
+        tool_step("last", call("send", to="x", ids=[reference]), after=("middle",)),
+    )
+
+    found = faults(steps)
+
+    assert len(found) == (words is not None)
+    assert words is None or f"step 'last': actions[0]: {words}" in found[0]
+
+
+def test_literal_arguments_fit_the_schema_and_what_is_not_known_yet_is_not_judged() -> None:
+    unknown = {"$from": "a.data.x"}
+    steps = plan(
+        tool_step("a"),
+        tool_step("b", call("send", to=unknown, ids=[unknown, 7], either={"a": unknown}, more=1), after=("a",)),
+        tool_step("c", call("send", ids=unknown), after=("a",)),
+    )
+
+    assert faults(steps) == [
+        "step 'b': actions[0] send: arguments.ids[1]: 7 is not of type 'string'",
+        "step 'b': actions[0] send: arguments: Additional properties are not allowed ('more' was unexpected)",
+        "step 'c': actions[0] send: arguments: 'to' is a required property",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"type": "nonsense"}, "arguments: the tool's own schema is not valid JSON Schema"),
+        ({"$ref": "http://192.0.2.1/x"}, "arguments: the tool's own schema points at 'http://192.0.2.1/x'"),
+        ({"$ref": "#/$defs/x"}, "arguments: the tool's own schema points at '/$defs/x'"),
+    ],
+)
+def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(
+    schema: dict[str, object], words: str
+) -> None:
+    tools = specs(spec("odd", parameters=schema))
+
+    [fault] = plan_faults(plan(tool_step("a", call("odd"))), tools, POLICY, literal=True)
+
+    assert words in fault.message
+
+
+def test_c3_what_a_model_may_call_in_a_step() -> None:
+    tools = TOOLS | specs(spec("write", read_only=False), spec("save", read_only=False))
+
+    assert callable_tools(Step(id="a", required_tools=("write",)), tools) == ("note", "send", "write")
+    assert callable_tools(Step(id="a"), tools) == ("note", "send")
+    assert callable_tools(Step(id="a", required_tools=("write",), allowed_tools=("save", "drop")), tools) == (
+        "save",
+        "write",
+    )
+
+
+def test_the_exact_form_of_a_call_has_a_placeholder_for_every_parameter() -> None:
+    odd: dict[str, object] = {"n": {"type": "integer"}, "x": {"type": ["string", "null"]}, "any": True, "s": {}}
+    form = form_of(ToolSpec(name="t", parameters={"type": "object", "properties": odd}))
+
+    assert form == '{"tool":"t","arguments":{"n":0,"x":"<x>","any":"<any>","s":"<s>"}}'

@@ -1,0 +1,106 @@
+"""INTERFACES 5: paths, references, and where a value may come from."""
+
+from typing import Any
+
+import pytest
+
+from haltpoint.chain.provenance import provenance_fault
+from haltpoint.chain.references import Reference, UnresolvedError, parse_path, resolve, values_at
+from haltpoint.chain.state import Action, ActionStatus
+from haltpoint.contracts.tools import Metadata, Outcome
+from tests.support.builders import OK, call, failed, spec
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("a", ("a",)),
+        ("find.data.contact_id", ("find", "data", "contact_id")),
+        ("a[0].b", ("a", 0, "b")),
+        ("a.[12].b", ("a", 12, "b")),
+        ("a[].b", ("a", None, "b")),
+        ("s-1.data.x y", ("s-1", "data", "x y")),
+        ("", None),
+        (".a", None),
+        ("a.", None),
+        ("a..b", None),
+        ("a[x]", None),
+        ("a[1", None),
+        ("a[1]b", None),
+    ],
+)
+def test_a_path_is_names_and_numbers_joined_by_dots(text: str, path: tuple[object, ...] | None) -> None:
+    assert parse_path(text) == path
+
+
+def test_a_path_points_at_one_value_or_with_brackets_at_many() -> None:
+    data = {"items": [{"id": 1}, {"id": 2}, {"name": "x"}], "n": {"0": "zero"}}
+
+    assert values_at(data, ("items", 1, "id")) == [2]
+    assert values_at(data, ("items", None, "id")) == [1, 2]
+    assert values_at(data, ("items", 3)) == []
+    assert values_at(data, ("items", "id")) == []
+    assert values_at(data, ("n", 0)) == []
+    assert values_at("text", ("a",)) == []
+
+
+def test_references_are_replaced_wherever_they_stand() -> None:
+    def receipt(wanted: Reference) -> dict[str, Any] | None:
+        return {"data": {"id": wanted.step}} if wanted.step != "none" else None
+
+    value = {"a": [{"$from": "x.data.id"}, 1], "b": {"c": {"$from": "y.data"}}}
+
+    assert resolve(value, receipt) == {"a": ["x", 1], "b": {"c": {"id": "y"}}}
+    with pytest.raises(UnresolvedError, match=r"'none\.data' refers to a step without a result"):
+        resolve({"$from": "none.data"}, receipt)
+
+
+def receipt(tool: str, data: str, outcome: Outcome | None = OK, name: str = "c.a.1") -> dict[str, Action]:
+    return {name: Action(name, 0, 1, tool, "{}", ActionStatus.DONE, outcome=outcome, data=data)}
+
+
+SEND = spec("send", provenance={"to": "find.people[].id"})
+FOUND = receipt("find", '{"people": [{"id": "u1"}, {"id": "u2"}, {"id": 1}]}')
+
+
+@pytest.mark.parametrize(
+    ("to", "context", "actions", "known"),
+    [
+        ("u2", {}, FOUND, True),
+        ("u3", {}, FOUND, False),
+        (1, {}, FOUND, True),
+        (True, {}, FOUND, False),
+        (["u1", "u2"], {}, FOUND, True),
+        (["u1", "u3"], {}, FOUND, False),
+        ([], {}, {}, True),
+        ("u1", {}, receipt("other", '{"people": [{"id": "u1"}]}'), False),
+        ("u1", {}, receipt("find", '{"people": [{"id": "u1"}]}', failed()), False),
+        ("u1", {}, receipt("find", '{"people": [{"id": "u1"}]}', None), False),
+        ("u9", {}, receipt("find", '{"selected": {"id": "u9"}}'), True),
+        ("u9", {}, receipt("other", '{"selected": {"id": "u9"}}'), False),
+        ("u9", {}, receipt("other", '{"said": "u9"}', failed()), True),
+        ("u9", {"me": {"ids": ["u8", "u9"]}}, {}, True),
+        (["u8", "u9"], {"me": {"ids": ["u8", "u9"]}}, {}, True),
+        ("u9", {"me": "the id is u9"}, {}, False),
+    ],
+)
+def test_c6_a_value_has_one_of_the_known_origins(
+    to: object, context: dict[str, Any], actions: dict[str, Action], known: bool
+) -> None:
+    assert (provenance_fault(call("send", to=to), SEND, context, actions) is None) == known
+
+
+def test_c6_a_tool_cannot_put_words_into_a_persons_mouth() -> None:
+    marked = failed().model_copy(update={"metadata": Metadata(action_id="c.a.1")})
+
+    assert provenance_fault(call("send", to="u9"), SEND, {}, receipt("other", '{"said": "u9"}', marked)) is not None
+
+
+def test_c6_an_argument_that_is_not_there_needs_no_origin() -> None:
+    assert provenance_fault(call("send"), SEND, {}, {}) is None
+
+
+def test_c6_the_whole_of_a_result_may_be_an_origin() -> None:
+    whole = spec("send", provenance={"to": "find"})
+
+    assert provenance_fault(call("send", to={"id": 1}), whole, {}, receipt("find", '{"id": 1}')) is None
