@@ -1,0 +1,154 @@
+"""What one chain decides: the real `decide`, on values that stand for whole chains and for messages.
+
+Chains are interned: equal values have the same number, and each pair of chain and message is decided once. So a search
+through a hundred thousand states takes some hundred decisions.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from haltpoint.chain.decide import decide
+from haltpoint.chain.state import Ask, Chain, Dispatch, Policy, Settle, Withdraw, World, next_due
+from haltpoint.contracts import events
+from haltpoint.contracts.events import Received
+from haltpoint.contracts.facts import FINAL_FACTS
+from haltpoint.contracts.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.plans import Call, Plan, Step
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.tools import Clarification, ErrorType, Fault, NextAction, Option, Outcome, ToolSpec
+from tests.proofs.functions import BrokenError, Change, Operation, Promise, Receipt, Request, Sent
+
+CHAIN: Final = "c" * 32
+HOUR: Final = 3_600_000
+CREATED: Final = 1_800_000_000_000
+TIMES: Final = (0, 25 * HOUR, 8 * 24 * HOUR)
+"""The moments: now; when every question of now has expired; when the chain's deadline is over."""
+
+
+class Kind(StrEnum):
+    """What an action's tool is like. `asks`: read-only, and its result is a question."""
+
+    READ_ONLY = "read_only"
+    OTHER = "other"
+    ASKS = "asks"
+
+
+class Decisions:
+    """The decisions of a chain whose plan has these actions, one a step, each after the one before."""
+
+    def __init__(self, actions: tuple[Kind, ...]) -> None:
+        specs = [ToolSpec(name=kind.value, read_only=kind is not Kind.OTHER) for kind in actions]
+        self._world = World({spec.name: spec for spec in specs}, Policy())
+        self._numbers: dict[str, int] = {}
+        self._changes: dict[tuple[int, Sent, int, tuple[Request, ...]], Change | None] = {}
+        self.chains: list[Chain | None] = [None]
+        self.submitted = self._number(_submitted(actions))
+
+    def due(self, number: int, moment: int) -> bool:
+        """Whether the chain's timer has gone off."""
+        chain = self.chains[number]
+        return chain is not None and not chain.status.final and next_due(chain) <= CREATED + TIMES[moment]
+
+    def change(self, number: int, entry: Sent, moment: int, requests: tuple[Request, ...]) -> Change | None:
+        """What the message does to the chain, as a commit; None when it changes nothing."""
+        key = (number, entry._replace(copy=False), moment, requests)
+        if key not in self._changes:
+            self._changes[key] = self._decided(*key)
+        return self._changes[key]
+
+    def _decided(self, number: int, message: Sent, moment: int, requests: tuple[Request, ...]) -> Change | None:
+        chain = self.chains[number]
+        assert chain is not None
+        now = CREATED + TIMES[moment] + 1
+        received = _received(message, chain, requests)
+        decision = decide(chain, received, self._world, now)
+        if decision.chain == chain and not decision.outputs:
+            assert not decision.facts, "facts of nothing"
+            return None
+        endings = [fact.type for fact in decision.facts if fact.type in FINAL_FACTS]
+        if len(endings) != int(decision.chain.status.final):
+            raise BrokenError(Promise.R1, f"{message} made a chain {decision.chain.status} and said {endings}")
+        operations: list[Operation] = []
+        for output in decision.outputs:
+            match output:
+                case Dispatch():
+                    operations.append(Operation("again" if output.again else "dispatch", output.action.step))
+                case Ask():
+                    operations.append(Operation("ask", output.request.step, output.request.kind.value, moment))
+                case Withdraw():
+                    operations.append(Operation("withdraw", output.number))
+                case Settle():
+                    pass
+                case _:
+                    raise AssertionError(f"a literal plan wants {output}")
+        return Change(self._number(decision.chain), decision.chain.status.final, tuple(operations))
+
+    def _number(self, chain: Chain) -> int:
+        """The number of this value; equal but for the moment of the last change is equal."""
+        key = repr(chain)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.chains)
+            self.chains.append(chain)
+        return self._numbers[key]
+
+
+def _submitted(actions: tuple[Kind, ...]) -> Chain:
+    steps = [
+        Step(
+            id=f"s{number}",
+            required_tools=(kind.value,),
+            dependencies=(f"s{number - 1}",) if number else (),
+            actions=(Call(tool=kind.value, arguments={}),),
+        )
+        for number, kind in enumerate(actions)
+    ]
+    return Chain(CHAIN, Task(plan=Plan(steps=tuple(steps))), created_at=CREATED, deadline=CREATED + 7 * 24 * HOUR)
+
+
+def _outcome(kind: Receipt) -> Outcome:
+    match kind:
+        case Receipt.OK:
+            return Outcome(success=True, next_action=NextAction.CONTINUE)
+        case Receipt.ASKS:
+            options = (
+                Option(id="o1", title="One", value={"id": "o1"}),
+                Option(id="o2", title="Two", value={"id": "o2"}),
+            )
+            question = Clarification(type="contact", question="Which one?", options=options)
+            return Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=question)
+        case Receipt.FAILED | Receipt.DOUBT:
+            error_type = ErrorType.SERVER if kind is Receipt.FAILED else ErrorType.IN_DOUBT
+            fault = Fault(error_type=error_type, message="it broke")
+            return Outcome(success=False, next_action=NextAction.ERROR, error=fault)
+
+
+def _received(message: Sent, chain: Chain, requests: tuple[Request, ...]) -> Received:
+    """The message as the executor would read it."""
+    source = "haltpoint/proof"
+    match message.name:
+        case "submitted":
+            return Received(events.TaskSubmitted(id=CHAIN, source=source, data=chain.task))
+        case "cancelled":
+            who = events.Cancellation(by="a person")
+            return Received(events.TaskCancelled(id=f"{CHAIN}/cancel", source=source, data=who))
+        case "due":
+            at = CREATED + TIMES[message.number]
+            expired = tuple(f"{CHAIN}.r{number}" for number in message.detail.split(",") if number)
+            due = events.Due(at=at, expired=expired)
+            return Received(events.TimerDue(id=f"{CHAIN}/due/{at}", source=source, data=due))
+        case "completed":
+            action = f"{CHAIN}.s{message.number}.1"
+            done = events.CompletedTool(action_id=action, outcome=_outcome(Receipt(message.detail)))
+            name = f"{action}/{message.attempt}/done"
+            return Received(events.ToolCompleted(id=name, source=source, data=done), "{}")
+        case "answered":
+            request = f"{CHAIN}.r{message.number}"
+            asked = requests[message.number - 1]
+            kind = RequestKind(asked.kind)
+            decision = Choice(message.detail)
+            answer = Answer(kind=kind, decision=decision, option_id="o1" if decision is Choice.SELECT else None)
+            said = events.HumanAnswer(
+                request_id=request, answer=answer, by="a person", at=CREATED + TIMES[asked.since] + 1
+            )
+            return Received(events.HumanAnswered(id=f"{request}/answer", source=source, data=said))
+    raise AssertionError(message)

@@ -1,0 +1,268 @@
+"""A model of what the Redis functions do to one chain with a literal plan: immutable, small, and easy to break.
+
+Only what agreement depends on is kept: no bytes, no time-outs, no indexes. Each function takes a state and returns the
+state after it, with the status that the caller would see. `tests/integration/test_proof_functions.py` drives the real
+functions beside these and compares. A `Mutation` takes one mechanism away; the search must then find a violation.
+
+Whatever the functions themselves do not remember and a promise is about is counted in ghosts: fields that no function
+reads. So a promise is never checked with the mechanism that is to keep it.
+"""
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+
+class Mutation(StrEnum):
+    """A mechanism that can be taken away."""
+
+    CLAIM = "who takes over does not claim"
+    FENCE = "complete does not compare epochs"
+    DEDUPE = "nobody looks whether a receipt is there"
+    ATOMICITY = "commit writes the chain first and all else afterwards"
+    BINDING = "nobody looks whether an entry is the current one"
+    EFFECTS = "every tool counts as repeatable"
+    VERSION = "commit does not compare versions"
+
+
+class Promise(StrEnum):
+    """What may not break, by the ids of the guarantees."""
+
+    R1 = "R1: exactly one final state, which is always within reach, and nothing after it"
+    R2 = "R2: a command is applied once"
+    R3 = "R3: one receipt; a completed chain's repeatable actions ran"
+    R4 = "R4: an action with other effects starts once, unless a person says that it did not happen"
+    R8 = "R8: who lost the entry cannot change the chain"
+
+
+class BrokenError(Exception):
+    """A promise was broken on the way from one state to the next."""
+
+    def __init__(self, promise: Promise, words: str) -> None:
+        super().__init__(promise, words)
+        self.promise = promise
+        self.words = words
+
+
+class Receipt(StrEnum):
+    """What a worker may report; the values are those of the messages that tell of it."""
+
+    OK = "ok"
+    ASKS = "asks"
+    FAILED = "failed"
+    DOUBT = "doubt"
+
+
+COPY: Final = 10
+"""An entry's number is that of the attempt that dispatched it; that of a copy of it is larger by this."""
+FORGED: Final = 20
+"""The entry of somebody who never saw a real one."""
+
+
+class Row(NamedTuple):
+    """The hash of an action. `runs`, `pardons` and `given` are ghosts: starts, answers "not happened", claims."""
+
+    repeatable: bool
+    attempt: int = 0  # 0: not dispatched yet
+    entry: int = 0
+    epoch: int = 0
+    owner: int = 0
+    verdict: str = ""
+    started: bool = False
+    receipt: Receipt | None = None
+    runs: int = 0
+    pardons: int = 0
+    given: int = 0
+
+
+class Item(NamedTuple):
+    """An entry of the tools stream. `deliveries`: how often it was handed out."""
+
+    action: int
+    entry: int
+    deliveries: int = 0
+
+
+class Request(NamedTuple):
+    """A request's hash: about which action, since which moment, and open, answered, expired or withdrawn."""
+
+    action: int
+    kind: str
+    since: int = 0
+    status: str = "open"
+
+
+class Sent(NamedTuple):
+    """A message on the events stream, by its natural id; `copy`: a second entry of the same."""
+
+    name: str
+    number: int = 0
+    detail: str = ""
+    attempt: int = 0
+    copy: bool = False
+
+
+class Store(NamedTuple):
+    """All that lies in Redis. `chain` is a number that stands for a whole value of the chain; 0: there is none."""
+
+    chain: int
+    version: int
+    final: bool
+    events: frozenset[Sent]
+    tools: frozenset[Item]
+    actions: tuple[Row, ...]
+    requests: tuple[Request, ...]
+
+
+class Operation(NamedTuple):
+    """One operation of a commit: dispatch or again an action, ask about one, withdraw a request by its number."""
+
+    name: str
+    number: int
+    kind: str = ""
+    since: int = 0
+
+
+class Change(NamedTuple):
+    """A decision as the functions see it: the chain after it and the operations of the commit."""
+
+    chain: int
+    final: bool
+    operations: tuple[Operation, ...]
+
+
+def with_row(store: Store, action: int, row: Row) -> Store:
+    """The same but for one action's hash."""
+    rows = store.actions
+    return store._replace(actions=(*rows[:action], row, *rows[action + 1 :]))
+
+
+def submit(store: Store, chain: int) -> tuple[Store, str]:
+    """hp1_submit: the chain and its first message, once."""
+    if store.chain:
+        return store, "again"
+    return store._replace(chain=chain, events=store.events | {Sent("submitted")}), "created"
+
+
+def commit(
+    store: Store, expected: int, change: Change | None, entry: Sent, without: Mutation | None
+) -> tuple[Store, str]:
+    """hp1_commit for one chain: all of `change` (None: nothing changed) and the acknowledgement, or nothing."""
+    if store.version != expected and without is not Mutation.VERSION:
+        return store, "conflict"
+    store = store._replace(events=store.events - {entry})
+    return (store if change is None else outputs(head(store, change), change)), "ok"
+
+
+def head(store: Store, change: Change) -> Store:
+    """The chain's own part of a commit."""
+    return store._replace(chain=change.chain, version=store.version + 1, final=change.final)
+
+
+def outputs(store: Store, change: Change) -> Store:
+    """What a commit sends."""
+    for name, number, kind, since in change.operations:
+        if name in ("dispatch", "again"):
+            row = store.actions[number]
+            attempt = row.attempt + 1
+            fresh = Row(row.repeatable, attempt, attempt, runs=row.runs, pardons=row.pardons)
+            if name == "dispatch":  # not cleared: what a first dispatch finds is nobody's
+                fresh = row._replace(attempt=attempt, entry=attempt, epoch=0)
+            store = with_row(store, number, fresh)
+            store = store._replace(tools=store.tools | {Item(number, attempt)})
+        elif name == "ask":
+            store = store._replace(requests=(*store.requests, Request(number, kind, since)))
+        elif name == "withdraw":
+            store = _settle(store, number, "withdrawn")
+    return store
+
+
+def _settle(store: Store, number: int, status: str) -> Store:
+    requests = list(store.requests)
+    if requests[number - 1].status == "open":
+        requests[number - 1] = requests[number - 1]._replace(status=status)
+    return store._replace(requests=tuple(requests))
+
+
+def claim(store: Store, item: Item, owner: int, without: Mutation | None) -> tuple[Store, str, int]:
+    """hp1_claim; `owner` is new for each wish to claim."""
+    row = store.actions[item.action]
+    if (row.receipt is not None and without is not Mutation.DEDUPE) or store.final:
+        return finish(store, item), "done", 0
+    if row.entry != item.entry and without is not Mutation.BINDING:
+        return finish(store, item), "stale", 0
+    if row.owner == owner:
+        return store, row.verdict, row.epoch
+    in_doubt = row.started and not repeatable(row, without)
+    row = row._replace(epoch=row.epoch + 1, owner=owner, verdict="in_doubt" if in_doubt else "go", given=row.given + 1)
+    if not in_doubt:
+        row = row._replace(started=True)
+    return with_row(store, item.action, row), row.verdict, row.epoch
+
+
+def repeatable(row: Row, without: Mutation | None) -> bool:
+    """What the functions and workers take the action for."""
+    return row.repeatable or without is Mutation.EFFECTS
+
+
+def complete(store: Store, item: Item, epoch: int, receipt: Receipt, without: Mutation | None) -> tuple[Store, str]:
+    """hp1_complete for one action."""
+    row = store.actions[item.action]
+    if row.receipt is not None and without is not Mutation.DEDUPE:
+        return finish(store, item), "again"
+    bound = row.entry == item.entry or without is Mutation.BINDING
+    if not bound or (row.epoch != epoch and without is not Mutation.FENCE):
+        return store, "stale"
+    if row.receipt is not None:
+        raise BrokenError(Promise.R3, f"action {item.action} got a second receipt")
+    if item.entry >= COPY:
+        raise BrokenError(Promise.R8, f"action {item.action} got its receipt from an entry that was never dispatched")
+    if epoch != row.given:
+        raise BrokenError(Promise.R8, f"a worker of epoch {epoch} wrote the receipt, the last claim was {row.given}")
+    return _record(finish(store, item), item.action, receipt), "recorded"
+
+
+def _record(store: Store, action: int, receipt: Receipt) -> Store:
+    row = store.actions[action]
+    store = with_row(store, action, row._replace(receipt=receipt))
+    if store.final:
+        return store
+    return store._replace(events=store.events | {Sent("completed", action, receipt.value, row.attempt)})
+
+
+def dead_letter(store: Store, item: Item, without: Mutation | None) -> Store:
+    """hp1_dead_letter for an action: its bytes are kept, its chain hears of it."""
+    row = store.actions[item.action]
+    store = finish(store, item)
+    if row.entry != item.entry or row.receipt is not None:
+        return store
+    doubtful = row.started and not repeatable(row, without)
+    return _record(store, item.action, Receipt.DOUBT if doubtful else Receipt.FAILED)
+
+
+def answer(store: Store, number: int, choice: str, moment: int) -> tuple[Store, str]:
+    """hp1_answer: once, and not after the moment in which it was asked."""
+    request = store.requests[number - 1]
+    if request.status == "open" and request.since < moment:
+        return store, "expired"
+    if request.status != "open":
+        return store, request.status
+    if store.final:
+        return store, "stale"
+    store = _settle(store, number, "answered")
+    return store._replace(events=store.events | {Sent("answered", number, choice)}), "taken"
+
+
+def expire(store: Store, moment: int) -> tuple[Store, tuple[int, ...]]:
+    """What hp1_fire_due does to a chain's open requests: those of earlier moments expire; their numbers."""
+    expired: list[int] = []
+    for number, request in enumerate(store.requests, 1):
+        if request.since < moment and request.status in ("open", "expired"):
+            store = _settle(store, number, "expired")
+            expired.append(number)
+    return store, tuple(expired)
+
+
+def finish(store: Store, item: Item) -> Store:
+    """XACK and XDEL: the entry is gone, however often it was handed out."""
+    gone = frozenset(each for each in store.tools if (each.action, each.entry) == (item.action, item.entry))
+    return store._replace(tools=store.tools - gone)

@@ -1,0 +1,268 @@
+"""Everything that can happen to one chain: the real `decide`, two executors, two workers, people, and bad luck.
+
+A state is the store, what each process has in its hands, and how much bad luck is left. `steps` gives every state that
+may come next. Steps of bad luck (crash, taking over from somebody who lives, a lost reply, a copied or forged entry)
+and of people who need not come (cancel, time) cost budget; all others are progress, and only these are needed to end.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from haltpoint.chain.state import ChainStatus
+from tests.proofs import functions
+from tests.proofs.decisions import Decisions, Kind
+from tests.proofs.functions import (
+    COPY,
+    FORGED,
+    BrokenError,
+    Change,
+    Item,
+    Mutation,
+    Promise,
+    Receipt,
+    Row,
+    Sent,
+    Store,
+)
+from tests.proofs.states import Executor, Luck, Scenario, State, Worker
+
+DELIVERIES: Final = 3
+"""After so many deliveries an entry goes to the dead letters."""
+
+
+class Machine:
+    """The steps of one scenario."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.decisions = Decisions(scenario.actions)
+
+    # ---- the state before anything happened ----
+
+    def start(self) -> State:
+        """Nothing is there yet."""
+        rows = tuple(Row(kind is not Kind.OTHER) for kind in self.scenario.actions)
+        empty = Store(0, 0, False, frozenset(), frozenset(), rows, ())
+        return State(empty, (), (), self.scenario.luck, frozenset(), frozenset())
+
+    # ---- what can happen ----
+
+    def steps(self, state: State) -> Iterator[tuple[str, bool, State]]:
+        """Name, whether it is progress, and the state after. Raises BrokenError when a promise breaks on the way."""
+        yield from self._clients(state)
+        yield from self._executors(state)
+        yield from self._workers(state)
+        yield from self._people(state)
+        yield from self._intruders(state)
+
+    def _clients(self, state: State) -> Iterator[tuple[str, bool, State]]:
+        luck = state.luck
+        if luck.submits:
+            store, _ = functions.submit(state.store, self.decisions.submitted)
+            yield "submit", True, _told(state, store, luck._replace(submits=luck.submits - 1))
+        if luck.cancels and state.store.chain and not state.store.final:
+            store = state.store._replace(events=state.store.events | {Sent("cancelled")})
+            yield "cancel", False, _told(state, store, luck._replace(cancels=luck.cancels - 1))
+        if luck.times and state.store.chain:
+            yield "time passes", False, state._replace(luck=luck._replace(times=luck.times - 1))
+        yield from self._timers(state)
+
+    def _timers(self, state: State) -> Iterator[tuple[str, bool, State]]:
+        moment = self._moment(state)
+        if not self.decisions.due(state.store.chain, moment):
+            return
+        store, expired = functions.expire(state.store, moment)
+        due = Sent("due", moment, ",".join(map(str, expired)))
+        if due not in state.applied and due not in state.store.events:
+            yield "timer", True, _told(state, store._replace(events=store.events | {due}), state.luck)
+
+    def _executors(self, state: State) -> Iterator[tuple[str, bool, State]]:
+        luck, store = state.luck, state.store
+        held = {executor.entry for executor in state.executors}
+        if len(state.executors) < 2 and store.chain:
+            for entry in store.events:
+                # A second executor beside the first is bad luck: the lease of the partition was lost.
+                price = (entry in held) or bool(state.executors)
+                if price <= luck.takeovers:
+                    reader = Executor(entry, store.chain, store.version)
+                    after = luck._replace(takeovers=luck.takeovers - price)
+                    yield "executor reads", not price, _sorted(state, executors=(*state.executors, reader), luck=after)
+        for number, executor in enumerate(state.executors):
+            others = (*state.executors[:number], *state.executors[number + 1 :])
+            yield from self._commits(state, executor, others)
+            if luck.crashes:
+                spent = luck._replace(crashes=luck.crashes - 1)
+                yield "executor dies", False, state._replace(executors=others, luck=spent)
+
+    def _commits(
+        self, state: State, executor: Executor, others: tuple[Executor, ...]
+    ) -> Iterator[tuple[str, bool, State]]:
+        without = self.scenario.without
+        change = self.decisions.change(executor.chain, executor.entry, self._moment(state), state.store.requests)
+        if executor.half:
+            store = state.store._replace(events=state.store.events - {executor.entry})
+            store = store if change is None else functions.outputs(store, change)
+            yield "executor sends", True, _told(state._replace(executors=others), store, state.luck)
+            return
+        if change is not None and without is Mutation.ATOMICITY and state.store.version == executor.version:
+            store = functions.head(state.store, change)
+            applied = self._applied(state, executor, change)
+            half = executor._replace(half=True)
+            yield "executor writes", True, _sorted(state, executors=(*others, half), store=store, applied=applied)
+            return
+        store, status = functions.commit(state.store, executor.version, change, executor.entry, without)
+        if status == "conflict":
+            again = executor._replace(chain=state.store.chain, version=state.store.version)
+            yield "executor reads anew", True, _sorted(state, executors=(*others, again))
+            return
+        applied = self._applied(state, executor, change)
+        yield "executor commits", True, _told(state._replace(executors=others, applied=applied), store, state.luck)
+        if state.luck.losses:
+            spent = state.luck._replace(losses=state.luck.losses - 1)
+            yield "commit's reply is lost", False, _told(state._replace(applied=applied), store, spent)
+
+    def _applied(self, state: State, executor: Executor, change: Change | None) -> frozenset[Sent]:
+        if change is None:
+            return state.applied
+        message = executor.entry._replace(copy=False)
+        if message in state.applied:
+            raise BrokenError(Promise.R2, f"{message} was applied twice")
+        before = self.decisions.chains[state.store.chain]
+        if before is not None and before.status.final:
+            raise BrokenError(Promise.R1, f"{message} changed a chain that was {before.status}")
+        return state.applied | {message}
+
+    def _workers(self, state: State) -> Iterator[tuple[str, bool, State]]:
+        luck = state.luck
+        held = {(worker.item.action, worker.item.entry) for worker in state.workers}
+        for item in state.store.tools:
+            price = (item.action, item.entry) in held
+            if len(state.workers) < 2 and price <= luck.takeovers:
+                after = luck._replace(takeovers=luck.takeovers - price)
+                yield from self._reads(state._replace(luck=after), item, progress=not price)
+        for number, worker in enumerate(state.workers):
+            others = (*state.workers[:number], *state.workers[number + 1 :])
+            yield from self._works(state, worker, others)
+            if luck.crashes:
+                yield "worker dies", False, state._replace(workers=others, luck=luck._replace(crashes=luck.crashes - 1))
+
+    def _reads(self, state: State, item: Item, *, progress: bool) -> Iterator[tuple[str, bool, State]]:
+        without = self.scenario.without
+        if item.deliveries == DELIVERIES:
+            store = functions.dead_letter(state.store, item, without)
+            yield "dead letter", progress, _told(state, store, state.luck)
+            return
+        handed = item._replace(deliveries=item.deliveries + 1)
+        store = state.store._replace(tools=state.store.tools - {item} | {handed})
+        worker = Worker(handed)
+        row = store.actions[item.action]
+        taken_over = handed.deliveries > 1
+        if functions.repeatable(row, without) and (not taken_over or without is Mutation.CLAIM):
+            worker = Worker(handed, "go")  # the first delivery of what can be repeated needs no claim
+        elif without is Mutation.CLAIM:
+            worker = Worker(handed, "go")
+        yield "worker reads", progress, _sorted(state, workers=(*state.workers, worker), store=store)
+
+    def _works(self, state: State, worker: Worker, others: tuple[Worker, ...]) -> Iterator[tuple[str, bool, State]]:
+        luck, item, without = state.luck, worker.item, self.scenario.without
+        if worker.phase == "read":
+            store, status, epoch = functions.claim(state.store, item, item.deliveries, without)
+            phase = {"go": "go", "in_doubt": "doubt"}.get(status)
+            after = others if phase is None else (*others, Worker(item, phase, epoch))
+            yield "worker claims", True, _sorted(state, workers=after, store=store)
+            if luck.losses:
+                spent = luck._replace(losses=luck.losses - 1)
+                yield "claim's reply is lost", False, state._replace(store=store, luck=spent)
+        elif worker.phase == "go":
+            store = _run(state.store, item)
+            yield "worker acts", True, _sorted(state, workers=(*others, worker._replace(phase="ran")), store=store)
+        else:
+            for receipt, spent in self._outcomes(state, worker):
+                store, _ = functions.complete(state.store, item, worker.epoch, receipt, without)
+                yield f"worker reports {receipt}", spent == luck, _told(state._replace(workers=others), store, spent)
+                if spent.losses:
+                    lost = spent._replace(losses=spent.losses - 1)
+                    yield "complete's reply is lost", False, _told(state, store, lost)
+
+    def _outcomes(self, state: State, worker: Worker) -> Iterator[tuple[Receipt, Luck]]:
+        luck = state.luck
+        if worker.phase == "doubt":
+            yield Receipt.DOUBT, luck
+            return
+        kind = self.scenario.actions[worker.item.action]
+        yield (Receipt.ASKS if kind is Kind.ASKS else Receipt.OK), luck
+        if luck.failures:
+            yield Receipt.FAILED, luck._replace(failures=luck.failures - 1)
+        if luck.doubts and kind is Kind.OTHER:
+            yield Receipt.DOUBT, luck._replace(doubts=luck.doubts - 1)
+
+    def _people(self, state: State) -> Iterator[tuple[str, bool, State]]:
+        for number, request in enumerate(state.store.requests, 1):
+            if request.status != "open":
+                continue
+            choices = ("happened", "not_happened") if request.kind == "in_doubt" else ("select", "none")
+            for choice in (*choices, "abort"):
+                store, status = functions.answer(state.store, number, choice, self._moment(state))
+                if status != "taken":
+                    continue
+                if choice == "not_happened":
+                    row = store.actions[request.action]
+                    store = functions.with_row(store, request.action, row._replace(pardons=row.pardons + 1))
+                yield f"a person says {choice}", choice != "abort", _told(state, store, state.luck)
+
+    def _intruders(self, state: State) -> Iterator[tuple[str, bool, State]]:
+        luck, store = state.luck, state.store
+        if luck.copies and store.chain:
+            spent = luck._replace(copies=luck.copies - 1)
+            for message in state.sent:
+                copy = message._replace(copy=True)
+                if copy not in store.events:
+                    copied = store._replace(events=store.events | {copy})
+                    yield "a message is copied", False, state._replace(store=copied, luck=spent)
+            for number, row in enumerate(store.actions):
+                if row.attempt:
+                    items = store.tools | {Item(number, row.attempt + COPY)}
+                    yield "an entry is replayed", False, state._replace(store=store._replace(tools=items), luck=spent)
+        if luck.forgeries and store.chain:
+            spent = luck._replace(forgeries=luck.forgeries - 1)
+            for number in range(len(store.actions)):
+                items = store.tools | {Item(number, FORGED)}
+                yield "an entry is forged", False, state._replace(store=store._replace(tools=items), luck=spent)
+
+    def _moment(self, state: State) -> int:
+        return self.scenario.luck.times - state.luck.times
+
+    # ---- what must hold in a state ----
+
+    def judge(self, state: State) -> None:
+        """Raise BrokenError when a promise does not hold in this state."""
+        for number, row in enumerate(state.store.actions):
+            if not row.repeatable and row.runs > 1 + row.pardons:
+                raise BrokenError(Promise.R4, f"action {number} was started {row.runs} times, pardons: {row.pardons}")
+        chain = self.decisions.chains[state.store.chain]
+        if chain is not None and chain.status is ChainStatus.COMPLETED:
+            for number, row in enumerate(state.store.actions):
+                if row.repeatable and not row.runs:
+                    raise BrokenError(Promise.R3, f"the chain completed and action {number} never ran")
+
+
+def _run(store: Store, item: Item) -> Store:
+    row = store.actions[item.action]
+    if item.entry >= COPY and not row.repeatable:
+        raise BrokenError(Promise.R4, f"action {item.action} was started by an entry that was never dispatched")
+    return functions.with_row(store, item.action, row._replace(runs=min(row.runs + 1, 3)))
+
+
+def _sorted(state: State, **changes: object) -> State:
+    for name in ("executors", "workers"):
+        if name in changes:
+            changes[name] = tuple(sorted(changes[name]))  # type: ignore[call-overload]
+    return state._replace(**changes)  # type: ignore[arg-type]
+
+
+def _told(state: State, store: Store, luck: Luck) -> State:
+    """The state after a step that may have sent messages."""
+    sent = state.sent
+    if store.events is not state.store.events:
+        sent = sent | {each for each in store.events if not each.copy}
+    return state._replace(store=store, luck=luck, sent=sent if luck.copies else frozenset())

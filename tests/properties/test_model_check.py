@@ -1,0 +1,60 @@
+"""The model check: every state that one chain, two executors, two workers and bad luck can get into.
+
+The decisions are the real ones; the functions are a model (tests/proofs/functions.py) that an integration test holds
+against the real ones. Without one of its mechanisms the model must break a promise: a search that finds nothing is
+worth as much as what it would have found.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.proofs.decisions import Kind
+from tests.proofs.functions import Mutation, Promise
+from tests.proofs.search import search
+from tests.proofs.states import Luck, Scenario
+
+READ, OTHER, ASKS = Kind.READ_ONLY, Kind.OTHER, Kind.ASKS
+
+SCENARIOS = {
+    "read, nobody dies in time": Scenario((READ,), Luck(crashes=2, takeovers=1, losses=1, submits=2)),
+    "read, copied and forged": Scenario((READ,), Luck(crashes=1, takeovers=1, copies=1, forgeries=1)),
+    "read, failed and cancelled": Scenario((READ,), Luck(crashes=1, losses=1, copies=1, failures=1, cancels=1)),
+    "effects, nobody dies in time": Scenario((OTHER,), Luck(crashes=2, takeovers=1, losses=1)),
+    "effects, copied and forged": Scenario((OTHER,), Luck(crashes=1, copies=1, forgeries=1)),
+    "effects, copied and lost": Scenario((OTHER,), Luck(takeovers=1, losses=1, copies=1)),
+    "effects, doubtful, too late": Scenario((OTHER,), Luck(crashes=1, doubts=1, cancels=1, times=1)),
+    "question, copied, too late": Scenario((ASKS,), Luck(crashes=1, copies=1, times=1)),
+    "question, cancelled": Scenario((ASKS,), Luck(crashes=1, takeovers=1, losses=1, cancels=1)),
+    "read, then effects": Scenario((READ, OTHER), Luck(crashes=2, takeovers=1)),
+    "effects twice": Scenario((OTHER, OTHER), Luck(crashes=2, takeovers=1)),
+    "question, then effects": Scenario((ASKS, OTHER), Luck(crashes=2, losses=1)),
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_promise_holds_in_every_state(name: str) -> None:
+    result = search(SCENARIOS[name])
+    print(f"{name}: {result.states} states, {result.steps} steps, {result.chains} chains, {result.endings} endings")
+    assert result.violation is None, f"\n{result.violation}"
+    assert result.states > 3000, "the search must not become small unnoticed"
+
+
+WITHOUT = {
+    Mutation.CLAIM: (Promise.R4, Scenario((OTHER,), Luck(crashes=1))),
+    Mutation.FENCE: (Promise.R8, Scenario((READ,), Luck(takeovers=1))),
+    Mutation.DEDUPE: (Promise.R3, Scenario((READ,), Luck(takeovers=1, losses=1))),
+    Mutation.ATOMICITY: (Promise.R1, Scenario((READ,), Luck(crashes=1))),
+    Mutation.BINDING: (Promise.R8, Scenario((READ,), Luck(copies=1))),
+    Mutation.EFFECTS: (Promise.R4, Scenario((OTHER,), Luck(crashes=1))),
+    Mutation.VERSION: (Promise.R2, Scenario((READ,), Luck(takeovers=1))),
+}
+
+
+@pytest.mark.parametrize("mechanism", Mutation)
+def test_without_any_one_mechanism_a_promise_breaks(mechanism: Mutation) -> None:
+    promise, scenario = WITHOUT[mechanism]
+    assert search(scenario).violation is None
+    broken = search(replace(scenario, without=mechanism)).violation
+    assert broken is not None, f"nothing breaks although {mechanism.value}"
+    assert broken.promise is promise, f"\n{broken}"
