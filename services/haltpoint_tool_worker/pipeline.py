@@ -6,7 +6,8 @@ nothing.
 
 When is a failure a doubt (CONTRACT E2, E5)? When a tool with effects had been started and then timed out, reported
 SERVER or TIMEOUT without `no_effect`, or gave a malformed result: nobody knows whether it took effect, and a person
-decides. The same from a repeatable tool is the error as it is. All other errors say what happened and stay what they are.
+decides. The same from a repeatable tool is the error as it is. All other errors say what happened and stay what they
+are.
 """
 
 import asyncio

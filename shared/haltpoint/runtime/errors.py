@@ -26,6 +26,8 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-307": "The deadline passed before the model could be asked.",
     "HP-308": "A thought was begun again and again and never finished.",
     "HP-309": "Nobody waits for a thought: its chain or step is not there.",
+    "HP-030": "The tools of a worker cannot be used.",
+    "HP-031": "Two tools have the same name.",
     "HP-040": "What was typed does not fit the command.",
     "HP-041": "A file cannot be read, or is not what it should be.",
     "HP-042": "The embedded server cannot be started.",

@@ -1,0 +1,433 @@
+"""The tool worker against a real server: its own app, in this process or as one of its own. The executor is a desk."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import ToolCompleted, ToolRequested
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.tools import Outcome
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.settings import Settings
+from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.wire import encode
+from haltpoint_tool_worker.app import run
+from haltpoint_tool_worker.registry import load
+from tests.support import wait_until, worker_tools
+from tests.support.builders import line_plan
+from tests.support.desk import Desk, desk_at
+
+TOOLS = "tests.support.worker_tools"
+LEASE, BEAT = 0.8, 0.2
+
+
+@pytest.fixture
+async def desk(redis: Redis) -> AsyncIterator[Desk]:
+    worker_tools.GATE.close()
+    async with desk_at(redis) as desk:
+        desk.tools = {spec.name: spec for spec in load([TOOLS]).specs}
+        yield desk
+    worker_tools.GATE.open()
+
+
+@pytest.fixture
+def effects(tmp_path: Path) -> Path:
+    path = tmp_path / "effects"
+    path.touch()
+    return path
+
+
+class Bench:
+    """Workers on the test's server, and what they did."""
+
+    def __init__(self, desk: Desk, url: str, effects: Path) -> None:
+        self.desk = desk
+        self.url = url
+        self.effects_file = effects
+
+    def settings(self, **more: Any) -> Settings:
+        given: dict[str, Any] = {
+            "redis_url": self.url,
+            "partitions": 1,
+            "tools": (TOOLS,),
+            "lease": LEASE,
+            "beat": BEAT,
+            "slots": 4,
+        }
+        return Settings(**(given | more), allow_unsafe=True)
+
+    @asynccontextmanager
+    async def worker(self, **more: Any) -> AsyncIterator["asyncio.Task[None]"]:
+        """A worker in this process, ready; stopped in peace at the end."""
+        before = len(await self.ready())
+        task = asyncio.create_task(run(self.settings(**more)))
+
+        async def is_ready() -> bool:
+            if task.done():
+                await task
+            return len(await self.ready()) > before
+
+        try:
+            await wait_until(is_ready)
+            yield task
+        finally:
+            task.cancel()
+            await asyncio.wait([task], timeout=20)
+            assert task.done()
+
+    async def ready(self) -> list[bytes]:
+        keys: list[bytes] = await self.desk.redis.keys("hp:{0}:service:tool-worker:*")
+        return keys
+
+    async def order(self, tool: str, *, context: dict[str, Any] | None = None, **arguments: Any) -> str:
+        """Have the executor dispatch one call; returns the action's id."""
+        given = {"effects": str(self.effects_file)} | (context or {})
+        chain = await self.desk.submit(Task(goal="do it", plan=line_plan(1, tool, **arguments), context=given))
+        await self.desk.decide_all()
+        return f"{chain}.s1.1"
+
+    async def reports(self) -> list[ToolCompleted]:
+        return [one for one in await self.desk.messages() if isinstance(one, ToolCompleted)]
+
+    async def outcome(self, action: str) -> Outcome:
+        """What is recorded of an action, a doubt included, once it is."""
+        key = self.desk.key("action", action)
+
+        async def is_there() -> bool:
+            receipt, doubt = await self.desk.redis.hmget(key, "receipt", "doubt")
+            return bool(receipt or doubt)
+
+        await wait_until(is_there)
+        receipt, doubt = await self.desk.redis.hmget(key, "receipt", "doubt")
+        assert not (receipt and doubt)
+        return Outcome.model_validate_json(receipt or doubt)
+
+    async def data(self, action: str) -> Any:
+        return json.loads(await self.desk.redis.hget(self.desk.key("action", action), "data") or b"{}")
+
+    def effects(self) -> list[str]:
+        return [line.split()[0] for line in self.effects_file.read_text().splitlines()]
+
+    def process(self) -> "subprocess.Popen[bytes]":
+        """A worker as a process of its own."""
+        code = (
+            "import sys\nfrom haltpoint.runtime import service\nfrom haltpoint.runtime.settings import Settings\n"
+            "from haltpoint_tool_worker.app import run\n"
+            "sys.exit(service.main('tool-worker', run, Settings.model_validate_json(sys.argv[1])))"
+        )
+        settings = self.settings().model_dump_json(exclude_defaults=True)
+        with (self.effects_file.parent / "log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-c", code.replace("'tool-worker'", "service.Party.WORKER"), settings],
+                env=os.environ | {"PYTHONPATH": str(Path.cwd())},
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+            )
+
+
+@pytest.fixture
+def bench(desk: Desk, server: Any, effects: Path) -> Bench:
+    return Bench(desk, server.url, effects)
+
+
+def error_of(outcome: Outcome) -> str:
+    assert outcome.error is not None
+    return outcome.error.error_type.value
+
+
+# ---- one call -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_receipt_is_recorded_once_and_the_executor_hears_of_it(bench: Bench) -> None:
+    async with bench.worker():
+        action = await bench.order("lookup", query="john")
+        outcome = await bench.outcome(action)
+    assert (outcome.success, outcome.next_action) == (True, "continue")
+    assert await bench.data(action) == {"contact_id": "john"}
+    meta = outcome.metadata
+    assert (meta.tool, meta.action_id, meta.attempt, meta.truncated) == ("lookup", action, 1, False)
+    assert meta.started_at > 0
+    (report,) = await bench.reports()
+    assert (report.id, report.data.action_id) == (f"{action}/1/done", action)
+    assert await bench.desk.backlog(Stream.TOOLS, "default") == 0
+    await bench.desk.run()
+    assert (await bench.desk.chain(action.partition(".")[0])).status == "completed"
+
+
+async def test_a_tool_asks_and_fails_by_its_result(bench: Bench) -> None:
+    async with bench.worker():
+        asked = await bench.outcome(await bench.order("lookup", query="two"))
+        failed = await bench.outcome(await bench.order("lookup", query="nobody"))
+    assert asked.clarification is not None
+    assert [option.value for option in asked.clarification.options] == [{"contact_id": "a"}, {"contact_id": "b"}]
+    assert (error_of(failed), failed.error and failed.error.suggestion) == ("NOT_FOUND", "Check the spelling.")
+
+
+async def test_functions_that_are_no_coroutines_run_too(bench: Bench) -> None:
+    async with bench.worker():
+        action = await bench.order("add", left=2, right=3)
+        assert (await bench.outcome(action)).success
+    assert await bench.data(action) == {"value": 5}
+
+
+async def test_the_tools_are_in_the_catalogue_and_what_they_need_lives_as_long_as_the_worker(bench: Bench) -> None:
+    async with bench.worker():
+        assert worker_tools.BOOK.open
+        listed = await ToolCatalogue(bench.desk.calls, bench.desk.topology).read()
+    assert listed == bench.desk.tools
+    assert not worker_tools.BOOK.open
+
+
+async def forged(bench: Bench, action: str, tool: str, body: str) -> None:
+    """Change the order that lies in the stream, and let the action point to it: a hostile or outdated sender."""
+    stream = bench.desk.topology.stream(0, Stream.TOOLS, "default")
+    ((entry, _),) = await bench.desk.redis.xrange(stream)
+    (message,) = await bench.desk.messages(Stream.TOOLS, "default")
+    assert isinstance(message, ToolRequested)
+    changed = message.model_copy(update={"data": message.data.model_copy(update={"tool": tool, "approved": True})})
+    new = await bench.desk.redis.xadd(stream, {"__data__": encode(changed), "__body__": body})
+    await bench.desk.redis.hset(bench.desk.key("action", action), "entry", new)
+    await bench.desk.redis.xdel(stream, entry)
+
+
+@pytest.mark.parametrize(
+    ("tool", "body", "kind"),
+    [
+        ("nobody_has_it", "{}", "NOT_FOUND"),
+        ("delete", '{"name": "all"}', "BLOCKED"),
+        ("send", "{}", "VALIDATION"),
+        ("send", '{"text": 1, "more": 2}', "VALIDATION"),
+        ("send", "not json", "VALIDATION"),
+        ("send", '{"text": "' + "x" * 70_000 + '"}', "VALIDATION"),
+    ],
+    ids=["unknown", "destructive", "missing", "wrong", "no json", "too large"],
+)
+async def test_a_call_that_must_not_run_is_refused_without_an_effect(
+    bench: Bench, tool: str, body: str, kind: str
+) -> None:
+    action = await bench.order("send", text="hi")
+    await forged(bench, action, tool, body)
+    async with bench.worker():
+        assert error_of(await bench.outcome(action)) == kind
+    assert bench.effects() == []
+
+
+async def test_an_entry_that_is_no_call_goes_to_the_dead_letters(bench: Bench) -> None:
+    stream = bench.desk.topology.stream(0, Stream.TOOLS, "default")
+    await bench.desk.redis.xadd(stream, {"__data__": "\udcff".encode(errors="surrogateescape")})
+
+    async def is_dead() -> bool:
+        return bool(await bench.desk.redis.xlen(bench.desk.key("dead")))
+
+    async with bench.worker():
+        await wait_until(is_dead)
+    assert await bench.desk.backlog(Stream.TOOLS, "default") == 0
+
+
+# ---- effects (R3, R4, R8, E5) ---------------------------------------------------------------------------------------
+
+
+async def test_an_entry_that_came_twice_has_one_effect(bench: Bench) -> None:
+    action = await bench.order("send", text="hi")
+    stream = bench.desk.topology.stream(0, Stream.TOOLS, "default")
+    ((_, fields),) = await bench.desk.redis.xrange(stream)
+    await bench.desk.redis.xadd(stream, fields)
+    async with bench.worker():
+        await bench.outcome(action)
+
+        async def is_empty() -> bool:
+            return await bench.desk.backlog(Stream.TOOLS, "default") == 0
+
+        await wait_until(is_empty)
+    assert bench.effects() == [action]
+    assert len(await bench.reports()) == 1
+
+
+@pytest.mark.parametrize(
+    ("how", "kind"),
+    [("server", "IN_DOUBT"), ("malformed", "IN_DOUBT"), ("refused", "SERVER"), ("exit", "UNKNOWN"), ("x", "UNKNOWN")],
+)
+async def test_a_tool_with_effects_that_breaks_is_in_doubt_unless_it_knows_better(
+    bench: Bench, how: str, kind: str
+) -> None:
+    async with bench.worker():
+        action = await bench.order("send_and_break", how=how)
+        outcome = await bench.outcome(action)
+    assert error_of(outcome) == kind
+    assert bench.effects() == [action]
+    receipt = await bench.desk.redis.hget(bench.desk.key("action", action), "receipt")
+    assert (receipt is None) == (kind == "IN_DOUBT"), "a doubt is no receipt"
+
+
+@pytest.mark.parametrize(("tool", "kind"), [("slow_read", "TIMEOUT"), ("slow_send", "IN_DOUBT")])
+async def test_a_tool_that_takes_too_long_is_stopped(bench: Bench, tool: str, kind: str) -> None:
+    async with bench.worker():
+        assert error_of(await bench.outcome(await bench.order(tool))) == kind
+
+
+async def test_a_result_that_comes_while_a_tool_is_being_stopped_is_taken(bench: Bench) -> None:
+    async with bench.worker():
+        action = await bench.order("stubborn")
+        assert (await bench.outcome(action)).success
+    assert await bench.data(action) == {"value": "after all"}
+
+
+async def killed_in_the_middle(bench: Bench, tool: str, **context: Any) -> tuple[str, int]:
+    """A worker process that is killed after the effect; returns the action and the process's id."""
+    process = bench.process()
+    try:
+        action = await bench.order(tool, context=context)
+        await wait_until(lambda: bench.effects() == [action], timeout=20)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    return action, process.pid
+
+
+async def test_a_repeatable_action_of_a_killed_worker_runs_again_under_its_key(bench: Bench) -> None:
+    action, pid = await killed_in_the_middle(bench, "put_and_hang", hang_in=os.getpid())
+    async with bench.worker():
+        outcome = await bench.outcome(action)
+    assert outcome.success
+    assert await bench.data(action) == {"by": os.getpid()}
+    assert pid != os.getpid()
+    assert bench.effects() == [action, action]
+    assert len(await bench.reports()) == 1
+
+
+async def test_an_action_with_effects_of_a_killed_worker_is_never_run_again(bench: Bench) -> None:
+    action, _ = await killed_in_the_middle(bench, "send_and_hang")
+    async with bench.worker():
+        assert error_of(await bench.outcome(action)) == "IN_DOUBT"
+    assert bench.effects() == [action]
+
+
+async def test_a_worker_that_lost_its_lease_changes_nothing(bench: Bench) -> None:
+    async with bench.worker():
+        action = await bench.order("wait")
+        await wait_until(lambda: worker_tools.GATE.inside == 1)
+        key = bench.desk.key("action", action)
+        await bench.desk.redis.hset(key, "epoch", 7)  # as if somebody had taken it over
+        await wait_until(lambda: worker_tools.GATE.inside == 0)
+        assert worker_tools.GATE.passed == 0, "the run was cancelled"
+        assert await bench.desk.redis.hget(key, "receipt") is None
+        assert await bench.reports() == []
+        await bench.desk.redis.hset(key, "epoch", 0)
+        worker_tools.GATE.open()
+        assert (await bench.outcome(action)).success, "and the action is taken up again"
+
+
+async def test_a_long_call_is_kept_alive_past_the_lease(bench: Bench) -> None:
+    async with bench.worker(), bench.worker():
+        action = await bench.order("wait")
+        await wait_until(lambda: worker_tools.GATE.inside == 1)
+        await asyncio.sleep(3 * LEASE)
+        worker_tools.GATE.open()
+        assert (await bench.outcome(action)).success
+    assert worker_tools.GATE.most == 1
+    assert await bench.desk.redis.hget(bench.desk.key("action", action), "epoch") == b"0"
+
+
+async def test_a_tool_that_blocks_the_event_loop_does_not_lose_its_lease(bench: Bench) -> None:
+    process = bench.process()
+    try:
+        action = await bench.order("block_the_loop", seconds=2.5 * LEASE)
+
+        async def is_pending() -> bool:
+            return await bench.desk.pending(Stream.TOOLS, "default") == 1
+
+        await wait_until(is_pending, timeout=20)
+        async with bench.worker():
+            outcome = await bench.outcome(action)
+    finally:
+        process.terminate()
+        assert process.wait(20) == 0
+    assert outcome.success
+    assert await bench.desk.redis.hget(bench.desk.key("action", action), "epoch") == b"0"
+
+
+# ---- slots, stopping ------------------------------------------------------------------------------------------------
+
+
+async def test_never_more_run_than_there_are_slots_and_none_waits_for_the_slowest(bench: Bench) -> None:
+    actions = [await bench.order("wait") for _ in range(10)]
+    async with bench.worker(slots=4):
+        await wait_until(lambda: worker_tools.GATE.inside == 4)
+        assert await bench.desk.pending(Stream.TOOLS, "default") == 4, "no more is held than runs"
+        worker_tools.GATE.open()
+        for action in actions:
+            assert (await bench.outcome(action)).success
+    assert worker_tools.GATE.most == 4
+
+
+async def test_a_thread_that_does_not_end_keeps_its_slot_until_it_does(bench: Bench) -> None:
+    async with bench.worker(slots=2):
+        stuck = [await bench.order("wait_in_a_thread") for _ in range(2)]
+        for action in stuck:
+            assert error_of(await bench.outcome(action)) == "TIMEOUT"
+        later = await bench.order("add", left=1, right=1)
+        await asyncio.sleep(2 * BEAT)
+        assert not await bench.desk.redis.hexists(bench.desk.key("action", later), "receipt")
+        worker_tools.GATE.open()
+        assert (await bench.outcome(later)).success
+
+
+async def test_a_worker_that_is_stopped_finishes_what_runs_and_leaves_the_rest_to_others(bench: Bench) -> None:
+    async with bench.worker(slots=2) as stopped:
+        running = [await bench.order("wait") for _ in range(2)]
+        await wait_until(lambda: worker_tools.GATE.inside == 2)
+        rest = [await bench.order("wait") for _ in range(3)]
+        stopped.cancel()
+        assert not stopped.done()
+        worker_tools.GATE.open()
+        await stopped
+    for action in running:
+        assert (await bench.outcome(action)).success
+    async with bench.worker():
+        for action in rest:
+            assert (await bench.outcome(action)).success
+
+
+async def test_a_process_that_gets_sigterm_ends_well(bench: Bench) -> None:
+    process = bench.process()
+    action = await bench.order("add", left=1, right=2)
+    assert (await bench.outcome(action)).success
+    process.terminate()
+    assert process.wait(20) == 0
+    assert await bench.ready() == []
+
+
+# ---- what cannot start ----------------------------------------------------------------------------------------------
+
+
+async def test_fewer_slots_than_streams_are_refused(bench: Bench) -> None:
+    with pytest.raises(HaltpointError, match="HALTPOINT_SLOTS=4"):
+        await run(bench.settings(slots=3, partitions=4))
+
+
+@pytest.mark.parametrize(
+    ("modules", "words"),
+    [((), "no tools module"), (("no_such_module",), "no_such_module"), (("tests.support.builders",), "declares none")],
+)
+async def test_a_worker_without_tools_is_refused(bench: Bench, modules: tuple[str, ...], words: str) -> None:
+    with pytest.raises(HaltpointError, match=words):
+        await run(bench.settings(tools=modules))
+
+
+async def test_the_order_tells_the_tool_what_the_task_knows(bench: Bench) -> None:
+    """`confirmed` is the order's, never an argument's."""
+    async with bench.worker():
+        action = await bench.order("pay", bill="b1")
+        assert (await bench.outcome(action)).confirmation is not None
+    assert bench.effects() == []

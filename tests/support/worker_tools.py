@@ -1,0 +1,178 @@
+"""Tools that a test can look into: they count who runs, wait at gates, and write effects for all to see."""
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from haltpoint.tools import Ctx, Option, Target, ToolError, ToolResult, tool
+
+
+class Book:
+    """What the tools need; open while a worker lives."""
+
+    open = False
+
+
+BOOK = Book()
+
+
+class Gate:
+    """Where calls wait. `inside` counts them, `most` is the most that there ever were."""
+
+    def __init__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.event = asyncio.Event()
+        self.thread_event = threading.Event()
+        self.inside = self.most = self.passed = 0
+
+    def enter(self) -> None:
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+
+    def open(self) -> None:
+        self.event.set()
+        self.thread_event.set()
+
+
+GATE = Gate()
+
+
+@asynccontextmanager
+async def lifespan() -> AsyncIterator[Book]:
+    BOOK.open = True
+    try:
+        yield BOOK
+    finally:
+        BOOK.open = False
+
+
+class Match(BaseModel):
+    contact_id: str
+
+
+def effect(ctx: Ctx) -> None:
+    """One line for each effect: who did it under which key."""
+    with Path(ctx.context["effects"]).open("a") as file:
+        file.write(f"{ctx.idempotency_key} {os.getpid()}\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@tool(read_only=True, may_clarify=True)
+async def lookup(query: str, ctx: Ctx[Book]) -> ToolResult[Match]:
+    """Find a contact."""
+    assert ctx.deps.open
+    if query == "nobody":
+        raise ToolError.not_found("no contact matches", suggestion="Check the spelling.")
+    if query == "two":
+        return ctx.clarify("contact", "Which?", [Option(id=n, title=n, value=Match(contact_id=n)) for n in "ab"])
+    return ctx.ok(Match(contact_id=query))
+
+
+@tool
+async def send(text: str, ctx: Ctx[Book]) -> None:
+    effect(ctx)
+
+
+@tool
+async def send_and_hang(ctx: Ctx[Book]) -> None:
+    effect(ctx)
+    await asyncio.sleep(3600)
+
+
+@tool(idempotent=True)
+async def put_and_hang(ctx: Ctx[Book]) -> dict[str, Any]:
+    """Hangs in the process that the test kills, and nowhere else."""
+    effect(ctx)
+    if ctx.context["hang_in"] != "nowhere" and os.getpid() != ctx.context["hang_in"]:
+        await asyncio.sleep(3600)
+    return {"by": os.getpid()}
+
+
+@tool
+async def send_and_break(how: str, ctx: Ctx[Book]) -> Match:
+    effect(ctx)
+    if how == "server":
+        raise ToolError.server("the provider broke off")
+    if how == "refused":
+        raise ToolError.server("the provider is closed", no_effect=True)
+    if how == "exit":
+        raise SystemExit(3)
+    if how == "malformed":
+        return {"nothing": 1}  # type: ignore[return-value]
+    raise KeyError(how)
+
+
+@tool(read_only=True)
+async def wait(ctx: Ctx[Book]) -> dict[str, int]:
+    gate = GATE
+    gate.enter()
+    try:
+        await gate.event.wait()
+        gate.passed += 1
+    finally:
+        gate.inside -= 1
+    return {"passed": gate.passed}
+
+
+@tool(read_only=True, timeout=0.2)
+def wait_in_a_thread() -> str:
+    gate = GATE
+    gate.enter()
+    gate.thread_event.wait()
+    gate.inside -= 1
+    return "awake"
+
+
+@tool(read_only=True)
+def add(left: int, right: int) -> int:
+    return left + right
+
+
+@tool(read_only=True)
+async def block_the_loop(seconds: float) -> float:
+    time.sleep(seconds)  # noqa: ASYNC251 - that is what it is for
+    return seconds
+
+
+@tool(read_only=True, timeout="200ms")
+async def slow_read() -> None:
+    await asyncio.sleep(3600)
+
+
+@tool(timeout="200ms")
+async def slow_send(ctx: Ctx[Book]) -> None:
+    effect(ctx)
+    await asyncio.sleep(3600)
+
+
+@tool(read_only=True, timeout="200ms")
+async def stubborn() -> str:
+    """Takes no notice of being cancelled, and answers in time for those who wait a moment longer."""
+    try:
+        await asyncio.sleep(3600)
+    except asyncio.CancelledError:
+        await asyncio.sleep(0.05)
+    return "after all"
+
+
+@tool
+async def pay(bill: str, ctx: Ctx[Book]) -> str:
+    if not ctx.confirmed:
+        return ctx.confirm("pay", Target(id=bill), f"Pay {bill}?")  # type: ignore[return-value]
+    effect(ctx)
+    return "paid"
+
+
+@tool(destructive=True)
+async def delete(name: str, ctx: Ctx[Book]) -> None:
+    effect(ctx)
