@@ -77,7 +77,8 @@ class Board:
     async def ask(self, chain: str, kind: ThoughtKind = ThoughtKind.PLAN, **more: Any) -> str:
         """Put a question on the planner's stream; returns the thought's id."""
         deadline = int(time.time() * 1000) + 60_000
-        request = ThoughtRequest(**{"thought_id": f"{chain}.plan.t0.1", "kind": kind, "deadline": deadline} | more)
+        defaults: dict[str, Any] = {"thought_id": f"{chain}.plan.t0.1", "kind": kind, "deadline": deadline}
+        request = ThoughtRequest(**(defaults | more))
         message = KINDS.get(kind, ActionRequested)(
             id=request.thought_id,
             source="haltpoint/executor",

@@ -275,7 +275,7 @@ async def test_what_is_no_message_goes_to_the_dead_letters(board: Board) -> None
 
 
 async def test_many_thoughts_are_had_at_once_and_the_slow_one_holds_up_nobody(board: Board) -> None:
-    slow = {"when": {"goal": "slow"}, "delay": 20, "say": GOOD_PLAN["say"]}
+    slow = {"when": {"goal": "slow"}, "delay": 10, "say": GOOD_PLAN["say"]}
     async with (
         ScriptedModel(script(slow, GOOD_PLAN)) as model,
         board.planner(model),

@@ -53,11 +53,14 @@ class When(Strict):
     without: tuple[str, ...] = ()
     result: dict[str, str] = Field(default_factory=dict)
 
-    @field_validator("goal", "last")
+    @field_validator("goal", "last", "result")
     @classmethod
-    def _is_an_expression(cls, value: str | None) -> str | None:
-        if value is not None:
-            re.compile(value)
+    def _are_expressions(cls, value: str | dict[str, str] | None) -> str | dict[str, str] | None:
+        for expression in value.values() if isinstance(value, dict) else (value or "",):
+            try:
+                re.compile(expression)
+            except re.error as error:
+                raise ValueError(f"{expression!r} is no regular expression: {error}") from error
         return value
 
 

@@ -51,6 +51,7 @@ class ScriptedModel:
     def __init__(self, script: Script, host: str = "127.0.0.1", port: int = 0) -> None:
         self.requests: deque[Seen] = deque(maxlen=_REMEMBERED)
         self._following = Following(script)
+        self._stopping = asyncio.Event()
 
         async def app(scope: MutableMapping[str, Any], receive: _Receive, send: _Send) -> None:
             await self._serve(scope, receive, send)  # uvicorn does not know a bound method for what it is
@@ -68,7 +69,8 @@ class ScriptedModel:
         await self._http.start()
 
     async def stop(self) -> None:
-        """Finish open answers and end."""
+        """Give open answers at once and end."""
+        self._stopping.set()
         await self._http.stop()
 
     async def __aenter__(self) -> Self:
@@ -116,7 +118,8 @@ class ScriptedModel:
             )
         )
         rule = Rule(say=Say()) if found is None else found[1]
-        await asyncio.sleep(rule.delay)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), rule.delay)
         if rule.fault is not None and rule.fault.cut:
             await _cut(send)
         elif rule.fault is not None and rule.fault.malformed:

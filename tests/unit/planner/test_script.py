@@ -1,0 +1,108 @@
+"""Scripts: which rule answers, what templates become, and what is said about a faulty script."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.testing.script import Conversation, Following, Script, fill
+
+
+def following(*rules: dict[str, Any]) -> Following:
+    return Following(Script.model_validate({"rules": rules}))
+
+
+def rule_for(talk: Conversation, *rules: dict[str, Any]) -> int | None:
+    found = following(*rules).next(talk)
+    return None if found is None else found[0]
+
+
+SAY = {"say": {"content": "x"}}
+FOUND = ("lookup", {"success": True, "data": {"id": "u1", "rows": [{"n": 7}]}, "error": None})
+
+
+def test_the_first_rule_that_fits_answers() -> None:
+    talk = Conversation(thought="act", step="s2", turn=1, attempt=2, goal="Tell John hi")
+    rules: list[dict[str, Any]] = [
+        {"when": {"thought": "plan"}, **SAY},
+        {"when": {"step": "s1"}, **SAY},
+        {"when": {"attempt": 1}, **SAY},
+        {"when": {"goal": "^Ask"}, **SAY},
+        {"when": {"thought": ["act", "reason"], "step": "s2", "turn": 1, "attempt": 2, "goal": "John"}, **SAY},
+        SAY,
+    ]
+    assert rule_for(talk, *rules) == 4
+
+
+def test_rules_by_what_has_answered() -> None:
+    talk = Conversation(results=(FOUND,))
+    assert rule_for(talk, {"when": {"without": ["lookup"]}, **SAY}, {"when": {"results": ["lookup"]}, **SAY}) == 1
+    assert rule_for(talk, {"when": {"result": {"success": "true"}}, **SAY}) == 0
+    assert rule_for(talk, {"when": {"result": {"error.error_type": ".+"}}, **SAY}) is None
+
+
+def test_a_rule_is_passed_over_after_its_times() -> None:
+    script = following({"times": 2, "fault": {"status": 500}}, SAY)
+    numbers = [found[0] for _ in range(4) if (found := script.next(Conversation())) is not None]
+    assert numbers == [0, 0, 1, 1]
+
+
+def test_templates_take_values_from_the_conversation() -> None:
+    script = following({"when": {"goal": r"^Tell (?P<name>\w+) (?P<words>.+)"}, **SAY})
+    found = script.next(Conversation(goal="Tell John hi there", results=(FOUND,)))
+    assert found is not None
+    assert fill(
+        {
+            "to": "{{results.lookup.data.id}}",
+            "n": "{{result.data.rows.0.n}}",
+            "text": "{{goal.name}}: {{ goal.words }}!",
+            "either": "{{result.data.nothing|goal.name}}",
+        },
+        found[2],
+    ) == {"to": "u1", "n": 7, "text": "John: hi there!", "either": "John"}
+
+
+def test_a_template_that_refers_to_nothing_is_told() -> None:
+    with pytest.raises(KeyError, match=r"result\.data\.id"):
+        fill("{{result.data.id}}", {"result": {}})
+
+
+def test_results_of_the_role_tool_are_found_by_their_calls() -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "lookup", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Goal: x\nmore"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": json.dumps(FOUND[1])},
+    ]
+    headers = {"x-haltpoint-thought": "act", "x-haltpoint-turn": "3", "x-haltpoint-attempt": "nonsense"}
+    talk = Conversation.of(headers, {"messages": messages})
+    assert (talk.thought, talk.turn, talk.attempt, talk.goal, talk.results) == ("act", 3, None, "x", (FOUND,))
+
+
+@pytest.mark.parametrize("name", ["contacts_good", "contacts_careless"])
+def test_ready_made_scripts_are_there(name: str) -> None:
+    assert Script.read(Path(name)).rules
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("{", "Invalid JSON"),
+        ('{"rules": [{}]}', "either say or fault"),
+        ('{"rules": [{"say": {}, "colour": 1}]}', "colour"),
+        ('{"rules": [{"when": {"goal": "("}, "say": {}}]}', "when.goal"),
+    ],
+)
+def test_a_faulty_script_is_told_with_its_place(tmp_path: Path, content: str, why: str) -> None:
+    path = tmp_path / "script.json"
+    path.write_text(content)
+    with pytest.raises(HaltpointError, match="HP-041") as told:
+        Script.read(path)
+    assert why in str(told.value)
+
+
+def test_a_missing_script_is_told_with_the_ready_made_ones(tmp_path: Path) -> None:
+    with pytest.raises(HaltpointError, match="contacts_good"):
+        Script.read(tmp_path / "nothing.json")
