@@ -4,6 +4,7 @@ Ids inside a chain are kept without the chain's own id; what is None is an empty
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any, Final
 
 from haltpoint.chain.state import Chain, ChainStatus, PlanOrigin
@@ -35,13 +36,13 @@ _HEAD: Final[tuple[tuple[str, str, Callable[[Any], str | int]], ...]] = (
 )
 """Field of the hash, attribute of the chain, and how the one is written as the other."""
 
+_values: Final = attrgetter(*(attribute for _, attribute, _ in _HEAD))
+
 
 def changed_fields(old: Chain, new: Chain, touched: frozenset[int] | set[int]) -> list[str | int]:
     """The fields that differ, as name, value, name, value ...; `touched` are the indexes of steps that may differ."""
     fields: list[str | int] = []
-    for name, attribute, written in _HEAD:
-        value = getattr(new, attribute)
-        before = getattr(old, attribute)
+    for (name, _, written), value, before in zip(_HEAD, _values(new), _values(old), strict=True):
         if value is not before and value != before:
             fields += (name, written(value))
     steps = range(len(new.steps)) if len(new.steps) != len(old.steps) else sorted(touched)

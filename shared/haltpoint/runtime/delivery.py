@@ -25,7 +25,7 @@ nothing can only be known inside the server at that very moment. A dead consumer
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 from faststream import AckPolicy
 from faststream.redis import RedisBroker, StreamSub
@@ -61,6 +61,14 @@ def group_lost(stream: str, group: str) -> HaltpointError:
         "the server was flushed, or came back with an older copy of its data",
         "Find out what was lost, then run: haltpoint init",
     )
+
+
+class _Stream(StreamSub[bool]):
+    """FastStream copies the whole of it for each read, to put a prefix before its name; we have none."""
+
+    def add_prefix(self, prefix: str) -> Self:
+        """The same stream."""
+        return self
 
 
 class Subscription:
@@ -105,7 +113,7 @@ class Subscription:
         # An entry lies idle for at most a quarter of a lease after its lease has run out.
         self._pause = min(max(lease_ms / 4000, 0.02), 1.0)
         self._subscriber = broker.subscriber(
-            stream=StreamSub(
+            stream=_Stream(
                 stream,
                 group=group,
                 consumer=consumer,

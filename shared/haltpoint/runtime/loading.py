@@ -63,7 +63,10 @@ async def _load_one(calls: Coalescer, topology: Topology, partition: int, chain_
         return None
     try:
         chain = _bare(chain_id, fields, task, plan, end)
+        version, trace = fields[b"ver"].decode(), fields.get(b"trace", b"").decode() or None
         numbers = open_numbers(fields)
+        if chain.plan is None and not numbers:
+            return Loaded(chain, version, trace)  # as every chain is at first: nothing was sent or asked yet
         questions = [
             Question.model_validate_json(text)
             for text in await asyncio.gather(
@@ -99,7 +102,7 @@ async def _load_one(calls: Coalescer, topology: Topology, partition: int, chain_
     except (ValueError, KeyError, TypeError) as error:
         _log.error("chain cannot be read", chain=chain_id, exc_info=error)
         return None
-    return Loaded(chain, fields[b"ver"].decode(), fields.get(b"trace", b"").decode() or None)
+    return Loaded(chain, version, trace)
 
 
 def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: bytes | None) -> Chain:
