@@ -72,9 +72,7 @@ def _table(shell: Shell, page: "Page[ChainSummary]") -> None:
 
     if not shell.out.is_terminal:
         for one in page.items:
-            shell.out.print(
-                f"{one.id}\t{one.status}\t{one.created_at:%Y-%m-%dT%H:%M:%SZ}\t{visible(one.goal)}", markup=False
-            )
+            shell.row(one.id, one.status, f"{one.created_at:%Y-%m-%dT%H:%M:%SZ}", visible(one.goal))
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("chain", "state", "begun (UTC)"):

@@ -143,9 +143,7 @@ def _print(shell: Shell, letter: Letter) -> None:
     from haltpoint.cli.story import visible
 
     if not shell.out.is_terminal:
-        shell.out.print(
-            f"{letter.id}\t{letter.stream}\t{letter.reason}\t{letter.chain}\t{visible(letter.detail)}", markup=False
-        )
+        shell.row(letter.id, letter.stream, letter.reason, letter.chain, visible(letter.detail))
         return
     from rich.text import Text
 

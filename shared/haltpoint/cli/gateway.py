@@ -1,6 +1,5 @@
 """How verbs reach the gateway: its address and key, and its problems in the words of the command line."""
 
-import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -44,6 +43,8 @@ def key(shell: Shell) -> str:
 
 def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
     """Run one conversation with the gateway. Raises CliError for everything that it may answer."""
+    import asyncio
+
     from haltpoint.client import Client, GatewayError
 
     where = address(shell)

@@ -77,6 +77,10 @@ class Shell:
         """One JSON document, or one line of a JSON lines output."""
         print(json.dumps(document, ensure_ascii=False, separators=(",", ":")), flush=True)
 
+    def row(self, *cells: str) -> None:
+        """A line of a list for other programs: cells between tabs."""
+        print("\t".join(cells))
+
     def fail(self, error: HaltpointError) -> None:
         """Say what went wrong: for people on stderr, with --json as a document there too."""
         if self.json:
@@ -160,7 +164,7 @@ def run(shell: Shell, body: Callable[[], int | None]) -> int:
         return told.exit_code
 
 
-_EXITS = {"HP-001": Exit.USAGE, "HP-010": Exit.UNREACHABLE}
+_EXITS = {"HP-001": Exit.USAGE, "HP-041": Exit.USAGE, "HP-010": Exit.UNREACHABLE}
 
 
 def _told(error: Exception) -> CliError:

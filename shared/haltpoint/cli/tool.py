@@ -30,9 +30,10 @@ def add_to(parent: typer.Typer) -> None:
             shell.emit({"items": [one.model_dump(mode="json") for one in found], "next_cursor": None})
             return
         for one in found:
-            shell.out.print(f"{one.name}\t{one.queue}\t{effects(one)}\t{first_line(one)}", markup=False) if (
-                not shell.out.is_terminal
-            ) else _row(shell, one)
+            if shell.out.is_terminal:
+                _row(shell, one)
+            else:
+                shell.row(one.name, one.queue, effects(one), first_line(one))
         if not found:
             shell.note("No worker serves any tool. Start one: haltpoint up tool-worker --tools MODULE")
 

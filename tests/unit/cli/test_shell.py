@@ -1,0 +1,141 @@
+"""How commands end, and in which words, without a system."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from haltpoint.cli.errors import CliError, Exit
+from haltpoint.cli.main import app
+from haltpoint.cli.shell import Shell, run, verb
+from haltpoint.cli.system import as_environment
+from haltpoint.cli.tool import parse_arguments
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.settings import Settings, load
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HALTPOINT_STATE_DIR", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        ("run", 2, "HP-040"),
+        ("run x --watch --detach", 2, "HP-040"),
+        ("run --plan /nonexistent", 2, "HP-041"),
+        ("run x --url http://127.0.0.1:1 --key k", 4, "HP-050"),
+        ("chain list", 4, "HP-050"),
+        ("chain list --config /nonexistent", 2, "HP-001"),
+        ("chain nonsense", 2, "No such command"),
+        ("chain list --limit 0", 2, "--limit"),
+        ("answer x", 2, "HP-040"),
+        ("answer x --abort --approve", 2, "HP-040"),
+        ("answer x --happened []", 2, "HP-040"),
+        ("answer x --happened {", 2, "HP-040"),
+        ("tool call echo words", 2, "HP-040"),
+        ("dlq requeue", 2, "HP-040"),
+        ("doctor", 4, "HP-010"),
+        ("doctor --redis-url redis://127.0.0.1:1", 4, "HP-010"),
+        ("doctor --redis-url ftp://x", 2, "HP-001"),
+        ("demo --model m", 2, "HP-040"),
+        ("script-model /nonexistent", 2, "HP-041"),
+    ],
+)
+def test_errors_are_for_people(words: str, code: int, says: str) -> None:
+    done = CliRunner().invoke(app, words.split())
+    assert done.exit_code == code, done.output
+    assert says in done.stderr
+    assert "Traceback" not in done.output
+    assert done.stdout == ""
+
+
+def test_an_error_is_a_document_with_json() -> None:
+    done = CliRunner().invoke(app, ["run", "--json"])
+    error = json.loads(done.stderr)["error"]
+    assert error["code"] == "HP-040"
+    assert set(error) == {"code", "what", "why", "fix"}
+
+
+def refuse() -> int:
+    raise CliError("HP-055", "no", "why", "fix", exit_code=Exit.WAITING)
+
+
+def fault() -> int:
+    raise ZeroDivisionError("by zero")
+
+
+def settings() -> int:
+    raise HaltpointError("HP-001", "no", "why", "fix")
+
+
+def interrupt() -> int:
+    raise KeyboardInterrupt
+
+
+def leave() -> int:
+    raise typer.Exit(7)
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [(refuse, 3), (settings, 2), (interrupt, 130), (leave, 7), (lambda: None, 0), (lambda: 3, 3)],
+)
+def test_each_end_has_its_exit_code(body: Any, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(Shell(), body) == code
+    assert capsys.readouterr().out == ""
+
+
+def test_a_fault_is_told_without_a_traceback_which_is_kept_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert run(Shell(json=True), fault) == 1
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert error["code"] == "HP-002"
+    (kept,) = tmp_path.glob("haltpoint-fault-*")
+    assert str(kept) in error["fix"]
+    assert "ZeroDivisionError: by zero" in kept.read_text()
+
+
+def test_every_verb_takes_the_common_options() -> None:
+    own = typer.Typer()
+    seen: list[tuple[Shell, str]] = []
+
+    @verb(own, "one", gateway=True)
+    def one(shell: Shell, word: str) -> int:
+        """One."""
+        seen.append((shell, word))
+        return 3
+
+    words = ["w", "--json", "--quiet", "--redis-url", "redis://r", "--config", "c", "--url", "u", "--key", "k"]
+    assert CliRunner().invoke(own, words).exit_code == 3
+    assert seen == [(Shell(True, True, "redis://r", Path("c"), "u", "k"), "w")]
+
+
+def test_arguments_are_json_where_they_can_be() -> None:
+    pairs = ["a=1", "b=true", "c=plain words", 'd={"e": []}', "f=", "g=x=y", 'h="1"']
+    assert parse_arguments(pairs) == {
+        "a": 1, "b": True, "c": "plain words", "d": {"e": []}, "f": "", "g": "x=y", "h": "1",
+    }  # fmt: skip
+
+
+def test_settings_go_to_another_process_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(
+        redis_url="unix:///tmp/s.sock",
+        tools=("a", "b.c"),
+        partitions=7,
+        lease=3.5,
+        beat=0.25,
+        model={"base_url": "http://m/v1", "api_key": "secret"},  # type: ignore[arg-type]
+        gateway={"admin_key": "k", "port": 0},  # type: ignore[arg-type]
+    )
+    for name, value in as_environment(settings).items():
+        monkeypatch.setenv(name, value)
+    assert load() == settings
