@@ -138,8 +138,10 @@ def plans(draw: st.DrawFn, *, literal: bool) -> Plan:
         waits: tuple[str, ...] = ()
         if before:
             waits = tuple(draw(st.lists(st.sampled_from(before), unique=True, max_size=3)))
-        names = tuple(draw(st.lists(st.sampled_from(["find", "save"]), unique=True, min_size=int(literal), max_size=2)))
-        target: Any = {"$from": f"{waits[0]}.data.id"} if waits and draw(st.booleans()) else "u1"
+        some = st.lists(st.sampled_from(["find", "save"]), unique=True, min_size=int(literal), max_size=2)
+        names: tuple[str, ...] = tuple(draw(some))
+        refers = bool(waits) and draw(st.booleans())
+        target: Any = {"$from": f"{waits[0]}.data.id"} if refers else "u1"
         calls = (*(Call(tool=name) for name in names), Call(tool="send", arguments={"to": target}))
         more: dict[str, Any] = {"required_tools": names} if names else {"step_type": StepType.REASONING}
         steps.append(

@@ -10,7 +10,7 @@ from haltpoint.chain.provenance import SAID
 from haltpoint.chain.references import write_json
 from haltpoint.chain.results import err, succeed
 from haltpoint.chain.schemas import result_faults
-from haltpoint.chain.state import Action, ActionStatus, OpenRequest, Settle, StepStatus
+from haltpoint.chain.state import Action, OpenRequest, Settle, StepStatus
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.events import HumanAnswer, HumanAnswered, TaskCancelled, TimerDue
@@ -44,7 +44,7 @@ def apply_answer(work: Work, message: HumanAnswered) -> None:
 def _resume(work: Work, request: OpenRequest, name: str) -> None:
     """Take up the state before the question. The chain asks one question at a time, so none is open now."""
     work.status = work.chain.resume or work.status
-    work.fields["resume"] = None
+    work.resume = None
     work.move(request.step, replace(work.run(request.step), status=StepStatus.IN_PROGRESS))
     work.tell(FactType.CHAIN_RESUMED, step_id=work.steps[request.step].id, request_id=name)
 
@@ -106,14 +106,14 @@ def _turn_down(work: Work, action: Action, kind: ErrorType, text: str, said: str
 
 def _settle_success(work: Work, action: Action, data: str, warnings: tuple[str, ...]) -> None:
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=warnings)
-    settled = replace(action, status=ActionStatus.DONE, outcome=outcome, data=data)
+    settled = action.done(outcome, data)
     work.outputs.append(Settle(settled))
     succeed(work, settled)
 
 
 def _settle_error(work: Work, action: Action, fault: Fault, data: str) -> None:
     outcome = Outcome(success=False, next_action=NextAction.ERROR, error=fault)
-    settled = replace(action, status=ActionStatus.DONE, outcome=outcome, data=data)
+    settled = action.done(outcome, data)
     work.outputs.append(Settle(settled))
     err(work, settled, fault)
 

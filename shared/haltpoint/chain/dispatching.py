@@ -8,11 +8,15 @@ from haltpoint.chain.codes import Code
 from haltpoint.chain.ending import fail_chain, fail_step
 from haltpoint.chain.references import Reference, UnresolvedError, read_json, resolve, write_json
 from haltpoint.chain.schemas import argument_faults, compiled
-from haltpoint.chain.state import Action, ActionStatus, Dispatch
+from haltpoint.chain.state import Action, ActionStatus, Dispatch, StepRun, StepStatus
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, action_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.tools import ToolSpec
+
+IN_PROGRESS = StepRun(StepStatus.IN_PROGRESS)
+FIRST_SENT = StepRun(StepStatus.IN_PROGRESS, actions=1, taken=1, in_turn=1)
+"""A step that has just begun, and the same with its first call on its way: most steps of literal plans pass by here."""
 
 
 def dispatch_literal(work: Work, index: int) -> None:
@@ -70,7 +74,10 @@ def dispatch(work: Work, index: int, tool: str, arguments: dict[str, Any], spec:
     action = Action(action_id(work.chain.id, step_id, number), index, number, tool, text)
     work.used += 1
     work.keep(action)
-    work.move(index, replace(run, actions=number, taken=run.taken + 1, in_turn=run.in_turn + 1))
+    if run is IN_PROGRESS:
+        work.move(index, FIRST_SENT)
+    else:
+        work.move(index, replace(run, actions=number, taken=run.taken + 1, in_turn=run.in_turn + 1))
     work.outputs.append(Dispatch(action, spec, work.chain.deadline, work.used))
     work.tell(FactType.ACTION_DISPATCHED, step_id=step_id, action_id=action.id, n=number, tool=tool)
 

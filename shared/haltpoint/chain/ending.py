@@ -1,7 +1,5 @@
 """How a step and a chain come to their ends (CONTRACT C3, C11; GUARANTEES R1)."""
 
-from dataclasses import replace
-
 from haltpoint.chain.codes import Code
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.needs import result_needed
@@ -30,7 +28,7 @@ def fail_step(work: Work, index: int, code: Code | str, message: str, answer: st
     step = work.steps[index]
     work.tell(FactType.STEP_FAILED, step_id=step.id, code=str(code), reason=message)
     if step.on_failure is OnFailure.FAIL:
-        work.move(index, replace(work.run(index), status=StepStatus.FAILED, thinking=False))
+        work.move(index, work.run(index).ended(StepStatus.FAILED))
         fail_chain(work, code, message, step.id, answer)
     else:
         _end_step(work, index, StepStatus.FAILED)
@@ -49,7 +47,7 @@ def words_of(fault: Fault) -> str:
 
 def _end_step(work: Work, index: int, status: StepStatus) -> None:
     run = work.run(index)
-    work.move(index, replace(run, status=status, thinking=False))
+    work.move(index, run.ended(status))
     work.clear(index)
     work.ended = index
     work.nearest = _free_dependants(work, index)
@@ -97,7 +95,7 @@ def _let_go(work: Work, index: int) -> None:
 def complete_chain(work: Work, answer: str | None) -> None:
     """The chain has done what was asked."""
     work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, {})
-    work.fields["answer"] = answer
+    work.answer = answer
 
 
 def fail_chain(
@@ -107,8 +105,8 @@ def fail_chain(
     _stop(work, f"stopped by {code}", message)
     details = {"code": str(code), "message": message}
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, details if step_id is None else {**details, "step_id": step_id})
-    work.fields["error"] = ChainError(str(code), message, step_id)
-    work.fields["answer"] = answer
+    work.error = ChainError(str(code), message, step_id)
+    work.answer = answer
 
 
 def cancel_chain(work: Work, by: str, reason: str) -> None:
@@ -126,4 +124,4 @@ def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
     for index in range(len(work.steps)):
         if work.run(index).status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             drop_held(work, index, why_held)
-            work.move(index, replace(work.run(index), status=StepStatus.CANCELLED, thinking=False))
+            work.move(index, work.run(index).ended(StepStatus.CANCELLED))

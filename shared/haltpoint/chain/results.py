@@ -34,7 +34,7 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> None:
         next_action=outcome.next_action.value,
         **told,
     )
-    action = replace(action, status=ActionStatus.DONE, outcome=outcome, data=body)
+    action = action.done(outcome, body)
     # A coherent result (B1) carries exactly what its next_action needs: this is next_action with its contents.
     if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
         _stop(work, action, RequestKind.IN_DOUBT, fault.message)
@@ -108,7 +108,7 @@ def _stop(work: Work, action: Action, kind: RequestKind, question: str) -> None:
     work.move(index, replace(work.run(index), status=StepStatus.WAITING))
     work.requests = (*work.requests, request)
     work.status = WAITING[work.requests[0].kind]
-    work.fields.update(resume=ChainStatus.EXECUTING, asked=number)
+    work.resume, work.asked = ChainStatus.EXECUTING, number
     work.outputs.append(Ask(request, question, action.tool, action.arguments, preview))
     work.tell(FactType.REQUEST_OPENED, request_id=name, kind=kind.value, step_id=step_id, action_id=action.id)
     work.tell(FactType.CHAIN_STOPPED, step_id=step_id, request_id=name, reason=kind.value)

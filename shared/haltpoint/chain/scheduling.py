@@ -8,7 +8,7 @@ import json
 
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import PlanFault, plan_faults
-from haltpoint.chain.dispatching import dispatch_literal, in_time
+from haltpoint.chain.dispatching import IN_PROGRESS, dispatch_literal, in_time
 from haltpoint.chain.ending import READY, complete_chain, fail_chain
 from haltpoint.chain.graph import Graph
 from haltpoint.chain.references import read_json
@@ -21,7 +21,6 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Style
 
-IN_PROGRESS = StepRun(StepStatus.IN_PROGRESS)
 PENDING = StepRun()
 REACT_STEP = "react"
 """The id of the one open-ended step of a task in the style react."""

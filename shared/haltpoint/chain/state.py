@@ -7,6 +7,7 @@ that a later decision may still need (`needs.py`).
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Self
 
 from haltpoint.chain.graph import Graph
 from haltpoint.contracts.facts import Fact
@@ -59,7 +60,10 @@ class StepStatus(StrEnum):
     @property
     def done(self) -> bool:
         """Whether the step is over, well or not."""
-        return self in (StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.SKIPPED, StepStatus.CANCELLED)
+        return self in _DONE
+
+
+_DONE = (StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.SKIPPED, StepStatus.CANCELLED)
 
 
 class ActionStatus(StrEnum):
@@ -103,6 +107,13 @@ class StepRun:
     thinking: bool = False
     refused: int = 0
 
+    def ended(self, status: StepStatus) -> Self:
+        """The same run at its end. Written out, since every step comes by here and `replace` costs twice as much."""
+        return type(self)(
+            status, self.turn, self.attempt, self.proposals, self.actions, self.taken, self.in_turn, self.receipts,
+            self.last_ok, self.faulted, False, self.refused,  # noqa: FBT003
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
@@ -120,6 +131,13 @@ class Action:
     attempt: int = 1
     outcome: Outcome | None = None
     data: str = ""
+
+    def done(self, outcome: Outcome, data: str) -> Self:
+        """The same action with its receipt (written out: see `StepRun.ended`)."""
+        status = ActionStatus.DONE
+        return type(self)(
+            self.id, self.step, self.number, self.tool, self.arguments, status, self.attempt, outcome, data
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

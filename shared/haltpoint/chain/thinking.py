@@ -26,7 +26,7 @@ def think_plan(work: Work, corrections: tuple[Correction, ...] = (), previous: s
         attempt = work.chain.plan_attempts + 1
         name = thought_id(work.chain.id, "plan", 0, attempt)
         work.outputs.append(Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous))
-        work.fields.update(thought=name, plan_attempts=attempt)
+        work.thought, work.plan_attempts = name, attempt
 
 
 def think_step(
@@ -67,7 +67,7 @@ def think_answer(work: Work) -> None:
         return
     name = thought_id(work.chain.id, "answer", 0, 1)
     work.outputs.append(Think(name, ThoughtKind.ANSWER, None, 1, 1, _receipts(work)))
-    work.fields["thought"] = name
+    work.thought = name
 
 
 def spent_too_much(work: Work) -> bool:

@@ -28,7 +28,7 @@ def take_plan(work: Work, message: PlanDrafted) -> None:
     else:
         faults = plan_faults(data.plan, work.world.tools, work.world.policy, literal=False)
         if not faults:
-            work.fields["thought"] = None
+            work.thought = None
             adopt(work, _without_calls(data.plan), PlanOrigin.DRAFTED)
             return
     for fault in faults:

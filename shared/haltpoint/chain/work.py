@@ -1,6 +1,5 @@
 """A decision while it is being made: the chain as it will be, and what has been said so far."""
 
-from dataclasses import replace
 from typing import Any
 
 from haltpoint.chain.state import (
@@ -26,8 +25,9 @@ class Work:
     """
 
     __slots__ = (
-        "actions", "chain", "digests", "ended", "facts", "fields", "graph", "nearest", "now", "origin", "outputs",
-        "plan", "proposals", "requests", "runs", "status", "steps", "tokens", "turns", "used", "words", "world",
+        "actions", "answer", "asked", "chain", "digests", "ended", "error", "facts", "graph", "nearest", "now",
+        "origin", "outputs", "plan", "plan_attempts", "proposals", "requests", "resume", "runs", "status", "steps",
+        "thought", "tokens", "turns", "used", "words", "world",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, world: World, now: int) -> None:
@@ -47,7 +47,12 @@ class Work:
         self.turns = chain.turns
         self.used = chain.actions_used
         self.tokens = chain.tokens
-        self.fields: dict[str, Any] = {}
+        self.resume = chain.resume
+        self.asked = chain.asked
+        self.plan_attempts = chain.plan_attempts
+        self.thought = chain.thought
+        self.answer = chain.answer
+        self.error = chain.error
         self.outputs: list[Output] = []
         self.facts: list[Fact] = []
         self.ended: int | None = None
@@ -103,7 +108,8 @@ class Work:
         self.actions = {}
         self.proposals = {}
         self.requests = ()
-        self.fields.update(resume=None, thought=None)
+        self.resume = None
+        self.thought = None
         self.tell(fact, **details)
 
     # ---- the value
@@ -115,21 +121,30 @@ class Work:
         steps = list(self.chain.steps) if self.chain.steps else [StepRun()] * len(self.runs)
         for index, run in self.runs.items():
             steps[index] = run
-        chain = replace(
-            self.chain,
+        before = self.chain
+        chain = Chain(  # written out: every decision comes by here, and `replace` costs twice as much
+            id=before.id,
+            task=before.task,
             status=self.status,
+            created_at=before.created_at,
             updated_at=self.now,
+            deadline=before.deadline,
             origin=self.origin,
             plan=self.plan,
             graph=self.graph,
-            digests=self.digests,
             steps=tuple(steps),
+            resume=self.resume,
             requests=self.requests,
+            asked=self.asked,
+            plan_attempts=self.plan_attempts,
+            thought=self.thought,
             turns=self.turns,
             actions_used=self.used,
             tokens=self.tokens,
+            digests=self.digests,
             actions=self.actions,
             proposals=self.proposals,
-            **self.fields,
+            answer=self.answer,
+            error=self.error,
         )
         return Decision(chain, tuple(self.outputs), tuple(self.facts), tuple(self.runs))

@@ -1,17 +1,37 @@
 """Deadlines and what is remembered: INTERFACES 3 and 7."""
 
+from dataclasses import fields, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from haltpoint.chain import schemas
 from haltpoint.chain.codes import MEANING, Code
+from haltpoint.chain.graph import Graph
 from haltpoint.chain.needs import forget, needed_actions
 from haltpoint.chain.policy import deadline_of
 from haltpoint.chain.schemas import compiled, result_faults
-from haltpoint.chain.state import Chain, ChainStatus, Policy, next_due
+from haltpoint.chain.state import (
+    Action,
+    ActionStatus,
+    Chain,
+    ChainError,
+    ChainStatus,
+    OpenRequest,
+    PlanOrigin,
+    Policy,
+    StepRun,
+    StepStatus,
+    World,
+    next_due,
+)
+from haltpoint.chain.work import Work
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.tasks import Budget, Task
-from tests.support.builders import spec
+from haltpoint.contracts.thoughts import Proposal
+from tests.support.builders import OK, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
 NOW = 1_700_000_000_000
@@ -75,3 +95,36 @@ def test_an_accepted_chain_can_be_cancelled_or_run_out_of_time_and_hears_nothing
     late.due(at=late.chain.deadline)
     assert late.chain.status is ChainStatus.FAILED
     assert next_due(late.chain) == 0
+
+
+def test_no_field_is_lost_where_values_are_written_out_for_speed() -> None:
+    numbers = {field.name: index for index, field in enumerate(fields(StepRun), 3)}
+    run = StepRun(**{**numbers, "faulted": True, "thinking": True})  # type: ignore[arg-type]
+    action = Action("c.a.1", 1, 2, "note", "[]", attempt=3)
+    chain = Chain("c", Task(goal="x"), graph=Graph({"a": 1}), steps=(run,), digests={"note": "d"}, answer="words")
+    numbered: dict[str, Any] = {
+        name: index for index, name in enumerate(("created_at", "deadline", "asked", "plan_attempts"), 5)
+    }
+    counted: dict[str, Any] = {name: index for index, name in enumerate(("turns", "actions_used", "tokens"), 50)}
+    error, proposals = ChainError("HP-201", "no"), {0: Proposal(content="x")}
+    texts: dict[str, Any] = {"thought": "t", "resume": ChainStatus.EXECUTING, "origin": PlanOrigin.DRAFTED}
+    request = OpenRequest(1, RequestKind.IN_DOUBT, 0, "c.a.1", 9)
+    chain = replace(
+        chain,
+        **numbered,
+        **counted,
+        **texts,
+        plan=plan(tool_step("a")),
+        requests=(request,),
+        actions={"c.a.1": action},
+        proposals=proposals,
+        error=error,
+        status=ChainStatus.ESCALATED,
+    )
+    assert all(getattr(chain, field.name) for field in fields(Chain) if field.name != "updated_at")
+    work = Work(chain, World(), 77)
+    work.tell(FactType.CHAIN_STARTED)
+
+    assert work.decision().chain == replace(chain, updated_at=77)
+    assert run.ended(StepStatus.FAILED) == replace(run, status=StepStatus.FAILED, thinking=False)
+    assert action.done(OK, "{}") == replace(action, status=ActionStatus.DONE, outcome=OK, data="{}")
