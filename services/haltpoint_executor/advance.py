@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from opentelemetry.trace import Span, SpanKind
+
 from haltpoint.chain.decide import decide
 from haltpoint.contracts.events import HumanAnswered, Received, TimerDue
-from haltpoint.runtime import logs
+from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.committing import ChainCommit, Decided, Loaded
 from haltpoint.runtime.store import CommitStatus, Store
 from haltpoint_executor.clock import ServerClock
@@ -63,8 +65,11 @@ class ChainCache:
 class Advance:
     """Moves the chains of one partition on. Not to be called by two at once."""
 
-    def __init__(self, partition: int, store: Store, world: CurrentWorld, clock: ServerClock) -> None:
+    def __init__(
+        self, partition: int, store: Store, world: CurrentWorld, clock: ServerClock, tracing: telemetry.Tracing
+    ) -> None:
         self._partition = partition
+        self._tracing = tracing
         self._store = store
         self._world = world
         self._clock = clock
@@ -90,10 +95,17 @@ class Advance:
         """
         for _ in range(_ATTEMPTS):
             await self._look_for_new_tools(heard, known)
-            commits = [commit for each in heard if (commit := self._decide(each, known[each.chain_id])) is not None]
+            spans: list[Span] = []
+            commits = [
+                commit for each in heard if (commit := self._decide(each, known[each.chain_id], spans)) is not None
+            ]
             if not commits and not finished:
                 return
-            batch = await self._store.commit(self._partition, commits, finished)
+            try:
+                batch = await self._store.commit(self._partition, commits, finished)
+            finally:
+                for span in spans:
+                    telemetry.finish(span)
             self._clock.told(batch.now)
             conflicts: set[str] = set()
             for commit, committed in zip(commits, batch.chains, strict=True):
@@ -114,20 +126,41 @@ class Advance:
             finished = ()
         _log.warning("chains are changed by somebody else all the time", chains=[each.chain_id for each in heard])
 
-    def _decide(self, heard: Heard, loaded: Loaded) -> ChainCommit | None:
-        """Decide on each event in turn; None when that is not possible, which is a fault of ours."""
+    def _decide(self, heard: Heard, loaded: Loaded, spans: list[Span]) -> ChainCommit | None:
+        """Decide on each event in turn; None when that is not possible, which is a fault of ours.
+
+        A span for each goes to `spans`, to be finished when it is written.
+        """
         decided: list[Decided] = []
         chain = loaded.chain
         for received in heard.received:
             now = max(self._clock.now(), _told_time(received), chain.updated_at)
+            span = self._span(received, loaded)
+            if span is not None:
+                spans.append(span)
             try:
                 decision = decide(chain, received, self._world.value, now)
             except Exception as error:  # noqa: BLE001 - one chain must not stop the others
                 _log.error("a decision failed", chain=heard.chain_id, message=received.message.id, exc_info=error)
                 return None
-            decided.append(Decided(received, decision, now))
+            decided.append(Decided(received, decision, now, telemetry.context_of(span, loaded.trace)))
             chain = decision.chain
         return ChainCommit(loaded, decided, heard.entries)
+
+    def _span(self, received: Received, loaded: Loaded) -> Span | None:
+        message = received.message
+        if loaded.trace is None:
+            return None
+        name = message.type.rpartition(".")[0]
+        attributes: dict[str, telemetry.Value] = {
+            telemetry.MESSAGING_SYSTEM: "redis",
+            telemetry.MESSAGING_OPERATION: "process",
+            telemetry.MESSAGING_MESSAGE: message.id,
+            telemetry.CHAIN: loaded.chain.id,
+        }
+        return self._tracing.start(
+            f"process {name}", loaded.trace, SpanKind.CONSUMER, attributes, caused_by=message.traceparent
+        )
 
     async def _look_for_new_tools(self, heard: Sequence[Heard], known: dict[str, Loaded]) -> None:
         named: set[str] = set()

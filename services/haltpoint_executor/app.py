@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime import service
+from haltpoint.runtime import service, telemetry
 from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.delivery import Subscription
 from haltpoint.runtime.service import Service
@@ -35,6 +35,7 @@ class Executor:
     def __init__(self, here: Service) -> None:
         policy = here.settings.policy
         self._here = here
+        self.tracing = telemetry.start_tracing(Party.EXECUTOR.value)
         self._lease = here.settings.executor_lease
         # Without a limit: what is in the stream already was accepted.
         self._store = Store(
@@ -75,8 +76,8 @@ class Executor:
 
     async def _start(self, partition: int) -> None:
         clock = ServerClock()
-        advance = Advance(partition, self._store, self.world, clock)
-        handlers = Handlers(self._store, self._dead_letters, advance)
+        advance = Advance(partition, self._store, self.world, clock, self.tracing)
+        handlers = Handlers(self._store, self._dead_letters, advance, self.tracing)
         # The clock is right before the first decision: the test kit may have moved it.
         await deadlines.fire_due(self._store, [(partition, clock)])
         subscription = await self._here.subscribe(
@@ -104,3 +105,4 @@ async def run(settings: Settings) -> None:
         here.every(deadlines.EVERY, executor.fire_due, "deadlines")
         await here.serve()
         await executor.leases.close()
+        await asyncio.to_thread(executor.tracing.close)

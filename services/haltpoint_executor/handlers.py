@@ -16,7 +16,8 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received, TaskSubmitted, ToExecutor
 from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.delivery import Entry
-from haltpoint.runtime.store import Store, SubmitStatus
+from haltpoint.runtime.store import Store, SubmitStatus, Submitted, foreign_chain_id
+from haltpoint.runtime.telemetry import Tracing
 from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Rejected, decode
 from haltpoint_executor.advance import Advance, Heard
@@ -25,8 +26,9 @@ from haltpoint_executor.advance import Advance, Heard
 class Handlers:
     """The handlers of one partition's events."""
 
-    def __init__(self, store: Store, dead_letters: DeadLetters, advance: Advance) -> None:
+    def __init__(self, store: Store, dead_letters: DeadLetters, advance: Advance, tracing: Tracing) -> None:
         self._store = store
+        self._tracing = tracing
         self._dead_letters = dead_letters
         self._advance = advance
         # Reader and reclaimer may come at the same time; a chain must be decided on by one of them after the other.
@@ -90,7 +92,7 @@ class Handlers:
     ) -> list[str]:
         """Start chains for tasks from outside; returns the entries that are finished with that."""
         finished: list[str] = []
-        submitted = await asyncio.gather(*(self._store.submit_foreign(message) for _, message in foreign))
+        submitted = await asyncio.gather(*(self._submit_one(message) for _, message in foreign))
         for (entry, message), outcome in zip(foreign, submitted, strict=True):
             if outcome.status is SubmitStatus.CONFLICT:
                 detail = f"{message.source} sent another task as {message.id} before"
@@ -98,3 +100,8 @@ class Handlers:
             else:
                 finished.append(entry.id)
         return finished
+
+    async def _submit_one(self, message: TaskSubmitted) -> Submitted:
+        chain_id = foreign_chain_id(message)
+        trace = self._tracing.submission(chain_id, bool(message.data.goal), message.traceparent)
+        return await self._store.submit(message.data, chain_id=chain_id, trace=trace or None)

@@ -1,12 +1,13 @@
 """The planner as a process: the only place where its real parts are chosen."""
 
+import asyncio
 import logging
 from functools import partial
 
 import httpx
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime import service
+from haltpoint.runtime import service, telemetry
 from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.ledger import Ledger
@@ -28,12 +29,14 @@ async def run(settings: Settings) -> None:
         )
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells about every request
     retention = settings.policy.retention
+    tracing = telemetry.start_tracing(Party.PLANNER.value)
     async with service.running(Party.PLANNER, settings) as here, httpx.AsyncClient() as http:
         thinker = Thinker(
             ContextReader(here.calls, here.topology, ToolCatalogue(here.calls, here.topology)),
             Model(settings.model, http),
             Ledger(here.calls, here.topology, here.instance, retention=retention),
             DeadLetters(here.calls, here.topology, retention=retention),
+            tracing,
             slots=settings.slots,
             streams=settings.partitions,
         )
@@ -52,3 +55,4 @@ async def run(settings: Settings) -> None:
             )
         await here.serve()
         await thinker.drain()
+        await asyncio.to_thread(tracing.close)

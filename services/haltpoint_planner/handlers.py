@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypedDict, assert_never, cast
 
+from opentelemetry.trace import Span, SpanKind
+
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import (
@@ -26,7 +28,7 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.thoughts import ThoughtKind
-from haltpoint.runtime import logs
+from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.delivery import Entry
@@ -72,6 +74,7 @@ class Thinker:
         model: Model,
         ledger: Ledger,
         dead_letters: DeadLetters,
+        tracing: telemetry.Tracing,
         *,
         slots: int,
         streams: int,
@@ -80,6 +83,7 @@ class Thinker:
         self._model = model
         self._ledger = ledger
         self._dead_letters = dead_letters
+        self._tracing = tracing
         self._slots = asyncio.Semaphore(slots)
         # So many may run while each reader still waits for one more, and all together never are more than the slots.
         self._spare = slots - streams
@@ -170,20 +174,42 @@ class Thinker:
                 )
                 await self._ledger.think(place, _failed(message, error))
                 return
+            span = self._span(message)
+            message = message.model_copy(update={"traceparent": telemetry.context_of(span, message.traceparent)})
             try:
                 reply = await self._model.ask(prompts.build(context), request)
             except HaltpointError as error:
+                telemetry.finish(span, error.code)
                 _log.warning(str(error), code=error.code, thought=request.kind.value)
                 await self._ledger.think(place, _failed(message, error))
                 return
+            usage = reply.usage
+            spent: dict[str, telemetry.Value] = {
+                telemetry.INPUT_TOKENS: usage.input_tokens,
+                telemetry.OUTPUT_TOKENS: usage.output_tokens,
+            }
+            telemetry.finish(span, attributes=spent)
             recorded = await self._ledger.think(place, reply_to(message, reply), words_of(reply))
             _log.info(
                 "thought",
                 kind=request.kind.value,
                 outcome=recorded.value,
-                input_tokens=reply.usage.input_tokens,
-                output_tokens=reply.usage.output_tokens,
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
             )
+
+    def _span(self, message: ToPlanner) -> Span | None:
+        request = message.data
+        attributes: dict[str, telemetry.Value] = {
+            telemetry.OPERATION: "chat",
+            telemetry.MODEL: self._model.name,
+            telemetry.CHAIN: chain_of(request.thought_id),
+            telemetry.THOUGHT: request.kind.value,
+            telemetry.ATTEMPT: request.attempt,
+        }
+        if request.step_id:
+            attributes[telemetry.STEP] = request.step_id
+        return self._tracing.start(f"chat {self._model.name}", message.traceparent, SpanKind.CLIENT, attributes)
 
 
 def _question(entry: Entry) -> ToPlanner | Rejected:

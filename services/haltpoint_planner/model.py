@@ -54,6 +54,11 @@ class Model:
         self._pause = pause
         self._plainly = False  # whether the server has refused optional parameters
 
+    @property
+    def name(self) -> str:
+        """What the model is called, for logs and traces."""
+        return self._settings.name or "model"
+
     async def ask(self, prompt: Prompt, request: ThoughtRequest) -> Reply:
         """The model's reply. Raises HaltpointError HP-301 to HP-307 when it cannot be had."""
         if self._settings.base_url is None:

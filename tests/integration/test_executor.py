@@ -24,6 +24,7 @@ from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.store import Store
+from haltpoint.runtime.telemetry import Tracing
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.topology import Topology
 from haltpoint.runtime.wire import encode
@@ -355,11 +356,12 @@ async def test_deadlines_go_off_by_the_clock_of_the_server(bed: Bed) -> None:
 async def test_two_that_decide_for_one_partition_lose_and_double_nothing(bed: Bed) -> None:
     """Both caches are stale after each event of the other: every commit conflicts, is decided again and fits."""
     world = CurrentWorld(ToolCatalogue(bed.calls, bed.topology), policy_of(bed.settings.policy))
-    dead_letters = DeadLetters(bed.calls, bed.topology)
+    dead_letters, silent = DeadLetters(bed.calls, bed.topology), Tracing(None)
 
     async def decide_alternately(partition: int) -> None:
         pair = [
-            Handlers(bed.store, dead_letters, Advance(partition, bed.store, world, ServerClock())) for _ in range(2)
+            Handlers(bed.store, dead_letters, Advance(partition, bed.store, world, ServerClock(), silent), silent)
+            for _ in range(2)
         ]
         key = bed.topology.stream(partition, Stream.EVENTS)
         turn = 0

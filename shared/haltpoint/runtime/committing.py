@@ -34,11 +34,12 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """One input, the time it was decided on at (ms), and what was decided."""
+    """One input, the time it was decided on at (ms), and what was decided; `trace` is the context of its outputs."""
 
     received: Received
     decision: Decision
     now: int
+    trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]
             if decision.chain is not before or decision.facts or decision.outputs:
                 args += ("L", each.now, _heading(each.received), _facts(decision))
                 for output in decision.outputs:
-                    args += _operation(each, output, commit.loaded.trace)
+                    args += _operation(each, output)
         if new.status is not old.status:
             args += ("I", old.status, new.status, new.updated_at)
     args += _timer(old, new, commit.decided, retention)
@@ -157,9 +158,9 @@ def _heading(received: Received) -> bytes:
     return b',"type":"%s"%s' % (name.encode(), told)
 
 
-def _operation(each: Decided, output: Output, trace: str | None) -> list[Argument]:
+def _operation(each: Decided, output: Output) -> list[Argument]:
     chain = each.decision.chain
-    envelope = Envelope(chain.id, rfc3339(each.now), each.received.message.traceparent or trace)
+    envelope = Envelope(chain.id, rfc3339(each.now), each.trace)
     match output:
         case Dispatch():
             return _dispatch(chain, output, envelope)

@@ -146,12 +146,6 @@ class Store:
         )
         return Submitted(SubmitStatus(reply[0].decode()), chain, reply[1])
 
-    async def submit_foreign(self, message: TaskSubmitted) -> Submitted:
-        """Submit a task that somebody put on a stream: its (source, id), with its tenant if it has one, is its key."""
-        owner = message.source if message.data.tenant is None else f"{message.data.tenant}\x00{message.source}"
-        chain = derived_chain_id(owner, message.id)
-        return await self.submit(message.data, chain_id=chain, trace=message.traceparent)
-
     async def load(self, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
         """Read chains with what a decision may need. Left out: unknown, expired, quarantined, unreadable (logged)."""
         return await load(self._calls, self._topology, partition, chain_ids)
@@ -223,6 +217,13 @@ def new_chain_id() -> str:
     value = value & ~(0xF << 76) | (0x7 << 76)
     value = value & ~(0x3 << 62) | (0x2 << 62)
     return uuid.UUID(int=value).hex
+
+
+def foreign_chain_id(message: TaskSubmitted) -> str:
+    """The chain of a task that somebody put on a stream: (source, id), with its tenant if it has one, is its key."""
+    tenant = message.data.tenant
+    owner = message.source if tenant is None else f"{tenant}\x00{message.source}"
+    return derived_chain_id(owner, message.id)
 
 
 def _deadline(task: Task) -> int:
