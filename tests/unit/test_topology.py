@@ -1,0 +1,47 @@
+"""Names of keys: everything that belongs to a chain bears its partition."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from redis.crc import key_slot
+
+from haltpoint.contracts.base import action_id, request_id, thought_id
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.runtime.topology import Place, Topology
+
+
+@given(st.text(alphabet="0123456789abcdef", min_size=1), st.sampled_from([1, 2, 4, 16, 256]))
+def test_the_partition_is_the_checksum_of_redis_cluster(chain: str, partitions: int) -> None:
+    # 16384 is divisible by these, so the slot tells the same.
+    assert Topology(partitions).partition(chain) == key_slot(chain.encode()) % partitions
+
+
+@given(st.text(max_size=40), st.integers(1, 256))
+def test_every_text_has_a_partition(any_id: str, partitions: int) -> None:
+    assert 0 <= Topology(partitions).partition(any_id) < partitions
+
+
+def test_all_that_a_chain_owns_lies_with_its_root() -> None:
+    topology, root = Topology(256), "01a20052848577c18490bae40aa7da20"
+    child = f"{root}~2"
+    ids = [child, action_id(child, "find", 1), request_id(root, 3), thought_id(root, "plan", 1, 2)]
+    assert {topology.partition(one) for one in ids} == {topology.partition(root)}
+
+
+def test_keys_are_named_as_documented() -> None:
+    topology = Topology(4)
+    assert topology.key(3, "index", "status", "failed") == "hp:{3}:index:status:failed"
+    assert topology.stream(0, Stream.EVENTS) == "hp:{0}:events"
+    assert topology.stream(1, Stream.TOOLS, "contacts") == "hp:{1}:tools:contacts"
+    assert topology.key_of("chain", "abc") == f"hp:{{{topology.partition('abc')}}}:chain:abc"
+
+
+def test_a_place_is_read_from_the_key_of_its_stream() -> None:
+    assert Place.of("hp:{3}:tools:contacts:eu", "1-2") == Place(3, "tools:contacts:eu", "1-2")
+    assert Place.of("hp:{12}:events", "1-2") == Place(12, "events", "1-2")
+
+
+@pytest.mark.parametrize("key", ["events", "hp:{0}:dead", "hp:{x}:events", "hp:{0}:tools:", "", "hp:{0}:events:x"])
+def test_other_keys_are_no_work_streams(key: str) -> None:
+    with pytest.raises(ValueError, match="not the key of a work stream"):
+        Place.of(key, "1-1")

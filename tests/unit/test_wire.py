@@ -1,0 +1,136 @@
+"""Reading entries: hostile bytes get a reason, tolerable ones a message."""
+
+import json
+from typing import Any
+
+import pytest
+
+from haltpoint.contracts.base import MAX_BODY, MAX_RESULT
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import TaskSubmitted
+from haltpoint.runtime.wire import Decoded, Reason, Rejected, decode, encode, too_deep, valid_traceparent
+
+TASK: dict[str, Any] = {
+    "id": "order-17",
+    "source": "shop",
+    "type": "task.submitted.v1",
+    "data": {"goal": "Tell John I am late"},
+}
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+def read(data: bytes | str, stream: Stream = Stream.EVENTS) -> Decoded | Rejected:
+    return decode(stream, {b"__data__": data if isinstance(data, bytes) else data.encode()})
+
+
+def message(**changes: Any) -> Any:
+    decoded = read(json.dumps(TASK | changes))
+    assert isinstance(decoded, Decoded), decoded
+    return decoded.message
+
+
+def test_a_task_from_redis_cli_needs_only_id_source_type_and_data() -> None:
+    assert message() == TaskSubmitted(id="order-17", source="shop", data=TASK["data"])
+
+
+def test_unknown_attributes_are_ignored() -> None:
+    assert message(datacontenttype="application/json", partitionkey=7) == message()
+
+
+def test_what_was_encoded_is_read_again() -> None:
+    sent = TaskSubmitted(id="1", source="s", subject="c", traceparent=TRACE, data=TASK["data"])
+    assert read(encode(sent)) == Decoded(sent)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", Reason.BAD_JSON),
+        (b"{", Reason.BAD_JSON),
+        (b"nonsense", Reason.BAD_JSON),
+        (b"\xff\xfe", Reason.BAD_ENCODING),
+        (b'{"id":"\xed\xa0\x80"}', Reason.BAD_ENCODING),
+        (b'{"id":"\\ud800","source":"s","type":"task.submitted.v1","data":{}}', Reason.BAD_JSON),
+        (b"[" * 200_000, Reason.TOO_DEEP),
+        (b'{"a":' * 33 + b"1" + b"}" * 33, Reason.TOO_DEEP),
+        (b" " * (MAX_BODY + 1), Reason.TOO_LARGE),
+        (b"[]", Reason.BAD_FIELDS),
+        (b"null", Reason.BAD_FIELDS),
+        (b'"text"', Reason.BAD_FIELDS),
+        (b"{}", Reason.BAD_FIELDS),
+        (json.dumps(TASK | {"type": "task.submitted.v9"}), Reason.UNKNOWN_VERSION),
+        (json.dumps(TASK | {"type": "task.submitted"}), Reason.UNKNOWN_VERSION),
+        (json.dumps(TASK | {"type": "task.dreamt.v1"}), Reason.UNKNOWN_MESSAGE),
+        (json.dumps(TASK | {"type": 7}), Reason.UNKNOWN_MESSAGE),
+        (json.dumps(TASK | {"specversion": "0.3"}), Reason.BAD_FIELDS),
+        (json.dumps(TASK | {"id": ""}), Reason.BAD_FIELDS),
+        (json.dumps(TASK | {"data": {"goal": "x", "gaol": "y"}}), Reason.BAD_FIELDS),
+        (json.dumps(TASK | {"data": {"goal": "x", "context": {"n": float("nan")}}}), Reason.BAD_JSON),
+        (json.dumps(TASK | {"data": {"goal": "x", "context": {"n": float("inf")}}}), Reason.BAD_JSON),
+    ],
+)
+def test_what_is_no_message_is_rejected_with_its_reason(data: bytes | str, reason: Reason) -> None:
+    rejected = read(data)
+    assert isinstance(rejected, Rejected)
+    assert rejected.reason is reason
+    assert 0 < len(rejected.detail) <= 1000
+
+
+def test_an_entry_without_data_is_rejected() -> None:
+    assert decode(Stream.EVENTS, {b"other": b"1"}) == Rejected(Reason.NO_DATA, "the entry has no field __data__")
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [(b"\xff", Reason.BAD_ENCODING), (b"[" * 40, Reason.TOO_DEEP), (b" " * (MAX_RESULT + 1), Reason.TOO_LARGE)],
+)
+def test_a_body_is_checked_though_it_is_not_parsed(body: bytes, reason: Reason) -> None:
+    rejected = decode(Stream.EVENTS, {b"__data__": json.dumps(TASK).encode(), b"__body__": body})
+    assert isinstance(rejected, Rejected)
+    assert rejected.reason is reason
+
+
+def test_a_message_belongs_on_its_stream() -> None:
+    rejected = read(json.dumps(TASK), Stream.TOOLS)
+    assert isinstance(rejected, Rejected)
+    assert rejected.reason is Reason.UNKNOWN_MESSAGE
+
+
+def test_the_last_of_two_equal_names_counts() -> None:
+    decoded = read('{"id":"a","id":"b","source":"s","type":"task.submitted.v1","data":{}}')
+    assert isinstance(decoded, Decoded)
+    assert decoded.message.id == "b"
+
+
+def test_nan_in_words_is_only_a_word() -> None:
+    assert message(data={"goal": "NaN and Infinity"}).data.goal == "NaN and Infinity"
+
+
+@pytest.mark.parametrize(
+    "trace",
+    ["", "nonsense", TRACE.upper(), f"00-{'0' * 32}-b7ad6b7169203331-01", "x" * 100, 7, None, {}, f"ff{TRACE[2:]}"],
+)
+def test_a_bad_traceparent_is_dropped_and_no_error(trace: object) -> None:
+    assert message(traceparent=trace) == message()
+    assert valid_traceparent(trace) is None
+
+
+def test_a_good_traceparent_is_kept() -> None:
+    assert message(traceparent=TRACE).traceparent == TRACE
+
+
+@pytest.mark.parametrize(
+    ("text", "deep"),
+    [
+        (b"[" * 32 + b"]" * 32, False),
+        (b"[" * 33 + b"]" * 33, True),
+        (b"[" + b"[]," * 500 + b"[]]", False),
+        (b'["' + b"[{" * 100 + b'"]', False),
+        (rb'["\"' + b"[{" * 100 + b'"]', False),
+        (rb'["\\",' + b"[" * 40, True),
+        (b'"' + b'\\"' * 100_000, False),
+        (b'\\"' * 100_000 + b"[" * 40, False),  # an endless string; the parser says what is wrong
+    ],
+)
+def test_depth_is_counted_outside_of_strings(text: bytes, deep: bool) -> None:
+    assert too_deep(text) is deep
