@@ -16,13 +16,24 @@ from examples.contacts.outbox import Outbox
 from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
 from haltpoint.cli.system import free_port, http_get
 from haltpoint.client import Client
+from tests.e2e.otlp import Receiver
 from tests.e2e.running import CHECKOUT, HALTPOINT, Running, script_for
 
 READY_WITHIN = 60.0
 
 
 @pytest.fixture(scope="session")
-def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def receiver() -> Iterator[Receiver]:
+    """What the system's processes export as traces."""
+    receiver = Receiver()
+    server = receiver.start()
+    yield receiver
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iterator[Running]:
     """Server, model and four services; stopped as Ctrl-C does. HALTPOINT_PARTITIONS is honoured."""
     folder = tmp_path_factory.mktemp("system")
     script = folder / "script.json"
@@ -40,6 +51,8 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         "HALTPOINT_LEASE": "2s",
         "HALTPOINT_BEAT": "0.5s",
         "CONTACTS_OUTBOX": str(outbox.path),
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{receiver.port}",
+        "OTEL_BSP_SCHEDULE_DELAY": "200",
     }
     log = (folder / "log").open("wb")
     started = [

@@ -52,14 +52,17 @@ def routes(gateway: Gateway) -> APIRouter:
         verdict = await gateway.inbox.answer(request_id, body, by=who.name, trace=trace, token=token)
         if not isinstance(verdict, Taken):
             raise _refused(request_id, verdict)
-        _record_wait(gateway.tracing, request, trace, verdict.at)
+        _record_wait(gateway.tracing, request, trace, who.name, verdict.at)
         return await _seen(gateway, request_id, who)
 
     return router
 
 
-def _record_wait(tracing: Tracing, request: RequestView, trace: str | None, answered_at: int) -> None:
+def _record_wait(tracing: Tracing, request: RequestView, trace: str | None, by: str, answered_at: int) -> None:
     attributes = {
+        telemetry.REQUEST: request.id,
+        telemetry.REQUEST_KIND: request.kind.value,
+        telemetry.ANSWERED_BY: by,
         telemetry.CHAIN: request.chain_id,
         telemetry.STEP: request.step_id,
         telemetry.ACTION: request.action_id,

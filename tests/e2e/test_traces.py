@@ -1,0 +1,78 @@
+"""One trace per chain across all four processes, received as real OTLP."""
+
+import httpx
+
+from haltpoint.client import Client
+from tests.e2e.otlp import Received, Receiver
+from tests.e2e.running import Running
+from tests.support import wait_until
+
+
+def named(spans: list[Received], prefix: str) -> list[Received]:
+    return [span for span in spans if span.name.startswith(prefix)]
+
+
+async def test_a_chain_with_a_question_is_one_trace(system: Running, client: Client, receiver: Receiver) -> None:
+    run = await client.run("Tell John I'm running late")
+    request = await run.expects_request("clarification")
+    await client.answer(request.id, option_id="user_abc123")
+    assert (await run.result()).status == "completed"
+
+    def complete() -> bool:
+        spans = receiver.of_chain(run.id)
+        counts = [len(named(spans, name)) for name in ("process answer.drafted", "wait_for_human", "execute_tool")]
+        return counts == [1, 1, 2] and len(named(spans, "chat")) == len(named(spans, "process")) - 4
+
+    await wait_until(complete, 20)
+    spans = receiver.of_chain(run.id)
+    assert {span.service for span in spans} == {
+        "haltpoint-gateway",
+        "haltpoint-executor",
+        "haltpoint-planner",
+        "haltpoint-tool-worker",
+    }
+    (root,) = [span for span in spans if not span.parent_id]
+    assert root.name == "invoke_agent haltpoint"
+    by_id = {span.span_id: span for span in spans}
+
+    decisions = named(spans, "process ")
+    assert {span.name for span in decisions} >= {
+        "process task.submitted",
+        "process plan.drafted",
+        "process action.proposed",
+        "process tool.completed",
+        "process human.answered",
+        "process answer.drafted",
+    }
+    assert {span.parent_id for span in decisions} == {root.span_id}
+
+    actions, thoughts = named(spans, "execute_tool "), named(spans, "chat ")
+    assert {span.name for span in actions} == {"execute_tool lookup_contacts", "execute_tool send_message"}
+    for span in (*actions, *thoughts):
+        assert by_id[span.parent_id] in decisions
+    (drafted,) = named(spans, "process plan.drafted")
+    assert [by_id[link] for link in drafted.links] == [
+        span for span in thoughts if span.attributes["haltpoint.thought.kind"] == "plan"
+    ]
+    assert {span.attributes["gen_ai.tool.name"] for span in actions} == {"lookup_contacts", "send_message"}
+    assert all(span.attributes["gen_ai.operation.name"] == "chat" for span in thoughts)
+
+    (wait,) = named(spans, "wait_for_human")
+    assert wait.status == 1
+    assert wait.parent_id == root.span_id
+    assert wait.attributes["haltpoint.request.kind"] == "clarification"
+    (asked,) = [span for span in actions if span.name.endswith("lookup_contacts")]
+    (sent,) = [span for span in actions if span.name.endswith("send_message")]
+    assert asked.ended <= wait.ended
+    assert wait.ended <= sent.started + 1_000_000  # the wait is told in milliseconds
+    assert not any(span.status == 2 for span in spans)
+
+
+async def test_a_chain_joins_the_trace_of_its_caller(system: Running, client: Client, receiver: Receiver) -> None:
+    trace_id = "0af7651916cd43dd8448eb211c80319c"
+    headers = {"traceparent": f"00-{trace_id}-b7ad6b7169203331-01", "authorization": f"Bearer {system.key}"}
+    async with httpx.AsyncClient(base_url=system.url, headers=headers) as caller:
+        accepted = await caller.post("/v1/tasks", json={"goal": "Tell Jane hello"})
+    assert accepted.status_code == 202
+    await client.attach(accepted.json()["chain_id"]).result()
+    await wait_until(lambda: bool(named(receiver.traces.get(trace_id, []), "execute_tool send_message")), 20)
