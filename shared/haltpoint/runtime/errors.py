@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from haltpoint.chain import codes
+
 CATALOGUE: Final[dict[str, str]] = {
     "HP-001": "The settings cannot be used.",
     "HP-002": "The service ended because of a fault in the program.",
@@ -17,15 +19,6 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-018": "The connection to the server is not encrypted.",
     "HP-019": "The test kit's clock is set on this server.",
     "HP-020": "A consumer group vanished while a service ran: the server's history went backwards.",
-    "HP-301": "A chain needs a model and none is configured.",
-    "HP-302": "The model's server cannot be reached, or does not answer in time.",
-    "HP-303": "The model's server does not accept the key.",
-    "HP-304": "The model's server refuses the question.",
-    "HP-305": "The model's server is overloaded or failing.",
-    "HP-306": "What the model's server answered is no chat completion.",
-    "HP-307": "The deadline passed before the model could be asked.",
-    "HP-308": "A thought was begun again and again and never finished.",
-    "HP-309": "Nobody waits for a thought: its chain or step is not there.",
     "HP-030": "The tools of a worker cannot be used.",
     "HP-031": "Two tools have the same name.",
     "HP-040": "What was typed does not fit the command.",
@@ -40,6 +33,16 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-053": "There is nothing with this id.",
     "HP-054": "The question is not open any more.",
     "HP-055": "There is no such dead letter.",
+    **{code.value: meaning for code, meaning in codes.MEANING.items()},
+    "HP-301": "A chain needs a model and none is configured.",
+    "HP-302": "The model's server cannot be reached, or does not answer in time.",
+    "HP-303": "The model's server does not accept the key.",
+    "HP-304": "The model's server refuses the question.",
+    "HP-305": "The model's server is overloaded or failing.",
+    "HP-306": "What the model's server answered is no chat completion.",
+    "HP-307": "The deadline passed before the model could be asked.",
+    "HP-308": "A thought was begun again and again and never finished.",
+    "HP-309": "Nobody waits for a thought: its chain or step is not there.",
 }
 """Every code and what it means in general; a `HaltpointError` says what happened in particular."""
 
