@@ -20,7 +20,7 @@ from haltpoint.contracts.tools import ErrorType, Fault, NextAction
 def take_result(work: Work, message: ToolCompleted, body: str) -> None:
     """Take the receipt: go on, stop and ask, or end the step."""
     action = work.actions.get(message.data.action_id)
-    if action is None or action.status is not ActionStatus.DISPATCHED or _stale(message.id, action):
+    if action is None or action.status is not ActionStatus.DISPATCHED or _is_foreign(message.id, action):
         return
     outcome = message.data.outcome
     fault = outcome.error
@@ -48,9 +48,9 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> None:
         succeed(work, action)
 
 
-def _stale(message_id: str, action: Action) -> bool:
-    """Whether the message repeats the result of an earlier attempt, which a person has answered since."""
-    return message_id in [f"{action.id}/{attempt}/done" for attempt in range(1, action.attempt)]
+def _is_foreign(message_id: str, action: Action) -> bool:
+    """Whether the result is not that of the attempt under way: a person has answered since, or nobody dispatched it."""
+    return message_id != f"{action.id}/{action.attempt}/done"
 
 
 def succeed(work: Work, action: Action) -> None:
