@@ -70,13 +70,14 @@ class Handlers:
             await asyncio.wait(self._tasks)
 
     async def _work(self, entry: Entry) -> None:
-        job = read_job(entry)
+        place = Place.of(entry.stream, entry.id)
+        job = read_job(place, entry)
         ran, run = False, None
         try:
             if isinstance(job, Rejected):
                 await self._bury(entry, job.reason.value, job.detail)
                 return
-            self._jobs[job.place] = job
+            self._jobs[place] = job
             ran = await self.slots.begin()
             if ran:
                 await self._pipeline.work(job)
@@ -89,7 +90,7 @@ class Handlers:
         except Exception:  # noqa: BLE001 - logged; the entry comes back until its deliveries are used up
             _log.exception("an entry could not be worked on", entry=entry.id, stream=entry.stream)
         finally:
-            self._jobs.pop(Place.of(entry.stream, entry.id), None)
+            self._jobs.pop(place, None)
             self._leave(entry, run, ran=ran)
 
     def _leave(self, entry: Entry, run: Run | None, *, ran: bool) -> None:
@@ -101,9 +102,10 @@ class Handlers:
         run.gone.add_done_callback(lambda _: self.slots.end(ran=ran))
 
     async def _bury(self, entry: Entry, reason: str, words: str) -> None:
-        job = read_job(entry)
+        place = Place.of(entry.stream, entry.id)
+        job = read_job(place, entry)
         about: DeadAction | None = None
         if isinstance(job, Job):
             about = DeadAction(job.request.action_id, job.request.attempt, words, job.trace)
-        await self._dead_letters.bury(Place.of(entry.stream, entry.id), reason, words, about=about)
+        await self._dead_letters.bury(place, reason, words, about=about)
         _log.warning("an entry went to the dead letters", entry=entry.id, stream=entry.stream, reason=reason)

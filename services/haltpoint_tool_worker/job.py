@@ -54,13 +54,12 @@ class Job:
             self.run.stop(Stopped.LOST)
 
 
-def read_job(entry: Entry) -> Job | wire.Rejected:
-    """What an entry asks for. Never raises, whatever its bytes are."""
+def read_job(place: Place, entry: Entry) -> Job | wire.Rejected:
+    """What the entry at `place` asks for. Never raises, whatever its bytes are."""
     decoded = wire.decode(Stream.TOOLS, entry.fields)
     if isinstance(decoded, wire.Rejected):
         return decoded
     message = decoded.message
     if not isinstance(message, ToolRequested):
         return wire.Rejected(wire.Reason.UNKNOWN_MESSAGE, f"{message.type} is no call of a tool")
-    place = Place.of(entry.stream, entry.id)
     return Job(place, message.data, decoded.body, message.traceparent, entry.deliveries)

@@ -74,8 +74,9 @@ def test_there_are_three_hundred_hostile_results() -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_result_is_recorded_as_data_or_as_a_typed_error(make: Callable[[], Any]) -> None:
+    value = make()
     for tool in (ANYTHING, MATCH, WORDS, NUMBER):
-        assert_recordable(tool, read_result(tool, make()))
+        assert_recordable(tool, read_result(tool, value))
 
 
 json_values = st.recursive(

@@ -1,0 +1,99 @@
+"""What a worker serves: the tools of its modules, each name once, with what their modules open for them."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint_tool_worker.registry import Registry, load
+
+SOURCE = """
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from haltpoint import Ctx, tool
+
+log = []
+
+@asynccontextmanager
+async def lifespan() -> AsyncIterator[str]:
+    log.append("open")
+    yield "{name}'s"
+    log.append("closed")
+
+@tool(queue="{queue}")
+async def {tool}(ctx: Ctx[str]) -> str:
+    return ctx.deps
+"""
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.syspath_prepend(tmp_path)
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if name.startswith("made_"):
+            del sys.modules[name]
+
+
+def write(folder: Path, name: str, tool: str, queue: str = "default", more: str = "") -> str:
+    (folder / f"{name}.py").write_text(SOURCE.format(name=name, tool=tool, queue=queue) + more)
+    return name
+
+
+def deps(registry: Registry, name: str) -> Any:
+    tool = registry.find(name)
+    assert tool is not None
+    return registry.deps_of(tool)
+
+
+async def test_each_tool_gets_what_its_own_module_opened(modules: Path) -> None:
+    write(modules, "made_one", "first", "a")
+    write(modules, "made_two", "second", "b", more="\nfrom made_one import first\n")
+    registry = load(["made_one", "made_two"])
+    assert registry.queues == ("a", "b")
+    async with registry.opened():
+        assert (deps(registry, "first"), deps(registry, "second")) == ("made_one's", "made_two's")
+    log = sys.modules["made_one"].log
+    assert log == ["open", "closed"], "once, though two modules offer the tool"
+
+
+def test_two_tools_of_one_name_are_an_error_that_names_both_places(modules: Path) -> None:
+    names = [write(modules, "made_one", "act"), write(modules, "made_two", "act")]
+    with pytest.raises(HaltpointError, match="HP-031") as caught:
+        load(names)
+    assert "made_one.py:" in str(caught.value)
+    assert "made_two.py:" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("raise RuntimeError('no network')", "RuntimeError: no network"),
+        ("from haltpoint import tool\n@tool\ndef act(x): ...", "has no type hint"),
+        ("def broken(:", "SyntaxError"),
+    ],
+    ids=["raises", "wrong declaration", "syntax"],
+)
+def test_a_module_that_cannot_be_imported_is_told_with_its_reason(modules: Path, body: str, words: str) -> None:
+    (modules / "made_bad.py").write_text(body)
+    with pytest.raises(HaltpointError, match="made_bad") as caught:
+        load(["made_bad"])
+    assert words in str(caught.value)
+
+
+async def test_a_lifespan_that_fails_is_told(modules: Path) -> None:
+    def lifespan() -> AbstractAsyncContextManager[None]:
+        raise OSError("no such book")
+
+    registry = load([write(modules, "made_one", "act")])
+    tool = registry.find("act")
+    assert tool is not None
+    registry.add(tool, lifespan)
+    with pytest.raises(HaltpointError, match="no such book"):
+        async with registry.opened():
+            pass

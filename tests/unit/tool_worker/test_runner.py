@@ -1,0 +1,101 @@
+"""Running a tool: whatever it raises comes back as a value, and nobody waits longer than agreed."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from haltpoint.tools import MalformedResultError, Tool, register
+from haltpoint_tool_worker.classify import classify
+from haltpoint_tool_worker.results import read_failure
+from haltpoint_tool_worker.runner import Raised, Returned, Run, Runner, Stopped
+from tests.unit.tool_worker import hostile
+
+
+@pytest.fixture
+async def runner() -> AsyncIterator[Runner]:
+    runner = Runner()
+    yield runner
+    runner.close()
+
+
+def ignore(_: Run) -> None: ...
+
+
+def raising(make: Callable[[], BaseException], *, is_async: bool) -> Tool:
+    def act() -> None:
+        raise make()
+
+    async def act_later() -> None:
+        raise make()
+
+    return register(act_later if is_async else act)
+
+
+@pytest.mark.parametrize("is_async", [True, False], ids=["coroutine", "function"])
+@pytest.mark.parametrize("what", hostile.RAISED)
+async def test_whatever_a_tool_raises_is_a_value_and_a_typed_error(runner: Runner, what: str, is_async: bool) -> None:
+    ended = await runner.run(raising(hostile.RAISED[what], is_async=is_async), {}, 5, ignore)
+    assert isinstance(ended, Raised)
+    reading = read_failure(classify(ended.error))
+    assert reading.outcome.error is not None
+    assert reading.outcome.error.error_type.value == "UNKNOWN"
+    assert len(reading.outcome.model_dump_json()) < 3000
+
+
+async def test_a_function_that_gives_a_coroutine_is_told_what_to_do(runner: Runner) -> None:
+    async def later() -> int:
+        return 1
+
+    ended = await runner.run(register(lambda: later(), name="later"), {}, 5, ignore)  # noqa: PLW0108
+    assert isinstance(ended, Raised)
+    assert isinstance(ended.error, MalformedResultError)
+
+
+async def test_a_thread_that_takes_too_long_is_left_behind_and_its_end_is_known(runner: Runner) -> None:
+    gate, runs = threading.Event(), list[Run]()
+    ended = await runner.run(_waiting(gate), {}, 0.01, runs.append)
+    assert ended is Stopped.TIMED_OUT
+    assert not runs[0].gone.done()
+    gate.set()
+    assert isinstance(await runs[0].gone, Returned)
+
+
+async def test_a_coroutine_is_cancelled_when_its_lease_is_lost(runner: Runner) -> None:
+    cancelled: list[bool] = []
+
+    runs: list[Run] = []
+
+    async def hang() -> None:
+        asyncio.get_running_loop().call_soon(runs[0].stop, Stopped.LOST)
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            cancelled.append(True)
+
+    ended = await runner.run(register(hang), {}, 60, runs.append)
+    assert ended is Stopped.LOST
+    assert cancelled == [True]
+
+
+async def test_idle_threads_are_used_again(runner: Runner) -> None:
+    def which() -> str:
+        return threading.current_thread().name
+
+    tool = register(which)
+    names: set[Any] = set()
+    for _ in range(5):
+        ended = await runner.run(tool, {}, 5, ignore)
+        assert isinstance(ended, Returned)
+        names.add(ended.value)
+        await asyncio.sleep(0.01)
+    assert len(names) <= 2
+
+
+def _waiting(gate: threading.Event) -> Tool:
+    def wait() -> bool:
+        return gate.wait(10)
+
+    return register(wait)

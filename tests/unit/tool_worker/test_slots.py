@@ -1,0 +1,97 @@
+"""Slots: never more held than there are, nobody waits for the slowest, and an idle worker can still take over."""
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from haltpoint_tool_worker.slots import Slots
+
+
+def test_fewer_slots_than_streams_are_refused() -> None:
+    with pytest.raises(ValueError, match="3 slots for 4 streams"):
+        Slots(3, 4)
+
+
+@pytest.mark.parametrize(("capacity", "streams", "share"), [(16, 4, 2), (4, 4, 1), (16, 1, 8), (1, 1, 1)])
+def test_a_reader_asks_for_half_of_what_its_stream_could_have(capacity: int, streams: int, share: int) -> None:
+    assert Slots(capacity, streams).share == share
+
+
+def test_an_idle_worker_has_room_for_what_it_takes_over() -> None:
+    assert Slots(4, 4).room == 1, "all slots are promised to readers, and none is used"
+    assert Slots(16, 4).room == 8
+    full = Slots(1, 1)
+    full.hold(1, read=True)
+    assert full.room == 0
+
+
+async def test_a_reader_goes_on_as_soon_as_its_share_is_free() -> None:
+    slots = Slots(4, 1)
+    slots.hold(2, read=True)
+    await slots.promise()
+    slots.hold(2, read=True)
+    waiting = asyncio.create_task(slots.promise())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    for _ in range(2):
+        assert not waiting.done()
+        slots.end(ran=False)
+    await waiting
+
+
+async def test_who_finds_no_slot_waits_its_turn() -> None:
+    slots = Slots(1, 1)
+    slots.hold(3, read=True)
+    assert await slots.begin()
+    turns: list[int] = []
+
+    async def take(number: int) -> None:
+        assert await slots.begin()
+        turns.append(number)
+        slots.end(ran=True)
+
+    waiting = [asyncio.create_task(take(number)) for number in (1, 2)]
+    await asyncio.sleep(0)
+    assert turns == []
+    slots.end(ran=True)
+    await asyncio.gather(*waiting)
+    assert turns == [1, 2]
+    assert (slots.running, slots.held) == (0, 0)
+
+
+async def test_a_closed_one_sends_everybody_away() -> None:
+    slots = Slots(1, 1)
+    slots.hold(2, read=True)
+    assert await slots.begin()
+    reader, second = asyncio.create_task(slots.promise()), asyncio.create_task(slots.begin())
+    await asyncio.sleep(0)
+    slots.close()
+    await reader
+    assert not await second
+    assert not await slots.begin()
+    await slots.promise()
+
+
+@given(
+    st.integers(1, 8),
+    st.integers(1, 3),
+    st.lists(st.tuples(st.sampled_from(["read", "end"]), st.integers(0, 7)), max_size=60),
+)
+def test_readers_never_hold_more_than_there_are_slots(more: int, streams: int, moves: list[tuple[str, int]]) -> None:
+    async def play() -> None:
+        slots = Slots(streams + more, streams)
+        free: list[asyncio.Task[None] | None] = [None] * streams
+        for move, number in moves:
+            reader = free[number % streams]
+            if move == "read" and (reader is None or reader.done()):
+                slots.hold(1 + number % slots.share, read=True)
+                free[number % streams] = asyncio.create_task(slots.promise())
+            elif move == "end" and slots.held:
+                slots.end(ran=False)
+            await asyncio.sleep(0)
+            assert 0 <= slots.held <= slots.capacity
+        slots.close()
+
+    asyncio.run(play())
