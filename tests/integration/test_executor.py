@@ -24,6 +24,7 @@ from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.store import Store
+from haltpoint.runtime.tasks import end
 from haltpoint.runtime.telemetry import Tracing
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.topology import Topology
@@ -154,52 +155,65 @@ async def test_duplicates_of_every_message_change_nothing(bed: Bed) -> None:
         runs += 1
         return OK, arguments
 
-    async def repeat(partition: int, name: str, copies: int, seen: set[bytes]) -> None:
-        key = bed.topology.key(partition, name)
-        for entry, fields in await bed.redis.xrange(key):
-            if fields[b"__data__"] not in seen:
-                seen.add(fields[b"__data__"])
-                for _ in range(copies):
-                    await bed.redis.xadd(key, fields)
-                assert entry
+    seen: set[bytes] = set()
 
     async def repeat_all() -> None:
-        """Copy whatever is seen on a stream; what is finished before that is sent again by name below."""
-        seen: set[bytes] = set()
+        """Add one to four copies of whatever lies in a stream and was not copied yet."""
+        for partition in range(PARTITIONS):
+            for name in ("events", "tools:default"):
+                key = bed.topology.key(partition, name)
+                for _, fields in await bed.redis.xrange(key):
+                    if fields[b"__data__"] not in seen:
+                        seen.add(fields[b"__data__"])
+                        for _ in range(1 + len(seen) % 4):
+                            await bed.redis.xadd(key, fields)
+
+    async def repeat_for_ever() -> None:
         while True:
-            for partition in range(PARTITIONS):
-                for name in ("events", "tools:default"):
-                    await repeat(partition, name, 1 + len(seen) % 4, seen)
-            await asyncio.sleep(0)
+            await repeat_all()
 
-    async with executing(bed), ledger_worker(bed.url, bed.topology, spec(), act=act):
-        copier = asyncio.create_task(repeat_all())
-        ids = await asyncio.gather(*(bed.submit(literal_task(4, text="hi")) for _ in range(20)))
-        await wait_until(lambda: bed.ended(*ids))
-        copier.cancel()
-        for chain_id in ids:
-            for step in range(1, 5):
-                action = f"{chain_id}.s{step}.1"
-                done = ToolCompleted(
-                    id=f"{action}/1/done",
-                    source="haltpoint/tool-worker",
-                    subject=chain_id,
-                    data=CompletedTool(action_id=action, outcome=OK),
-                )
-                await bed.add_event(bed.topology.partition(chain_id), {"__data__": encode(done)})
+    await ToolCatalogue(bed.calls, bed.topology).beat([spec()])
+    ids = await asyncio.gather(*(bed.submit(literal_task(4, text="hi")) for _ in range(20)))
+    await repeat_all()
+    async with executing(bed):
 
-        async def all_read() -> bool:
-            return await bed.backlog() == 0
+        async def first_requests() -> bool:
+            return await bed.backlog() == 20
 
-        await wait_until(all_read)
+        await wait_until(first_requests)
+        await repeat_all()
+        copier = asyncio.create_task(repeat_for_ever())
+        async with ledger_worker(bed.url, bed.topology, spec(), act=act):
+            await wait_until(lambda: bed.ended(*ids))
+            await end(copier)
+            await say_again(bed, ids)
+
+            async def all_read() -> bool:
+                return await bed.backlog() == 0
+
+            await wait_until(all_read)
         logs = [await bed.log(chain_id) for chain_id in ids]
         chains = [await bed.chain(chain_id) for chain_id in ids]
     assert {chain.status for chain in chains} == {ChainStatus.COMPLETED}
     assert all(log == logs[0] for log in logs)
     facts = Counter(fact for _, told in logs[0] for fact in told)
     assert (facts["action.completed"], facts["chain.completed"]) == (4, 1)
-    assert runs > 80, "copies did reach the worker"
+    assert runs >= 80 + 20, "copies did reach the worker"
     assert await bed.dead() == []
+
+
+async def say_again(bed: Bed, ids: list[str]) -> None:
+    """Every result once more, when all is over."""
+    for chain_id in ids:
+        for step in range(1, 5):
+            action = f"{chain_id}.s{step}.1"
+            done = ToolCompleted(
+                id=f"{action}/1/done",
+                source="haltpoint/tool-worker",
+                subject=chain_id,
+                data=CompletedTool(action_id=action, outcome=OK),
+            )
+            await bed.add_event(bed.topology.partition(chain_id), {"__data__": encode(done)})
 
 
 async def test_a_task_that_somebody_put_on_any_stream_is_submitted_once(bed: Bed) -> None:
@@ -379,9 +393,7 @@ async def test_two_that_decide_for_one_partition_lose_and_double_nothing(bed: Be
         try:
             await wait_until(lambda: bed.ended(*ids))
         finally:
-            for each in deciders:
-                each.cancel()
-            await asyncio.gather(*deciders, return_exceptions=True)
+            await end(*deciders)
     for chain_id in ids:
         assert (await bed.chain(chain_id)).status is ChainStatus.COMPLETED
         assert [kind for kind, _ in await bed.log(chain_id)] == ["task.submitted"] + ["tool.completed"] * 6

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
 from haltpoint.contracts.catalogue import GROUP, Stream
@@ -10,6 +10,7 @@ from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.tools import Outcome, ToolSpec
 from haltpoint.runtime.connection import Coalescer, connect
 from haltpoint.runtime.ledger import Finished, Ledger
+from haltpoint.runtime.tasks import end
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.topology import Place, Topology
 from haltpoint.runtime.wire import Decoded, decode
@@ -35,9 +36,7 @@ async def ledger_worker(
         try:
             yield
         finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            await end(task)
 
 
 async def _serve(redis: Any, ledger: Ledger, topology: Topology, act: Act, queue: str) -> None:

@@ -36,6 +36,7 @@ from redis.exceptions import ResponseError
 from haltpoint.runtime import logs
 from haltpoint.runtime.broker import POLL_MS, UNREACHABLE
 from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.tasks import end
 
 _log = logs.get(__name__)
 
@@ -152,11 +153,11 @@ class Subscription:
         reclaimer, self._reclaimer = self._reclaimer, None
         if reclaimer is not None:
             await asyncio.wait([reclaimer], timeout=5.0)
-            reclaimer.cancel()
+            await end(reclaimer)
         reading = list(self._subscriber.tasks)
         await self._subscriber.stop()
         # FastStream cancels a blocked read and does not wait until its connection is closed.
-        await asyncio.gather(*reading, return_exceptions=True)
+        await end(*reading)
         with suppress(*UNREACHABLE, ResponseError):
             await self._hand_back()
 

@@ -43,6 +43,7 @@ from haltpoint.runtime.delivery import Exhausted, Handler, Subscription, group_l
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.http import HttpServer, health_app
 from haltpoint.runtime.settings import Settings
+from haltpoint.runtime.tasks import end
 from haltpoint.runtime.topology import Topology
 
 _BEAT: Final = 1.0
@@ -150,12 +151,15 @@ class Service:
     async def serve(self) -> None:
         """Be ready until the running task is cancelled; then read no more and return. Raises HaltpointError."""
         self.every(_BEAT, self._beat, "beat")
+        task = asyncio.current_task()
         try:
-            await self._ended.wait()
+            # A cancellation while we started may have got lost on the way (see `tasks.end`), but it was counted.
+            if not (task and task.cancelling()):
+                await self._ended.wait()
         except asyncio.CancelledError:
-            if task := asyncio.current_task():
+            if task:
                 task.uncancel()
-            _log.info("stopping", instance=self.instance)
+        _log.info("stopping", instance=self.instance)
         self._ready = False
         self.stopping.set()
         await asyncio.gather(*(each.stop() for each in self._subscriptions), return_exceptions=True)
@@ -166,9 +170,7 @@ class Service:
     async def close(self) -> None:
         """Leave: no beat, no reading, no connection. Called by `running`."""
         self._ready = False
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(*self._tasks)
         await asyncio.gather(*(each.stop() for each in self._subscriptions), return_exceptions=True)
         with suppress(*UNREACHABLE, RedisError):
             await self.redis.delete(self._key)

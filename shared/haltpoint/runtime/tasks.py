@@ -1,0 +1,18 @@
+"""Ending tasks for certain."""
+
+import asyncio
+from typing import Any
+
+
+async def end(*tasks: "asyncio.Task[Any] | None", pause: float = 0.5) -> None:
+    """Cancel these tasks and return when all are over; None and what is over already is passed by.
+
+    One cancellation is not enough: redis-py sends through asyncio.wait_for, which before Python 3.12 forgets a
+    cancellation that comes just as the sending is done. So it is repeated after each `pause` (seconds). Errors of the
+    tasks are left to whoever looks at them.
+    """
+    left = {task for task in tasks if task is not None and not task.done()}
+    while left:
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=pause)
