@@ -39,8 +39,10 @@ async def run(settings: Settings) -> None:
             tracing,
             slots=settings.slots,
             streams=settings.partitions,
+            stopping=here.stopping,
         )
         here.about.update(slots=settings.slots, model=settings.model.name)
+        here.spawn(thinker.let_go(), "let go")
         here.every(settings.beat, thinker.beat, "leases")
         for number in range(settings.partitions):
             stream = here.topology.stream(number, Stream.PLANS)

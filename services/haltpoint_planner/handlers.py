@@ -78,6 +78,7 @@ class Thinker:
         *,
         slots: int,
         streams: int,
+        stopping: asyncio.Event,
     ) -> None:
         self._reader = reader
         self._model = model
@@ -89,7 +90,7 @@ class Thinker:
         self._spare = slots - streams
         self._running: dict[tuple[str, str], _Running] = {}
         self._ended = asyncio.Condition()
-        self._stopping = False
+        self._stopping = stopping
 
     async def handle(self, entries: list[Entry]) -> None:
         """Put entries into slots; return when a slot is free for the next one."""
@@ -99,7 +100,7 @@ class Thinker:
                 task = asyncio.create_task(self._slot(entry), name=f"thought {entry.id}")
                 self._running[key] = _Running(Held(Place.of(*key)), task)
         async with self._ended:
-            await self._ended.wait_for(lambda: self._stopping or len(self._running) <= self._spare)
+            await self._ended.wait_for(lambda: self._stopping.is_set() or len(self._running) <= self._spare)
 
     def holds(self, stream: str, entry_id: str) -> bool:
         """Whether this process works on the entry."""
@@ -131,11 +132,14 @@ class Thinker:
             about = _failed(message, error)
         await self._dead_letters.bury(Place.of(entry.stream, entry.id), "exhausted", about=about)
 
-    async def drain(self) -> None:
-        """Let the thoughts under way end; break off what takes longer and hand it back."""
-        self._stopping = True
+    async def let_go(self) -> None:
+        """Wait for the wish to stop, then let handlers return that wait for a free slot."""
+        await self._stopping.wait()
         async with self._ended:
             self._ended.notify_all()
+
+    async def drain(self) -> None:
+        """Let the thoughts under way end; break off what takes longer and hand it back."""
         running = list(self._running.values())
         if not running:
             return

@@ -21,7 +21,7 @@ _QUOTED: Final = 600  # characters of a rejected reply that are shown to the mod
 _CONTEXT: Final = 8_000  # characters of the task's context
 
 _THINK: Final = "Answer in plain words now. Only if something is missing that a tool can find out, call it."
-_SPEAK: Final = "Now tell the user in plain words how it went."
+_SPEAK: Final = "Now tell the user in plain words what was done."
 
 Message = dict[str, Any]
 
@@ -158,21 +158,20 @@ def _history(context: Context) -> Iterator[Message]:
             yield {"role": "tool", "tool_call_id": f"call_{number}", "name": receipt.tool, "content": result}
         else:
             yield _says("user", f"{receipt.tool} was called with {arguments}. Its result:\n{result}")
-        if choice := _choice(receipt):
-            yield _says("user", choice)
+        if chosen := _chosen(receipt):
+            so = " So this is known now and is not looked up again: go on with this id, exactly as it stands."
+            yield _says(
+                "user", f"A person was asked which one is meant and chose {chosen}.{so if context.tools else ''}"
+            )
 
 
-def _choice(receipt: Receipt) -> str:
-    """What a person chose of the options that this result offered."""
+def _chosen(receipt: Receipt) -> str:
+    """What a person chose of the options that this result offered; empty when nobody was asked."""
     try:
         selected = json.loads(receipt.data or "{}")["selected"]
-        option = {"id": selected["id"], "title": selected["title"]}
+        return pretty({"id": selected["id"], "title": selected["title"]})
     except (ValueError, KeyError, TypeError, RecursionError):
         return ""
-    return (
-        f"A person was asked which one is meant and chose {pretty(option)}. "
-        "So this is known now and is not looked up again: go on with this id, exactly as it stands."
-    )
 
 
 def _corrections(context: Context) -> Iterator[Message]:

@@ -274,20 +274,21 @@ async def test_what_is_no_message_goes_to_the_dead_letters(board: Board) -> None
         assert await board.redis.xlen(key) == 0
 
 
-async def test_many_thoughts_are_had_at_once_and_the_slow_one_holds_up_nobody(board: Board) -> None:
-    slow = {"when": {"goal": "slow"}, "delay": 10, "say": GOOD_PLAN["say"]}
-    async with (
-        ScriptedModel(script(slow, GOOD_PLAN)) as model,
-        board.planner(model),
-    ):
-        await board.ask(await board.chain(Task(goal="slow")))
-        thoughts = [await board.ask(await board.chain()) for _ in range(40)]
+async def test_many_thoughts_are_had_at_once_and_the_slow_one_is_handed_back_at_the_end(board: Board) -> None:
+    slow = {"when": {"goal": "slow"}, "delay": 60, "say": GOOD_PLAN["say"]}
+    async with ScriptedModel(script(slow, GOOD_PLAN)) as model:
+        held_up = await board.chain(Task(goal="slow"))
+        async with board.planner(model):
+            await board.ask(held_up)
+            thoughts = [await board.ask(await board.chain()) for _ in range(40)]
 
-        async def all_said() -> bool:
-            return all([len(await board.replies(thought)) == 1 for thought in thoughts])
+            async def all_said() -> bool:
+                return all([len(await board.replies(thought)) == 1 for thought in thoughts])
 
-        await wait_until(all_said, 8)
-        assert len(model.requests) == 41
+            await wait_until(all_said, 30)
+            assert len(model.requests) == 41
+        key = board.topology.stream(board.topology.partition(held_up), Stream.PLANS)
+        assert (await board.redis.xlen(key), (await board.redis.xpending(key, "planner"))["pending"]) == (1, 0)
 
 
 async def test_too_few_slots_are_refused(board: Board) -> None:
