@@ -130,8 +130,10 @@ class Show:
             self._say(visible(f"  {message['name']:<14} {message['to']:<12} {message['content']}"))
         if judgement.dropped:
             self._heading("Asked for by the model, and never executed")
+            rows = Table.grid(padding=(0, 1))
             for (call, reason), count in counted(judgement.dropped):
-                self._say(f"  {count} x {call}: {reason}")
+                rows.add_row(Text(f"  {count} ×"), Text(call, overflow="fold"), Text(reason, style="dim"))
+            self._shell.out.print(rows)
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
         table.add_row("chains", str(len(judgement.chains)))
         table.add_row("messages sent", str(judgement.sent))

@@ -80,11 +80,13 @@ class Picture:
         self._console = console
         self._chain: ChainView | None = None
         self._live: Live | None = None
+        self._left: Counter[Line] = Counter()
 
     def show(self, chain: "ChainView") -> None:
         """Draw this state from now on."""
         if self._chain is not None and self._chain.id != chain.id:
             self.close()
+            self._left.clear()
         self._chain = chain
         if self._live is None:
             self._live = Live(self, console=self._console, refresh_per_second=12, transient=True)
@@ -93,7 +95,7 @@ class Picture:
 
     @contextmanager
     def pause(self) -> "Generator[None]":
-        """Leave the state standing as it is; the next `show` begins below it."""
+        """Leave the state standing as it is; the next `show` goes on below it with what is new."""
         self.close()
         yield
 
@@ -103,13 +105,14 @@ class Picture:
             return
         self._live.stop()
         self._live = None
-        self._console.print(picture(self._chain))
+        self._console.print(picture(self._chain, without=self._left))
+        self._left |= Counter(line for line in tell(self._chain) if not line.passing)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The last lines that fit, with a spinner while the chain is at work."""
         if self._chain is None:
             return
-        body = console.render_lines(picture(self._chain, now=datetime.now(UTC)), options, pad=False)
+        body = console.render_lines(picture(self._chain, now=datetime.now(UTC), without=self._left), options, pad=False)
         height = max(4, console.height - 2)
         if len(body) > height:
             body = [*body[:1], *body[-(height - 1) :]]
@@ -118,16 +121,25 @@ class Picture:
             yield Spinner("dots", Text(_doing(self._chain), style="dim"), style="cyan")
 
 
-def picture(chain: "ChainView", now: datetime | None = None) -> RenderableType:
-    """A chain as it stands, for any width from 40 columns on."""
+def picture(chain: "ChainView", now: datetime | None = None, without: Counter[Line] | None = None) -> RenderableType:
+    """A chain as it stands, for any width from 40 columns on; or the lines of it that do not stand there yet."""
+    lines = tell(chain)
+    if without:
+        again = Counter(without)
+        fresh: list[Line] = []
+        for line in lines:
+            if again[line] > 0:
+                again[line] -= 1
+            else:
+                fresh.append(line)
+        return Padding(Group(*_body(fresh)), (0, 1))
     shown_until = None if chain.status in _FINAL else now
     head = Table.grid(padding=(0, 1), expand=True)
     head.add_column(ratio=1)
     head.add_column(justify="right", no_wrap=True)
-    head.add_row(
-        Text(visible(chain.goal) or "a literal plan", style="bold"), Text(elapsed(chain, shown_until), style="dim")
-    )
-    return Padding(Group(head, *_body(tell(chain))), (0, 1))
+    goal = Text(visible(chain.goal) or "a literal plan", style="bold")
+    head.add_row(goal, Text(elapsed(chain, shown_until), style="dim"))
+    return Padding(Group(head, *_body(lines)), (0, 1))
 
 
 def _body(lines: list[Line]) -> list[RenderableType]:

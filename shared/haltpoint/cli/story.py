@@ -11,9 +11,10 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
+from haltpoint.cli.moments import moments, wish
 from haltpoint.contracts.humans import Choice, RequestStatus
 from haltpoint.contracts.tools import NextAction, Option, ToolResult
-from haltpoint.contracts.views import ActionView, ChainView, RequestView, StepView
+from haltpoint.contracts.views import ActionView, ChainView, RequestView, StepView, ThoughtView
 
 
 class Mark(Enum):
@@ -56,13 +57,13 @@ _END_MARKS = {"completed": Mark.DONE, "failed": Mark.FAILED, "cancelled": Mark.N
 def tell(chain: ChainView) -> list[Line]:
     """The whole story so far, in the order in which it happened as far as steps go one after the other."""
     lines: list[Line] = []
-    told: set[int] = set()
+    steps = {step.id for step in chain.steps}
     for step in chain.steps:
         lines.append(_step(step))
-        lines += _events_of(step, chain, told)
+        lines += _events_of(step, chain)
         if step.status in ("completed", "failed"):
             lines.append(_closing(step))
-    lines += [_never(chain, item, None, 0) for index, item in enumerate(chain.never_executed) if index not in told]
+    lines += [_never(chain, item, None, 0) for item in chain.never_executed if item.get("step_id") not in steps]
     if chain.status in _END_MARKS:
         lines += _end(chain)
     return lines
@@ -123,25 +124,25 @@ def _closing(step: StepView) -> Line:
     return Line(0, Mark.DONE, f"{step.id} completed", kept)
 
 
-def _events_of(step: StepView, chain: ChainView, told: set[int]) -> Iterator[Line]:
-    for action in step.actions:
-        yield Line(1, Mark.RUNNING, call(action.tool, action.arguments))
-        asked = [request for request in chain.requests if request.action_id == action.id]
-        for request in asked:
-            yield from _question(request)
-        if asked or action is step.actions[-1]:
-            for index, item in enumerate(chain.never_executed):
-                if index not in told and item.get("step_id") == step.id:
-                    told.add(index)
-                    yield _never(chain, item, step, 1)
-        for request in asked:
-            yield from _outcome(request)
-        if action.receipt is not None and action.status == "done":
-            yield _receipt(action, action.receipt)
-    for violation in step.violations:
-        message = violation.get("message") or violation.get("violation") or "corrected"
-        # Of what the model was told the first sentence: the rest is the exact form, for the model.
-        yield Line(1, Mark.CORRECTED, visible(f"corrected: {str(message).partition('. ')[0].rstrip('.')}."))
+def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
+    for moment in moments(step, [item for item in chain.never_executed if item.get("step_id") == step.id]):
+        dropped = [_never(chain, item, moment.thought, 1) for item in moment.never]
+        for action in moment.actions:
+            yield Line(1, Mark.RUNNING, call(action.tool, action.arguments))
+            if asked := [request for request in chain.requests if request.action_id == action.id]:
+                for request in asked:
+                    yield from _question(request)
+                yield from dropped  # the proof of the stop stands right below it
+                dropped = []
+                for request in asked:
+                    yield from _outcome(request)
+            if action.receipt is not None and action.status == "done":
+                yield _receipt(action, action.receipt)
+        yield from dropped
+        for violation in moment.violations:
+            message = str(violation.get("message") or violation.get("violation") or "")
+            # Of what the model was told the first sentence: the rest is the exact form, for the model.
+            yield Line(1, Mark.CORRECTED, visible(f"corrected: {message.partition('. ')[0].rstrip('.')}."))
 
 
 def _receipt(action: ActionView, receipt: ToolResult) -> Line:
@@ -178,27 +179,23 @@ def _answer(request: RequestView) -> str:
 
 def never_executed(chain: ChainView) -> list[tuple[str, str]]:
     """Every call that was wished for and never ran, as one would write it, and why."""
-    steps = {step.id: step for step in chain.steps}
-    return [_wished(chain, item, steps.get(str(item.get("step_id")))) for item in chain.never_executed]
+    thoughts = {step.id: step.thoughts for step in chain.steps}
+    found: list[tuple[str, str]] = []
+    for item in chain.never_executed:
+        wished = (one for one in reversed(thoughts.get(str(item.get("step_id")), ())) if wish(one, item) is not None)
+        found.append(_wished(chain, item, next(wished, None)))
+    return found
 
 
-def _wished(chain: ChainView, item: dict[str, Any], step: StepView | None) -> tuple[str, str]:
-    """The log names tool and number of a call; what it would have said is in the thought that wished for it."""
-    tool, number = str(item.get("tool", "?")), int(item.get("call", 0))
-    wished = next(
-        (
-            thought.calls[number - 1]
-            for thought in reversed(step.thoughts if step else ())
-            if 0 < number <= len(thought.calls) and thought.calls[number - 1].tool == tool
-        ),
-        None,
-    )
-    reason = str(item.get("reason", "")).replace(f"{chain.id}.", "")
-    return call(tool, wished.arguments) if wished else visible(tool), visible(reason)
+def _wished(chain: ChainView, item: dict[str, Any], thought: ThoughtView | None) -> tuple[str, str]:
+    """The log names the tool of a call; what it would have said is in the thought that wished for it."""
+    tool, arguments = str(item.get("tool", "?")), wish(thought, item)
+    reason = visible(str(item.get("reason", "")).replace(f"{chain.id}.", ""))
+    return visible(tool) if arguments is None else call(tool, arguments), reason
 
 
-def _never(chain: ChainView, item: dict[str, Any], step: StepView | None, depth: int) -> Line:
-    wished, reason = _wished(chain, item, step)
+def _never(chain: ChainView, item: dict[str, Any], thought: ThoughtView | None, depth: int) -> Line:
+    wished, reason = _wished(chain, item, thought)
     return Line(depth, Mark.NEVER, f"never executed: {wished}", reason)
 
 

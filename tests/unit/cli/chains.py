@@ -137,3 +137,34 @@ def failed() -> ChainView:
             step("send", "send_message", "skipped"),
         ],
     )
+
+
+def careless() -> ChainView:
+    """One step for both tools: the send that came with the lookup never runs, the second one is corrected."""
+    lookup = {"tool": "lookup_contacts", "arguments": {"query": "Jane"}}
+    invented = {"tool": "send_message", "arguments": {"recipient_id": "user_123"}}
+    found = {"success": True, "next_action": "continue", "data": {"contact_id": "user_jan001"}}
+    sent = {"success": True, "next_action": "continue", "data": {}}
+    right = {"tool": "send_message", "arguments": {"recipient_id": "user_jan001"}}
+    return chain(
+        status="completed",
+        goal="Message Jane hello",
+        steps=[
+            step(
+                "tell",
+                "send_message",
+                "completed",
+                thoughts=[
+                    {"id": "c1.tell.t1.1", "calls": [lookup, invented]},
+                    {"id": "c1.tell.t2.1", "calls": [invented]},
+                    {"id": "c1.tell.t2.2", "calls": [right]},
+                ],
+                violations=[{"violation": "no_provenance", "message": "It is made up. Call lookup_contacts first."}],
+                actions=[
+                    action("tell.1", "lookup_contacts", {"query": "Jane"}, found),
+                    action("tell.2", "send_message", {"recipient_id": "user_jan001"}, sent),
+                ],
+            )
+        ],
+        never_executed=[{"step_id": "tell", "tool": "send_message", "call": 2, "reason": "one action per turn"}],
+    )

@@ -66,8 +66,12 @@ def test_a_terminal_gets_a_picture_that_stays_at_the_end() -> None:
     assert isinstance(shown, Picture)
     shown.show(stopped())
     with shown.pause():
-        pass
+        assert isinstance(console.file, io.StringIO)
+        asked = console.file.getvalue()
     shown.show(completed())
     shown.close()
-    assert isinstance(console.file, io.StringIO)
-    assert console.file.getvalue().rstrip().endswith("1 call never executed")
+    text = console.file.getvalue()
+    assert text.rstrip().endswith("1 call never executed")
+    after = text[len(asked) :]
+    assert "→ John Doe  (user_abc123)" in after
+    assert "STOP" not in after  # what stands above is not said again

@@ -3,7 +3,7 @@
 import pytest
 
 from haltpoint.cli.story import Mark, call, elapsed, never_executed, receipts, tell, visible
-from tests.unit.cli.chains import chain, completed, failed, stopped
+from tests.unit.cli.chains import careless, chain, completed, failed, step, stopped
 
 
 def told(view_marks: list[tuple[int, Mark, str]], mark: Mark) -> list[str]:
@@ -41,6 +41,22 @@ def test_a_completed_chain_shows_the_choice_the_receipts_and_the_answer() -> Non
     ]
     assert told(story, Mark.WORDS) == ["I told John Doe."]
     assert tell(completed())[-1].note == "1.2 s · 2 actions · 2 turns · 1 question · 1 call never executed"
+
+
+def test_a_step_is_told_in_the_order_in_which_it_happened() -> None:
+    assert lines(careless())[1:-2] == [
+        (1, Mark.RUNNING, 'lookup_contacts(query="Jane")'),
+        (1, Mark.DONE, 'lookup_contacts: contact_id="user_jan001"'),
+        (1, Mark.NEVER, 'never executed: send_message(recipient_id="user_123")'),
+        (1, Mark.CORRECTED, "corrected: It is made up."),
+        (1, Mark.RUNNING, 'send_message(recipient_id="user_jan001")'),
+        (1, Mark.DONE, "send_message: ok"),
+    ]
+
+
+def test_a_violation_of_a_literal_step_is_told_too() -> None:
+    view = chain(steps=[step("a", "send_message", violations=[{"violation": "bad_arguments"}])])
+    assert lines(view)[1:] == [(1, Mark.CORRECTED, "corrected: bad_arguments.")]
 
 
 def test_a_failed_chain_says_why() -> None:

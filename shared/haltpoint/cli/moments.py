@@ -1,0 +1,43 @@
+"""What belongs together in a step: what the model wished for in one thought, and what came of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from haltpoint.contracts.views import ActionView, StepView, ThoughtView
+
+
+@dataclass(slots=True)
+class Moment:
+    """One thought (None: what belongs to no thought, as in a literal plan) with its actions and what never ran."""
+
+    thought: ThoughtView | None
+    actions: list[ActionView] = field(default_factory=list)
+    never: list[dict[str, Any]] = field(default_factory=list)
+    violations: list[dict[str, Any]] = field(default_factory=list)
+
+
+def moments(step: StepView, never: Sequence[dict[str, Any]]) -> list[Moment]:
+    """The step in its order. `never` are the calls of this step that were never executed."""
+    found = [Moment(thought) for thought in step.thoughts]
+    rest = Moment(None, list(step.actions))
+    for moment in found:
+        for call in moment.thought.calls if moment.thought else ():
+            if rest.actions and (rest.actions[0].tool, rest.actions[0].arguments) == (call.tool, call.arguments):
+                moment.actions.append(rest.actions.pop(0))
+    for item in never:
+        next((one for one in reversed(found) if wish(one.thought, item) is not None), rest).never.append(item)
+    for violation in step.violations:
+        # A violation is a thought of which nothing ran.
+        fitting = (one for one in found if not one.actions and not one.violations)
+        next(fitting, rest).violations.append(violation)
+    return [*found, rest]
+
+
+def wish(thought: ThoughtView | None, item: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments with which this thought wished for a call that never ran; None when it did not."""
+    number = int(item.get("call", 0))
+    if thought is None or not 0 < number <= len(thought.calls):
+        return None
+    call = thought.calls[number - 1]
+    return call.arguments if call.tool == item.get("tool") else None
