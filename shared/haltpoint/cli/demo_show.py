@@ -29,6 +29,7 @@ from haltpoint.cli.supervisor import Child
 from haltpoint.cli.system import System, free_port, http_get
 from haltpoint.client import Client
 from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings import load
 
 if TYPE_CHECKING:
@@ -50,18 +51,30 @@ def perform(shell: Shell, *, by_itself: bool, kill_worker: bool, own: Own | None
         )
     folder = Path(tempfile.mkdtemp(prefix="haltpoint-demo-"))
     show = Show(shell, folder, by_itself=by_itself, own=own)
-    with (folder / "services.log").open("wb") as log:
-        judgement = asyncio.run(show.killed_worker(log) if kill_worker else show.cases(log))
-    show.conclude(judgement)
-    if judgement.faults:
-        raise CliError(
-            "HP-045",
-            "the demo did not come out as it must",
-            "; ".join(judgement.faults),
-            f"The services' log is {folder / 'services.log'}",
-        )
-    shutil.rmtree(folder, ignore_errors=True)
+    kept = False
+    try:
+        with (folder / "services.log").open("wb") as log:
+            judgement = asyncio.run(show.killed_worker(log) if kill_worker else show.cases(log))
+        show.conclude(judgement)
+        if judgement.faults:
+            why, fix = "; ".join(judgement.faults), f"The services' log is {folder / 'services.log'}"
+            raise CliError("HP-045", "the demo did not come out as it must", why, fix)
+    except HaltpointError:
+        kept = True
+        raise
+    finally:
+        if not kept:
+            shutil.rmtree(folder, ignore_errors=True)
     return Exit.OK
+
+
+def _why_by_itself(shell: Shell, wanted: bool) -> str:
+    """Why nobody is asked; empty when somebody is."""
+    if wanted:
+        return "--yes was given"
+    if os.environ.get("CI"):
+        return "CI is set"
+    return "" if shell.interactive else "Nobody is at a terminal"
 
 
 class Show:
@@ -71,7 +84,7 @@ class Show:
         self._shell = shell
         self._folder = folder
         self._own = own
-        self._alone = by_itself or bool(os.environ.get("CI")) or not shell.interactive
+        self._alone = _why_by_itself(shell, by_itself)
         self._outbox = folder / "outbox.jsonl"
         self._model = Child("script-model", ())
         self._last_words = ""
@@ -216,7 +229,7 @@ class Show:
             return
         await asyncio.sleep(_MOMENT)
         choice = request.options[case.option - 1]
-        self._say(f"    Nobody is at a terminal, so the demo chooses by itself: {visible(choice.title)}.")
+        self._say(f"    {self._alone}, so the demo chooses by itself: {visible(choice.title)}.")
         await client.answer(request.id, option_id=choice.id)
 
     async def _look_into_the_outbox(self, client: Client, request: "RequestView") -> None:
