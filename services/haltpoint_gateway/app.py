@@ -41,7 +41,8 @@ async def run(settings: Settings) -> None:
         async with service.running(Party.GATEWAY, settings) as here, Coalescer(here.redis, patience=_PATIENCE) as calls:
             gateway = assemble(settings, here.redis, calls, here.topology, tracing, key)
             await _listen(here, gateway, calls)
-            http = HttpServer(make_api(gateway), settings.gateway.host, settings.gateway.port)
+            where = settings.gateway
+            http = HttpServer(make_api(gateway), where.host, where.port, trusted_proxy=where.trusted_proxy)
             await http.start()
             here.about["url"] = _address(http)
             try:

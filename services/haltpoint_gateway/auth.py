@@ -121,18 +121,26 @@ def ensure_admin_key(state_dir: Path) -> str:
 def admin_key(settings: Settings) -> str:
     """The admin key that this gateway starts with.
 
-    Raises HaltpointError HP-001 when it would listen to the network with a key that nobody has chosen.
+    Raises HaltpointError HP-001 when it would listen to the network with a key that nobody has chosen, or without a
+    proxy before it: keys and answers would cross the network in the clear.
     """
-    if settings.gateway.admin_key is not None:
-        return settings.gateway.admin_key.get_secret_value()
-    if not _is_loopback(settings.gateway.host):
-        raise HaltpointError(
-            "HP-001",
-            f"the gateway does not listen on {settings.gateway.host} without a key",
-            "others than this machine could reach it",
-            "Set HALTPOINT_GATEWAY__ADMIN_KEY, or listen on 127.0.0.1",
-        )
-    return ensure_admin_key(settings.state_dir)
+    chosen, gateway = settings.gateway.admin_key, settings.gateway
+    if not _is_loopback(gateway.host):
+        if chosen is None:
+            raise HaltpointError(
+                "HP-001",
+                f"the gateway does not listen on {gateway.host} without a key",
+                "others than this machine could reach it",
+                "Set HALTPOINT_GATEWAY__ADMIN_KEY, or listen on 127.0.0.1",
+            )
+        if gateway.trusted_proxy is None:
+            raise HaltpointError(
+                "HP-001",
+                f"the gateway does not listen on {gateway.host} without TLS",
+                "it speaks plain HTTP, and keys would cross the network in the clear",
+                "Put a proxy that ends TLS before it and name it in HALTPOINT_GATEWAY__TRUSTED_PROXY",
+            )
+    return ensure_admin_key(settings.state_dir) if chosen is None else chosen.get_secret_value()
 
 
 def _is_loopback(host: str) -> bool:

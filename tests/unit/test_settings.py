@@ -24,14 +24,14 @@ def test_defaults_are_those_of_the_handbook() -> None:
     loaded = settings.load()
     assert (loaded.partitions, loaded.slots, loaded.deliveries) == (4, 16, 5)
     assert (loaded.lease, loaded.beat, loaded.executor_lease) == (10.0, 3.0, 5.0)
-    assert (loaded.policy.strikes, loaded.policy.max_turns, loaded.policy.actions_per_turn) == (3, 10, 1)
+    assert (loaded.policy.max_turns, loaded.policy.actions_per_turn) == (10, 1)
     assert (loaded.policy.request_timeout, loaded.policy.retention) == (86_400.0, 7 * 86_400.0)
     assert (loaded.gateway.host, loaded.gateway.port, loaded.redis_url) == ("127.0.0.1", 8700, None)
     assert loaded.state_dir == Path.home() / ".local/state/haltpoint"
 
 
 def test_each_origin_beats_the_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "haltpoint.toml").write_text("slots = 1\n[policy]\nstrikes = 7\n")
+    (tmp_path / "haltpoint.toml").write_text("slots = 1\n[policy]\nmax_turns = 7\n")
     assert settings.load().slots == 1
     (tmp_path / ".env").write_text("HALTPOINT_SLOTS=2\nUNRELATED=x\nHALTPOINT_POLICY__STEPS=9\n")
     assert settings.load().slots == 2
@@ -39,7 +39,7 @@ def test_each_origin_beats_the_next(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert settings.load().slots == 3
     assert settings.load(slots=4).slots == 4
     assert settings.load(slots=None).slots == 3, "a flag that was not given says nothing"
-    assert settings.load().policy.strikes == 7, "sections are merged, not replaced"
+    assert settings.load().policy.max_turns == 7, "sections are merged, not replaced"
     assert settings.load().policy.steps == 9
 
 

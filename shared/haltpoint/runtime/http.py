@@ -17,9 +17,12 @@ _OPEN_CONNECTIONS_MAY_TAKE: Final = 5
 
 
 class HttpServer:
-    """An ASGI application on a port. Port 0 takes a free one; `port` is the real one after `start`."""
+    """An ASGI application on a port. Port 0 takes a free one; `port` is the real one after `start`.
 
-    def __init__(self, app: Any, host: str, port: int) -> None:
+    What a proxy forwards about its clients is believed of `trusted_proxy` (an address or network) only.
+    """
+
+    def __init__(self, app: Any, host: str, port: int, *, trusted_proxy: str | None = None) -> None:
         self.host = host
         self.port = port
         self._server = _Server(
@@ -30,6 +33,8 @@ class HttpServer:
                 access_log=False,
                 timeout_graceful_shutdown=_OPEN_CONNECTIONS_MAY_TAKE,
                 server_header=False,
+                proxy_headers=trusted_proxy is not None,
+                forwarded_allow_ips=trusted_proxy,
             )
         )
         self._task: asyncio.Task[None] | None = None

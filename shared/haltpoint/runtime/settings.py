@@ -87,6 +87,9 @@ class GatewaySettings(_Section):
     host: str = "127.0.0.1"
     port: int = Field(default=8700, ge=0, le=65535)
     admin_key: SecretStr | None = None
+    trusted_proxy: str | None = Field(
+        default=None, description="address or network of the proxy that ends TLS in front of the gateway"
+    )
 
 
 class LogSettings(_Section):
@@ -99,13 +102,10 @@ class LogSettings(_Section):
 class PolicySettings(_Section):
     """How long the machine tries, waits and remembers."""
 
-    strikes: Count = 3
     max_turns: Count = 10
     actions_per_turn: Count = 1
-    max_tool_retries: int = Field(default=3, ge=0)
     steps: Count = 50
     actions: Count = 100
-    tool_timeout: Seconds = 30.0
     request_timeout: Seconds = 24 * 3600.0
     chain_deadline: Seconds = 7 * 86400.0
     retention: Seconds = 7 * 86400.0

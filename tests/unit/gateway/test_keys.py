@@ -26,11 +26,14 @@ def test_two_who_start_at_once_get_the_same_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3", "gateway.internal"])
-def test_a_gateway_that_others_can_reach_needs_a_key_that_somebody_chose(tmp_path: Path, host: str) -> None:
+def test_a_gateway_that_others_can_reach_needs_a_chosen_key_and_a_proxy(tmp_path: Path, host: str) -> None:
     with pytest.raises(HaltpointError, match="HALTPOINT_GATEWAY__ADMIN_KEY"):
         admin_key(Settings(state_dir=tmp_path, gateway=GatewaySettings(host=host)))
     assert list(tmp_path.iterdir()) == []
     chosen = GatewaySettings(host=host, admin_key=SecretStr("chosen"))
+    with pytest.raises(HaltpointError, match="HALTPOINT_GATEWAY__TRUSTED_PROXY"):
+        admin_key(Settings(state_dir=tmp_path, gateway=chosen))
+    chosen = GatewaySettings(host=host, admin_key=SecretStr("chosen"), trusted_proxy="10.0.0.1")
     assert admin_key(Settings(state_dir=tmp_path, gateway=chosen)) == "chosen"
 
 

@@ -1,0 +1,102 @@
+"""docker-compose.yml names commands and settings that work: its services run here as processes, as it says."""
+
+import asyncio
+import os
+import subprocess
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from haltpoint.cli.system import free_port
+from haltpoint.runtime.embedded import EmbeddedServer
+from tests.e2e.running import CHECKOUT, HALTPOINT
+
+SERVICES = ("planner", "executor", "tool-worker", "gateway")
+COMPOSE: dict[str, Any] = yaml.safe_load((CHECKOUT / "docker-compose.yml").read_text())
+
+
+def environment(name: str, changed: dict[str, str]) -> dict[str, str]:
+    """The service's own settings, with what cannot be the same outside a container changed."""
+    named = {
+        key: value for key, value in COMPOSE["services"][name].get("environment", {}).items() if key not in changed
+    }
+    plain = {key: str(value) for key, value in named.items() if "${" not in str(value)}
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("HALTPOINT_", "OTEL_", "COV_"))}
+    return {**clean, **plain, **{key: value for key, value in changed.items() if value}}
+
+
+def test_all_four_services_and_the_job_come_from_one_image() -> None:
+    images = {COMPOSE["services"][name]["image"] for name in (*SERVICES, "init")}
+    assert len(images) == 1
+    assert all("container_name" not in service for service in COMPOSE["services"].values())
+    assert {name for name, service in COMPOSE["services"].items() if "obs" in service.get("profiles", [])} == {
+        "collector",
+        "jaeger",
+    }
+
+
+async def test_the_commands_of_the_services_run_and_the_gateway_gets_ready(tmp_path: Path) -> None:
+    port = free_port()
+    with EmbeddedServer(tmp_path / "data") as server, ExitStack() as stack:
+        changed = {
+            "HALTPOINT_REDIS_URL": server.url,
+            "HALTPOINT_STATE_DIR": str(tmp_path / "state"),
+            "HALTPOINT_GATEWAY__PORT": str(port),
+            "HALTPOINT_GATEWAY__ADMIN_KEY": "a-key-chosen-by-the-operator",
+            "HALTPOINT_MODEL__BASE_URL": "http://127.0.0.1:9/v1",
+            "HALTPOINT_MODEL__NAME": "none",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": "",
+        }
+        # The test's machine is no container network: the gateway listens on this machine only.
+        changed["HALTPOINT_GATEWAY__HOST"] = "127.0.0.1"
+        log = stack.enter_context((tmp_path / "log").open("wb"))
+
+        def start(name: str) -> subprocess.Popen[bytes]:
+            command = [*HALTPOINT, *COMPOSE["services"][name]["command"]]
+            return subprocess.Popen(command, env=environment(name, changed), cwd=CHECKOUT, stdout=log, stderr=log)
+
+        assert await asyncio.to_thread(start("init").wait, 30) == 0, (tmp_path / "log").read_text()
+        started = {name: start(name) for name in SERVICES}
+        for process in started.values():
+            stack.callback(process.wait, 20)
+            stack.callback(process.terminate)
+        deadline = time.monotonic() + 40
+        headers = {"authorization": "Bearer a-key-chosen-by-the-operator"}
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers) as client:
+            plan = {
+                "steps": [
+                    {
+                        "id": "find",
+                        "required_tools": ["lookup_contacts"],
+                        "actions": [{"tool": "lookup_contacts", "arguments": {"query": "Jane"}}],
+                    }
+                ]
+            }
+            while True:
+                ended = {name: code for name, process in started.items() if (code := process.poll()) is not None}
+                assert not ended, (tmp_path / "log").read_text()[-3000:]
+                try:
+                    accepted = await client.post("/v1/tasks", json={"plan": plan})
+                except httpx.TransportError:
+                    accepted = None
+                if accepted is not None and accepted.status_code == 202:
+                    break
+                assert time.monotonic() < deadline, (tmp_path / "log").read_text()[-3000:]
+                await asyncio.sleep(0.1)
+            chain = accepted.json()["chain_id"]
+            while (shown := (await client.get(f"/v1/chains/{chain}")).json())["status"] not in ("completed", "failed"):
+                assert time.monotonic() < deadline
+                await asyncio.sleep(0.05)
+            assert shown["status"] == "completed"
+
+
+@pytest.mark.parametrize("name", ["collector", "valkey"])
+def test_the_files_that_the_compose_file_mounts_are_there(name: str) -> None:
+    for volume in COMPOSE["services"][name]["volumes"]:
+        if volume.startswith("./"):
+            assert (CHECKOUT / volume.split(":")[0]).is_file()
