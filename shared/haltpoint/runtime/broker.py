@@ -6,13 +6,17 @@ that is away instead of letting FastStream sleep five seconds after each error.
 """
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import stamina
 from faststream import AckPolicy
 from faststream.redis import RedisBroker
+from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
+from redis.exceptions import AuthenticationError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
@@ -64,6 +68,32 @@ def make_broker(url: str, on_exit: Callable[[], None]) -> RedisBroker:
     )
     broker.context.set_global("app", _App(on_exit))
     return broker
+
+
+async def reach(redis: Redis, url: str) -> None:
+    """Wait until the server answers, however long that takes. Raises HaltpointError HP-010 when it refuses us."""
+    shown = url.rpartition("@")[2]
+    told = 0.0
+    try:
+        async for attempt in stamina.retry_context(
+            on=_is_away, attempts=None, timeout=None, wait_initial=0.05, wait_max=2.0
+        ):
+            with attempt:
+                try:
+                    await redis.ping()
+                except UNREACHABLE as error:
+                    if time.monotonic() - told > 10:
+                        _log.warning("waiting for the server", server=shown, reason=str(error))
+                        told = time.monotonic()
+                    raise
+    except RedisError as error:
+        raise HaltpointError(
+            "HP-010", f"the server at {shown} refuses us", str(error), "Check the address and the password"
+        ) from error
+
+
+def _is_away(error: Exception) -> bool:
+    return isinstance(error, UNREACHABLE) and not isinstance(error, AuthenticationError)
 
 
 class _App:

@@ -33,11 +33,11 @@ import stamina
 import uvloop
 from faststream.redis import RedisBroker
 from redis.asyncio import Redis
-from redis.exceptions import AuthenticationError, RedisError
+from redis.exceptions import RedisError
 
 from haltpoint.contracts.catalogue import Party
 from haltpoint.runtime import logs, preflight
-from haltpoint.runtime.broker import UNREACHABLE, make_broker, redis_url
+from haltpoint.runtime.broker import UNREACHABLE, make_broker, reach, redis_url
 from haltpoint.runtime.connection import Coalescer, connect
 from haltpoint.runtime.delivery import Exhausted, Handler, Subscription, group_lost
 from haltpoint.runtime.errors import HaltpointError
@@ -229,7 +229,7 @@ async def running(name: Party, settings: Settings, *, queues: tuple[str, ...] = 
     async with AsyncExitStack() as stack:
         redis = connect(url)
         stack.push_async_callback(redis.aclose)
-        await _reach(redis, url)
+        await reach(redis, url)
         topology = Topology(settings.partitions)
         checks = await preflight.examine(redis, settings, topology, url)
         for check in preflight.refuse(checks, allow_unsafe=settings.allow_unsafe, besides=frozenset({"groups"})):
@@ -248,7 +248,7 @@ async def running(name: Party, settings: Settings, *, queues: tuple[str, ...] = 
 def main(name: Party, run: Callable[[Settings], Awaitable[None]], settings: Settings) -> int:
     """Run a service as this process. Exit code: 0 stopped, 1 could not go on, 130 stopped again while it drained."""
     logs.configure(settings.log, service=name.value)
-    stamina.instrumentation.set_on_retry_hooks(())  # `_reach` tells in its own words
+    stamina.instrumentation.set_on_retry_hooks(())  # `reach` tells in its own words
     # By default every 700 new objects start a collection that walks through all that a service keeps in memory (10,000
     # chains): a fifth of the executor's time. What was imported stays for ever, and garbage in circles is rare.
     gc.freeze()
@@ -279,32 +279,6 @@ async def _guarded(run: Callable[[Settings], Awaitable[None]], settings: Setting
         _log.critical(str(_fault(error)), code="HP-002", exc_info=error)
         return 1
     return 0
-
-
-async def _reach(redis: Redis, url: str) -> None:
-    """Wait until the server answers, however long that takes. Raises HaltpointError HP-010 when it refuses us."""
-    shown = url.rpartition("@")[2]
-    told = 0.0
-    try:
-        async for attempt in stamina.retry_context(
-            on=_is_away, attempts=None, timeout=None, wait_initial=0.05, wait_max=2.0
-        ):
-            with attempt:
-                try:
-                    await redis.ping()
-                except UNREACHABLE as error:
-                    if time.monotonic() - told > 10:
-                        _log.warning("waiting for the server", server=shown, reason=str(error))
-                        told = time.monotonic()
-                    raise
-    except RedisError as error:
-        raise HaltpointError(
-            "HP-010", f"the server at {shown} refuses us", str(error), "Check the address and the password"
-        ) from error
-
-
-def _is_away(error: Exception) -> bool:
-    return isinstance(error, UNREACHABLE) and not isinstance(error, AuthenticationError)
 
 
 def _fault(error: BaseException) -> HaltpointError:
