@@ -1,0 +1,170 @@
+"""The real functions beside their model: choices, arguments, and what can be seen of both.
+
+One tick of the model is 1000 s of the server's clock, and deadlines lie between ticks, so that the time that the test
+itself takes decides nothing.
+"""
+
+import re
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
+from redis import Redis
+
+from tests.properties.functions_model import Ask, Dispatch, Finish, FunctionsModel, Settle, Step, Think, Withdraw
+from tests.properties.functions_rows import EVENTS, HUMANS, PLANS, TOOLS, EntryRow
+
+TICK = 1_000_000  # ms
+KEY = "hp:{0}:"
+GROUPS = {EVENTS: "executor", PLANS: "planner", HUMANS: "gateway", TOOLS: "tool-worker"}
+
+
+class FunctionsBeside(RuleBasedStateMachine):
+    """The functions and the model side by side; the invariant reads all that can be seen of both."""
+
+    url = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.redis: Any = Redis.from_url(self.url)
+        self.model = FunctionsModel()
+        self.ids: dict[int, str] = {}
+        self.letters: dict[int, str] = {}
+        self.commits = 0
+
+    def teardown(self) -> None:
+        self.redis.close()
+
+    @initialize()
+    def begin(self) -> None:
+        self.redis.flushall()
+        for stream, group in GROUPS.items():
+            self.redis.xgroup_create(KEY + stream, group, id="0", mkstream=True)
+        seconds, micros = self.redis.time()
+        self.seen: set[int] = set()
+        self.start: int = seconds * 1000 + micros // 1000 - TICK // 2
+
+    def call(self, name: str, *args: object) -> Any:
+        return self.redis.fcall(f"hp1_{name}", 1, f"{KEY}events", *args)
+
+    def entry(self, number: int) -> str:
+        return self.ids.get(number, "1-1")
+
+    def time(self, tick: int) -> int:
+        return self.start + tick * TICK
+
+    def another_moment(self) -> None:
+        """Wait until the server's clock shows another millisecond: the order of timers is then that of the commands."""
+        moment = self.redis.time()[1] // 1000
+        while self.redis.time()[1] // 1000 == moment:
+            pass
+
+    # ---- choices ----------------------------------------------------------------------------------------------------
+
+    def some_entry(self, data: st.DataObject, stream: str | None = None) -> int:
+        """Mostly one that is there, sometimes one that was, in `stream` if that is given."""
+        numbers = [n for n, row in self.model.entries.items() if stream in (None, row.stream)]
+        entry: int = data.draw(st.sampled_from([*numbers, 0] if stream else numbers or [0]), label="entry")
+        return entry
+
+    def stream_of(self, entry: int, default: str) -> str:
+        row = self.model.entries.get(entry)
+        return row.stream if row else default
+
+    def operations(self, chain: str, new: str, expected: str, steps: list[Step]) -> list[object]:
+        if not steps:
+            return []
+        row = self.model.chains[chain]
+        written: list[object] = ["H", 2, "ver", new]
+        match steps[0]:
+            case Dispatch(action, repeatable, again):
+                attempt = self.model.actions[action].attempt + 1 if again else 1
+                data = f'{{"id":"{action}/{attempt}"}}'
+                written += ["A", int(again), action, "default", 0, 1, "t", attempt, int(repeatable), "{}", data]
+            case Think(thought):
+                written += ["X", "plans", f'{{"id":"{thought}"}}']
+            case Ask(number, deadline):
+                request, at = f"{chain}.r{number}", self.time(deadline)
+                open_now = " ".join(map(str, (*row.open, number)))
+                timer = min(at, self.time(row.deadline[0]))
+                written += [
+                    "H",
+                    2,
+                    "open",
+                    open_now,
+                    "R",
+                    request,
+                    "{}",
+                    at,
+                    chain,
+                    1,
+                    f'{{"id":"{request}"}}',
+                    "T",
+                    timer,
+                ]
+            case Withdraw(number):
+                request = f"{chain}.r{number}"
+                written += ["W", request, f'{{"id":"{request}/withdrawn"}}']
+            case Settle(action):
+                written += ["E", action, "{}", "{}"]
+            case Finish():
+                written += ["H", 4, "status", "completed", "open", "", "F", 1000, 1, f"chain:{chain}"]
+        return written
+
+    # ---- what can be seen -------------------------------------------------------------------------------------------
+
+    def learn(self) -> None:
+        """Tell the ids of new entries from their order; what lies on each stream must be what the model says."""
+        known = {entry: number for number, entry in self.ids.items()}
+        for stream in GROUPS:
+            found = [(entry.decode(), fields) for entry, fields in self.redis.xrange(KEY + stream)]
+            rows = {n: row for n, row in sorted(self.model.entries.items()) if row.stream == stream}
+            assert [_message(fields) for _, fields in found] == [row.message for row in rows.values()], stream
+            for (entry, _), number in zip(found, rows, strict=True):
+                assert known.get(entry, number) == number
+                self.ids[number] = entry
+
+    @invariant()
+    def all_that_can_be_seen_is_the_same(self) -> None:
+        self.learn()
+        self._see_pending()
+        for chain, row in self.model.chains.items():
+            found = self._hash("chain", chain)
+            assert (found["ver"], found["status"] == "completed") == (row.version, row.end == "completed")
+        for name, action in self.model.actions.items():
+            found = self._hash("action", name)
+            assert (found["entry"], int(found["epoch"])) == (self.entry(action.entry), action.epoch), name
+            assert ("started" in found, "settled" in found) == (action.started, action.settled), name
+            assert (bool(found.get("receipt")), bool(found.get("doubt"))) == (bool(action.receipt), bool(action.doubt))
+        for name, request in self.model.requests.items():
+            assert self._hash("request", name)["status"] == request.status
+        open_now = {name for name, request in self.model.requests.items() if request.status == "open"}
+        assert {one.decode() for one in self.redis.zrange(f"{KEY}index:requests", 0, -1)} == open_now
+        assert {name for name in self.model.thoughts if self._hash("thought", name)} == set(self.model.thoughts)
+        letters = [entry.decode() for entry, _ in self.redis.xrange(f"{KEY}dead")]
+        assert letters == [self.letters[number] for number in self.model.letters]
+        timers = {chain.decode(): at for chain, at in self.redis.zrange(f"{KEY}timers", 0, -1, withscores=True)}
+        assert {chain: round((at - self.start) / TICK - 0.25) for chain, at in timers.items()} == {
+            chain: tick for chain, (tick, _) in self.model.timers.items()
+        }
+
+    def _see_pending(self) -> None:
+        for stream, group in GROUPS.items():
+            found = self.redis.xpending_range(KEY + stream, group, "-", "+", 100)
+            held = {one["message_id"].decode(): one["consumer"].decode() for one in found}
+            ours = {n: who for n, who in self.model.pending.items() if self._stream(n) == stream}
+            assert held == {self.entry(n): who for n, who in ours.items()}
+
+    def _stream(self, number: int) -> str:
+        row: EntryRow | None = self.model.entries.get(number)
+        return row.stream if row else ""
+
+    def _hash(self, kind: str, name: str) -> dict[str, str]:
+        return {key.decode(): value.decode() for key, value in self.redis.hgetall(f"{KEY}{kind}:{name}").items()}
+
+
+def _message(fields: dict[bytes, bytes]) -> str:
+    """The id of a message; when a timer went off is left out, for it is told in ms."""
+    found = re.search(r'"id":"([^"]*)"', fields[b"__data__"].decode())
+    assert found is not None
+    return re.sub(r"/due/\d+", "/due", found[1])
