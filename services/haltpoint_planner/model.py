@@ -187,7 +187,7 @@ class Model:
 
 
 def _who_asks(request: ThoughtRequest) -> dict[str, str]:
-    """The headers that say what is asked for (INTERFACES 6); no step for plans and answers."""
+    """The headers that say what is asked for; no step for plans and answers."""
     step = {} if request.step_id is None else {"X-Haltpoint-Step": request.step_id}
     return {
         "X-Haltpoint-Thought": request.kind.value,

@@ -1,4 +1,4 @@
-"""Any Python value as JSON values (GUARANTEES 2: recording a result is a total function).
+"""Any Python value as JSON values (recording a result is a total function).
 
 The fast ways are pydantic's and json's own. This is the slow one, for what they refuse: it never raises for what a tool
 may return, looks at every value once, and says what it had to leave out.

@@ -1,4 +1,4 @@
-"""GUARANTEES 1 under random events: repeats, late and foreign messages, answers of all kinds, jumps of the clock."""
+"""The promises under random events: repeats, late and foreign messages, answers of all kinds, jumps of the clock."""
 
 from dataclasses import replace
 from typing import Any

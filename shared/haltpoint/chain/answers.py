@@ -1,4 +1,4 @@
-"""What people and clocks bring: answers, cancellations, due times (CONTRACT B3, B4, E4, E5; GUARANTEES R6)."""
+"""What people and clocks bring: answers, cancellations, due times (CONTRACT B3, B4, E4, E5; R6)."""
 
 from dataclasses import replace
 from typing import Any, Final, assert_never

@@ -1,4 +1,4 @@
-"""The codes with which a chain fails, for people to look up (INTERFACES 8)."""
+"""The codes with which a chain fails, for people to look up."""
 
 from enum import StrEnum
 

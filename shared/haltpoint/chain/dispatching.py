@@ -1,4 +1,4 @@
-"""The only place from which an action goes out (GUARANTEES R7): budget, deadline and references are checked here."""
+"""The only place from which an action goes out (R7): budget, deadline and references are checked here."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""How a step and a chain come to their ends (CONTRACT C3, C11; GUARANTEES R1)."""
+"""How a step and a chain come to their ends (CONTRACT C3, C11; R1)."""
 
 from haltpoint.chain.codes import Code
 from haltpoint.chain.held import drop_held

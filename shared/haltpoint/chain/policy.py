@@ -1,4 +1,4 @@
-"""Limits as they apply to one chain or step: policy, budget and plan put together (INTERFACES 3, 7)."""
+"""Limits as they apply to one chain or step: policy, budget and plan put together."""
 
 from datetime import UTC
 

@@ -1,4 +1,4 @@
-"""Where a value came from (CONTRACT C6, INTERFACES 5): an id that a model passes on must have a known origin."""
+"""Where a value came from (CONTRACT C6): an id that a model passes on must have a known origin."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Paths into results: `{"$from": "find.data.items[0].id"}` and `FromResult("find.items[].id")` (INTERFACES 5).
+"""Paths into results: `{"$from": "find.data.items[0].id"}` and `FromResult("find.items[].id")`.
 
 A path is names and `[n]` joined by dots; `[]` stands for any element and has no place in a `$from`. A reference begins
 with the id of a step and goes on into the receipt of that step's last successful action.

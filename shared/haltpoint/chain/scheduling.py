@@ -1,4 +1,4 @@
-"""How a chain begins and which step is next (CONTRACT C1, C3; ARCHITECTURE 5).
+"""How a chain begins and which step is next (CONTRACT C1, C3).
 
 One step is in progress at a time: the lowest of those that are ready. So when a step ends, every step that is ready
 comes after it in the plan, but for those that its own end made ready; the next is found without searching the plan.

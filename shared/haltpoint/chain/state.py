@@ -197,7 +197,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The numbers that rule every chain (INTERFACES 7). Times in seconds."""
+    """The numbers that rule every chain. Times in seconds."""
 
     max_turns: int = 10
     actions_per_turn: int = 1

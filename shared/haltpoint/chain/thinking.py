@@ -1,4 +1,4 @@
-"""The only place from which the model is asked (CONTRACT C7, D1; INTERFACES 6): limits and deadline are checked here.
+"""The only place from which the model is asked (CONTRACT C7, D1): limits and deadline are checked here.
 
 A thought's id tells place, turn and attempt, and a planner answers an id once; so whatever is asked again gets a new
 attempt. Plan and answer have turn 0 in their ids, so that no step's id can collide with theirs.

@@ -1,4 +1,4 @@
-"""Questions to people and their answers (CONTRACT B3, B4, E5; INTERFACES 3)."""
+"""Questions to people and their answers (CONTRACT B3, B4, E5)."""
 
 from enum import StrEnum
 from typing import Any

@@ -1,4 +1,4 @@
-"""Views: what readers of chains and requests get to see (INTERFACES 3), over HTTP and in the client alike.
+"""Views: what readers of chains and requests get to see, over HTTP and in the client alike.
 
 Times are UTC and travel as ISO 8601. Nothing here is ever written back.
 """

@@ -1,4 +1,4 @@
-"""A chain as people and clients see it, made from what its keys hold (INTERFACES 3). Pure: values in, views out."""
+"""A chain as people and clients see it, made from what its keys hold. Pure: values in, views out."""
 
 import json
 from collections import defaultdict

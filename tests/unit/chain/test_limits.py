@@ -1,4 +1,4 @@
-"""Deadlines and what is remembered: INTERFACES 3 and 7."""
+"""Deadlines and what is remembered."""
 
 from dataclasses import fields, replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""A literal plan runs without a model: C1, C3, C11, INTERFACES 5."""
+"""A literal plan runs without a model: C1, C3, C11."""
 
 import json
 from dataclasses import replace

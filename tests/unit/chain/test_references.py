@@ -1,4 +1,4 @@
-"""INTERFACES 5: paths, references, and where a value may come from."""
+"""Paths, references, and where a value may come from."""
 
 from typing import Any
 

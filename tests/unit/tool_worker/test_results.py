@@ -1,4 +1,4 @@
-"""CONTRACT B1, GUARANTEES 2: whatever a tool gives is recorded as data or as a typed error, never as an exception."""
+"""CONTRACT B1: whatever a tool gives is recorded as data or as a typed error, never as an exception."""
 
 import json
 import math
