@@ -22,14 +22,14 @@ def document(done: "subprocess.CompletedProcess[str]", code: int = 0) -> Any:
 
 
 def test_run_prints_the_answer_and_nothing_else(system: Running) -> None:
-    done = system.command("run", "Tell Jane hello")
+    done = system.process("run", "Tell Jane hello")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "Jane Smith has your message: hello\n"
     assert "completed" in done.stderr
 
 
 def test_run_ends_with_3_when_a_person_is_asked_and_answer_goes_on(system: Running) -> None:
-    stopped = document(system.command("run", "Tell John hello", "--json"), 3)
+    stopped = document(system.process("run", "Tell John hello", "--json"), 3)
     (request,) = stopped["requests"]
     listed = [json.loads(line) for line in system.command("inbox", "--json").stdout.splitlines()]
     assert request["id"] in [one["id"] for one in listed]
@@ -45,7 +45,7 @@ def test_run_ends_with_3_when_a_person_is_asked_and_answer_goes_on(system: Runni
     assert again.returncode == 1
     assert "HP-054" in again.stderr
 
-    watched = system.command("chain", "watch", stopped["id"])
+    watched = system.process("chain", "watch", stopped["id"])
     assert watched.returncode == 0
     assert "✓ completed" in watched.stdout
     shown = system.command("chain", "show", stopped["id"]).stdout
@@ -104,7 +104,7 @@ def test_tools_are_listed_shown_and_called(system: Running) -> None:
     assert (missing.returncode, "HP-053" in missing.stderr) == (1, True)
     called = document(system.command("tool", "call", "echo", "words=hello", "--json"))
     assert called["steps"][0]["result"] == {"words": "hello"}
-    assert system.command("tool", "call", "echo", "words=break").returncode == 1
+    assert system.process("tool", "call", "echo", "words=break").returncode == 1
 
 
 def test_a_confirmation_is_asked_and_approved(system: Running) -> None:
@@ -209,7 +209,7 @@ def test_help_is_quick(system: Running) -> None:
     def once() -> float:
         begun = time.process_time()
         children = resource_seconds()
-        assert "Usage" in system.command("--help").stdout
+        assert "Usage" in system.process("--help").stdout
         return resource_seconds() - children + time.process_time() - begun
 
     assert min(once() for _ in range(2)) < 0.6  # CPU seconds: a busy machine is no reason to fail
