@@ -1,0 +1,144 @@
+"""The crash matrix: who dies where, for which class of effects; each cell is one test.
+
+Points are told in `fail_points`. A cell of several points is of several deaths: the first process dies at the first
+point, the one that is started in its stead at the second, and so on.
+"""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from haltpoint.contracts.catalogue import Party
+from haltpoint.contracts.tasks import Style, Task
+from haltpoint.testing.script import Script
+from haltpoint.testing.script_model import ScriptedModel
+from tests.chaos.system import Child, System, pretty, task
+from tests.support import wait_until
+
+EFFECTS = {"read_only": "look", "idempotent": "save", "other": "send"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`victim` None: the server itself dies, while the tool runs or right after the submission."""
+
+    victim: Party | None
+    points: tuple[str, ...]
+    effects: str = "read_only"
+    nth: int = 1
+
+    def __str__(self) -> str:
+        who = self.victim.value if self.victim else "server"
+        return f"{who}-{'-then-'.join(self.points)}-{self.nth}-{self.effects}".replace(" ", "_")
+
+
+def _cells() -> list[Cell]:
+    cells = [
+        *(Cell(Party.PLANNER, (point,), "other") for point in ("read", "before think", "after think")),
+        *(Cell(Party.GATEWAY, (point,), "other") for point in (*_around("submit"), *_around("answer"))),
+        Cell(Party.WORKER, ("effect", "after claim"), "idempotent"),
+        Cell(Party.WORKER, ("after claim", "before complete"), "other"),
+    ]
+    for effects in EFFECTS:
+        cells += (Cell(Party.WORKER, (point,), effects) for point in ("read", "effect", *_around("complete")))
+        # Who takes over what can be repeated claims it too.
+        cells.append(Cell(Party.WORKER, ("after claim",) if effects == "other" else ("read", "after claim"), effects))
+        points = [(point, nth) for nth in (1, 2) for point in ("read", *_around("commit"))]
+        cells += (Cell(Party.EXECUTOR, (point,), effects, nth) for point, nth in points)
+        cells += (Cell(None, (point,), effects) for point in ("while a tool runs", "after submit"))
+    return cells
+
+
+def _around(function: str) -> tuple[str, str]:
+    return f"before {function}", f"after {function}"
+
+
+CELLS = _cells()
+
+SCRIPT = Script.model_validate(
+    {
+        "rules": [
+            {
+                "when": {"without": ["send"]},
+                "say": {"calls": [{"name": "send", "arguments": {"text": "send"}}]},
+            },
+            {"say": {"content": "It is done."}},
+        ]
+    }
+)
+
+
+async def run_cell(cell: Cell, folder: Path) -> None:
+    """Let it happen, and judge."""
+    async with ScriptedModel(SCRIPT) as model, System(folder, model_url=model.base_url) as system:
+        match cell.victim:
+            case None:
+                await _server(cell, system)
+            case Party.WORKER:
+                await system.host(Party.EXECUTOR)
+                await _die(cell, system, task(EFFECTS[cell.effects], "look"))
+            case Party.EXECUTOR:
+                await system.host(Party.WORKER)
+                await _die(cell, system, task(EFFECTS[cell.effects], "look"))
+            case Party.PLANNER:
+                await system.host(Party.EXECUTOR)
+                await system.host(Party.WORKER)
+                await _die(cell, system, Task(goal="Send it.", style=Style.REACT))
+            case Party.GATEWAY:
+                await system.host(Party.EXECUTOR)
+                await system.host(Party.WORKER)
+                await _gateway(cell, system)
+            case _:
+                raise AssertionError(cell)
+        await system.settle()
+        violations = system.violations()
+        assert not violations, pretty(violations)
+        assert await system.dead_letters() == []
+        ends = [await system.redis.get(system.topology.key_of("end", chain)) for chain in system.accepted]
+        assert {json.loads(end)["error"] for end in ends} == {None}, ends
+
+
+async def _die(cell: Cell, system: System, work: Task) -> None:
+    assert cell.victim is not None
+    victim = await system.launch(cell.victim, cell.points[0], cell.nth)
+    await system.submit(work)
+    for point in (*cell.points[1:], ""):
+        await victim.dies()
+        victim = await system.launch(cell.victim, point)
+
+
+async def _server(cell: Cell, system: System) -> None:
+    await system.host(Party.EXECUTOR)
+    await system.host(Party.WORKER)
+    chain = await system.submit(task(EFFECTS[cell.effects], "look", seconds=0.5))
+    if cell.points == ("while a tool runs",):
+        await wait_until(lambda: system.person.knows_of(f"{chain}.s0.1"))
+    system.server.kill()
+    system.server.start()
+
+
+async def _gateway(cell: Cell, system: System) -> None:
+    """The client of HTTP repeats what it got no answer to, under the same key."""
+    system.person.away = True
+    gateway = await system.launch(Party.GATEWAY, cell.points[0])
+    submission = asyncio.create_task(system.submit(task("send", "ask"), "order-7", over_http=True))
+    if "submit" in cell.points[0]:
+        await _dies_first(gateway, submission)
+        gateway = await system.launch(Party.GATEWAY)
+    chain = await submission
+    await wait_until(lambda: system.person.sees(f"{chain}.r1"), timeout=20)
+    answer = asyncio.create_task(system.person.answer_over_http(system.client, f"{chain}.r1"))
+    if "answer" in cell.points[0]:
+        await _dies_first(gateway, answer)
+        gateway = await system.launch(Party.GATEWAY)
+    await answer
+
+
+async def _dies_first(victim: Child, caller: "asyncio.Task[Any]") -> None:
+    """The caller is still waiting for its answer when the victim dies."""
+    death = asyncio.create_task(victim.dies())
+    await asyncio.wait({death, caller}, return_when=asyncio.FIRST_COMPLETED)
+    assert not caller.done(), f"it got an answer: {caller.result()}"
+    await death

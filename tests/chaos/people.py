@@ -1,0 +1,133 @@
+"""The two observers who do not die: a person who looks before answering, and a watcher of all that is told."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from haltpoint.client import Client
+from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.humans import Answer, Choice, Question, RequestKind
+from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.inbox import AnsweredAlready, Inbox, Taken
+from haltpoint.runtime.topology import Topology
+from tests.proofs.history import Answered, Effect, Receipt, Recorder, Told, read
+
+
+class Person:
+    """Answers every open question truthfully: whether something happened is looked up in the provider's own file."""
+
+    name = "a person"
+
+    def __init__(self, redis: Any, calls: Coalescer, topology: Topology, history: Path) -> None:
+        self._redis = redis
+        self._topology = topology
+        self._history = history
+        self._inbox = Inbox(calls, topology)
+        self._recorder = Recorder(history, "person")
+        self._answered: set[str] = set()
+        self.away = False
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._recorder.close()
+
+    async def look(self) -> None:
+        """Answer what is open now. Raises redis-py's errors; then everything may be done again."""
+        if self.away:
+            return
+        for partition in range(self._topology.partitions):
+            for name in await self._redis.zrange(self._topology.key(partition, "index:requests"), 0, -1):
+                if name.decode() not in self._answered:
+                    await self._answer(name.decode())
+
+    async def _answer(self, request: str) -> None:
+        text = await self._redis.hget(self._topology.key_of("request", request), "question")
+        question = Question.model_validate_json(text)
+        answer = self.answer_to(question)
+        decision = answer.decision.value
+        self._recorder.write(Answered(request, question.action_id, decision, taken=False))
+        verdict = await self._inbox.answer(request, answer, by=self.name, token=request)
+        if isinstance(verdict, Taken) or (isinstance(verdict, AnsweredAlready) and verdict.by == self.name):
+            self._recorder.write(Answered(request, question.action_id, decision, taken=True))
+        self._answered.add(request)
+
+    async def sees(self, request: str) -> bool:
+        """Whether this is asked now."""
+        return bool(await self._redis.hget(self._topology.key_of("request", request), "status") == b"open")
+
+    async def answer_over_http(self, client: Client, request: str) -> None:
+        """Choose the first option, by the gateway."""
+        view = await client.request(request)
+        self._recorder.write(Answered(request, view.action_id, "select", taken=False))
+        await client.answer(request, option_id=view.options[0].id)
+        self._recorder.write(Answered(request, view.action_id, "select", taken=True))
+
+    def knows_of(self, action: str) -> bool:
+        """Whether the provider was called for this action."""
+        return action in self._effects()
+
+    def answer_to(self, question: Question) -> Answer:
+        """What a truthful person says."""
+        match question.kind:
+            case RequestKind.CLARIFICATION:
+                return Answer(kind=question.kind, option_id=question.options[0].id)
+            case RequestKind.CONFIRMATION:
+                return Answer(kind=question.kind, decision=Choice.APPROVE)
+            case RequestKind.IN_DOUBT:
+                happened = self.knows_of(question.action_id)
+                value = {"text": "seen at the provider"} if happened else None
+                decision = Choice.HAPPENED if happened else Choice.NOT_HAPPENED
+                return Answer(kind=question.kind, decision=decision, value=value)
+
+    def _effects(self) -> set[str]:
+        seen = read(self._history.glob("provider.*.jsonl"))
+        return {each.record.key for each in seen if isinstance(each.record, Effect)}
+
+
+class Watcher:
+    """Writes down every fact of the feed in its order, and the receipts of each action as soon as it can."""
+
+    def __init__(self, redis: Any, topology: Topology, history: Path) -> None:
+        self._redis = redis
+        self._topology = topology
+        self._recorder = Recorder(history, "watcher")
+        self._last = dict.fromkeys(range(topology.partitions), "-")
+        self._actions: set[str] = set()
+        self._receipts: set[Receipt] = set()
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._recorder.close()
+
+    async def look(self) -> None:
+        """See what is new. Raises redis-py's errors; then it is seen again."""
+        for partition, last in self._last.items():
+            for entry, fields in await self._redis.xrange(self._topology.key(partition, "feed"), min=last, max="+"):
+                self._tell(fields[b"chain"].decode(), json.loads(fields[b"facts"]))
+                self._last[partition] = f"({entry.decode()}"
+        for action in sorted(self._actions):
+            await self._look_at(action)
+
+    def _tell(self, chain: str, facts: list[tuple[str, dict[str, Any]]]) -> None:
+        for fact, details in facts:
+            action = details.get("action_id", "")
+            self._recorder.write(Told(chain, fact, action))
+            if action:
+                assert chain_of(action) == chain
+                self._actions.add(action)
+
+    async def _look_at(self, action: str) -> None:
+        fields = await self._redis.hgetall(self._topology.key_of("action", action))
+        current = int(fields.get(b"attempt", 1))
+        for name, outcome in fields.items():
+            kind, _, attempt = name.decode().partition(".")
+            if kind != "receipt":
+                continue
+            data = fields.get(f"data.{attempt}".encode() if attempt else b"data", b"")
+            digest = hashlib.sha256(outcome + data).hexdigest()[:16]
+            success = bool(json.loads(outcome)["success"])
+            receipt = Receipt(action, int(attempt or current), digest, success)
+            if receipt not in self._receipts:
+                self._receipts.add(receipt)
+                self._recorder.write(receipt)

@@ -1,0 +1,126 @@
+"""The soak: all services as processes under load, and everything that can go wrong, at random but by a seed."""
+
+import asyncio
+import itertools
+import random
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Final
+
+from redis.exceptions import RedisError
+
+from haltpoint.client import GatewayError
+from haltpoint.contracts.catalogue import Party, Stream
+from haltpoint.contracts.tasks import Style, Task
+from haltpoint.runtime.broker import UNREACHABLE
+from tests.chaos.system import QUEUE, Child, System, task
+
+ROLES: Final = (Party.EXECUTOR, Party.EXECUTOR, Party.WORKER, Party.WORKER, Party.PLANNER, Party.GATEWAY)
+LOST: Final = (*UNREACHABLE, RedisError, GatewayError)
+
+POISON: Final[tuple[dict[str, bytes], ...]] = (
+    {"hello": b"world"},
+    {"__data__": b"\xff\xfe"},
+    {"__data__": b"{"},
+    {"__data__": b"[" * 5000},
+    {"__data__": b'{"type": "tool.requested.v9", "id": "x", "source": "y", "data": {}}'},
+    {"__data__": b'{"type": "no.such.v1", "id": "x", "source": "y", "data": {}}'},
+    {"__data__": b'{"type": "tool.requested.v1", "id": "x", "source": "y", "data": {"action_id": 7}}'},
+)
+
+
+class Soak:
+    """Load and trouble on a system that stands, until told to stop."""
+
+    def __init__(self, system: System, seed: int) -> None:
+        self.system = system
+        self.chance = random.Random(seed)
+        self.children: list[Child] = []
+        self.odd_ends: list[str] = []
+        self.poisoned = 0
+        self.troubles: dict[str, int] = {}
+
+    async def start(self) -> None:
+        """All services, ready."""
+        self.children = list(await asyncio.gather(*(self.system.launch(party) for party in ROLES)))
+
+    async def supervise(self) -> None:
+        """Start again what has ended."""
+        while True:
+            for place, child in enumerate(self.children):
+                code = child.process.returncode
+                if code is not None:
+                    if code != -signal.SIGKILL:
+                        self.odd_ends.append(f"{ROLES[place].value} ended with {code}:\n{child.words()}")
+                    self.children[place] = await self.system.spawn(ROLES[place])
+            await asyncio.sleep(0.1)
+
+    async def load(self) -> None:
+        """Submit tasks of all kinds, some by HTTP and then twice under the same key."""
+        for number in itertools.count():
+            tools = self.chance.choices(("look", "save", "send", "ask"), k=self.chance.randint(1, 3))
+            work = task(*tools, seconds=self.chance.choice((0, 0, 0.1, 0.5)))
+            if number % 10 == 9:
+                work = Task(goal="Send it.", style=Style.REACT)
+            over_http = self.chance.random() < 0.5
+            with suppress(*LOST):
+                for _ in range(1 + (over_http and self.chance.random() < 0.3)):
+                    await self.system.submit(work, f"soak-{number}", over_http=over_http)
+            await asyncio.sleep(self.chance.uniform(0.1, 0.4))
+
+    async def trouble(self) -> None:
+        """One misfortune after the other."""
+        kinds: tuple[tuple[Callable[[], Awaitable[None]], int], ...] = (
+            (self._kill, 5),
+            (self._stop, 3),
+            (self._copy, 6),
+            (self._poison, 3),
+            (self._crash_server, 1),
+        )
+        while True:
+            await asyncio.sleep(self.chance.uniform(0.3, 1.5))
+            (kind,) = self.chance.choices([kind for kind, _ in kinds], [weight for _, weight in kinds])
+            name = kind.__name__.strip("_")
+            self.troubles[name] = self.troubles.get(name, 0) + 1
+            with suppress(*LOST):
+                await kind()
+
+    async def calm(self) -> None:
+        """No more trouble: the server stands, and nobody is stopped."""
+        await asyncio.to_thread(self.system.server.start)
+        for child in self.children:
+            child.signal(signal.SIGCONT)
+
+    async def _kill(self) -> None:
+        self.chance.choice(self.children).signal(signal.SIGKILL)
+
+    async def _stop(self) -> None:
+        """Longer than the lease: who wakes up has lost what it held."""
+        child = self.chance.choice(self.children)
+        child.signal(signal.SIGSTOP)
+        await asyncio.sleep(self.system.settings.lease * self.chance.uniform(1.0, 1.5))
+        child.signal(signal.SIGCONT)
+
+    async def _copy(self) -> None:
+        """Entries a second time, as new ones."""
+        redis: Any = self.system.redis
+        for key in self._streams():
+            entries = await redis.xrange(key, count=50)
+            for _, fields in self.chance.sample(entries, min(len(entries), 3)):
+                await redis.xadd(key, fields)
+
+    async def _poison(self) -> None:
+        key = self.chance.choice(self._streams())
+        await self.system.redis.xadd(key, self.chance.choice(POISON))
+        self.poisoned += 1
+
+    async def _crash_server(self) -> None:
+        await asyncio.to_thread(self.system.server.kill)
+        await asyncio.sleep(self.chance.uniform(0, 0.5))
+        await asyncio.to_thread(self.system.server.start)
+
+    def _streams(self) -> list[str]:
+        topology = self.system.topology
+        streams = ((Stream.EVENTS, ""), (Stream.PLANS, ""), (Stream.TOOLS, QUEUE))
+        return [topology.stream(p, *stream) for p in range(topology.partitions) for stream in streams]

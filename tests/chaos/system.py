@@ -1,0 +1,311 @@
+"""A server, services as processes or in this one, a client, a person who tells the truth, and a watcher.
+
+async with System(folder) as system:
+await system.host(Party.EXECUTOR)                        # in this process: cheap, lives
+victim = await system.launch(Party.WORKER, "after claim")  # a process of its own that dies there
+await system.submit(task("send"), "a")
+await victim.dies()
+await system.launch(Party.WORKER)                        # as a supervisor would
+await system.settle()
+assert not system.violations()
+"""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, suppress
+from importlib import import_module
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from pydantic import SecretStr
+
+from haltpoint.cli.system import free_port
+from haltpoint.client import Client
+from haltpoint.contracts.catalogue import Party, Stream
+from haltpoint.contracts.tasks import Task
+from haltpoint.runtime import library, service
+from haltpoint.runtime.broker import UNREACHABLE
+from haltpoint.runtime.connection import Coalescer, connect
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.settings import GatewaySettings, ModelSettings, PolicySettings, Settings
+from haltpoint.runtime.store import Store, SubmitStatus, new_chain_id
+from haltpoint.runtime.topology import Topology
+from tests.chaos.people import Person, Watcher
+from tests.proofs.history import Recorder, Submitted, Violation, check
+from tests.support import wait_until
+from tests.support.builders import call, plan, tool_step
+
+CHECKOUT: Final = Path(__file__).parents[2]
+QUEUE: Final = "chaos"
+KEY: Final = "chaos-admin-key-0123456789"
+STARTS_WITHIN: Final = 40.0
+
+
+def task(*tools: str, **context: Any) -> Task:
+    """A literal plan that calls these tools one after the other."""
+    steps = [
+        tool_step(f"s{n}", call(tool, text=f"{tool} {n}"), after=(f"s{n - 1}",) if n else ())
+        for n, tool in enumerate(tools)
+    ]
+    return Task(plan=plan(*steps), context=context)
+
+
+class Child:
+    """One service as a process."""
+
+    def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
+        self.process = process
+        self.log = log
+
+    async def dies(self, within: float = STARTS_WITHIN) -> None:
+        """Wait for its SIGKILL."""
+        code = await asyncio.wait_for(self.process.wait(), within)
+        assert code == -9, f"it ended by itself with {code}:\n{self.words()}"
+
+    def signal(self, number: int) -> None:
+        """Send a signal, if it is there."""
+        if self.process.returncode is None:
+            with suppress(ProcessLookupError):
+                self.process.send_signal(number)
+
+    def words(self) -> str:
+        """The end of its log."""
+        return self.log.read_text(errors="replace")[-3000:]
+
+
+class System:
+    """All of it on one folder, from entering to leaving."""
+
+    def __init__(self, folder: Path, *, partitions: int = 1, model_url: str | None = None) -> None:
+        self.folder = folder
+        self.history = folder / "history"
+        self.history.mkdir()
+        self.server = EmbeddedServer(folder / "data", grace=1.0)
+        self.topology = Topology(partitions)
+        self.accepted: list[str] = []
+        self.settings = Settings(
+            redis_url=self.server.url,
+            partitions=partitions,
+            tools=("tests.chaos.tools",),
+            state_dir=folder,
+            lease=2,
+            beat=0.5,
+            executor_lease=1,
+            slots=8,
+            deliveries=10,
+            model=ModelSettings(base_url=model_url, name="scripted"),
+            gateway=GatewaySettings(port=free_port(), admin_key=SecretStr(KEY)),
+            policy=PolicySettings(chain_deadline=120),
+        )
+        self._children: list[Child] = []
+        self._stack = AsyncExitStack()
+        self._markers = 0
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._enter()
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def _enter(self) -> None:
+        stack = self._stack
+        await stack.enter_async_context(self.server)
+        self.redis: Any = await stack.enter_async_context(connect(self.server.url))
+        await library.load(self.redis)
+        await self.topology.ensure(self.redis, [QUEUE])
+        self._calls = await stack.enter_async_context(Coalescer(self.redis))
+        self.store = Store(self._calls, self.topology, chain_timeout=120)
+        self.client = await stack.enter_async_context(
+            Client(f"http://127.0.0.1:{self.settings.gateway.port}", KEY, timeout=10)
+        )
+        self._recorder = Recorder(self.history, "client")
+        stack.callback(self._recorder.close)
+        self.person = Person(self.redis, self._calls, self.topology, self.history)
+        self.watcher = Watcher(self.redis, self.topology, self.history)
+        stack.callback(self.person.close)
+        stack.callback(self.watcher.close)
+        for part in (self.person, self.watcher):
+            self._in_background(_for_ever(part.look))
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for child in self._children:
+            child.signal(18)  # SIGCONT: one that was stopped cannot end
+            child.signal(9)
+        await asyncio.gather(*(child.process.wait() for child in self._children))
+        await self._stack.aclose()
+
+    # ---- services
+
+    async def host(self, party: Party) -> None:
+        """Run a service in this process until the end."""
+        app = import_module(f"haltpoint_{party.value.replace('-', '_')}.app")
+        before = await self._instances()
+        running = self._in_background(app.run(self.settings))
+        await wait_until(lambda: self._is_ready(party, before, running.done), timeout=STARTS_WITHIN)
+
+    async def launch(self, party: Party, point: str = "", nth: int = 1) -> Child:
+        """Start a service as a process, which dies at the n-th passage of `point`; it is ready, or dead already."""
+        before = await self._instances()
+        child = await self.spawn(party, point, nth)
+
+        def ended() -> bool:
+            assert child.process.returncode in (None, -9), f"{party.value} ended:\n{child.words()}"
+            return child.process.returncode is not None
+
+        await wait_until(lambda: self._is_ready(party, before, ended), timeout=STARTS_WITHIN)
+        return child
+
+    async def spawn(self, party: Party, point: str = "", nth: int = 1) -> Child:
+        """Start a service as a process, and do not wait for it."""
+        self._markers += 1
+        log = self.folder / f"{party.value}.{self._markers}.log"
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("HALTPOINT_", "COV"))}
+        environment |= {
+            **_variables(self.settings),
+            "CHAOS_HISTORY": str(self.history),
+            "CHAOS_POINT": point,
+            "CHAOS_NTH": str(nth),
+            "CHAOS_MARKER": str(self.folder / f"died.{self._markers}"),
+        }
+        with log.open("wb") as output:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "tests.chaos.launcher", party.value),
+                env=environment,
+                cwd=CHECKOUT,
+                stdout=output,
+                stderr=output,
+            )
+        child = Child(process, log)
+        self._children.append(child)
+        return child
+
+    async def _instances(self) -> set[str]:
+        with suppress(*UNREACHABLE):
+            return {one["instance"] for one in await service.alive(self.redis, self.topology)}
+        return set()
+
+    async def _is_ready(self, party: Party, before: set[str], ended: Callable[[], bool]) -> bool:
+        if ended():
+            return True
+        try:
+            alive = await service.alive(self.redis, self.topology)
+        except UNREACHABLE:
+            return False
+        return any(one["name"] == party.value and one["instance"] not in before for one in alive)
+
+    def _in_background(self, work: Any) -> "asyncio.Task[None]":
+        running: asyncio.Task[None] = asyncio.ensure_future(work)
+
+        async def end() -> None:
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+
+        self._stack.push_async_callback(end)
+        return running
+
+    # ---- tasks
+
+    async def submit(self, task: Task, key: str = "", *, over_http: bool = False) -> str:
+        """Submit a task, write down that it was accepted, and give its chain's id.
+
+        Over HTTP, or straight into the store, where the same key is another task each time.
+        """
+        task = task.model_copy(update={"context": {"history": str(self.history), **task.context}})
+        if over_http:
+            chain = (await self.client.run(task=task, idempotency_key=key or None)).id
+        else:
+            submitted = await self.store.submit(task, chain_id=new_chain_id())
+            assert submitted.status is not SubmitStatus.CONFLICT
+            chain = submitted.chain_id
+        self._recorder.write(Submitted(key or chain, chain))
+        self.accepted.append(chain)
+        return chain
+
+    async def settle(self, within: float = 40.0) -> None:
+        """Wait until every accepted chain is over, nothing is left in any stream, and the watcher has seen it all."""
+        try:
+            await wait_until(self._is_settled, timeout=within)
+        except AssertionError as error:
+            raise AssertionError(await self._picture()) from error
+        await self.watcher.look()
+
+    async def _is_settled(self) -> bool:
+        try:
+            return await self._open_chains() == [] and set((await self._backlogs()).values()) <= {0}
+        except UNREACHABLE:
+            return False
+
+    async def _open_chains(self) -> list[str]:
+        over = {b"completed", b"failed", b"cancelled"}
+        return [
+            chain
+            for chain in self.accepted
+            if await self.redis.hget(self.topology.key_of("chain", chain), "status") not in over
+        ]
+
+    async def _backlogs(self) -> dict[str, int]:
+        streams = [(Stream.EVENTS, ""), (Stream.PLANS, ""), (Stream.TOOLS, QUEUE)]
+        keys = [self.topology.stream(p, *stream) for p in range(self.topology.partitions) for stream in streams]
+        return {key: int(await self.redis.xlen(key)) for key in keys}
+
+    async def dead_letters(self) -> list[dict[bytes, bytes]]:
+        """What was put aside."""
+        keys = [self.topology.key(p, "dead") for p in range(self.topology.partitions)]
+        return [fields for key in keys for _, fields in await self.redis.xrange(key)]
+
+    async def _picture(self) -> str:
+        """What is left, for people."""
+        lines = [f"backlogs {await self._backlogs()}"]
+        for chain in await self._open_chains():
+            fields = await self.redis.hgetall(self.topology.key_of("chain", chain))
+            lines.append(f"chain {chain}: {fields}")
+            keys = await self.redis.keys(self.topology.key_of("action", f"{chain}.*"))
+            lines += [f"  {key}: {await self.redis.hgetall(key)}" for key in keys]
+        lines += [f"{child.log.name}: {child.words()}" for child in self._children]
+        return "\n".join(lines)
+
+    def violations(self) -> list[Violation]:
+        """The judgement of the history."""
+        return check(sorted(self.history.glob("*.jsonl")))
+
+
+async def _for_ever(look: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        with suppress(*UNREACHABLE):
+            await look()
+        await asyncio.sleep(0.05)
+
+
+def _variables(settings: Settings) -> dict[str, str]:
+    """The environment that makes these settings of ours."""
+    found = {
+        "REDIS_URL": settings.redis_url,
+        "PARTITIONS": settings.partitions,
+        "TOOLS": ",".join(settings.tools),
+        "STATE_DIR": settings.state_dir,
+        "LEASE": settings.lease,
+        "BEAT": settings.beat,
+        "EXECUTOR_LEASE": settings.executor_lease,
+        "SLOTS": settings.slots,
+        "DELIVERIES": settings.deliveries,
+        "MODEL__BASE_URL": settings.model.base_url or "",
+        "MODEL__NAME": settings.model.name or "",
+        "GATEWAY__PORT": settings.gateway.port,
+        "GATEWAY__ADMIN_KEY": KEY,
+        "POLICY__CHAIN_DEADLINE": settings.policy.chain_deadline,
+    }
+    return {f"HALTPOINT_{name}": str(value) for name, value in found.items() if value != ""}
+
+
+def pretty(violations: list[Violation]) -> str:
+    """All of them, a line each."""
+    return json.dumps([str(each) for each in violations], indent=1)

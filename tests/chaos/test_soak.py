@@ -1,0 +1,44 @@
+"""A minute of bad luck (SOAK_SECONDS for more, SOAK_SEED for the same again), judged by the history check."""
+
+import asyncio
+import os
+import random
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from haltpoint.testing.script_model import ScriptedModel
+from tests.chaos.matrix import SCRIPT
+from tests.chaos.soak import Soak
+from tests.chaos.system import System, pretty
+
+SECONDS = float(os.environ.get("SOAK_SECONDS", "60"))
+SEED = int(os.environ.get("SOAK_SEED", random.SystemRandom().randrange(10**6)))
+
+
+@pytest.mark.timeout(SECONDS + 300)
+async def test_the_history_is_right_after_a_minute_of_bad_luck(tmp_path: Path) -> None:
+    print(f"SOAK_SEED={SEED} SOAK_SECONDS={SECONDS:g}")
+    async with ScriptedModel(SCRIPT) as model, System(tmp_path, partitions=2, model_url=model.base_url) as system:
+        soak = Soak(system, SEED)
+        await soak.start()
+        supervisor = asyncio.create_task(soak.supervise())
+        under_way = [asyncio.create_task(soak.load()), asyncio.create_task(soak.trouble())]
+        done, _ = await asyncio.wait(under_way, timeout=SECONDS, return_when=asyncio.FIRST_EXCEPTION)
+        for running in under_way:
+            running.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+        for failed in done:
+            failed.result()
+        await soak.calm()
+        await system.settle(within=150)
+        supervisor.cancel()
+        with suppress(asyncio.CancelledError):
+            await supervisor
+        reasons = [letter[b"reason"].decode() for letter in await system.dead_letters()]
+        print(f"{len(system.accepted)} tasks, troubles {soak.troubles}, {len(reasons)} dead letters")
+        violations = system.violations()
+        assert not violations, pretty(violations)
+        assert not soak.odd_ends, "\n".join(soak.odd_ends)
+        assert len(reasons) == soak.poisoned, reasons

@@ -1,0 +1,53 @@
+"""A provider that writes down, on the disk, each time that it is called: a tool for each class of effects.
+
+The task's context says where (`history`) and how long a call takes (`seconds`).
+"""
+
+import asyncio
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from haltpoint import Ctx, Option, ToolResult, tool
+from tests.chaos.fail_points import passing
+from tests.proofs.history import Effect, Recorder
+
+
+@cache
+def _recorder(folder: str) -> Recorder:
+    return Recorder(Path(folder), "provider")
+
+
+async def _happen(ctx: Ctx, effects: str, text: str) -> dict[str, Any]:
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    _recorder(ctx.context["history"]).write(Effect(ctx.idempotency_key, effects, digest, ctx.confirmed))
+    passing("effect")
+    await asyncio.sleep(float(ctx.context.get("seconds", 0)))
+    return {"text": text}
+
+
+@tool(queue="chaos", read_only=True)
+async def look(text: str, ctx: Ctx) -> dict[str, Any]:
+    """Look something up."""
+    return await _happen(ctx, "read_only", text)
+
+
+@tool(queue="chaos", idempotent=True)
+async def save(text: str, ctx: Ctx) -> dict[str, Any]:
+    """Save something under the call's key."""
+    return await _happen(ctx, "idempotent", text)
+
+
+@tool(queue="chaos")
+async def send(text: str, ctx: Ctx) -> dict[str, Any]:
+    """Send something: twice would be twice."""
+    return await _happen(ctx, "other", text)
+
+
+@tool(queue="chaos", read_only=True, may_clarify=True)
+async def ask(text: str, ctx: Ctx) -> ToolResult[dict[str, Any]]:
+    """Find two, and ask which one was meant."""
+    await _happen(ctx, "read_only", text)
+    options = [Option(id=name, title=name, value={"text": f"{text} {name}"}) for name in ("left", "right")]
+    return ctx.clarify("side", "Which one?", options)
