@@ -21,6 +21,7 @@ _QUOTED: Final = 600  # characters of a rejected reply that are shown to the mod
 _CONTEXT: Final = 8_000  # characters of the task's context
 
 _THINK: Final = "Answer in plain words now. Only if something is missing that a tool can find out, call it."
+_GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the user>"}'
 _SPEAK: Final = "Now tell the user in plain words what was done."
 
 Message = dict[str, Any]
@@ -241,9 +242,11 @@ def _reminder(context: Context, due: str) -> str:
 
 
 def _what_is_due(context: Context) -> str:
-    missing = context.missing
+    missing, last = context.missing, context.receipts[-1] if context.receipts else None
     if not missing:
         return ""
+    if last is not None and last.step_id == context.request.step_id and last.outcome.error is not None:
+        return f"The last call failed; the same call would fail again. Call with other arguments, or answer {_GIVE_UP}."
     if (spec := _ready(context)) is not None:
         ids = " Take its ids from the results." if spec.provenance else ""
         return f"Call {spec.name} now, once, and nothing else.{ids}"

@@ -146,6 +146,12 @@ def test_a_persons_choice_is_said_clearly() -> None:
                                     "Fill in the other arguments from the goal: Tell John I'm late")  # fmt: skip
 
 
+def test_after_an_error_the_honest_way_out_is_shown_and_no_call_demanded() -> None:
+    prompt = prompts.build(context(ThoughtKind.ACT, "find", receipts=(receipt(failed()),)))
+    assert '"next_step_decision": "fail"' in prompt.messages[-1]["content"]
+    assert "Call lookup_contacts now" not in prompt.messages[-1]["content"]
+
+
 def test_where_an_id_must_come_from_stands_with_its_parameter() -> None:
     (_, send) = prompts.build(context(ThoughtKind.ACT, "send")).tools
     described = send["function"]["parameters"]["properties"]
