@@ -19,9 +19,9 @@ from haltpoint_tool_worker.runner import Runner
 from haltpoint_tool_worker.slots import Slots
 
 
-async def run(settings: Settings) -> None:
-    """Serve the tools of `settings.tools` until the task is cancelled. Raises HaltpointError."""
-    registry = load(settings.tools)
+async def run(settings: Settings, queues: tuple[str, ...] = ()) -> None:
+    """Serve the tools of `settings.tools` (of these queues only) until the task is cancelled. Raises HaltpointError."""
+    registry = load(settings.tools, queues)
     slots = _slots(settings, registry)
     async with service.running(Party.WORKER, settings, queues=registry.queues) as here, registry.opened():
         await _serve(here, registry, slots)

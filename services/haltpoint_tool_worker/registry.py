@@ -72,8 +72,8 @@ class Registry:
             yield
 
 
-def load(modules: Sequence[str]) -> Registry:
-    """Import the modules, also from the working directory, and offer their tools.
+def load(modules: Sequence[str], queues: Sequence[str] = ()) -> Registry:
+    """Import the modules, also from the working directory, and offer their tools, or those of these queues.
 
     Raises HaltpointError HP-030 when there is nothing to offer or a module cannot be imported, HP-031 for a name twice.
     """
@@ -86,8 +86,17 @@ def load(modules: Sequence[str]) -> Registry:
         except Exception as error:
             raise _unusable(f"the tools module {name!r}", error) from error
         for tool in tools_in(module):
+            if queues and tool.spec.queue not in queues:
+                continue
             home = sys.modules.get(getattr(tool.function, "__module__", None) or "")
             registry.add(tool, getattr(home, "lifespan", None) or getattr(module, "lifespan", None))
+    if modules and not registry.specs and queues:
+        raise HaltpointError(
+            "HP-030",
+            "there is no tool to serve",
+            f"no tool of {', '.join(modules)} is of the queue {' or '.join(queues)}",
+            "Name another queue, or none to serve all: --queue",
+        )
     if not registry.specs:
         raise HaltpointError(
             "HP-030",

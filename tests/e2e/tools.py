@@ -6,7 +6,7 @@ from haltpoint import Ctx, ToolError, ToolResult, tool
 from haltpoint.contracts.tools import Target
 
 
-@tool(read_only=True)
+@tool(queue="slow", read_only=True)
 async def wait_long(ctx: Ctx) -> dict[str, bool]:
     """Take longer than any test."""
     await asyncio.sleep(120)

@@ -1,14 +1,14 @@
 """`haltpoint up`: one service in the foreground, or all of them under a supervisor."""
 
-import sys
 from contextlib import suppress
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from haltpoint.cli.run import usage
 from haltpoint.cli.shell import Shell, verb
+from haltpoint.runtime.errors import HaltpointError
 
 if TYPE_CHECKING:
     from haltpoint.runtime.settings import Settings
@@ -42,9 +42,18 @@ def add_to(app: typer.Typer) -> None:
             from haltpoint.cli.supervisor import die_with_owner
 
             die_with_owner(owner_fd)
+        if queue and services and Service.TOOL_WORKER not in services:
+            raise usage("--queue is for tool workers", "none is started", "haltpoint up tool-worker --queue Q")
         settings = shell.load(tools=",".join(tools) if tools else None)
         if services and len(services) == 1 and workers == 1:
             return _foreground(services[0], settings, tuple(queue or ()))
+        if not settings.tools and (not services or Service.TOOL_WORKER in services):
+            raise HaltpointError(
+                "HP-030",
+                "there is no tool to serve",
+                "no tools module was named",
+                "Name one: haltpoint up --tools examples.contacts.tools",
+            )
         return _supervised(shell, settings, tuple(services or ()), workers, tuple(queue or ()))
 
 
@@ -55,9 +64,6 @@ def _foreground(service: Service, settings: "Settings", queues: tuple[str, ...])
     from haltpoint.contracts.catalogue import Party
     from haltpoint.runtime.service import main
 
-    # Tools lie where the command was typed, as with `python -m`.
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)
     run = import_module(f"haltpoint_{service.replace('-', '_')}.app").run
     if queues:
         return main(Party(service), lambda chosen: run(chosen, queues=queues), settings)
