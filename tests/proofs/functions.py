@@ -230,9 +230,11 @@ def _record(store: Store, action: int, receipt: Receipt) -> Store:
 
 
 def dead_letter(store: Store, item: Item, without: Mutation | None) -> Store:
-    """hp1_dead_letter for an action: its bytes are kept, its chain hears of it."""
+    """hp1_dead_letter for an action: its bytes are kept, its chain hears of it. Nothing, when the entry is gone."""
     row = store.actions[item.action]
-    store = finish(store, item)
+    before, store = store, finish(store, item)
+    if store.tools == before.tools:
+        return store
     if row.entry != item.entry or row.receipt is not None:
         return store
     doubtful = row.started and not repeatable(row, without)

@@ -1,0 +1,237 @@
+"""The model check's functions beside the real ones: the same random commands, answers, and states after them."""
+
+import random
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from haltpoint.chain.decide import decide
+from haltpoint.chain.state import Policy, World
+from haltpoint.contracts import events
+from haltpoint.contracts.base import action_id
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.tools import ErrorType, ToolSpec
+from haltpoint.runtime.committing import ChainCommit, Decided, Loaded
+from haltpoint.runtime.dead_letters import DeadAction
+from haltpoint.runtime.inbox import AnsweredAlready, Stale, Taken
+from haltpoint.runtime.ledger import Finished
+from haltpoint.runtime.topology import Place
+from haltpoint.runtime.wire import Decoded, decode
+from tests.proofs import functions
+from tests.proofs.decisions import CHAIN, Decisions, Kind
+from tests.proofs.functions import COPY, FORGED, Item, Receipt, Row, Sent, Store
+from tests.support.builders import OK, asks, failed
+from tests.support.desk import Desk, desk_at
+
+ACTIONS = (Kind.READ_ONLY, Kind.OTHER, Kind.ASKS)
+SPECS = [ToolSpec(name=kind.value, read_only=kind is not Kind.OTHER) for kind in ACTIONS]
+OUTCOMES = {
+    Receipt.OK: OK,
+    Receipt.ASKS: asks("o1", "o2"),
+    Receipt.FAILED: failed(),
+    Receipt.DOUBT: failed(ErrorType.IN_DOUBT),
+}
+CHOICES = {"in_doubt": ("happened", "not_happened"), "clarification": ("select",)}
+
+
+class Pair:
+    """The model's store and the real one. Entries have names in the model and ids in Redis."""
+
+    def __init__(self, desk: Desk, chance: random.Random) -> None:
+        self.desk = desk
+        self.chance = chance
+        self.decisions = Decisions(ACTIONS)
+        rows = tuple(Row(kind is not Kind.OTHER) for kind in ACTIONS)
+        self.store = Store(0, 0, False, frozenset(), frozenset(), rows, ())
+        self.world = World({spec.name: spec for spec in SPECS}, Policy())
+        self.items: dict[tuple[int, int], str] = {}
+        self.snapshots: list[tuple[int, int, Loaded]] = []
+
+    async def step(self) -> None:
+        """One command to both."""
+        commands = (self.submit, self.load, self.commit, self.commit, self.claim, self.complete, self.answer)
+        await self.chance.choice((*commands, self.bury, self.copy))()
+        await self.compare()
+
+    async def submit(self) -> None:
+        chain = self.decisions.chains[self.decisions.submitted]
+        assert chain is not None
+        real = await self.desk.store.submit(chain.task, chain_id=CHAIN)
+        self.store, status = functions.submit(self.store, self.decisions.submitted)
+        assert real.status == status
+
+    async def load(self) -> None:
+        """An executor reads, and may come back with that much later."""
+        if self.store.chain:
+            loaded = (await self.desk.store.load(0, [CHAIN]))[CHAIN]
+            self.snapshots.append((self.store.chain, self.store.version, loaded))
+
+    async def commit(self) -> None:
+        if not self.store.events or not self.snapshots:
+            return
+        number, version, loaded = self.snapshots[-1] if self.chance.random() < 0.7 else self.snapshots[0]
+        entry = self.chance.choice(sorted(self.store.events))
+        name, message = (await self.messages())[entry]
+        decision = decide(
+            loaded.chain, events.Received(message.message, message.body), self.world, await self.desk.now()
+        )
+        now = await self.desk.now()
+        decided = Decided(events.Received(message.message, message.body), decision, now)
+        batch = await self.desk.store.commit(0, [ChainCommit(loaded, [decided], [name])])
+        change = self.decisions.change(number, entry, 0, self.store.requests)
+        self.store, status = functions.commit(self.store, version, change, entry, None)
+        assert batch.chains[0].status == status
+
+    async def claim(self) -> None:
+        if (item := self.some_item()) is None:
+            return
+        owner = self.chance.randint(1, 3)
+        args = (self.place(item).stream, self.place(item).entry, self.action(item.action), f"worker/{owner}")
+        real = await self.desk.calls.call("FCALL", "hp1_claim", 1, self.desk.key("events"), *args)
+        self.store, status, epoch = functions.claim(self.store, item, owner, None)
+        assert (real[0].decode(), real[1]) == (status, epoch)
+
+    async def complete(self) -> None:
+        if (item := self.some_item()) is None:
+            return
+        row = self.store.actions[item.action]
+        epoch = self.chance.choice((0, row.epoch, row.epoch))
+        receipt = self.chance.choice(list(Receipt))
+        finished = Finished(self.place(item), self.action(item.action), epoch, row.attempt, OUTCOMES[receipt], "{}")
+        real = await self.desk.ledger.complete(finished)
+        self.store, status = functions.complete(self.store, item, epoch, receipt, None)
+        assert real == status
+
+    async def bury(self) -> None:
+        item = self.some_item()
+        if item is None or self.chance.random() < 0.7:
+            return
+        about = DeadAction(self.action(item.action), self.store.actions[item.action].attempt, "it came too often")
+        letter = await self.desk.letters.bury(self.place(item), "exhausted", about=about)
+        assert (letter is None) == (item not in self.store.tools)
+        self.store = functions.dead_letter(self.store, item, None)
+
+    async def answer(self) -> None:
+        if not self.store.requests:
+            return
+        number = self.chance.randint(1, len(self.store.requests))
+        kind = RequestKind(self.store.requests[number - 1].kind)
+        choice = Choice(self.chance.choice((*CHOICES[kind.value], "abort")))
+        answer = Answer(kind=kind, decision=choice, option_id="o1" if choice is Choice.SELECT else None)
+        real = await self.desk.inbox.answer(f"{CHAIN}.r{number}", answer)
+        self.store, status = functions.answer(self.store, number, choice.value, 0)
+        assert type(real) is {"taken": Taken, "answered": AnsweredAlready}.get(status, Stale)
+
+    async def copy(self) -> None:
+        """Somebody plays an entry again, or makes one up."""
+        action = self.chance.randrange(len(ACTIONS))
+        attempt = self.store.actions[action].attempt
+        number = self.chance.choice((attempt + COPY, FORGED)) if attempt else FORGED
+        if (action, number) in self.items:
+            return
+        data = f'{{"id": "{self.action(action)}/{attempt}"}}'
+        entry = await self.desk.redis.xadd(self.desk.key("tools:default"), {"__data__": data, "copy": "1"})
+        self.items[action, number] = entry.decode()
+        self.store = self.store._replace(tools=self.store.tools | {Item(action, number)})
+
+    # ---- the same names for both
+
+    def action(self, number: int) -> str:
+        return action_id(CHAIN, f"s{number}", 1)
+
+    def place(self, item: Item) -> Place:
+        return Place.of(self.desk.key("tools:default"), self.items[item.action, item.entry])
+
+    def some_item(self) -> Item | None:
+        """One that is there, or sometimes one that was."""
+        gone = [Item(*name) for name in self.items]
+        items = sorted(self.store.tools) if self.chance.random() < 0.8 else gone
+        return self.chance.choice(items) if items else None
+
+    async def messages(self) -> dict[Sent, tuple[str, Any]]:
+        """What lies on the events stream, by its name in the model."""
+        found = {}
+        for entry, fields in await self.desk.redis.xrange(self.desk.key("events")):
+            decoded = decode(Stream.EVENTS, fields)
+            assert isinstance(decoded, Decoded)
+            found[_name(decoded.message)] = (entry.decode(), decoded)
+        return found
+
+    async def compare(self) -> None:
+        assert set(await self.messages()) == self.store.events
+        await self.compare_items()
+        for number, row in enumerate(self.store.actions):
+            fields = await self.desk.redis.hgetall(self.desk.key("action", self.action(number)))
+            assert _row(fields) == (row.attempt, row.epoch, row.started, row.receipt), f"action {number}"
+            assert fields.get(b"entry", b"").decode() == self.items.get((number, row.entry), ""), f"action {number}"
+        statuses = [
+            (await self.desk.redis.hget(self.desk.key("request", f"{CHAIN}.r{n}"), "status")).decode()
+            for n in range(1, len(self.store.requests) + 1)
+        ]
+        assert statuses == [request.status for request in self.store.requests]
+        status, version = await self.desk.redis.hmget(self.desk.key("chain", CHAIN), "status", "ver")
+        assert (status in (b"completed", b"failed", b"cancelled")) == self.store.final
+        assert int((version or b"0-").partition(b"-")[0]) == self.store.version
+
+    async def compare_items(self) -> None:
+        entries = await self.desk.redis.xrange(self.desk.key("tools:default"))
+        known = set(self.items.values())
+        for entry, fields in entries:
+            if entry.decode() not in known:
+                decoded = decode(Stream.TOOLS, fields)
+                assert isinstance(decoded, Decoded)
+                assert isinstance(decoded.message, events.ToolRequested)
+                data = decoded.message.data
+                number = int(data.action_id.removeprefix(f"{CHAIN}.s").partition(".")[0])
+                self.items[number, data.attempt] = entry.decode()
+        names = {(item.action, item.entry) for item in self.store.tools}
+        assert {entry.decode() for entry, _ in entries} == {self.items[name] for name in names}
+
+
+def _row(fields: dict[bytes, bytes]) -> tuple[int, int, bool, Receipt | None]:
+    receipt = None
+    for name in (b"receipt", b"doubt"):
+        if name in fields:
+            receipt = next(kind for kind, outcome in OUTCOMES.items() if _alike(fields[name], name, kind, outcome))
+    return int(fields.get(b"attempt", 0)), int(fields.get(b"epoch", 0)), b"started" in fields, receipt
+
+
+def _alike(text: bytes, name: bytes, kind: Receipt, outcome: Any) -> bool:
+    if name == b"doubt":
+        return kind is Receipt.DOUBT
+    found = type(outcome).model_validate_json(text)
+    return bool((found.success, found.next_action) == (outcome.success, outcome.next_action))
+
+
+def _name(message: Any) -> Sent:
+    match message:
+        case events.TaskSubmitted():
+            return Sent("submitted")
+        case events.ToolCompleted():
+            action, attempt, _ = message.id.rsplit("/", 2)
+            outcome = message.data.outcome
+            doubtful = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
+            plain = next(kind for kind in Receipt if OUTCOMES[kind].next_action is outcome.next_action)
+            number = int(action.removeprefix(f"{CHAIN}.s").partition(".")[0])
+            return Sent("completed", number, (Receipt.DOUBT if doubtful else plain).value, int(attempt))
+        case events.HumanAnswered():
+            number = int(message.data.request_id.rpartition(".r")[2])
+            return Sent("answered", number, message.data.answer.decision.value)
+    raise AssertionError(message)
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_the_model_does_what_the_functions_do(redis: Redis, seed: int) -> None:
+    chance = random.Random(seed)
+    ends = 0
+    for _ in range(12):
+        await redis.flushall()
+        async with desk_at(redis) as desk:
+            pair = Pair(desk, chance)
+            await pair.submit()
+            for _ in range(60):
+                await pair.step()
+            ends += pair.store.final
+    assert ends > 2, "the walks must go somewhere"
