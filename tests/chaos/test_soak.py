@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from haltpoint.testing.script_model import ScriptedModel
 from tests.chaos.matrix import SCRIPT
 from tests.chaos.soak import Soak
 from tests.chaos.system import System, pretty
+from tests.proofs.history import read
 
 SECONDS = float(os.environ.get("SOAK_SECONDS", "60"))
 SEED = int(os.environ.get("SOAK_SEED", random.SystemRandom().randrange(10**6)))
@@ -37,7 +39,8 @@ async def test_the_history_is_right_after_a_minute_of_bad_luck(tmp_path: Path) -
         with suppress(asyncio.CancelledError):
             await supervisor
         reasons = [letter[b"reason"].decode() for letter in await system.dead_letters()]
-        print(f"{len(system.accepted)} tasks, troubles {soak.troubles}, {len(reasons)} dead letters")
+        kinds = Counter(type(each.record).__name__ for each in read(system.history.glob("*.jsonl")))
+        print(f"{len(system.accepted)} tasks, troubles {soak.troubles}, {len(reasons)} dead letters, {dict(kinds)}")
         violations = system.violations()
         assert not violations, pretty(violations)
         assert not soak.odd_ends, "\n".join(soak.odd_ends)
