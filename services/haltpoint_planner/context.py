@@ -15,6 +15,7 @@ from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import Outcome, ToolSpec
 from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.loading import stored_plan
 from haltpoint.runtime.step_codec import decode_step
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.topology import Topology
@@ -101,10 +102,11 @@ class ContextReader:
         )
         if known or task is None or ChainStatus(head[b"status"].decode()).final:
             return None
+        asked = Task.model_validate_json(task)
         context = Context(
             request,
-            Task.model_validate_json(task),
-            Plan.model_validate(json.loads(plan)["plan"]) if plan else None,
+            asked,
+            stored_plan(plan, asked),
             tuple(
                 receipt
                 for name, fields in zip(request.receipts, actions, strict=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from haltpoint.chain.references import Reference, references, write_json
+from haltpoint.chain.references import Reference, is_flat, references, write_json
 from haltpoint.chain.schemas import argument_faults
 from haltpoint.chain.state import Policy
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_STEPS
@@ -69,7 +69,7 @@ def _drafted_faults(plan: Plan) -> Iterator[PlanFault]:
 
 
 def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
-    ancestors = _ancestors(plan)
+    ancestors: dict[str, set[str]] | None = None
     for step in plan.steps:
         if not step.actions:
             yield PlanFault(step.id, "a step of a literal plan must bring its calls in actions; no model is asked")
@@ -77,8 +77,9 @@ def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
             if all(call.tool != name for call in step.actions):
                 yield PlanFault(step.id, f"{name} is required, but no action of the step calls it")
         for number, call in enumerate(step.actions):
-            found = list(references(call.arguments))
+            found = [] if is_flat(call.arguments) else list(references(call.arguments))
             for _, target in found:
+                ancestors = ancestors if ancestors is not None else _ancestors(plan)
                 yield from _reference_faults(step, number, target, ancestors)
             if call.tool in tools:
                 places = tuple(place for place, _ in found)
@@ -101,10 +102,14 @@ def _reference_faults(
 
 def _graph_faults(plan: Plan) -> Iterator[PlanFault]:
     ids: set[str] = set()
+    backwards = True  # each step waits only for earlier ones: then there is no circle, and no unknown name
     for step in plan.steps:
         if step.id in ids:
             yield PlanFault(step.id, "another step has the same id")
+        backwards = backwards and ids.issuperset(step.dependencies)
         ids.add(step.id)
+    if backwards:
+        return
     for step in plan.steps:
         for name in step.dependencies:
             if name not in ids:

@@ -77,10 +77,19 @@ def references(
             yield from references(inner, (*where, number))
 
 
+def is_flat(arguments: dict[str, Any]) -> bool:
+    """Whether the arguments hold plain values only, so that no `$from` can be inside of them."""
+    return FROM not in arguments and not any(isinstance(inner, (dict, list)) for inner in arguments.values())
+
+
 def steps_referred_to(step: Step) -> frozenset[str]:
     """The ids of the steps whose results a step's literal calls refer to."""
     return frozenset(
-        found.step for call in step.actions for _, found in references(call.arguments) if found is not None
+        found.step
+        for call in step.actions
+        if not is_flat(call.arguments)
+        for _, found in references(call.arguments)
+        if found is not None
     )
 
 

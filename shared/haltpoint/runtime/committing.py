@@ -9,7 +9,18 @@ from typing import Final, assert_never
 
 from pydantic_core import to_json
 
-from haltpoint.chain.state import Ask, Chain, Decision, Dispatch, Output, Settle, Think, Withdraw, next_due
+from haltpoint.chain.state import (
+    Ask,
+    Chain,
+    Decision,
+    Dispatch,
+    Output,
+    PlanOrigin,
+    Settle,
+    Think,
+    Withdraw,
+    next_due,
+)
 from haltpoint.contracts import events
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.catalogue import Stream
@@ -72,7 +83,9 @@ def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]
             chunk = fields[start : start + _CHUNK]
             args += ("H", len(chunk), *chunk)
         if new.plan is not old.plan and new.plan is not None:
-            stored = to_json({"plan": new.plan, "digests": new.digests}, exclude_none=True)
+            # A literal plan lies in the task already.
+            plan = None if new.origin is PlanOrigin.LITERAL else new.plan
+            stored = to_json({"plan": plan, "digests": new.digests}, exclude_none=True)
             args += ("S", f"plan:{new.id}", stored)
         if new.answer is not old.answer or new.error is not old.error:
             args += ("S", f"end:{new.id}", to_json({"answer": new.answer, "error": new.error}))

@@ -28,10 +28,10 @@ Fields = Mapping[bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class StoredPlan:
-    """What lies under plan:<id>: the plan, and the digests of its tools as it was accepted."""
+    """What lies under plan:<id>: the plan, unless it is the task's own, and the digests of its tools."""
 
-    plan: Plan
     digests: dict[str, str]
+    plan: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +110,19 @@ def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: b
     chain = decode_head(chain_id, Task.model_validate_json(task), fields)
     if plan is not None:
         stored = _PLAN.validate_json(plan)
-        chain = replace(chain, plan=stored.plan, digests=stored.digests, graph=Graph.of(stored.plan))
+        adopted = stored.plan or chain.task.plan
+        if adopted is None:
+            raise ValueError("neither the chain nor its task has a plan")
+        chain = replace(chain, plan=adopted, digests=stored.digests, graph=Graph.of(adopted))
     if end is not None:
         ended = _END.validate_json(end)
         chain = replace(chain, answer=ended.answer, error=ended.error)
     return chain
+
+
+def stored_plan(stored: bytes | None, task: Task) -> Plan | None:
+    """The plan that a chain carries out: None before it has one."""
+    return None if stored is None else _PLAN.validate_json(stored).plan or task.plan
 
 
 def _sent(chain: Chain) -> frozenset[str]:

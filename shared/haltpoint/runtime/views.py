@@ -13,11 +13,11 @@ from redis.asyncio import Redis
 from haltpoint.chain.state import ChainStatus
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.humans import RequestKind, RequestStatus
-from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView
 from haltpoint.runtime import chain_view
 from haltpoint.runtime.chain_view import ChainRecord, Fields, LogLine
+from haltpoint.runtime.loading import stored_plan
 from haltpoint.runtime.step_codec import decode_step
 from haltpoint.runtime.topology import Topology
 
@@ -147,7 +147,7 @@ class Views:
         task, head = Task.model_validate_json(raw_task), _text(raw_head)
         if not sees(task.tenant):
             return None
-        plan = Plan.model_validate(json.loads(raw_plan)["plan"]) if raw_plan else None
+        plan = stored_plan(raw_plan, task)
         runs = tuple(decode_step(raw_head[b"s%d" % i]) for i in range(len(plan.steps))) if plan else ()
         log = tuple(LogLine.parse(number, line.decode()) for number, line in enumerate(raw_log))
         actions = [
