@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
+from hypothesis.stateful import RuleBasedStateMachine, invariant
 from redis import Redis
 
 from tests.properties.functions_model import Ask, Dispatch, Finish, FunctionsModel, Settle, Step, Think, Withdraw
@@ -35,8 +35,8 @@ class FunctionsBeside(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.redis.close()
 
-    @initialize()
     def begin(self) -> None:
+        """Empty the server; before any command."""
         self.redis.flushall()
         for stream, group in GROUPS.items():
             self.redis.xgroup_create(KEY + stream, group, id="0", mkstream=True)
@@ -115,14 +115,12 @@ class FunctionsBeside(RuleBasedStateMachine):
 
     def learn(self) -> None:
         """Tell the ids of new entries from their order; what lies on each stream must be what the model says."""
-        known = {entry: number for number, entry in self.ids.items()}
         for stream in GROUPS:
             found = [(entry.decode(), fields) for entry, fields in self.redis.xrange(KEY + stream)]
             rows = {n: row for n, row in sorted(self.model.entries.items()) if row.stream == stream}
             assert [_message(fields) for _, fields in found] == [row.message for row in rows.values()], stream
             for (entry, _), number in zip(found, rows, strict=True):
-                assert known.get(entry, number) == number
-                self.ids[number] = entry
+                assert self.ids.setdefault(number, entry) == entry
 
     @invariant()
     def all_that_can_be_seen_is_the_same(self) -> None:

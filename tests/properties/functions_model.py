@@ -2,8 +2,8 @@
 
 `FunctionsModel` has the same commands with the same answers as the functions. Its state is made of dictionaries of
 frozen rows: `copy` it to try something, `frozen` is its value as a key for a search. Entries of streams are numbered in
-the order in which they were added. Time goes in ticks; of two moments in one tick
-the second element tells the earlier one.
+the order in which they were added. Time goes in ticks; of two moments in one tick the second element tells which is
+the earlier one.
 """
 
 from copy import deepcopy
