@@ -4,6 +4,7 @@ Redis keeps a hash small in memory only while every value has at most 64 bytes, 
 order of the numbers is the order of the fields of `StepRun` and never changes; new ones are added at the end.
 """
 
+from functools import lru_cache
 from typing import Final
 
 from haltpoint.chain.state import StepRun, StepStatus
@@ -12,6 +13,7 @@ _STATUSES: Final = tuple(StepStatus)
 _NUMBERS: Final = {status: number for number, status in enumerate(_STATUSES)}
 
 
+@lru_cache(maxsize=4096)
 def encode_step(run: StepRun) -> str:
     """The field of a run, as `[3,1,1,1,1]`; a pending step that has done nothing is `[]`."""
     numbers = [
