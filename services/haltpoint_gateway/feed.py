@@ -22,7 +22,8 @@ async def listen(broker: RedisBroker, redis: Redis, topology: Topology, watchers
 
     async def wake(batch: dict[str, Any]) -> None:
         for fields in batch["data"]:
-            watchers.wake(fields.get(b"chain", b"").decode(errors="replace"))
+            for chain in fields.get(b"chains", b"").decode(errors="replace").split():
+                watchers.wake(chain)
 
     for partition in range(topology.partitions):
         feed = topology.key(partition, "feed")

@@ -109,7 +109,7 @@ class Driver:
             while True:
                 for stream, entries in await reader.xread(ends, block=1000) or []:
                     ends[stream.decode()] = entries[-1][0]
-                    if any(b"chain.completed" in fields[b"facts"] for _, fields in entries):
+                    if any(b"chain.completed" in fields[b"lines"] for _, fields in entries):
                         return time.perf_counter()
         finally:
             await reader.aclose()

@@ -104,7 +104,8 @@ class Watcher:
         """See what is new. Raises redis-py's errors; then it is seen again."""
         for partition, last in self._last.items():
             for entry, fields in await self._redis.xrange(self._topology.key(partition, "feed"), min=last, max="+"):
-                self._tell(fields[b"chain"].decode(), json.loads(fields[b"facts"]))
+                for line in json.loads(fields[b"lines"]):
+                    self._tell(line["chain"], line["facts"])
                 self._last[partition] = f"({entry.decode()}"
         for action in sorted(self._actions):
             await self._look_at(action)

@@ -155,10 +155,11 @@ async def test_the_log_and_the_feed_tell_the_same_facts(desk: Desk) -> None:
     await desk.run()
     lines = [json.loads(line) for line in await desk.redis.lrange(desk.key("log", chain_id), 0, -1)]
     feed = [fields for _, fields in await desk.redis.xrange(desk.key("feed"))]
-    assert [(int(one[b"n"]), json.loads(one[b"facts"])) for one in feed] == [
-        (n, line["facts"]) for n, line in enumerate(lines)
+    told = [line for one in feed for line in json.loads(one[b"lines"])]
+    assert [(line["n"], line["at"], line["facts"]) for line in told] == [
+        (n, line["at"], line["facts"]) for n, line in enumerate(lines)
     ]
-    assert {one[b"chain"].decode() for one in feed} == {chain_id}
+    assert {line["chain"] for line in told} == {one[b"chains"].decode() for one in feed} == {chain_id}
     names = [name for line in lines for name, _ in line["facts"]]
     assert names[0] == FactType.CHAIN_STARTED
     assert [name for name in names if name in FINAL_FACTS] == [FactType.CHAIN_COMPLETED]
@@ -168,7 +169,7 @@ async def test_the_feed_forgets_by_age(redis: Redis) -> None:
     async with desk_at(redis, feed_age=0.001) as desk:
         for _ in range(150):
             await desk.submit(literal_task())
-        await desk.run()
+            await desk.run()
         assert await redis.xlen(desk.key("feed")) < 300  # MINID ~ drops whole nodes of 100 entries
 
 

@@ -10,7 +10,7 @@ The executor's one way to change chains: a batch of one partition, each chain wh
 Operations, each a letter and its arguments:
   H n (field value)*           fields of the chain's hash, n counts both; at most a few hundred
   S name value                 a key of the partition, by its name without the prefix
-  L at head facts              a line of the log, {"at":<at><head>,"facts":<facts>}; facts go to the feed, but for '[]'
+  L at head facts              a line of the log, {"at":<at><head>,"facts":<facts>}; the feed tells it, but for '[]'
   A again id queue step n tool attempt repeatable arguments message    dispatch: the action's hash, its entry, its message
                                again '1': the worker's mark, receipt and doubt move to fields with the former attempt
   X stream message             a message to `plans`
@@ -21,6 +21,8 @@ Operations, each a letter and its arguments:
   T due                        the chain's timer
   F retention n name...        the chain is final: all its keys expire after `retention` s, its timer goes
   Q problem                    raises it: a chain that the executor could not put into words is a fault too
+The feed gets one entry for the whole batch: `chains`, the ids of the chains that it tells of, with blanks between, and
+`lines`, a JSON array with {"chain","n","at","facts"} for each line of a log, n its place in the log.
 Returns {now, status...}: 0 ok | 1 conflict (nothing written) | 2 fault. A repeat of a commit that was applied finds
 `new` in the chain and is ok. A fault is an error after the first write: the chain gets the version "fault", which no
 commit can expect, and no timer; each of its entries goes to the dead letters with its bytes, and is acknowledged.
@@ -45,10 +47,21 @@ function operations.L(run, args, i)
   local line = '{"at":' .. at .. args[i + 2] .. ',"facts":' .. facts .. '}'
   local length = redis.call('RPUSH', run.prefix .. 'log:' .. run.chain, line)
   if facts ~= '[]' then
-    redis.call('XADD', run.prefix .. 'feed', 'MINID', '~', run.feed_from, '*',
-      'chain', run.chain, 'n', length - 1, 'at', at, 'facts', facts)
+    local chains, lines = run.chains, run.lines
+    if chains[#chains] ~= run.chain then
+      chains[#chains + 1] = run.chain
+    end
+    lines[#lines + 1] = '{"chain":"' .. run.chain .. '","n":' .. length - 1
+      .. ',"at":' .. at .. ',"facts":' .. facts .. '}'
   end
   return i + 4
+end
+
+local function feed(run, age)
+  if run.lines[1] then
+    redis.call('XADD', run.prefix .. 'feed', 'MINID', '~', digits(real_now() - tonumber(age)), '*',
+      'chains', table.concat(run.chains, ' '), 'lines', '[' .. table.concat(run.lines, ',') .. ']')
+  end
 end
 
 -- A second run of an action under its id: what the first one left stays readable, by its attempt.
@@ -156,8 +169,8 @@ end
 register('commit', function(keys, args)
   local prefix = prefix_of(keys)
   local at = now(prefix)
-  local feed_from = digits(real_now() - tonumber(args[1]))
-  local reply, finished, retention = { at }, {}, nil
+  local run = { prefix = prefix, chains = {}, lines = {} }
+  local reply, finished = { at }, {}
   local i = 3 + tonumber(args[2])
   for n = 3, i - 1 do
     finished[#finished + 1] = args[n]
@@ -171,13 +184,12 @@ register('commit', function(keys, args)
     local version = redis.call('HGET', key, 'ver')
     local status = 0
     if version == args[i + 2] then
-      local run = { prefix = prefix, chain = chain, key = key, at = at, feed_from = feed_from }
+      run.chain, run.key = chain, key
       local fine, problem = pcall(apply, run, args, first_op, last)
       if not fine then
         status = 2
         quarantine(run, args, acks, first_op - 1, type(problem) == 'table' and problem.err or tostring(problem))
       end
-      retention = run.retention or retention
     elseif version ~= args[i + 3] then
       status = 1
     end
@@ -189,9 +201,10 @@ register('commit', function(keys, args)
     reply[#reply + 1] = status
     i = last + 1
   end
+  feed(run, args[1])
   finish_all(prefix, 'events', finished)
-  if retention then
-    forget_old(prefix, digits(at - retention * 1000))
+  if run.retention then
+    forget_old(prefix, digits(at - run.retention * 1000))
   end
   return reply
 end)
