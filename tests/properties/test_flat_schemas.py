@@ -64,3 +64,10 @@ def test_an_ordinary_tool_has_one() -> None:
     assert short.fits({"query": "John"})
     assert not short.fits({"query": 1})
     assert not short.fits({})
+    assert short.fits({"query": "John", "more": 1})
+
+
+def test_a_closed_schema_takes_no_other_names() -> None:
+    short = flat({"type": "object", "properties": {"query": {"type": "string"}}, "additionalProperties": False})
+    assert short is not None
+    assert not short.fits({"query": "John", "more": 1})

@@ -116,6 +116,12 @@ def test_references_point_to_steps_that_come_before(reference: dict[str, object]
     assert words is None or f"step 'last': actions[0]: {words}" in found[0]
 
 
+def test_a_reference_beside_an_unknown_dependency_is_still_judged() -> None:
+    steps = plan(tool_step("a"), tool_step("b", call("send", to={"$from": "a.data.x"}), after=("z", "a")))
+
+    assert faults(steps) == ["step 'b': depends on 'z', which is not a step of the plan"]
+
+
 def test_literal_arguments_fit_the_schema_and_what_is_not_known_yet_is_not_judged() -> None:
     unknown = {"$from": "a.data.x"}
     steps = plan(
