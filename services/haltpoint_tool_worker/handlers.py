@@ -30,18 +30,22 @@ class Handlers:
         self._dead_letters = dead_letters
         self._jobs: dict[Place, Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._promised: dict[str, int] = {}
 
-    async def handle(self, entries: list[Entry]) -> None:
-        """Put entries into slots; a reader's call returns when its stream may be read again."""
-        read = entries[0].deliveries == 1
-        self.slots.hold(len(entries), read=read)
+    async def handle(self, entries: list[Entry]) -> int | None:
+        """Put entries into slots; a reader's call returns when its stream may be read again, and how many entries."""
+        stream, read = entries[0].stream, entries[0].deliveries == 1
+        promised = self._promised.get(stream, self.slots.share) if read else 0
+        self.slots.hold(len(entries), promised=promised)
         loop = asyncio.get_running_loop()
         for entry in entries:
             task = loop.create_task(self._work(entry))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        if read:
-            await self.slots.promise()
+        if not read:
+            return None
+        self._promised[stream] = await self.slots.promise(more=len(entries) == promised)
+        return self._promised[stream]
 
     async def exhausted(self, entry: Entry) -> None:
         """An entry that was handed out too often: it may be what kills workers (R9)."""

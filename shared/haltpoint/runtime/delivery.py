@@ -10,8 +10,8 @@ Nothing is acknowledged here: only the functions acknowledge, together with what
 Two kinds of consumers use it:
 
 - A batch consumer (executor) does all its work before its handler returns.
-- A slot consumer (worker, planner) puts the entries into slots and returns when `max_records` slots are free again, so
-  that the next read cannot bring more than fits. The entries are its own from the moment of the call: it beats them,
+- A slot consumer (worker, planner) puts the entries into slots and returns when `max_records` slots are free again, or
+  returns for how many there is room instead, so that the next read cannot bring more than fits. The entries are its own from the moment of the call: it beats them,
   also those that still wait for a slot, and says by `holds` which ones it has, so that a beat that came late does not
   make the reclaimer hand them to it a second time.
 
@@ -50,7 +50,8 @@ class Entry(NamedTuple):
     deliveries: int = 1
 
 
-Handler = Callable[[list[Entry]], Awaitable[None]]
+Handler = Callable[[list[Entry]], Awaitable[int | None]]
+"""Gets entries; may return how many the next read may bring (None: `max_records`)."""
 Exhausted = Callable[[Entry], Awaitable[None]]
 
 
@@ -75,7 +76,7 @@ class _Stream(StreamSub[bool]):
 class Subscription:
     """Reads one stream for one group from `start` to `stop`. Times in milliseconds.
 
-    `handler` gets at most `max_records` entries. `holds` says whether this process still works on an entry (default:
+    `handler` gets at most `max_records` entries, or what it returned for the read before. `holds` says whether this process still works on an entry (default:
     while the handler runs with it). `room` says how many entries may be taken over now (default: `max_records`).
     `on_fatal` is told once when the group is gone; nothing is read from then on.
     """
@@ -113,16 +114,17 @@ class Subscription:
         self._reclaimer: asyncio.Task[None] | None = None
         # An entry lies idle for at most a quarter of a lease after its lease has run out.
         self._pause = min(max(lease_ms / 4000, 0.02), 1.0)
+        self._source = _Stream(
+            stream,
+            group=group,
+            consumer=consumer,
+            batch=True,
+            max_records=max_records,
+            polling_interval=POLL_MS,
+            declare=False,
+        )
         self._subscriber = broker.subscriber(
-            stream=_Stream(
-                stream,
-                group=group,
-                consumer=consumer,
-                batch=True,
-                max_records=max_records,
-                polling_interval=POLL_MS,
-                declare=False,
-            ),
+            stream=self._source,
             ack_policy=AckPolicy.MANUAL,
             no_reply=True,
             parser=pass_through,
@@ -164,13 +166,15 @@ class Subscription:
     async def _read(self, batch: dict[str, Any]) -> None:
         ids: list[bytes] = batch["message_ids"]
         fields: list[dict[bytes, bytes]] = batch["data"]
-        await self._hand_over([Entry(self.stream, id_.decode(), each) for id_, each in zip(ids, fields, strict=True)])
+        entries = [Entry(self.stream, id_.decode(), each) for id_, each in zip(ids, fields, strict=True)]
+        # FastStream looks at it before each read.
+        self._source.max_records = await self._hand_over(entries) or self._max_records
 
-    async def _hand_over(self, entries: list[Entry]) -> None:
+    async def _hand_over(self, entries: list[Entry]) -> int | None:
         ids = [entry.id for entry in entries]
         self._handled.update(ids)
         try:
-            await self._handler(entries)
+            return await self._handler(entries)
         except UNREACHABLE as error:
             _log.warning(
                 "the server is away; entries come back after their lease", stream=self.stream, reason=str(error)
@@ -180,6 +184,7 @@ class Subscription:
             _log.exception("a handler failed; its entries come back after their lease", stream=self.stream)
         finally:
             self._handled.difference_update(ids)
+        return None
 
     async def _reclaim_for_ever(self) -> None:
         while not self._closing.is_set():

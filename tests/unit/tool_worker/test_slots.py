@@ -23,15 +23,15 @@ def test_an_idle_worker_has_room_for_what_it_takes_over() -> None:
     assert Slots(4, 4).room == 1, "all slots are promised to readers, and none is used"
     assert Slots(16, 4).room == 8
     full = Slots(1, 1)
-    full.hold(1, read=True)
+    full.hold(1, promised=1)
     assert full.room == 0
 
 
 async def test_a_reader_goes_on_as_soon_as_its_share_is_free() -> None:
     slots = Slots(4, 1)
-    slots.hold(2, read=True)
-    await slots.promise()
-    slots.hold(2, read=True)
+    slots.hold(2, promised=2)
+    assert await slots.promise() == 2
+    slots.hold(2, promised=2)
     waiting = asyncio.create_task(slots.promise())
     await asyncio.sleep(0)
     assert not waiting.done()
@@ -41,9 +41,24 @@ async def test_a_reader_goes_on_as_soon_as_its_share_is_free() -> None:
     await waiting
 
 
+async def test_a_reader_that_finds_more_gets_its_part_of_all_slots() -> None:
+    slots = Slots(16, 2)
+    slots.hold(4, promised=4)
+    assert await slots.promise(more=True) == 8
+    slots.hold(8, promised=8)
+    slots.hold(4, promised=4)
+    first = asyncio.create_task(slots.promise(more=True))
+    second = asyncio.create_task(slots.promise(more=True))
+    await asyncio.sleep(0)
+    for _ in range(8):
+        slots.end(ran=False)
+    assert await first == 4, "another one waits"
+    assert await second == 4, "there is no more"
+
+
 async def test_who_finds_no_slot_waits_its_turn() -> None:
     slots = Slots(1, 1)
-    slots.hold(3, read=True)
+    slots.hold(3, promised=1)
     assert await slots.begin()
     turns: list[int] = []
 
@@ -63,7 +78,7 @@ async def test_who_finds_no_slot_waits_its_turn() -> None:
 
 async def test_a_closed_one_sends_everybody_away() -> None:
     slots = Slots(1, 1)
-    slots.hold(2, read=True)
+    slots.hold(2, promised=1)
     assert await slots.begin()
     reader, second = asyncio.create_task(slots.promise()), asyncio.create_task(slots.begin())
     await asyncio.sleep(0)
@@ -82,12 +97,14 @@ async def test_a_closed_one_sends_everybody_away() -> None:
 def test_readers_never_hold_more_than_there_are_slots(more: int, streams: int, moves: list[tuple[str, int]]) -> None:
     async def play() -> None:
         slots = Slots(streams + more, streams)
-        free: list[asyncio.Task[None] | None] = [None] * streams
+        free: list[asyncio.Task[int] | None] = [None] * streams
         for move, number in moves:
             reader = free[number % streams]
             if move == "read" and (reader is None or reader.done()):
-                slots.hold(1 + number % slots.share, read=True)
-                free[number % streams] = asyncio.create_task(slots.promise())
+                promised = reader.result() if reader else slots.share
+                found = 1 + number % promised
+                slots.hold(found, promised=promised)
+                free[number % streams] = asyncio.create_task(slots.promise(more=found == promised))
             elif move == "end" and slots.held:
                 slots.end(ran=False)
             await asyncio.sleep(0)
