@@ -141,7 +141,7 @@ class Store:
         reply = await self._function(
             "submit",
             self._topology.partition(chain),
-            *(chain, hashlib.sha256(text).hexdigest()[:32], f"0-{self._version_nonce()}", text, encode(message)),
+            *(chain, hashlib.sha256(text).hexdigest()[:16], f"0-{self._version_nonce()}", text, encode(message)),
             *(round(timeout * 1000), _deadline(task), trace or "", self._backlog_limit),
         )
         return Submitted(SubmitStatus(reply[0].decode()), chain, reply[1])

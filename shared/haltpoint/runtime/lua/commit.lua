@@ -80,9 +80,9 @@ function operations.A(run, args, i)
   if args[i + 1] == '1' then
     put_aside(key)
   end
-  local queue, arguments = args[i + 3], args[i + 9]
-  local entry = add(run.prefix, 'tools:' .. queue, args[i + 10], arguments)
-  redis.call('HSET', key, 'queue', queue, 'step', args[i + 4], 'n', args[i + 5], 'tool', args[i + 6],
+  local arguments = args[i + 9]
+  local entry = add(run.prefix, 'tools:' .. args[i + 3], args[i + 10], arguments)
+  redis.call('HSET', key, 'step', args[i + 4], 'n', args[i + 5], 'tool', args[i + 6],
     'attempt', args[i + 7], 'repeatable', args[i + 8], 'args', arguments, 'entry', entry, 'epoch', '0')
   return i + 11
 end
