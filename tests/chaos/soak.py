@@ -19,15 +19,16 @@ from tests.chaos.system import QUEUE, Child, System, task
 ROLES: Final = (Party.EXECUTOR, Party.EXECUTOR, Party.WORKER, Party.WORKER, Party.PLANNER, Party.GATEWAY)
 LOST: Final = (*UNREACHABLE, RedisError, GatewayError)
 
-POISON: Final[tuple[dict[str, bytes], ...]] = (
-    {"hello": b"world"},
-    {"__data__": b"\xff\xfe"},
-    {"__data__": b"{"},
-    {"__data__": b"[" * 5000},
-    {"__data__": b'{"type": "tool.requested.v9", "id": "x", "source": "y", "data": {}}'},
-    {"__data__": b'{"type": "no.such.v1", "id": "x", "source": "y", "data": {}}'},
-    {"__data__": b'{"type": "tool.requested.v1", "id": "x", "source": "y", "data": {"action_id": 7}}'},
-)
+POISON: Final[dict[str, bytes | None]] = {
+    "no_data": None,
+    "bad_encoding": b"\xff\xfe",
+    "bad_json": b"{",
+    "too_deep": b"[" * 5000,
+    "unknown_version": b'{"type": "tool.requested.v9", "id": "x", "source": "y", "data": {}}',
+    "unknown_message": b'{"type": "no.such.v1", "id": "x", "source": "y", "data": {}}',
+    "bad_fields": b'{"type": "tool.requested.v1", "id": "x", "source": "y", "data": {"action_id": 7}}',
+}
+"""What is put on streams, by the reason with which it has to lie among the dead letters."""
 
 
 class Soak:
@@ -38,7 +39,7 @@ class Soak:
         self.chance = random.Random(seed)
         self.children: list[Child] = []
         self.odd_ends: list[str] = []
-        self.poisoned = 0
+        self.poisoned: list[str] = []
         self.troubles: dict[str, int] = {}
 
     async def start(self) -> None:
@@ -106,14 +107,16 @@ class Soak:
         """Entries a second time, as new ones."""
         redis: Any = self.system.redis
         for key in self._streams():
-            entries = await redis.xrange(key, count=50)
+            found = await redis.xrange(key, count=50)
+            entries = [entry for entry in found if entry[1].get(b"__data__") not in POISON.values()]
             for _, fields in self.chance.sample(entries, min(len(entries), 3)):
                 await redis.xadd(key, fields)
 
     async def _poison(self) -> None:
-        key = self.chance.choice(self._streams())
-        await self.system.redis.xadd(key, self.chance.choice(POISON))
-        self.poisoned += 1
+        reason, data = self.chance.choice(list(POISON.items()))
+        fields = {"hello": b"world"} if data is None else {"__data__": data}
+        await self.system.redis.xadd(self.chance.choice(self._streams()), fields)
+        self.poisoned.append(reason)
 
     async def _crash_server(self) -> None:
         await asyncio.to_thread(self.system.server.kill)

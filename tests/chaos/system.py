@@ -33,6 +33,7 @@ from haltpoint.runtime.connection import Coalescer, connect
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.settings import GatewaySettings, ModelSettings, PolicySettings, Settings
 from haltpoint.runtime.store import Store, SubmitStatus, new_chain_id
+from haltpoint.runtime.tasks import end
 from haltpoint.runtime.topology import Topology
 from tests.chaos.people import Person, Watcher
 from tests.proofs.history import Recorder, Submitted, Violation, check
@@ -70,7 +71,8 @@ class Child:
         """Send a signal, if it is there."""
         if self.process.returncode is None:
             with suppress(ProcessLookupError):
-                self.process.send_signal(number)
+                # Not by the process object: that one would reap it behind asyncio's back.
+                os.kill(self.process.pid, number)
 
     def words(self) -> str:
         """The end of its log."""
@@ -180,6 +182,7 @@ class System:
                 *(sys.executable, "-m", "tests.chaos.launcher", party.value),
                 env=environment,
                 cwd=CHECKOUT,
+                stdin=asyncio.subprocess.PIPE,
                 stdout=output,
                 stderr=output,
             )
@@ -203,13 +206,8 @@ class System:
 
     def _in_background(self, work: Any) -> "asyncio.Task[None]":
         running: asyncio.Task[None] = asyncio.ensure_future(work)
-
-        async def end() -> None:
-            running.cancel()
-            with suppress(asyncio.CancelledError):
-                await running
-
-        self._stack.push_async_callback(end)
+        # A hosted service drains after the first cancellation, which takes up to some seconds.
+        self._stack.push_async_callback(end, running, pause=10.0)
         return running
 
     # ---- tasks
@@ -273,6 +271,11 @@ class System:
         lines += [f"{child.log.name}: {child.words()}" for child in self._children]
         return "\n".join(lines)
 
+    def errors(self) -> list[str]:
+        """What the processes had to say about faults of ours."""
+        lines = (line for child in self._children for line in child.log.read_text(errors="replace").splitlines())
+        return [line for line in lines if '"level": "error"' in line or '"level": "critical"' in line]
+
     def violations(self) -> list[Violation]:
         """The judgement of the history."""
         return check(sorted(self.history.glob("*.jsonl")))
@@ -299,6 +302,7 @@ def _variables(settings: Settings) -> dict[str, str]:
         "DELIVERIES": settings.deliveries,
         "MODEL__BASE_URL": settings.model.base_url or "",
         "MODEL__NAME": settings.model.name or "",
+        "LOG__FORMAT": "json",
         "GATEWAY__PORT": settings.gateway.port,
         "GATEWAY__ADMIN_KEY": KEY,
         "POLICY__CHAIN_DEADLINE": settings.policy.chain_deadline,

@@ -4,11 +4,11 @@ import asyncio
 import os
 import random
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from haltpoint.runtime.tasks import end
 from haltpoint.testing.script_model import ScriptedModel
 from tests.chaos.matrix import SCRIPT
 from tests.chaos.soak import Soak
@@ -28,20 +28,18 @@ async def test_the_history_is_right_after_a_minute_of_bad_luck(tmp_path: Path) -
         supervisor = asyncio.create_task(soak.supervise())
         under_way = [asyncio.create_task(soak.load()), asyncio.create_task(soak.trouble())]
         done, _ = await asyncio.wait(under_way, timeout=SECONDS, return_when=asyncio.FIRST_EXCEPTION)
-        for running in under_way:
-            running.cancel()
-        await asyncio.gather(*under_way, return_exceptions=True)
+        await end(*under_way)
         for failed in done:
             failed.result()
         await soak.calm()
         await system.settle(within=150)
-        supervisor.cancel()
-        with suppress(asyncio.CancelledError):
-            await supervisor
-        reasons = [letter[b"reason"].decode() for letter in await system.dead_letters()]
+        await end(supervisor)
+        letters = await system.dead_letters()
+        reasons = sorted(letter[b"reason"].decode() for letter in letters)
         kinds = Counter(type(each.record).__name__ for each in read(system.history.glob("*.jsonl")))
         print(f"{len(system.accepted)} tasks, troubles {soak.troubles}, {len(reasons)} dead letters, {dict(kinds)}")
         violations = system.violations()
         assert not violations, pretty(violations)
         assert not soak.odd_ends, "\n".join(soak.odd_ends)
-        assert len(reasons) == soak.poisoned, reasons
+        assert not system.errors(), "\n".join(system.errors())
+        assert reasons == sorted(soak.poisoned), letters
