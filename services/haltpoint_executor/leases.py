@@ -77,9 +77,10 @@ class Leases:
             if len(self._held) >= fair or self._closed:
                 return
             if partition not in self._held and await self._take(partition):
+                # Ours only when it is read: should that fail now, the next tick tries again.
+                await self._gained(partition)
                 self._held.append(partition)
                 _log.info("decides for a partition", partition=partition)
-                await self._gained(partition)
 
     async def _give_up(self, partition: int) -> None:
         await self._stop(partition)

@@ -31,6 +31,7 @@ class Guard:
             scope.setdefault("state", {})["principal"] = await self._principal(headers.get(b"authorization", b""))
             body = await _bounded(headers, receive)
             if body:
+                _check_type(headers.get(b"content-type", b""))
                 _check_json(body)
         except Problem as problem:
             await problem.response()(scope, receive, send)
@@ -76,6 +77,18 @@ async def _bounded(headers: dict[bytes, bytes], receive: Receive) -> bytes:
 def _too_large() -> Problem:
     hint = "Pass large values by reference: an address or an id that the tool resolves."
     return Problem(413, "body_too_large", f"A body may have {MAX_BODY // 1024} KiB.", hint=hint, limit=MAX_BODY)
+
+
+def _check_type(media_type: bytes) -> None:
+    """Refuse a body that says it is something else than JSON; FastAPI would take it for a text and complain of that."""
+    name = media_type.decode("latin-1").partition(";")[0].strip().lower()
+    if name != "application/json" and not (name.startswith("application/") and name.endswith("+json")):
+        raise Problem(
+            415,
+            "not_json",
+            f"The body is said to be {name}." if name else "Nothing says what the body is.",
+            hint="Send JSON with the header Content-Type: application/json.",
+        )
 
 
 def _check_json(body: bytes) -> None:

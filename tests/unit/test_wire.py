@@ -5,10 +5,21 @@ from typing import Any
 
 import pytest
 
-from haltpoint.contracts.base import MAX_BODY, MAX_RESULT
+from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_RESULT
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import TaskSubmitted
-from haltpoint.runtime.wire import Decoded, Reason, Rejected, decode, encode, too_deep, valid_traceparent
+from haltpoint.contracts.events import RequestedTool, TaskSubmitted, ToolRequested
+from haltpoint.contracts.tasks import Task
+from haltpoint.runtime.wire import (
+    MAX_MESSAGE,
+    Decoded,
+    Reason,
+    Rejected,
+    compact,
+    decode,
+    encode,
+    too_deep,
+    valid_traceparent,
+)
 
 TASK: dict[str, Any] = {
     "id": "order-17",
@@ -52,8 +63,8 @@ def test_what_was_encoded_is_read_again() -> None:
         (b'{"id":"\xed\xa0\x80"}', Reason.BAD_ENCODING),
         (b'{"id":"\\ud800","source":"s","type":"task.submitted.v1","data":{}}', Reason.BAD_JSON),
         (b"[" * 200_000, Reason.TOO_DEEP),
-        (b'{"a":' * 33 + b"1" + b"}" * 33, Reason.TOO_DEEP),
-        (b" " * (MAX_BODY + 1), Reason.TOO_LARGE),
+        (b'{"a":' * 41 + b"1" + b"}" * 41, Reason.TOO_DEEP),
+        (b" " * (MAX_MESSAGE + 1), Reason.TOO_LARGE),
         (b"[]", Reason.BAD_FIELDS),
         (b"null", Reason.BAD_FIELDS),
         (b'"text"', Reason.BAD_FIELDS),
@@ -134,3 +145,23 @@ def test_a_good_traceparent_is_kept() -> None:
 )
 def test_depth_is_counted_outside_of_strings(text: bytes, deep: bool) -> None:
     assert too_deep(text) is deep
+
+
+def nested(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels - 1):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("context", [nested(MAX_DEPTH - 1), {"a": "b" * (MAX_BODY - 50)}], ids=["deep", "large"])
+def test_what_a_task_may_bring_fits_into_the_messages_about_it(context: dict[str, Any]) -> None:
+    task = Task(goal="x", context=context)
+    assert len(compact(task)) <= MAX_BODY
+    assert not too_deep(compact(task))  # the gateway takes it
+    data = RequestedTool(
+        action_id="c.s.1", tool="t", attempt=1, repeatable=True, timeout=1, deadline=1, position=1, context=context
+    )
+    message = encode(ToolRequested(id="c.s.1/1", source="haltpoint/executor", subject="c", data=data))
+
+    assert isinstance(decode(Stream.TOOLS, {b"__data__": message}), Decoded)

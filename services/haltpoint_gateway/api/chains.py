@@ -92,7 +92,7 @@ def routes(gateway: Gateway) -> APIRouter:
         stream = follow(views, gateway.watchers, chain_id, after, who.sees)
         return EventSourceResponse(stream, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
-    @router.post("/{chain_id}/cancel", status_code=202, responses=responses(400, 404, 409, 413))
+    @router.post("/{chain_id}/cancel", status_code=202, responses=responses(400, 404, 409, 413, 415))
     async def cancel(chain_id: str, who: Submitter, body: Cancel | None = None) -> Accepted:
         """Stop a chain. Actions that run finish; nothing else is dispatched. A repeat changes nothing."""
         if await views.standing(chain_id, who.sees) is None:

@@ -38,7 +38,7 @@ def routes(gateway: Gateway) -> APIRouter:
         """One question."""
         return await _seen(gateway, request_id, who)
 
-    @router.post("/{request_id}/answer", responses=responses(400, 404, 409, 410, 412, 413))
+    @router.post("/{request_id}/answer", responses=responses(400, 404, 409, 410, 412, 413, 415))
     async def answer(
         request_id: str, body: Answer, who: Answerer, idempotency_key: IdempotencyKey = None
     ) -> RequestView:

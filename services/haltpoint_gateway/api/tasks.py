@@ -19,7 +19,7 @@ def routes(gateway: Gateway) -> APIRouter:
     """The routes of tasks."""
     router = APIRouter(prefix="/v1/tasks", tags=["tasks"])
 
-    @router.post("", status_code=202, responses=responses(400, 409, 413, 429))
+    @router.post("", status_code=202, responses=responses(400, 409, 413, 415, 429))
     async def submit(task: Task, who: Submitter, request: Request, idempotency_key: IdempotencyKey = None) -> Accepted:
         """Submit a task: a goal in words, a literal plan, or both. Accepted means: it will reach an end (R1)."""
         task = _owned(task, who)

@@ -6,11 +6,19 @@ from typing import Any
 from haltpoint.chain import policy
 from haltpoint.chain.codes import Code
 from haltpoint.chain.ending import fail_chain, fail_step
-from haltpoint.chain.references import Reference, UnresolvedError, read_json, resolve, write_json
+from haltpoint.chain.references import (
+    Reference,
+    UnresolvedError,
+    deeper_than,
+    is_flat,
+    read_json,
+    resolve,
+    write_json,
+)
 from haltpoint.chain.schemas import argument_faults, compiled
 from haltpoint.chain.state import Action, ActionStatus, Dispatch, StepRun, StepStatus
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import MAX_ARGUMENTS, action_id
+from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH, action_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.tools import ToolSpec
 
@@ -67,6 +75,9 @@ def dispatch(work: Work, index: int, tool: str, arguments: dict[str, Any], spec:
     text = write_json(arguments)
     if len(text) > MAX_ARGUMENTS:
         fail_step(work, index, Code.NOT_RESOLVED, f"{tool}: its arguments have more than {MAX_ARGUMENTS} bytes")
+        return
+    if not is_flat(arguments) and deeper_than(arguments, MAX_DEPTH):
+        fail_step(work, index, Code.NOT_RESOLVED, f"{tool}: its arguments are nested deeper than {MAX_DEPTH}")
         return
     run = work.run(index)
     number = run.actions + 1

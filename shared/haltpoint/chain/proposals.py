@@ -67,7 +67,8 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
             if fault is not None:
                 _refuse(work, index, position, fault)
     if _release(work, index):
-        _tell_held(work, index, proposal)
+        if not work.status.final:  # deadline or budget may have ended the chain: nothing is told behind its last fact
+            _tell_held(work, index, proposal)
         return
     corrections = _corrections(work, index)
     drop_held(work, index, "no call of the proposal can run")

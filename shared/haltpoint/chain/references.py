@@ -82,6 +82,17 @@ def is_flat(arguments: dict[str, Any]) -> bool:
     return FROM not in arguments and not any(isinstance(inner, (dict, list)) for inner in arguments.values())
 
 
+def deeper_than(value: Any, levels: int) -> bool:
+    """Whether objects and lists are nested more than so many levels deep; found without recursion."""
+    level = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(levels):
+        inner = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [one for values in inner for one in values if isinstance(one, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
 def steps_referred_to(step: Step) -> frozenset[str]:
     """The ids of the steps whose results a step's literal calls refer to."""
     return frozenset(

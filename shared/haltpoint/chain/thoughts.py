@@ -1,5 +1,7 @@
 """What the planner brings besides proposals: plans, answers, and that a thought could not be had (C1)."""
 
+from typing import Final
+
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
@@ -12,6 +14,9 @@ from haltpoint.contracts.events import AnswerDrafted, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.thoughts import Correction, Violation
+
+MOST_FAULTS: Final = 20
+"""Faults of one plan that a model is told: a hostile plan has thousands, and the question must stay a message."""
 
 
 def take_plan(work: Work, message: PlanDrafted) -> None:
@@ -31,6 +36,8 @@ def take_plan(work: Work, message: PlanDrafted) -> None:
             work.thought = None
             adopt(work, _without_calls(data.plan), PlanOrigin.DRAFTED)
             return
+    if len(faults) > MOST_FAULTS:
+        faults = (*faults[:MOST_FAULTS], PlanFault(None, f"and {len(faults) - MOST_FAULTS} more faults of these kinds"))
     for fault in faults:
         work.tell(FactType.CONTRACT_CORRECTED, violation=Violation.BAD_PLAN.value, message=str(fault))
     if work.chain.plan_attempts >= work.world.policy.plan_attempts:

@@ -85,7 +85,14 @@ def told(error: "GatewayError", where: str) -> CliError:
 def _fields(error: "GatewayError") -> str:
     """All faults that the problem lists, one a line."""
     listed = error.problem.get("errors") or error.problem.get("faults") or ()
-    return "".join(f"\n  - {one}" for one in listed)
+    return "".join(f"\n  - {_fault(one)}" for one in listed)
+
+
+def _fault(one: object) -> str:
+    if not isinstance(one, dict):
+        return str(one)
+    place = one.get("field") or (f"step {one['step_id']!r}" if one.get("step_id") else "")
+    return f"{place}: {one.get('message')}" if place else str(one.get("message"))
 
 
 def _knock(where: str) -> None:

@@ -53,7 +53,7 @@ class HttpServer:
                 "HP-003",
                 f"{self.host}:{self.port} cannot be listened on",
                 error.strerror or str(error),
-                "End what uses it, or choose another port",
+                "End what uses it, or choose another: HALTPOINT_GATEWAY__PORT (of /readyz: HALTPOINT_HEALTH_PORT)",
             ) from error
         self.port = int(listener.getsockname()[1])
         self._task = asyncio.create_task(self._server.serve([listener]), name=f"http {self.port}")

@@ -20,6 +20,12 @@ from haltpoint.contracts.events import AnyMessage, Message
 DATA: Final = "__data__"
 BODY: Final = "__body__"
 
+MAX_MESSAGE: Final = MAX_BODY + 64 * 1024
+MESSAGE_DEPTH: Final = MAX_DEPTH + 8
+"""A message carries what was within the limits when it came in (a task's context, a model's arguments), in an envelope
+of our own. What we send ourselves must never be too much for who reads it: its chain would wait in vain.
+"""
+
 _DATA: Final = DATA.encode()
 _BODY: Final = BODY.encode()
 _ADAPTER: Final[TypeAdapter[Any]] = TypeAdapter(AnyMessage)
@@ -75,15 +81,15 @@ def decode(stream: Stream, fields: Mapping[bytes, bytes]) -> Decoded | Rejected:
     data, body = fields.get(_DATA), fields.get(_BODY, b"")
     if data is None:
         return Rejected(Reason.NO_DATA, f"the entry has no field {DATA}")
-    if len(data) > MAX_BODY or len(body) > MAX_RESULT:
+    if len(data) > MAX_MESSAGE or len(body) > MAX_RESULT:
         return Rejected(Reason.TOO_LARGE, f"{len(data)} bytes of data, {len(body)} of body")
     try:
         text = body.decode()
         data.decode()
     except UnicodeDecodeError as error:
         return Rejected(Reason.BAD_ENCODING, f"not UTF-8 at byte {error.start}: {error.reason}")
-    if too_deep(data) or too_deep(body):
-        return Rejected(Reason.TOO_DEEP, f"nested deeper than {MAX_DEPTH}")
+    if too_deep(data, MESSAGE_DEPTH) or too_deep(body):
+        return Rejected(Reason.TOO_DEEP, f"nested deeper than {MESSAGE_DEPTH}, or its body deeper than {MAX_DEPTH}")
     try:
         if b"NaN" in data or b"Infinity" in data:
             from_json(data, allow_inf_nan=False)

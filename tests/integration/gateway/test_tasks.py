@@ -118,6 +118,13 @@ async def test_a_hostile_body_is_refused_before_anything_reads_it(
     problem(await system.http.post("/v1/tasks", content=body, headers=headers), status, code)
 
 
+@pytest.mark.parametrize("said", [None, "application/x-www-form-urlencoded", "text/plain; charset=utf-8"])
+async def test_a_body_that_is_not_said_to_be_json_is_refused(system: System, said: str | None) -> None:
+    headers = {"Content-Type": said} if said else {}
+    reply = problem(await system.http.post("/v1/tasks", content=b'{"goal":"x"}', headers=headers), 415, "not_json")
+    assert "Content-Type: application/json" in reply["hint"]
+
+
 async def test_a_body_of_unknown_length_is_bounded_too(system: System) -> None:
     async def endless() -> Any:
         for _ in range(10_000):

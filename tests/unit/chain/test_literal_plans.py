@@ -7,6 +7,7 @@ import pytest
 
 from haltpoint.chain.references import write_json
 from haltpoint.chain.state import ChainError, ChainStatus, Policy
+from haltpoint.contracts.base import MAX_DEPTH
 from haltpoint.contracts.plans import OnFailure, Plan, Step
 from haltpoint.contracts.tasks import Budget, Task
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
@@ -205,6 +206,23 @@ def test_resolved_arguments_have_a_limit() -> None:
     told.result(data=write_json({"contact_id": "x" * 70_000}))
 
     assert told.chain.error == ChainError("HP-206", "send: its arguments have more than 65536 bytes", "send")
+
+
+def test_resolved_arguments_are_not_nested_deeper_than_a_worker_reads() -> None:
+    deep: dict[str, object] = {}
+    for _ in range(MAX_DEPTH - 2):
+        deep = {"a": deep}
+    first = Step.model_validate({"id": "find", "actions": [call("find")]})
+    for levels, error in ((1, None), (2, f"find: its arguments are nested deeper than {MAX_DEPTH}")):
+        value: dict[str, object] = {"$from": "find.data"}
+        for _ in range(levels - 1):
+            value = {"b": value}
+        second = Step.model_validate({"id": "again", "dependencies": ["find"], "actions": [call("find", q=value)]})
+        told = Story(Task(plan=plan(first, second)), spec("find"))
+        told.submit()
+        told.result(data=write_json(deep))
+
+        assert (told.chain.error and told.chain.error.message) == error
 
 
 def test_a_plan_may_refer_to_the_option_that_a_person_chose() -> None:

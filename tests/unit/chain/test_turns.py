@@ -4,6 +4,7 @@ import pytest
 
 from haltpoint.chain.needs import needed_actions, needed_thoughts
 from haltpoint.chain.state import ChainError, ChainStatus, Policy
+from haltpoint.chain.thoughts import MOST_FAULTS
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType
 from haltpoint.contracts.tasks import Budget, Task
@@ -86,6 +87,16 @@ def test_c1_faults_of_a_drafted_plan_go_back_as_corrections() -> None:
         "step 'b': depends on 'z', which is not a step of the plan",
     ]
     assert {correction.violation for correction in think.corrections} == {Violation.BAD_PLAN}
+
+
+def test_c1_of_thousands_of_faults_a_model_is_told_some() -> None:
+    told = Story(Task(goal="tell John"), LOOKUP)
+    told.submit()
+    names = tuple(f"made_up_{number}" for number in range(1000))
+    told.draft(plan(tool("s1", *names)))
+
+    assert len(told.thought.corrections) == MOST_FAULTS + 1
+    assert told.thought.corrections[-1].message == "and 980 more faults of these kinds"
 
 
 def test_c1_after_the_last_attempt_the_chain_fails() -> None:
@@ -237,6 +248,21 @@ def test_c7_a_call_that_only_a_later_step_requires_is_never_released_here() -> N
 
     assert told.never_executed == [("send", "belongs to send")]
     assert told.thought.corrections == ()
+
+
+@pytest.mark.parametrize(("seconds", "actions"), [(1, 9), (9, 1)])
+def test_r1_no_call_is_told_as_held_when_the_chain_has_ended(seconds: int, actions: int) -> None:
+    budget = Budget(seconds=seconds, actions=actions)
+    told = drafted(tool("find", "lookup", "save"), tool("send", "send", dependencies=("find",)), budget=budget)
+    if seconds > 1:
+        told.propose(LOOK)
+        told.result(data='{"id": "u1"}')
+    else:
+        told.now = START + 1000
+    decision = told.propose(LOOK, TELL)
+
+    assert told.chain.status is ChainStatus.FAILED
+    assert decision.facts[-1].type.value == "chain.failed"
 
 
 def test_c7_a_proposal_of_which_nothing_can_be_dispatched_is_a_violation() -> None:
