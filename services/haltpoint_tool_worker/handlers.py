@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Final
 
 from redis.exceptions import RedisError
 
@@ -16,6 +17,11 @@ from haltpoint_tool_worker.job import Job, read_job
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.runner import Run
 from haltpoint_tool_worker.slots import Slots
+
+_TURNS: Final = 6
+"""Turns of the event loop from an entry to its receipt when its tool need not wait. To read before they are over would
+only make reads smaller, and a read is dearer than a call.
+"""
 
 _log = logs.get(__name__)
 
@@ -42,9 +48,11 @@ class Handlers:
             task = loop.create_task(self._work(entry))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
         if not read:
             return None
-        self._promised[stream] = await self.slots.promise(more=len(entries) == promised)
+        self._promised[stream] = await self.slots.promise(more=len(entries) >= self.slots.share)
         return self._promised[stream]
 
     async def exhausted(self, entry: Entry) -> None:

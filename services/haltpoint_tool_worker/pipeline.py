@@ -175,9 +175,10 @@ class Pipeline:
             duration_ms=max(0, self._now_ms() - began),
             truncated=reading.truncated,
         )
-        outcome = reading.outcome.model_copy(update={"metadata": metadata})
-        trace = telemetry.context_of(span, job.trace)
-        finished = Finished(job.place, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace)
+        outcome, trace = reading.outcome, telemetry.context_of(span, job.trace)
+        finished = Finished(
+            job.place, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata
+        )
         status: Completion | None = None
         while status is None and not job.lost:
             try:
@@ -192,6 +193,8 @@ class Pipeline:
         telemetry.finish(span, outcome.error.error_type.value if outcome.error else None)
 
     def _span(self, job: Job) -> Span | None:
+        if not self._tracing.wanted(job.trace):
+            return None
         request = job.request
         return self._tracing.start(
             f"execute_tool {request.tool}",

@@ -6,6 +6,7 @@ is cleaning up is taken: knowing beats guessing.
 """
 
 import asyncio
+import math
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from contextvars import copy_context
@@ -65,12 +66,34 @@ class Run:
             self.ended.set_result(answer)
 
 
+class _Limits:
+    """Time limits, one timer for all calls that end in the same fiftieth of a second: a timer each is dear."""
+
+    def __init__(self) -> None:
+        self._runs: dict[int, set[Run]] = {}
+
+    def add(self, loop: asyncio.AbstractEventLoop, seconds: float, run: Run) -> set[Run]:
+        """Stop `run` in `seconds`, at most 20 ms late, unless it is taken out of the returned set before."""
+        tick = math.ceil((loop.time() + seconds) * 50)
+        runs = self._runs.get(tick)
+        if runs is None:
+            runs = self._runs[tick] = set()
+            loop.call_at(tick / 50, self._stop, tick)
+        runs.add(run)
+        return runs
+
+    def _stop(self, tick: int) -> None:
+        for run in self._runs.pop(tick):
+            run.stop(Stopped.TIMED_OUT)
+
+
 class Runner:
     """Runs coroutines in the event loop and other functions in threads."""
 
     def __init__(self) -> None:
         self._threads = Threads()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._limits = _Limits()
+        self._left: set[asyncio.Task[None]] = set()
 
     async def run(self, tool: Tool, arguments: dict[str, Any], seconds: float, started: Callable[[Run], None]) -> Ended:
         """Call the tool. Returns within `seconds` and a moment, or when the Run that `started` was told is stopped.
@@ -78,12 +101,14 @@ class Runner:
         """
         loop = asyncio.get_running_loop()
         run = Run(loop)
-        timer = loop.call_later(seconds, run.stop, Stopped.TIMED_OUT)
+        stopping = self._limits.add(loop, seconds, run)
         started(run)
         task = self._start(tool, arguments, run, loop)
         ended = await run.ended
-        timer.cancel()
+        stopping.discard(run)
         if task is not None and isinstance(ended, Stopped):
+            self._left.add(task)
+            task.add_done_callback(self._left.discard)
             task.cancel()
             await asyncio.wait({run.gone}, timeout=_GRACE)
             if ended is Stopped.TIMED_OUT and run.gone.done() and isinstance(run.gone.result(), Returned):
@@ -101,10 +126,7 @@ class Runner:
             call = partial(_call, tool, arguments, partial(_tell, loop, run))
             self._threads.submit(partial(copy_context().run, call))
             return None
-        task = loop.create_task(_await(tool, arguments, run))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+        return loop.create_task(_await(tool, arguments, run))
 
 
 async def _await(tool: Tool, arguments: dict[str, Any], run: Run) -> None:

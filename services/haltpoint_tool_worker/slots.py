@@ -2,8 +2,8 @@
 
     slots 16, streams 4:  each reader asks for at most 2 entries, and asks when 2 slots are free that nobody else was
                           promised. So a reader never waits for the slowest of its batch, and never is more held than
-                          there are slots. One whose last read was full may ask for up to its stream's part of all
-                          slots, here 4, while no other reader waits: large reads are cheap reads.
+                          there are slots. One whose last read brought that many may ask for up to its stream's part of
+                          all slots, here 4, while no other reader waits: large reads are cheap reads.
 
 An entry taken over from a dead worker may use a slot that was promised to a reader which waits for new entries, else an
 idle worker could never take over. If new ones come at that moment, they wait in hand for a slot, beaten but not begun.
@@ -42,7 +42,7 @@ class Slots:
         self._promised -= promised
 
     async def promise(self, *, more: bool = False) -> int:
-        """Wait until a reader may read again, and how much. `more`: there is more than it was promised last time.
+        """Wait until a reader may read again, and how much. `more`: its last read brought a share or more.
 
         Returns at once when closed.
         """

@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, PlanDrafted, ThoughtFailed
-from haltpoint.contracts.tools import ErrorType, Outcome
+from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.library import PREFIX
-from haltpoint.runtime.outgoing import completed_parts, encode_outcome, split_message
+from haltpoint.runtime.outgoing import completed_parts, encode_outcome, encode_receipt, split_message
 from haltpoint.runtime.topology import Place, Topology
 from haltpoint.runtime.wire import encode
 
@@ -49,6 +49,9 @@ class Completion(StrEnum):
     STALE = "stale"
 
 
+_COMPLETIONS: Final = {status.value.encode(): status for status in Completion}
+
+
 class Recorded(StrEnum):
     """What became of a thought; its entry is finished in each case."""
 
@@ -59,7 +62,10 @@ class Recorded(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The result of one action: `epoch` is 0 for a first delivery without a claim, `data` is JSON text."""
+    """The result of one action: `epoch` is 0 for a first delivery without a claim, `data` is JSON text.
+
+    `metadata` are added to an outcome that has none.
+    """
 
     place: Place
     action_id: str
@@ -68,6 +74,12 @@ class Finished:
     outcome: Outcome
     data: str = ""
     trace: str | None = None
+    metadata: Metadata | None = None
+
+    @property
+    def receipt(self) -> bytes:
+        """The outcome's JSON."""
+        return encode_receipt(self.outcome, self.metadata) if self.metadata else encode_outcome(self.outcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +169,7 @@ class Ledger:
         for one, _ in batch:
             head, tail = completed_parts(one.action_id, one.attempt, chain_of(one.action_id), one.trace)
             args += (one.place.stream, one.place.entry, one.action_id, one.epoch, int(_doubtful(one.outcome)))
-            args += (encode_outcome(one.outcome), one.data, head, tail)
+            args += (one.receipt, one.data, head, tail)
         try:
             reply = await self._function("complete", partition, *args)
         except BaseException as error:
@@ -169,7 +181,7 @@ class Ledger:
             return
         for (_, future), status in zip(batch, reply, strict=True):
             if not future.done():
-                future.set_result(Completion(status.decode()))
+                future.set_result(_COMPLETIONS[status])
 
     async def _function(self, name: str, partition: int, *args: Argument) -> Any:
         key = self._topology.stream(partition, Stream.EVENTS)

@@ -11,7 +11,7 @@ from haltpoint.contracts import events
 from haltpoint.contracts.humans import Question
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind
-from haltpoint.contracts.tools import Outcome
+from haltpoint.contracts.tools import Metadata, Outcome
 
 _SOURCE = "haltpoint/executor"
 _THOUGHTS: dict[ThoughtKind, type[events.PlanRequested | events.ActionRequested | events.AnswerRequested]] = {
@@ -34,6 +34,12 @@ def encode_outcome(outcome: Outcome) -> bytes:
     A fault's `recoverable: false` has to be kept although it is the default: without it, it would follow the type.
     """
     return outcome.__pydantic_serializer__.to_json(outcome, exclude_unset=True)
+
+
+def encode_receipt(outcome: Outcome, metadata: Metadata) -> bytes:
+    """The JSON of an outcome that says nothing of its metadata, with these."""
+    told = metadata.__pydantic_serializer__.to_json(metadata, exclude_unset=True)
+    return b'%s,"metadata":%s}' % (encode_outcome(outcome)[:-1], told)
 
 
 @dataclass(frozen=True, slots=True)

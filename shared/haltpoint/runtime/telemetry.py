@@ -62,6 +62,9 @@ REQUEST: Final = "haltpoint.request.id"
 REQUEST_KIND: Final = "haltpoint.request.kind"
 ANSWERED_BY: Final = "haltpoint.answered.by"
 
+_SAMPLED: Final = frozenset("13579bdf")
+"""Last digits of a traceparent that is sampled."""
+
 _TRACEPARENT: Final = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})")
 
 
@@ -93,6 +96,10 @@ class Tracing:
         )
         span.end()
         return _traceparent(span.get_span_context())
+
+    def wanted(self, parent: str | None) -> bool:
+        """Whether a span under `parent` is kept: spares the hot path its attributes."""
+        return self._tracer is not None and parent is not None and parent[-1:] in _SAMPLED
 
     def start(
         self,

@@ -9,6 +9,7 @@ import re
 from binascii import crc_hqx
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Self
 
 from redis.asyncio import Redis
@@ -90,10 +91,15 @@ class Place:
     @classmethod
     def of(cls, key: str, entry: str) -> Self:
         """From a stream's key, as `hp:{3}:tools:contacts`, and an entry's id. Raises ValueError for other keys."""
-        match = _STREAM_KEY.fullmatch(key)
-        if match is None:
-            raise ValueError(f"{key!r} is not the key of a work stream")
-        return cls(int(match[1]), match[2], entry)
+        return cls(*_stream_of(key), entry)
+
+
+@lru_cache(maxsize=4096)
+def _stream_of(key: str) -> tuple[int, str]:
+    match = _STREAM_KEY.fullmatch(key)
+    if match is None:
+        raise ValueError(f"{key!r} is not the key of a work stream")
+    return int(match[1]), match[2]
 
 
 def stream_name(stream: Stream, queue: str = "") -> str:
