@@ -53,6 +53,24 @@ async def load(calls: Coalescer, topology: Topology, partition: int, chain_ids: 
 
 
 async def _load_one(calls: Coalescer, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
+    """A chain is read by several commands, and somebody may commit between them. What was read then may fit together,
+    and its commit will be a conflict; or it does not, and is read again for as long as the version moves on.
+    """
+    before = None
+    while True:
+        try:
+            return await _read_one(calls, topology, partition, chain_id)
+        except (ValueError, KeyError, TypeError) as error:
+            version = await calls.call("HGET", topology.key(partition, "chain", chain_id), "ver")
+            if version == before:
+                _log.error("chain cannot be read", chain=chain_id, exc_info=error)
+                return None
+            before = version
+
+
+async def _read_one(calls: Coalescer, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
+    """Raises ValueError, KeyError or TypeError when the parts do not fit together."""
+
     def key(kind: str, name: str = chain_id) -> str:
         return topology.key(partition, kind, name)
 
@@ -61,47 +79,43 @@ async def _load_one(calls: Coalescer, topology: Topology, partition: int, chain_
     )
     if not fields or task is None or fields.get(b"ver") == b"fault":
         return None
-    try:
-        chain = _bare(chain_id, fields, task, plan, end)
-        version, trace = fields[b"ver"].decode(), fields.get(b"trace", b"").decode() or None
-        numbers = open_numbers(fields)
-        if chain.plan is None and not numbers:
-            return Loaded(chain, version, trace)  # as every chain is at first: nothing was sent or asked yet
-        questions = [
-            Question.model_validate_json(text)
-            for text in await asyncio.gather(
-                *(calls.call("HGET", key("request", request_id(chain_id, n)), "question") for n in numbers)
-            )
-        ]
-        asked_about = {question.action_id for question in questions}
-        sent = _sent(chain)
-        action_ids = sorted(asked_about.union(needed_actions(chain)))
-        thoughts = needed_thoughts(chain)
-        hashes, proposals = await asyncio.gather(
-            asyncio.gather(*(calls.call("HGETALL", key("action", one)) for one in action_ids)),
-            asyncio.gather(*(calls.call("HGET", key("thought", one), "data") for one in thoughts.values())),
+    chain = _bare(chain_id, fields, task, plan, end)
+    version, trace = fields[b"ver"].decode(), fields.get(b"trace", b"").decode() or None
+    numbers = open_numbers(fields)
+    if chain.plan is None and not numbers:
+        return Loaded(chain, version, trace)  # as every chain is at first: nothing was sent or asked yet
+    questions = [
+        Question.model_validate_json(text)
+        for text in await asyncio.gather(
+            *(calls.call("HGET", key("request", request_id(chain_id, n)), "question") for n in numbers)
         )
-        actions = {
-            one: decode_action(one, fields, _status(one, sent, asked_about))
-            for one, fields in zip(action_ids, hashes, strict=True)
-            if fields
-        }
-        chain = replace(
-            chain,
-            actions=actions,
-            requests=tuple(
-                _open_request(chain, number, question, actions.get(question.action_id))
-                for number, question in zip(numbers, questions, strict=True)
-            ),
-            proposals={
-                index: ProposedActions.model_validate_json(data).proposal
-                for index, data in zip(thoughts, proposals, strict=True)
-                if data is not None
-            },
-        )
-    except (ValueError, KeyError, TypeError) as error:
-        _log.error("chain cannot be read", chain=chain_id, exc_info=error)
-        return None
+    ]
+    asked_about = {question.action_id for question in questions}
+    sent = _sent(chain)
+    action_ids = sorted(asked_about.union(needed_actions(chain)))
+    thoughts = needed_thoughts(chain)
+    hashes, proposals = await asyncio.gather(
+        asyncio.gather(*(calls.call("HGETALL", key("action", one)) for one in action_ids)),
+        asyncio.gather(*(calls.call("HGET", key("thought", one), "data") for one in thoughts.values())),
+    )
+    actions = {
+        one: decode_action(one, fields, _status(one, sent, asked_about))
+        for one, fields in zip(action_ids, hashes, strict=True)
+        if fields
+    }
+    chain = replace(
+        chain,
+        actions=actions,
+        requests=tuple(
+            _open_request(chain, number, question, actions.get(question.action_id))
+            for number, question in zip(numbers, questions, strict=True)
+        ),
+        proposals={
+            index: ProposedActions.model_validate_json(data).proposal
+            for index, data in zip(thoughts, proposals, strict=True)
+            if data is not None
+        },
+    )
     return Loaded(chain, version, trace)
 
 

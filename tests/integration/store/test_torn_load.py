@@ -1,0 +1,38 @@
+"""A chain is read by several commands; another executor's commit may come between them."""
+
+import asyncio
+from typing import Any
+
+from haltpoint.chain.state import ChainStatus
+from haltpoint.runtime.connection import Argument, Coalescer
+from haltpoint.runtime.store import Store
+from tests.support.builders import literal_task
+from tests.support.desk import Desk
+
+
+class Interrupted(Coalescer):
+    """Lets the other executor commit once, right before the second command of a load."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk.redis)
+        self._desk: Desk | None = desk
+
+    def call(self, *args: Argument) -> "asyncio.Future[Any]":
+        desk, send = self._desk, super().call
+        if args[0] != "MGET" or desk is None:
+            return send(*args)
+        self._desk = None
+
+        async def after_the_other() -> Any:
+            await desk.decide_all()
+            return await send(*args)
+
+        return asyncio.ensure_future(after_the_other())
+
+
+async def test_a_chain_that_changes_while_it_is_read_is_read_again(desk: Desk) -> None:
+    chain_id = await desk.submit(literal_task(2))
+    async with Interrupted(desk) as calls:
+        found = await Store(calls, desk.topology).load(0, [chain_id])
+    assert found[chain_id].chain.status is ChainStatus.EXECUTING
+    assert found[chain_id] == (await desk.store.load(0, [chain_id]))[chain_id]
