@@ -29,13 +29,15 @@ class Reader:
     exhausted: list[Entry] = field(default_factory=list)
     fatal: list[HaltpointError] = field(default_factory=list)
     then: Callable[[list[Entry]], Awaitable[None]] | None = None
+    next_reads: list[int] = field(default_factory=list)
 
-    async def handle(self, entries: list[Entry]) -> None:
+    async def handle(self, entries: list[Entry]) -> int | None:
         self.batches.append(entries)
         if self.then is not None:
             await self.then(entries)
         if self.acknowledges:
             await self.redis.xack(STREAM, GROUP, *(entry.id for entry in entries))
+        return self.next_reads.pop(0) if self.next_reads else None
 
     async def bury(self, entry: Entry) -> None:
         self.exhausted.append(entry)
@@ -108,6 +110,14 @@ async def test_everything_arrives_once_and_in_order(server: EmbeddedServer, redi
         await wait_until(lambda: len(reader.numbers) >= 100)
     assert reader.numbers == list(range(100))
     assert max(map(len, reader.batches)) == 8, "never more than was asked for"
+
+
+async def test_a_handler_may_say_how_much_it_takes_next(server: EmbeddedServer, redis: Redis) -> None:
+    reader = Reader(redis, next_reads=[12, 3])
+    await add(redis, *range(30))
+    async with subscribed(server, reader, "a"):
+        await wait_until(lambda: len(reader.numbers) >= 30)
+    assert [len(batch) for batch in reader.batches] == [8, 12, 3, 7]
     assert {entry.deliveries for batch in reader.batches for entry in batch} == {1}
     assert await pending(redis) == 0
 
