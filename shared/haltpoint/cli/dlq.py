@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from haltpoint.runtime.dead_letters import RequeueStatus
     from haltpoint.runtime.topology import Topology
 
-_MOST = 1000  # letters of a partition that one command looks at
+_PAGE = 100  # letters that are read at a time: each may have megabytes, of which a kilobyte is kept
+
+
+_Rows = list[tuple[bytes, dict[bytes, bytes]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +102,11 @@ async def _letters(shell: Shell, reason: str | None) -> list[Letter]:
     async with _opened(shell) as (redis, topology):
         found: list[Letter] = []
         for partition in range(topology.partitions):
-            rows: list[Any] = await redis.xrange(topology.key(partition, "dead"), count=_MOST) or []
-            for entry, fields in rows:
-                letter = _letter(f"{partition}/{entry.decode()}", fields)
-                if reason in (None, letter.reason):
-                    found.append(letter)
+            behind = "-"
+            while rows := cast("_Rows", await redis.xrange(topology.key(partition, "dead"), behind, count=_PAGE)):
+                letters = (_letter(f"{partition}/{entry.decode()}", fields) for entry, fields in rows)
+                found += [letter for letter in letters if reason in (None, letter.reason)]
+                behind = f"({rows[-1][0].decode()}"
         return sorted(found, key=lambda letter: (letter.at, letter.id))
 
 

@@ -43,10 +43,14 @@ def teller(console: Console) -> Teller:
 
 
 class Lines:
-    """Each line once, as soon as it is true, without control characters; every line bears the time since the start."""
+    """Each line once, as soon as it is true, without control characters.
 
-    def __init__(self, console: Console) -> None:
+    `timed`: every line bears the time since the start; not for a chain that is told afterwards, all of it at once.
+    """
+
+    def __init__(self, console: Console, *, timed: bool = True) -> None:
         self._console = console
+        self._timed = timed
         self._told: Counter[Line] = Counter()
         self._begun: str | None = None
 
@@ -63,7 +67,8 @@ class Lines:
             self._told[line] += 1
             note = f"  ({line.note})" if line.note else ""
             text = f"{'  ' * line.depth}{line.mark.value[0]} {line.text}{note}"
-            self._console.print(Text(f"{elapsed(chain):>7}  {text}"), soft_wrap=True)
+            since = f"{elapsed(chain):>7}  " if self._timed else ""
+            self._console.print(Text(f"{since}{text}"), soft_wrap=True)
 
     def pause(self) -> AbstractContextManager[None]:
         """Nothing moves here."""

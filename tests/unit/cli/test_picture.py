@@ -50,6 +50,13 @@ def test_a_pipe_gets_each_line_once_and_no_control_characters() -> None:
     assert lines[-1].startswith("✓ completed")
 
 
+def test_a_chain_that_is_told_afterwards_bears_no_times() -> None:
+    console = Console(file=io.StringIO(), width=80)
+    Lines(console, timed=False).show(completed())
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().splitlines()[1] == "▸ Find the contact  (needs lookup_contacts)"
+
+
 def test_the_same_line_is_told_twice_when_it_happened_twice() -> None:
     console = Console(file=io.StringIO(), width=80)
     never = {"tool": "send_message", "arguments": {}, "reason": "one action per turn"}
