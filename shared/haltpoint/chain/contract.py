@@ -1,6 +1,6 @@
 """The contract as checks (CONTRACT C1, C6, C9): plans before anything runs, proposals call by call."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -15,6 +15,7 @@ from haltpoint.contracts.tools import ToolSpec
 
 Tools = Mapping[str, ToolSpec]
 
+_MOST_NAMES = 30  # tools that one sentence lists
 _PLACEHOLDERS: dict[str, Any] = {"integer": 0, "number": 0.0, "boolean": False, "array": [], "object": {}}
 
 
@@ -173,7 +174,7 @@ def call_fault(call: Call, step: Step, tools: Tools, *, repaired: bool) -> Corre
     if spec.destructive:
         return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=_destructive(call.tool))
     if not may_call(step, spec):
-        names = ", ".join(callable_tools(step, tools)) or "none"
+        names = _listed(callable_tools(step, tools))
         text = f"{call.tool} may not be called in step {step.id!r}. Tools that may be called here: {names}."
         return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
     faults = argument_faults(spec, call.arguments)
@@ -202,8 +203,14 @@ def _placeholder(name: str, schema: Any) -> Any:
 
 def _unknown(name: str, tools: Tools) -> str:
     near = get_close_matches(name, tools, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(tools)) or 'none'}"
+    hint = f"did you mean {near[0]}?" if near else f"there are: {_listed(sorted(tools))}"
     return f"no tool is called {name!r}; {hint}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence, not all of very many: what a model is told has to fit into a message."""
+    more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return (", ".join(names[:_MOST_NAMES]) or "none") + more
 
 
 def _destructive(name: str) -> str:

@@ -301,6 +301,16 @@ def test_c6_a_faulty_call_goes_back_typed_and_nothing_of_it_runs(wish: Call, vio
     assert told.thought.attempt == 2
 
 
+def test_c6_of_hundreds_of_tools_a_correction_lists_some() -> None:
+    told = Story(Task(goal="x"), LOOKUP, *(spec(f"reads_{number:03}") for number in range(300)))
+    told.submit()
+    told.draft(plan(tool("s1", "lookup")))
+    told.propose(call("zzz"))
+
+    [correction] = told.thought.corrections
+    assert correction.message.endswith(", reads_028, and 271 more")
+
+
 def test_c6_too_many_calls_at_once_go_back_whole() -> None:
     told = drafted(tool())
     told.propose(*[LOOK] * 33)
