@@ -11,9 +11,9 @@ Two kinds of consumers use it:
 
 - A batch consumer (executor) does all its work before its handler returns.
 - A slot consumer (worker, planner) puts the entries into slots and returns when `max_records` slots are free again, or
-  returns for how many there is room instead, so that the next read cannot bring more than fits. The entries are its own from the moment of the call: it beats them,
-  also those that still wait for a slot, and says by `holds` which ones it has, so that a beat that came late does not
-  make the reclaimer hand them to it a second time.
+  returns for how many there is room instead, so that the next read cannot bring more than fits. The entries are its
+  own from the moment of the call: it beats them, also those that still wait for a slot, and says by `holds` which ones
+  it has, so that a beat that came late does not make the reclaimer hand them to it a second time.
 
 Reader and reclaimer may call the handler at the same time. A handler that raises leaves its entries pending: they come
 back after a lease.
@@ -76,8 +76,9 @@ class _Stream(StreamSub[bool]):
 class Subscription:
     """Reads one stream for one group from `start` to `stop`. Times in milliseconds.
 
-    `handler` gets at most `max_records` entries, or what it returned for the read before. `holds` says whether this process still works on an entry (default:
-    while the handler runs with it). `room` says how many entries may be taken over now (default: `max_records`).
+    `handler` gets at most `max_records` entries, or what it returned for the read before. `holds` says whether this
+    process still works on an entry (default: while the handler runs with it). `room` says how many entries may be taken
+    over now (default: `max_records`).
     `on_fatal` is told once when the group is gone; nothing is read from then on.
     """
 
