@@ -13,8 +13,9 @@ help: ## this list
 demo: $(SYNCED) ## see it work: embedded server, four services, the documents' cases
 	@$(BIN)/haltpoint demo
 
-test: $(SYNCED) ## all tests: unit, properties, integration with a real server, end to end
+test: $(SYNCED) ## all tests: unit, properties, integration with a real server, end to end with four partitions and one
 	@$(BIN)/pytest
+	@HALTPOINT_PARTITIONS=1 $(BIN)/pytest --quiet tests/e2e
 
 check: $(SYNCED) ## the gate, under a minute: format, lint, types, import rules, unit and property tests
 	@$(MAKE) --no-print-directory --keep-going -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) \

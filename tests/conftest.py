@@ -1,5 +1,6 @@
 """One real server for each test process, empty before each test that asks for it."""
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -10,6 +11,12 @@ from redis.asyncio import Redis
 from haltpoint.runtime import library
 from haltpoint.runtime.connection import connect
 from haltpoint.runtime.embedded import EmbeddedServer
+
+# The tests say themselves what they want; only P is taken from whoever runs them.
+for _name in [
+    name for name in os.environ if name.startswith(("HALTPOINT_", "OTEL_")) and name != "HALTPOINT_PARTITIONS"
+]:
+    del os.environ[_name]
 
 
 @pytest.fixture(scope="session")

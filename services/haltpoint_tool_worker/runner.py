@@ -67,22 +67,26 @@ class Run:
 
 
 class _Limits:
-    """Time limits, one timer for all calls that end in the same fiftieth of a second: a timer each is dear."""
+    """Time limits, one timer for all calls that end at about the same time: a timer each is dear.
+
+    The longer the limit the coarser its ticks, so that there are never more than some two hundred of them at once.
+    """
 
     def __init__(self) -> None:
-        self._runs: dict[int, set[Run]] = {}
+        self._runs: dict[float, set[Run]] = {}
 
     def add(self, loop: asyncio.AbstractEventLoop, seconds: float, run: Run) -> set[Run]:
-        """Stop `run` in `seconds`, at most 20 ms late, unless it is taken out of the returned set before."""
-        tick = math.ceil((loop.time() + seconds) * 50)
+        """Stop `run` in `seconds`, at most 20 ms or 1 % late, unless it is taken out of the returned set before."""
+        width = 0.02 * 2 ** max(0, int(seconds / 2).bit_length() - 1)
+        tick = math.ceil((loop.time() + seconds) / width) * width
         runs = self._runs.get(tick)
         if runs is None:
             runs = self._runs[tick] = set()
-            loop.call_at(tick / 50, self._stop, tick)
+            loop.call_at(tick, self._stop, tick)
         runs.add(run)
         return runs
 
-    def _stop(self, tick: int) -> None:
+    def _stop(self, tick: float) -> None:
         for run in self._runs.pop(tick):
             run.stop(Stopped.TIMED_OUT)
 

@@ -60,7 +60,7 @@ async def _load_one(calls: Coalescer, topology: Topology, partition: int, chain_
     while True:
         try:
             return await _read_one(calls, topology, partition, chain_id)
-        except (ValueError, KeyError, TypeError) as error:
+        except Exception as error:  # noqa: BLE001 - one chain that cannot be read must not stop its neighbours
             version = await calls.call("HGET", topology.key(partition, "chain", chain_id), "ver")
             if version == before:
                 _log.error("chain cannot be read", chain=chain_id, exc_info=error)

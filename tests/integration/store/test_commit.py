@@ -5,7 +5,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from redis.asyncio import Redis
+from redis.exceptions import ResponseError
 
 from haltpoint.chain.decide import decide
 from haltpoint.chain.state import ChainStatus, World
@@ -101,6 +103,10 @@ async def test_a_fault_quarantines_one_chain_and_not_its_neighbours(desk: Desk) 
     assert json.loads(letter[1][b"__data__"])["id"] == bad
     assert await desk.store.load(0, [bad]) == {}
     assert await desk.redis.zscore(desk.key("timers"), bad) is None
+    assert await desk.redis.hget(desk.key("chain", bad), "status") == b"failed"  # R1 holds for it too
+    assert await desk.redis.zscore(desk.key("index", "status", "failed"), bad) is not None
+    assert await desk.redis.zscore(desk.key("index", "status", "accepted"), bad) is None
+    assert json.loads(await desk.redis.get(desk.key("end", bad)) or b"")["error"]["code"] == "HP-002"
     assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
     assert (await desk.chain(good)).status is ChainStatus.EXECUTING
 
@@ -115,6 +121,24 @@ async def test_a_decision_that_cannot_be_written_down_is_a_fault_too(desk: Desk)
     assert batch.chains[0].status is CommitStatus.FAULT
     (letter,) = await desk.redis.xrange(desk.key("dead"))
     assert b"PydanticSerializationError" in letter[1][b"detail"]
+    (line,) = await desk.redis.lrange(desk.key("log", chain_id), 0, -1)
+    assert [name for name, _ in json.loads(line)["facts"]] == ["chain.failed"]
+
+
+async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: Desk) -> None:
+    order = await desk.order_of(literal_task())
+    await desk.redis.config_set("maxmemory-policy", "noeviction")
+    await desk.redis.config_set("maxmemory", 1)
+    try:
+        with pytest.raises(ResponseError, match="maxmemory"):
+            await desk.submit(literal_task())
+        await desk.finish(order)
+        entries = await heard(desk)
+        ((chain_id, (entry, received)),) = entries.items()
+        batch = await desk.store.commit(0, [await decided(desk, chain_id, entry, received)])
+        assert [one.status for one in batch.chains] == [CommitStatus.OK]
+    finally:
+        await desk.redis.config_set("maxmemory", 0)
 
 
 async def test_two_events_of_one_chain_are_committed_once_and_logged_each(desk: Desk) -> None:

@@ -15,8 +15,13 @@ local WORKERS = 'tool-worker'
 local FINAL = { completed = true, failed = true, cancelled = true }
 local DAY = 86400000
 
+-- What brings things to their end goes on when the memory is full: refused, it would only be delivered again and again
+-- until it counts as poison. What begins something (submit, requeue, answer, cancel) is refused then, and says so.
+local BEGINS = { submit = true, requeue = true, answer = true, cancel = true }
+
 local function register(name, callback)
-  redis.register_function('hp1_' .. name, callback)
+  local flags = BEGINS[name] and {} or { 'allow-oom' }
+  redis.register_function{ function_name = 'hp1_' .. name, callback = callback, flags = flags }
 end
 
 -- 'hp:{3}:events' -> 'hp:{3}:'

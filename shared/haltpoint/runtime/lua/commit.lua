@@ -24,8 +24,9 @@ Operations, each a letter and its arguments:
 The feed gets one entry for the whole batch: `chains`, the ids of the chains that it tells of, with blanks between, and
 `lines`, a JSON array with {"chain","n","at","facts"} for each line of a log, n its place in the log.
 Returns {now, status...}: 0 ok | 1 conflict (nothing written) | 2 fault. A repeat of a commit that was applied finds
-`new` in the chain and is ok. A fault is an error after the first write: the chain gets the version "fault", which no
-commit can expect, and no timer; each of its entries goes to the dead letters with its bytes, and is acknowledged.
+`new` in the chain and is ok. A fault is an error after the first write: the chain has failed and says so, its version
+is "fault", which no commit can expect, and its timer and questions go; each of its entries goes to the dead letters
+with its bytes, and is acknowledged.
 ]]
 local STALE_INDEX_BATCH = 200 -- more than the chains that can end in one batch
 
@@ -158,18 +159,38 @@ local function apply(run, args, i, last)
   end
 end
 
+local LIVE = { 'accepted', 'planning', 'executing', 'awaiting_clarification', 'awaiting_confirmation', 'escalated' }
+
+-- By pcall, each on its own: what made the commit fail may well be one of these keys.
 local function quarantine(run, args, first, last, problem)
-  redis.call('HSET', run.key, 'ver', 'fault')
-  redis.call('ZREM', run.prefix .. 'timers', run.chain)
+  local prefix, chain = run.prefix, run.chain
+  local open = redis.pcall('HGET', run.key, 'open')
+  local told = '"code":"HP-002","message":"the chain could not be written; its dead letters say why"'
+  redis.pcall('HSET', run.key, 'ver', 'fault', 'status', 'failed', 'open', '')
+  redis.pcall('SET', prefix .. 'end:' .. chain, '{"answer":null,"error":{' .. told .. ',"step_id":null}}')
+  redis.pcall('RPUSH', prefix .. 'log:' .. chain,
+    '{"at":' .. digits(run.at) .. ',"type":"fault","facts":[["chain.failed",{' .. told .. '}]]}')
+  redis.pcall('ZREM', prefix .. 'timers', chain)
+  for _, status in ipairs(LIVE) do
+    redis.pcall('ZREM', prefix .. 'index:status:' .. status, chain)
+  end
+  redis.pcall('ZADD', prefix .. 'index:status:failed', digits(run.at), chain)
+  for number in string.gmatch(type(open) == 'string' and open or '', '%d+') do
+    local request = chain .. '.r' .. number
+    if redis.pcall('HGET', prefix .. 'request:' .. request, 'status') == 'open' then
+      redis.pcall('HSET', prefix .. 'request:' .. request, 'status', 'withdrawn')
+    end
+    redis.pcall('ZREM', prefix .. 'index:requests', request)
+  end
   for n = first, last do
-    bury(run.prefix, 'events', args[n], 'fault', problem, run.chain, '')
+    bury(prefix, 'events', args[n], 'fault', problem, chain, '')
   end
 end
 
 register('commit', function(keys, args)
   local prefix = prefix_of(keys)
   local at = now(prefix)
-  local run = { prefix = prefix, chains = {}, lines = {} }
+  local run = { prefix = prefix, at = at, chains = {}, lines = {} }
   local reply, finished = { at }, {}
   local i = 3 + tonumber(args[2])
   for n = 3, i - 1 do
