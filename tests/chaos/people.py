@@ -1,5 +1,6 @@
 """The two observers who do not die: a person who looks before answering, and a watcher of all that is told."""
 
+import asyncio
 import hashlib
 import json
 from pathlib import Path
@@ -95,6 +96,8 @@ class Watcher:
         self._last = dict.fromkeys(range(topology.partitions), "-")
         self._actions: set[str] = set()
         self._receipts: set[Receipt] = set()
+        # Two looks at once would both tell what came after the last one.
+        self._one_at_a_time = asyncio.Lock()
 
     def close(self) -> None:
         """Give the file back."""
@@ -102,6 +105,10 @@ class Watcher:
 
     async def look(self) -> None:
         """See what is new. Raises redis-py's errors; then it is seen again."""
+        async with self._one_at_a_time:
+            await self._look()
+
+    async def _look(self) -> None:
         for partition, last in self._last.items():
             for entry, fields in await self._redis.xrange(self._topology.key(partition, "feed"), min=last, max="+"):
                 for line in json.loads(fields[b"lines"]):
