@@ -2,9 +2,9 @@
 
     haltpoint up --tools examples.contacts.tools
 
-CONTACTS_OUTBOX names the outbox (default: outbox/outbox.jsonl). CONTACTS_LINGER makes the carrier slow, once, to let one
-watch what happens when a worker dies meanwhile: `before:20` waits 20 s before the message goes out, `after:20` when
-it has gone out and nobody has been told.
+CONTACTS_OUTBOX names the outbox (default: outbox/outbox.jsonl). CONTACTS_LINGER makes the carrier slow, once, to let
+one watch what happens when a worker dies meanwhile: `before:20` waits 20 s before the message goes out, `after:20`
+when it has gone out and nobody has been told.
 """
 
 import asyncio
