@@ -15,7 +15,7 @@ from haltpoint.contracts.thoughts import ThoughtKind, Violation
 from haltpoint.contracts.tools import NextAction, ToolSpec
 from haltpoint_planner import wording
 from haltpoint_planner.context import Context, Receipt
-from haltpoint_planner.results import pretty, shown
+from haltpoint_planner.results import MARK, pretty, shown
 
 _QUOTED: Final = 600  # characters of a rejected reply that are shown to the model again
 _CONTEXT: Final = 8_000  # characters of the task's context
@@ -170,7 +170,7 @@ def _chosen(receipt: Receipt) -> str:
     """What a person chose of the options that this result offered; empty when nobody was asked."""
     try:
         selected = json.loads(receipt.data or "{}")["selected"]
-        return pretty({"id": selected["id"], "title": selected["title"]})
+        return pretty({"id": selected["id"], "title": selected["title"], "title_is": MARK})
     except (ValueError, KeyError, TypeError, RecursionError):
         return ""
 
