@@ -75,7 +75,7 @@ def measure_load(folder: Path, *, executors: int = 1, sampled: float | None = 0.
     ):
 
         async def load() -> Figures:
-            async with system.driver(server.url) as drive:
+            async with system.driver(server.url, executors) as drive:
                 cost: dict[str, float] = {}
                 traces = traceparents(sampled) if sampled is not None else None
                 with stopwatch(pids, cost):

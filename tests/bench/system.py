@@ -46,10 +46,10 @@ def sequence(steps: int, tool: str = "noop", *, chained: bool = True) -> Task:
 class Driver:
     """Submits chains over the store, as the gateway does, and counts the finished ones by their index."""
 
+    url: str
     redis: Redis
     store: Store
     topology: Topology
-    finished_before: int = 0
     partitions: range = field(init=False)
 
     def __post_init__(self) -> None:
@@ -87,32 +87,38 @@ class Driver:
             raise RuntimeError("a chain failed: the measurement is void")
 
     async def idle(self, task: Task, rounds: int) -> list[float]:
-        """Milliseconds from submission to the final fact, one chain at a time."""
+        """Milliseconds from submission to the final fact, one chain at a time; the feed tells the end."""
         times = []
-        for _ in range(rounds):
-            # The feed tells the end without a poll in between.
-            last = {self.topology.key(p, "feed"): "$" for p in self.partitions}
-            started = time.perf_counter()
-            waiting = asyncio.create_task(self._final_fact(last))
-            await asyncio.sleep(0)
-            await self.submit(task)
-            times.append((await waiting - started) * 1000)
-        return times
-
-    async def _final_fact(self, last: dict[str, str]) -> float:
-        ends: dict[Any, Any] = {}
-        for name in last:
+        reader: Any = Redis.from_url(self.url)
+        await reader.ping()
+        ends: dict[Any, Any] = {self.topology.key(p, "feed"): "0-0" for p in self.partitions}
+        for name in ends:
             newest = await self.redis.xrevrange(name, count=1)
             ends[name] = newest[0][0] if newest else "0-0"
-        reader: Any = self.redis.client()
-        try:
-            while True:
-                for stream, entries in await reader.xread(ends, block=1000) or []:
-                    ends[stream.decode()] = entries[-1][0]
-                    if any(b"chain.completed" in fields[b"lines"] for _, fields in entries):
-                        return time.perf_counter()
-        finally:
-            await reader.aclose()
+        for _ in range(rounds):
+            started = time.perf_counter()
+            waiting = asyncio.create_task(_final_fact(reader, ends))
+            await self.submit(task)
+            times.append((await waiting - started) * 1000)
+        await reader.aclose()
+        return times
+
+    async def shared(self, executors: int) -> None:
+        """Return when so many executors own the partitions between them, as evenly as it goes."""
+        most = -(-self.topology.partitions // executors)
+        while True:
+            owners = [await self.redis.get(self.topology.key(p, "owner")) for p in self.partitions]
+            if None not in owners and max(owners.count(owner) for owner in owners) <= most:
+                return
+            await asyncio.sleep(0.05)
+
+
+async def _final_fact(reader: Any, ends: dict[Any, Any]) -> float:
+    while True:
+        for stream, entries in await reader.xread(ends, block=1000) or []:
+            ends[stream.decode()] = entries[-1][0]
+            if any(b"chain.completed" in fields[b"lines"] for _, fields in entries):
+                return time.perf_counter()
 
 
 @contextmanager
@@ -149,13 +155,14 @@ async def _prepare(url: str) -> None:
 
 
 @asynccontextmanager
-async def driver(url: str) -> AsyncIterator[Driver]:
-    """A driver, once the services have done a first chain."""
+async def driver(url: str, executors: int = 1) -> AsyncIterator[Driver]:
+    """A driver, once the executors have shared the partitions and the services have done some first chains."""
     redis = connect(url)
     topology = Topology(4)
-    drive = Driver(redis, Store(Coalescer(redis), topology, backlog_limit=1_000_000), topology)
+    drive = Driver(url, redis, Store(Coalescer(redis), topology, backlog_limit=1_000_000), topology)
     while not await redis.hexists(topology.key(3, "catalogue"), "noop"):  # noqa: ASYNC110 - no event tells it
         await asyncio.sleep(0.02)
+    await drive.shared(executors)
     await drive.run(sequence(5), 64, 32)
     try:
         yield drive

@@ -32,7 +32,8 @@ async def waiting_bytes(drive: Driver) -> tuple[list[float], int]:
     while await drive.count("awaiting_clarification") < CHAINS:  # noqa: ASYNC110 - the index is the condition
         await asyncio.sleep(0.01)
     sizes = [await held(drive, chain) for chain in chains]
-    inbox = Inbox(Coalescer(drive.redis), drive.topology)
+    calls = Coalescer(drive.redis)
+    inbox = Inbox(calls, drive.topology)
     choice = Answer(kind=RequestKind.CLARIFICATION, option_id="left")
     times = []
     for chain in chains:
@@ -43,6 +44,7 @@ async def waiting_bytes(drive: Driver) -> tuple[list[float], int]:
         while await drive.redis.hget(status, "status") != b"completed":  # noqa: ASYNC110 - polled closely
             await asyncio.sleep(0)
         times.append((time.perf_counter() - started) * 1000)
+    await calls.aclose()
     return times, round(sum(sizes) / len(sizes))
 
 
@@ -54,7 +56,7 @@ async def held(drive: Driver, chain: str) -> int:
         kind = key.decode().split(":")[2]
         if kind not in PAYLOAD:
             continue  # the task and the plan are payload as a whole
-        total += await drive.redis.memory_usage(key) or 0
+        total += await drive.redis.memory_usage(key, samples=0) or 0
         if PAYLOAD[kind]:
             total -= sum(len(value or b"") for value in await drive.redis.hmget(key, PAYLOAD[kind]))
     return total
