@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from haltpoint.cli.run import usage
+from haltpoint.cli.errors import usage
 from haltpoint.cli.shell import Shell, verb
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from haltpoint.cli.errors import CliError, Exit
-from haltpoint.cli.run import usage
+from haltpoint.cli.errors import CliError, Exit, usage
 from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:

@@ -22,3 +22,8 @@ class CliError(HaltpointError):
     def __init__(self, code: str, what: str, why: str, fix: str, *, exit_code: Exit = Exit.FAILED) -> None:
         super().__init__(code, what, why, fix)
         self.exit_code = exit_code
+
+
+def usage(what: str, why: str, fix: str) -> CliError:
+    """What was typed does not fit."""
+    return CliError("HP-040", what, why, fix, exit_code=Exit.USAGE)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from haltpoint.cli.errors import usage
 from haltpoint.cli.gateway import talk
-from haltpoint.cli.run import usage
 from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from haltpoint.cli.errors import CliError, Exit
+from haltpoint.cli.errors import CliError, Exit, usage
 from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
 
@@ -101,11 +101,6 @@ def read_json(path: Path) -> Any:
         raise CliError(
             "HP-041", f"{path} cannot be read", str(error), "Give a file with JSON", exit_code=Exit.USAGE
         ) from error
-
-
-def usage(what: str, why: str, fix: str) -> CliError:
-    """What was typed does not fit."""
-    return CliError("HP-040", what, why, fix, exit_code=Exit.USAGE)
 
 
 def _nothing(chain: "ChainView") -> None:

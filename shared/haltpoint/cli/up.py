@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from haltpoint.cli.run import usage
+from haltpoint.cli.errors import usage
 from haltpoint.cli.shell import Shell, verb
 from haltpoint.runtime.errors import HaltpointError
 
