@@ -17,7 +17,7 @@ from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.committing import ChainCommit, Decided, Loaded
 from haltpoint.runtime.store import CommitStatus, Store
 from haltpoint_executor.clock import ServerClock
-from haltpoint_executor.world import CurrentWorld, tools_named
+from haltpoint_executor.world import CurrentWorld, takes_all_tools, tools_named
 
 _CACHED_CHAINS: Final = 10_000
 _ATTEMPTS: Final = 20
@@ -164,10 +164,13 @@ class Advance:
 
     async def _look_for_new_tools(self, heard: Sequence[Heard], known: dict[str, Loaded]) -> None:
         named: set[str] = set()
+        all_there_are = False
         for each in heard:
+            chain = known[each.chain_id].chain
             for received in each.received:
-                named |= tools_named(received.message, known[each.chain_id].chain)
-        await self._world.know(named)
+                named |= tools_named(received.message, chain)
+                all_there_are = all_there_are or takes_all_tools(received.message, chain)
+        await self._world.know(named, all_there_are=all_there_are)
 
 
 def _told_time(received: Received) -> int:

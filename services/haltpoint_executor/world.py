@@ -6,6 +6,7 @@ from typing import Protocol
 from haltpoint.chain.state import Chain, Policy, World
 from haltpoint.contracts.events import PlanDrafted, TaskSubmitted, ToExecutor
 from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.tasks import Style
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.settings import PolicySettings
 
@@ -35,10 +36,10 @@ class CurrentWorld:
         if tools != self.value.tools:
             self.value = World(tools=tools, policy=self.value.policy)
 
-    async def know(self, names: Iterable[str]) -> None:
-        """Look again when one of these tools is unknown: once for a batch, so that a liar costs us little."""
+    async def know(self, names: Iterable[str], *, all_there_are: bool = False) -> None:
+        """Look again when one of these tools is unknown, or when all tools that there are count: once for a batch."""
         tools = self.value.tools
-        if any(name not in tools for name in names):
+        if all_there_are or any(name not in tools for name in names):
             await self.refresh()
 
 
@@ -51,6 +52,11 @@ def tools_named(message: ToExecutor, chain: Chain) -> set[str]:
             return _tools_of(message.data.plan)
         case _:
             return set()
+
+
+def takes_all_tools(message: ToExecutor, chain: Chain) -> bool:
+    """Whether the message begins an open-ended step: it may call every tool that is served just then."""
+    return isinstance(message, TaskSubmitted) and chain.task.plan is None and chain.task.style is Style.REACT
 
 
 def policy_of(settings: PolicySettings) -> Policy:

@@ -97,7 +97,7 @@ async def run_cell(cell: Cell, folder: Path) -> None:
         assert not violations, pretty(violations)
         assert await system.dead_letters() == []
         ends = [await system.redis.get(system.topology.key_of("end", chain)) for chain in system.accepted]
-        assert {json.loads(end)["error"] for end in ends} == {None}, ends
+        assert [error for end in ends if (error := json.loads(end)["error"]) is not None] == []
 
 
 async def _die(cell: Cell, system: System, work: Task) -> None:

@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from haltpoint.chain.state import Chain, ChainStatus
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import CompletedTool, ToolCompleted, ToolRequested
-from haltpoint.contracts.tasks import Budget, Task
+from haltpoint.contracts.tasks import Budget, Style, Task
 from haltpoint.contracts.tools import Outcome
 from haltpoint.runtime import service
 from haltpoint.runtime.connection import Coalescer
@@ -134,6 +134,19 @@ async def test_a_tool_that_comes_up_after_the_executor_is_known_in_time(bed: Bed
         chain_id = await bed.submit(literal_task(1, "late"))
         await wait_until(lambda: bed.ended(chain_id))
         assert (await bed.chain(chain_id)).status is ChainStatus.COMPLETED
+
+
+async def test_an_open_ended_step_may_call_a_tool_that_has_just_come_up(bed: Bed) -> None:
+    async with executing(bed), ledger_worker(bed.url, bed.topology, spec("late")):
+        chain_id = await bed.submit(Task(goal="do it", style=Style.REACT))
+
+        async def planned() -> bool:
+            return (await bed.chain(chain_id)).plan is not None
+
+        await wait_until(planned)
+        plan = (await bed.chain(chain_id)).plan
+        assert plan is not None
+        assert plan.steps[0].allowed_tools == ("late",)
 
 
 async def test_an_unknown_tool_fails_the_chain(bed: Bed) -> None:
