@@ -1,6 +1,7 @@
 """One real server for each test process, empty before each test that asks for it."""
 
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from redis.asyncio import Redis
 from haltpoint.runtime import library
 from haltpoint.runtime.connection import connect
 from haltpoint.runtime.embedded import EmbeddedServer
+
+# A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that; our tests press it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The tests say themselves what they want; only P is taken from whoever runs them.
 for _name in [
