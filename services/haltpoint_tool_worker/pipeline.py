@@ -14,7 +14,7 @@ import asyncio
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from opentelemetry.trace import Span, SpanKind
@@ -27,6 +27,7 @@ from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.ledger import Claimed, ClaimStatus, Completion, Finished, Ledger
 from haltpoint.tools import Ctx, Tool
+from haltpoint_tool_worker.approval import approves, bound
 from haltpoint_tool_worker.classify import Failure, classify, fault_of, invalid_arguments
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.redaction import clean
@@ -133,7 +134,7 @@ class Pipeline:
                 tenant=request.tenant,
                 user=request.user,
                 context=request.context,
-                confirmed=request.approved,
+                confirmed=approves(request.approval, request.tool, job.arguments),
                 deadline_ms=request.deadline,
             )
         return Call(tool, arguments, seconds)
@@ -144,6 +145,8 @@ class Pipeline:
         match ended:
             case Returned(value):
                 reading = read_result(call.tool, value)
+                outcome = bound(reading.outcome, job.request.tool, job.arguments, changed=False)
+                reading = replace(reading, outcome=outcome)
             case Raised(error):
                 reading = read_failure(classify(error))
                 _tell(job, error, reading)

@@ -207,7 +207,9 @@ async def forged(bench: Bench, action: str, tool: str, body: str) -> None:
     ((entry, _),) = await bench.desk.redis.xrange(stream)
     (message,) = await bench.desk.messages(Stream.TOOLS, "default")
     assert isinstance(message, ToolRequested)
-    changed = message.model_copy(update={"data": message.data.model_copy(update={"tool": tool, "approved": True})})
+    changed = message.model_copy(
+        update={"data": message.data.model_copy(update={"tool": tool, "approval": "anything"})}
+    )
     new = await bench.desk.redis.xadd(stream, {"__data__": encode(changed), "__body__": body})
     await bench.desk.redis.hset(bench.desk.key("action", action), "entry", new)
     await bench.desk.redis.xdel(stream, entry)

@@ -63,9 +63,10 @@ def _apply(work: Work, action: Action, data: HumanAnswer, options: tuple[Option,
         case Choice.HAPPENED:
             _happened(work, action, answer.value or {})
         case Choice.APPROVE:
-            dispatch_again(work, action, approved=True)
+            asked = None if action.outcome is None else action.outcome.confirmation
+            dispatch_again(work, action, approval=None if asked is None else asked.digest)
         case Choice.NOT_HAPPENED:
-            dispatch_again(work, action, approved=False)
+            dispatch_again(work, action, approval=None)
         case Choice.ABORT:
             cancel_chain(work, data.by, answer.text or answer.comment)
         case _ as never:

@@ -6,6 +6,7 @@ from typing import Any
 from haltpoint.chain import policy
 from haltpoint.chain.codes import Code
 from haltpoint.chain.ending import fail_chain, fail_step
+from haltpoint.chain.provenance import origin_actions
 from haltpoint.chain.references import (
     Reference,
     UnresolvedError,
@@ -16,7 +17,7 @@ from haltpoint.chain.references import (
     write_json,
 )
 from haltpoint.chain.schemas import argument_faults, compiled
-from haltpoint.chain.state import Action, ActionStatus, Dispatch, StepRun, StepStatus
+from haltpoint.chain.state import Action, ActionStatus, Dispatch, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH, action_id
 from haltpoint.contracts.facts import FactType
@@ -89,14 +90,14 @@ def dispatch(work: Work, index: int, tool: str, arguments: dict[str, Any], spec:
         work.move(index, FIRST_SENT)
     else:
         work.move(index, replace(run, actions=number, taken=run.taken + 1, in_turn=run.in_turn + 1))
-    work.outputs.append(Dispatch(action, spec, work.chain.deadline, work.used))
+    work.outputs.append(_order(work, action, spec))
     work.tell(FactType.ACTION_DISPATCHED, step_id=step_id, action_id=action.id, n=number, tool=tool)
 
 
-def dispatch_again(work: Work, action: Action, *, approved: bool) -> None:
+def dispatch_again(work: Work, action: Action, *, approval: str | None) -> None:
     """Send an action a second time under its own id, because a person said so (B3, E5); it costs no further action.
 
-    Whoever takes the answer has looked at the deadline before.
+    `approval` is the digest of the call that they approved. Whoever takes the answer has looked at the deadline before.
     """
     step_id = work.steps[action.step].id
     spec = work.world.tools.get(action.tool)
@@ -105,7 +106,7 @@ def dispatch_again(work: Work, action: Action, *, approved: bool) -> None:
     else:
         again = replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
         work.keep(again)
-        work.outputs.append(Dispatch(again, spec, work.chain.deadline, work.used, approved=approved, again=True))
+        work.outputs.append(replace(_order(work, again, spec), approval=approval, again=True))
         work.tell(
             FactType.ACTION_DISPATCHED,
             step_id=step_id,
@@ -114,6 +115,14 @@ def dispatch_again(work: Work, action: Action, *, approved: bool) -> None:
             tool=action.tool,
             attempt=again.attempt,
         )
+
+
+def _order(work: Work, action: Action, spec: ToolSpec) -> Dispatch:
+    """The order to a worker, and what it needs to ask once more where values come from (H3)."""
+    if work.origin is PlanOrigin.LITERAL:
+        return Dispatch(action, spec, work.chain.deadline, work.used, unasked=PlanOrigin.LITERAL.value)
+    origins = origin_actions(spec, work.actions) if spec.provenance else None
+    return Dispatch(action, spec, work.chain.deadline, work.used, origins=origins)
 
 
 def in_time(work: Work) -> bool:

@@ -1,13 +1,13 @@
 """Where a value came from (CONTRACT C6): an id that a model passes on must have a known origin."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from haltpoint.chain.references import parse_path, read_json, values_at
 from haltpoint.chain.state import Action, Chain
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.thoughts import Correction, Violation
-from haltpoint.contracts.tools import ErrorType, ToolSpec
+from haltpoint.contracts.tools import ErrorType, Outcome, ToolSpec
 
 SAID = "said"
 """The key in the data of a receipt that a person turned down: the words as they were typed."""
@@ -59,18 +59,37 @@ def release_fault(call: Call, spec: ToolSpec, chain: Chain, actions: dict[str, A
     return denied_before(call, actions) or provenance_fault(call, spec, chain.task.context, actions)
 
 
+def origin_actions(spec: ToolSpec, actions: dict[str, Action]) -> tuple[str, ...]:
+    """The actions whose receipts may be the origin of a value that this tool takes."""
+    tools = {origin.partition(".")[0] for origin in spec.provenance.values()}
+    return tuple(
+        action.id
+        for action in actions.values()
+        if action.outcome is not None and (_holds_words(action.outcome) or _is_origin(action, action.outcome, tools))
+    )
+
+
+def _is_origin(action: Action, outcome: Outcome, tools: Collection[str]) -> bool:
+    return outcome.satisfies and action.tool in tools
+
+
+def _holds_words(outcome: Outcome) -> bool:
+    """A receipt with an error that bears no worker's mark: a person completed it, and may have typed a value."""
+    return not outcome.success and not outcome.metadata.action_id
+
+
 def _origins(origin: str, actions: dict[str, Action]) -> Iterator[Any]:
     tool, _, text = origin.partition(".")
     path = parse_path(text) or ()
     for action in actions.values():
         if action.outcome is None:
             continue
-        data = read_json(action.data)
-        if action.outcome.satisfies and action.tool == tool:
+        if _is_origin(action, action.outcome, (tool,)):
+            data = read_json(action.data)
             yield from values_at(data, path)
             yield from values_at(data, ("selected", "id"))
-        elif not action.outcome.success and not action.outcome.metadata.action_id:
-            yield from values_at(data, (SAID,))  # a receipt that bears no worker's mark: a person completed it
+        elif _holds_words(action.outcome):
+            yield from values_at(read_json(action.data), (SAID,))
 
 
 def _inside(value: Any) -> Iterator[Any]:

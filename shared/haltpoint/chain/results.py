@@ -100,7 +100,9 @@ def _stop(work: Work, action: Action, kind: RequestKind, question: str) -> None:
     name, step_id = request_id(work.chain.id, number), work.steps[index].id
     deadline = min(work.chain.deadline, work.now + int(work.world.policy.request_timeout * 1000))
     clarification = outcome.clarification if outcome is not None else None
-    preview = outcome.confirmation.preview if outcome is not None and outcome.confirmation is not None else None
+    asked = outcome.confirmation if outcome is not None else None
+    preview = asked.preview if asked is not None else None
+    arguments = (asked.arguments if asked is not None else None) or action.arguments
     request = OpenRequest(number, kind, index, action.id, deadline, clarification)
     if work.origin is not PlanOrigin.LITERAL:
         drop_held(work, index, f"stopped by {name}")
@@ -109,6 +111,6 @@ def _stop(work: Work, action: Action, kind: RequestKind, question: str) -> None:
     work.requests = (*work.requests, request)
     work.status = WAITING[work.requests[0].kind]
     work.resume, work.asked = ChainStatus.EXECUTING, number
-    work.outputs.append(Ask(request, question, action.tool, action.arguments, preview))
+    work.outputs.append(Ask(request, question, action.tool, arguments, preview))
     work.tell(FactType.REQUEST_OPENED, request_id=name, kind=kind.value, step_id=step_id, action_id=action.id)
     work.tell(FactType.CHAIN_STOPPED, step_id=step_id, request_id=name, reason=kind.value)

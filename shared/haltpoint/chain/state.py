@@ -225,14 +225,18 @@ class Dispatch:
     """Send this action to its queue, under a new stream entry that becomes the action's current one.
 
     A second dispatch of the same id (after not_happened or an approval) has `again`: the started mark is cleared.
+    `approval` is the digest of the call that a person approved. `origins` are the actions whose receipts the worker
+    looks into when it asks once more where values come from; `unasked` says why it need not.
     """
 
     action: Action
     spec: ToolSpec
     deadline: int
     position: int
-    approved: bool = False
+    approval: str | None = None
     again: bool = False
+    origins: tuple[str, ...] | None = None
+    unasked: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,7 +206,11 @@ class RequestedTool(Contract):
     repeatable: bool = False
     timeout: float = Field(description="seconds")
     deadline: int = Field(description="ms since the epoch")
-    approved: bool = False
+    approval: str | None = Field(default=None, description="digest of the call that a person approved")
+    origins: tuple[str, ...] | None = Field(
+        default=None, description="actions whose receipts values may come from (C6)"
+    )
+    unasked: str | None = Field(default=None, description="why values need no origin: literal; absent: they do")
     position: int = 0
     tenant: str | None = None
     user: str | None = None

@@ -106,6 +106,30 @@ class Confirmation(Contract):
     target: Target
     message: str
     preview: str | None = None
+    digest: str = Field(default="", description="of the call that is asked about: an approval holds for no other")
+    arguments: str | None = Field(default=None, description="JSON text, when hooks changed those of the action")
+
+
+class HookVerdict(StrEnum):
+    """What became of a hook. `approved`: it asked, and a person had approved this very call. `passed` and `refused`: it
+    failed, and the call went on without it (open) or not at all (closed).
+    """
+
+    ALLOW = "allow"
+    MODIFY = "modify"
+    BLOCK = "block"
+    ASK = "ask"
+    APPROVED = "approved"
+    PASSED = "passed"
+    REFUSED = "refused"
+
+
+class HookRecord(Contract):
+    """One hook that ran for a call (H1). Built-in ones are told when they said something else than allow."""
+
+    name: str
+    verdict: HookVerdict
+    duration_ms: int = 0
 
 
 class Metadata(Contract):
@@ -118,6 +142,7 @@ class Metadata(Contract):
     started_at: int = 0
     duration_ms: int = 0
     truncated: bool = False
+    hooks: tuple[HookRecord, ...] = ()
 
 
 class Outcome(Contract):
@@ -175,6 +200,9 @@ class ToolSpec(Contract):
     queue: str = "default"
     timeout: float = Field(default=30.0, gt=0, description="seconds")
     provenance: dict[str, str] = Field(default_factory=dict, description="parameter -> tool.path of its origin (C6)")
+    hooks: tuple[str, ...] = Field(
+        default=(), description="the worker's hooks that match, in the order they run in (H1)"
+    )
 
     @property
     def repeatable(self) -> bool:
@@ -183,6 +211,10 @@ class ToolSpec(Contract):
 
     @property
     def digest(self) -> str:
-        """Twelve hex digits over everything declared: a chain keeps the digests that it was planned with."""
-        canonical = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        """Twelve hex digits over everything declared: a chain keeps the digests that it was planned with.
+
+        Hooks are not declared by the tool but put around it: another hook makes no other tool.
+        """
+        declared = self.model_dump(mode="json", exclude={"hooks"})
+        canonical = json.dumps(declared, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]

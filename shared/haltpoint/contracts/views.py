@@ -167,4 +167,5 @@ class ToolView(Contract):
     queue: str
     timeout: float
     provenance: dict[str, str]
+    hooks: tuple[str, ...] = ()
     digest: str

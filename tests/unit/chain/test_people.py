@@ -27,7 +27,9 @@ CONTACT = {"type": "object", "properties": {"contact_id": {"type": "string"}}, "
 SURE = Outcome(
     success=True,
     next_action=NextAction.CONFIRMATION_NEEDED,
-    confirmation=Confirmation(action="send", target=Target(id="u1"), message="Really send?", preview="to Ann"),
+    confirmation=Confirmation(
+        action="send", target=Target(id="u1"), message="Really send?", preview="to Ann", digest="1a2b"
+    ),
 )
 DOUBT = failed(ErrorType.IN_DOUBT, "the worker died while it was sending")
 
@@ -137,8 +139,8 @@ def test_an_approval_runs_the_same_action_again_under_its_id() -> None:
     told.answer(CONFIRMATION, Choice.APPROVE)
 
     first, second = told.dispatches
-    assert (first.action.id, first.action.attempt, first.approved, first.again) == ("c.find.1", 1, False, False)
-    assert (second.action.id, second.action.attempt, second.approved, second.again) == ("c.find.1", 2, True, True)
+    assert (first.action.id, first.action.attempt, first.approval, first.again) == ("c.find.1", 1, None, False)
+    assert (second.action.id, second.action.attempt, second.approval, second.again) == ("c.find.1", 2, "1a2b", True)
     assert second.action.arguments == first.action.arguments
     assert told.chain.actions_used == 1
 
@@ -207,7 +209,7 @@ def test_e5_it_did_not_happen_so_the_same_action_runs_again() -> None:
     told.answer(IN_DOUBT, Choice.NOT_HAPPENED)
 
     again = told.dispatches[-1]
-    assert (again.action.id, again.action.attempt, again.approved, again.again) == ("c.find.1", 2, False, True)
+    assert (again.action.id, again.action.attempt, again.approval, again.again) == ("c.find.1", 2, None, True)
 
 
 def test_abort_cancels_the_chain() -> None:

@@ -1,0 +1,30 @@
+"""What an approval is bound to: one call, its tool and its arguments as they would run (B2)."""
+
+import hashlib
+import json
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+from haltpoint.contracts.tools import Outcome
+
+
+def digest_of(tool: str, arguments: Any) -> str:
+    """The same for the same call, however its JSON was written. Raises ValueError for what is no JSON."""
+    canonical = json.dumps([tool, arguments], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def bound(outcome: Outcome, tool: str, arguments: str, *, changed: bool) -> Outcome:
+    """The outcome, its confirmation bound to this call. `arguments` is JSON text; `changed`: hooks have written it."""
+    asked = outcome.confirmation
+    if asked is None:
+        return outcome
+    values = from_json(arguments or b"{}")
+    told = {"digest": digest_of(tool, values), "arguments": to_json(values).decode() if changed else None}
+    return outcome.model_copy(update={"confirmation": asked.model_copy(update=told)})
+
+
+def approves(approval: str | None, tool: str, arguments: str) -> bool:
+    """Whether a person has approved this very call."""
+    return approval is not None and approval == digest_of(tool, from_json(arguments or b"{}"))
