@@ -12,7 +12,7 @@ from typing import Final
 from opentelemetry.trace import Span, SpanKind
 
 from haltpoint.chain.decide import decide
-from haltpoint.contracts.events import HumanAnswered, Received, TimerDue
+from haltpoint.contracts.events import HumanAnswered, MessageLost, Received, TimerDue
 from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.committing import ChainCommit, Decided, Loaded
 from haltpoint.runtime.store import CommitStatus, Store
@@ -127,7 +127,8 @@ class Advance:
         _log.warning("chains are changed by somebody else all the time", chains=[each.chain_id for each in heard])
 
     def _decide(self, heard: Heard, loaded: Loaded, spans: list[Span]) -> ChainCommit | None:
-        """Decide on each event in turn; None when that is not possible, which is a fault of ours.
+        """Decide on each event in turn; None when that is not possible, which is a fault of ours. The chain hears of it
+        when the event has come back too often; when it cannot even decide on that, the commit makes it a fault.
 
         A span for each goes to `spans`, to be finished when it is written.
         """
@@ -142,6 +143,8 @@ class Advance:
                 decision = decide(chain, received, self._world.value, now)
             except Exception as error:  # noqa: BLE001 - one chain must not stop the others
                 _log.error("a decision failed", chain=heard.chain_id, message=received.message.id, exc_info=error)
+                if isinstance(received.message, MessageLost):
+                    return ChainCommit(loaded, (), heard.entries, error)
                 return None
             decided.append(Decided(received, decision, now, telemetry.context_of(span, loaded.trace)))
             chain = decision.chain

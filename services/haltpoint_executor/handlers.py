@@ -6,21 +6,34 @@
 - A message for a chain that is not there (expired, or of another deployment) goes to the dead letters as
   `unknown_chain`: that is rare, and dropping it would be silent.
 - A message that was handed out too often goes to the dead letters as `exhausted`.
+
+A chain hears of what went to the dead letters, when that says whose it was, and ends if it waited for it.
 """
 
 import asyncio
 from collections.abc import Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import Received, TaskSubmitted, ToExecutor
+from haltpoint.contracts.events import MessageLost, Received, TaskSubmitted, ToExecutor
 from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.delivery import Entry
+from haltpoint.runtime.losses import loss_of, loss_of_message
 from haltpoint.runtime.store import Store, SubmitStatus, Submitted, foreign_chain_id
 from haltpoint.runtime.telemetry import Tracing
 from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Rejected, decode
 from haltpoint_executor.advance import Advance, Heard
+
+
+class _Hopeless(NamedTuple):
+    """What goes to the dead letters, and what its chain is told of that."""
+
+    entry: Entry
+    reason: str
+    detail: str
+    chain_id: str = ""
+    about: MessageLost | None = None
 
 
 class Handlers:
@@ -42,19 +55,24 @@ class Handlers:
     async def exhausted(self, entry: Entry) -> None:
         """Put aside what nobody could finish (R9)."""
         decoded = decode(Stream.EVENTS, entry.fields)
-        chain_id = "" if isinstance(decoded, Rejected) else decoded.message.subject
         detail = f"handed out {entry.deliveries - 1} times and never finished"
-        await self._dead_letters.bury(Place.of(entry.stream, entry.id), "exhausted", detail, chain_id=chain_id)
+        if isinstance(decoded, Rejected):
+            about, chain_id = loss_of(entry.fields, decoded), ""
+        else:
+            about, chain_id = loss_of_message(decoded.message, detail), decoded.message.subject
+        place = Place.of(entry.stream, entry.id)
+        await self._dead_letters.bury(place, "exhausted", detail, chain_id=chain_id, about=about)
 
     async def _handle(self, entries: list[Entry]) -> None:
         heard: dict[str, Heard] = {}
-        hopeless: list[tuple[Entry, str, str, str]] = []
+        hopeless: list[_Hopeless] = []
         foreign: list[tuple[Entry, TaskSubmitted]] = []
         by_id: dict[str, Entry] = {}
         for entry in entries:
             decoded = decode(Stream.EVENTS, entry.fields)
             if isinstance(decoded, Rejected):
-                hopeless.append((entry, decoded.reason.value, decoded.detail, ""))
+                loss = loss_of(entry.fields, decoded)
+                hopeless.append(_Hopeless(entry, decoded.reason.value, decoded.detail, about=loss))
                 continue
             message = decoded.message
             if not message.subject and isinstance(message, TaskSubmitted):
@@ -74,29 +92,26 @@ class Handlers:
                 if isinstance(message, TaskSubmitted) and message.id != lost:
                     foreign.append((by_id[entry_id], message))
                 else:
-                    hopeless.append((by_id[entry_id], "unknown_chain", f"{message.type} for {lost}", lost))
+                    hopeless.append(_Hopeless(by_id[entry_id], "unknown_chain", f"{message.type} for {lost}", lost))
         finished: list[str] = []
         if foreign:
             finished = await self._submit(foreign, hopeless)
         if hopeless:
-            await asyncio.gather(
-                *(
-                    self._dead_letters.bury(Place.of(entry.stream, entry.id), reason, detail, chain_id=chain_id)
-                    for entry, reason, detail, chain_id in hopeless
-                )
-            )
+            await asyncio.gather(*(self._bury(one) for one in hopeless))
         await self._advance.commit([each for name, each in heard.items() if name in known], known, finished)
 
-    async def _submit(
-        self, foreign: Sequence[tuple[Entry, TaskSubmitted]], hopeless: list[tuple[Entry, str, str, str]]
-    ) -> list[str]:
+    async def _bury(self, one: _Hopeless) -> None:
+        place = Place.of(one.entry.stream, one.entry.id)
+        await self._dead_letters.bury(place, one.reason, one.detail, chain_id=one.chain_id, about=one.about)
+
+    async def _submit(self, foreign: Sequence[tuple[Entry, TaskSubmitted]], hopeless: list[_Hopeless]) -> list[str]:
         """Start chains for tasks from outside; returns the entries that are finished with that."""
         finished: list[str] = []
         submitted = await asyncio.gather(*(self._submit_one(message) for _, message in foreign))
         for (entry, message), outcome in zip(foreign, submitted, strict=True):
             if outcome.status is SubmitStatus.CONFLICT:
                 detail = f"{message.source} sent another task as {message.id} before"
-                hopeless.append((entry, "conflict", detail, outcome.chain_id))
+                hopeless.append(_Hopeless(entry, "conflict", detail, outcome.chain_id))
             else:
                 finished.append(entry.id)
         return finished

@@ -20,6 +20,7 @@ from haltpoint.contracts.events import (
     DraftedAnswer,
     DraftedPlan,
     FailedThought,
+    MessageLost,
     PlanDrafted,
     ProposedActions,
     ThoughtFailed,
@@ -34,6 +35,7 @@ from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.delivery import Entry
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.ledger import Held, Ledger, Thought
+from haltpoint.runtime.losses import loss_of
 from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Rejected, decode
 from haltpoint_planner import prompts
@@ -121,8 +123,11 @@ class Thinker:
 
     async def exhausted(self, entry: Entry) -> None:
         """An entry that nobody could finish: into the dead letters, and its chain hears of it."""
-        message, about = _question(entry), None
-        if not isinstance(message, Rejected):
+        message = _question(entry)
+        about: ThoughtFailed | MessageLost | None
+        if isinstance(message, Rejected):
+            about = loss_of(entry.fields, message)
+        else:
             error = HaltpointError(
                 "HP-308",
                 "the thought was given up",
@@ -167,7 +172,8 @@ class Thinker:
         place = Place.of(entry.stream, entry.id)
         message = _question(entry)
         if isinstance(message, Rejected):
-            await self._dead_letters.bury(place, message.reason.value, message.detail)
+            about = loss_of(entry.fields, message)
+            await self._dead_letters.bury(place, message.reason.value, message.detail, about=about)
             return
         request = message.data
         with logs.about(chain=chain_of(request.thought_id), step=request.step_id):

@@ -6,11 +6,13 @@ from typing import Final
 
 from redis.exceptions import RedisError
 
+from haltpoint.contracts.events import MessageLost
 from haltpoint.runtime import logs
 from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.dead_letters import DeadAction, DeadLetters
 from haltpoint.runtime.delivery import Entry
 from haltpoint.runtime.ledger import Held, Ledger
+from haltpoint.runtime.losses import loss_of
 from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Rejected
 from haltpoint_tool_worker.job import Job, read_job
@@ -116,8 +118,10 @@ class Handlers:
     async def _bury(self, entry: Entry, reason: str, words: str) -> None:
         place = Place.of(entry.stream, entry.id)
         job = read_job(place, entry)
-        about: DeadAction | None = None
-        if isinstance(job, Job):
+        about: DeadAction | MessageLost | None
+        if isinstance(job, Rejected):
+            about = loss_of(entry.fields, job)
+        else:
             about = DeadAction(job.request.action_id, job.request.attempt, words, job.trace)
         await self._dead_letters.bury(place, reason, words, about=about)
         _log.warning("an entry went to the dead letters", entry=entry.id, stream=entry.stream, reason=reason)

@@ -4,119 +4,41 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any
 
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.state import Chain, ChainStatus
+from haltpoint.chain.state import ChainStatus
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import CompletedTool, ToolCompleted, ToolRequested
 from haltpoint.contracts.tasks import Budget, Style, Task
 from haltpoint.contracts.tools import Outcome
 from haltpoint.runtime import service
-from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.delivery import Entry
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.store import Store
 from haltpoint.runtime.tasks import end
 from haltpoint.runtime.telemetry import Tracing
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.topology import Topology
 from haltpoint.runtime.wire import encode
 from haltpoint_executor.advance import Advance
 from haltpoint_executor.app import run
 from haltpoint_executor.clock import ServerClock
 from haltpoint_executor.handlers import Handlers
 from haltpoint_executor.world import CurrentWorld, policy_of
+from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
 from tests.support import wait_until
 from tests.support.builders import OK, literal_task, spec
 from tests.support.ledger_worker import ledger_worker
 
-PARTITIONS = 4
 DAY = 86_400_000
-
-
-@dataclass
-class Bed:
-    """A deployment without services."""
-
-    url: str
-    redis: Any  # redis-py's hints say what any protocol version may answer
-    topology: Topology
-    calls: Coalescer
-    store: Store
-
-    @property
-    def settings(self) -> Settings:
-        return Settings(redis_url=self.url, partitions=self.topology.partitions, executor_lease=0.6)
-
-    async def submit(self, task: Task) -> str:
-        return (await self.store.submit(task)).chain_id
-
-    async def chain(self, chain_id: str) -> Chain:
-        partition = self.topology.partition(chain_id)
-        return (await self.store.load(partition, [chain_id]))[chain_id].chain
-
-    async def ended(self, *chain_ids: str) -> bool:
-        pipeline = self.redis.pipeline(transaction=False)
-        for chain_id in chain_ids:
-            pipeline.hget(self.topology.key_of("chain", chain_id), "status")
-        return all(ChainStatus(status.decode()).final for status in await pipeline.execute())
-
-    async def log(self, chain_id: str) -> list[tuple[str, tuple[str, ...]]]:
-        """What was decided on, and the facts, without their details."""
-        lines = await self.redis.lrange(self.topology.key_of("log", chain_id), 0, -1)
-        parsed = [json.loads(line) for line in lines]
-        return [(line["type"], tuple(fact[0] for fact in line["facts"])) for line in parsed]
-
-    async def dead(self) -> list[dict[bytes, bytes]]:
-        letters: list[dict[bytes, bytes]] = []
-        for partition in range(self.topology.partitions):
-            letters += [fields for _, fields in await self.redis.xrange(self.topology.key(partition, "dead"))]
-        return letters
-
-    async def backlog(self) -> int:
-        """Entries in all work streams, waiting or in somebody's hands."""
-        total = 0
-        for partition in range(self.topology.partitions):
-            for name in ("events", "plans", "tools:default"):
-                total += int(await self.redis.xlen(self.topology.key(partition, name)))
-        return total
-
-    async def add_event(self, partition: int, fields: dict[str, bytes | str]) -> None:
-        await self.redis.xadd(self.topology.stream(partition, Stream.EVENTS), fields)
 
 
 @pytest.fixture
 async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
-    topology = Topology(PARTITIONS)
-    await topology.ensure(redis, ["default"])
-    async with Coalescer(redis) as calls:
-        yield Bed(server.url, redis, topology, calls, Store(calls, topology))
-
-
-@asynccontextmanager
-async def executing(bed: Bed) -> AsyncIterator[asyncio.Task[None]]:
-    """An executor from ready to stopped."""
-    before = len(await service.alive(bed.redis, bed.topology))
-    task = asyncio.create_task(run(bed.settings))
-
-    async def ready() -> bool:
-        assert not task.done(), "the executor ended"
-        return len(await service.alive(bed.redis, bed.topology)) > before
-
-    try:
-        await wait_until(ready)
-        yield task
-    finally:
-        task.cancel()
-        await task
+    async with bed_at(server, redis) as bed:
+        yield bed
 
 
 async def test_a_literal_chain_runs_to_its_end(bed: Bed) -> None:

@@ -311,3 +311,18 @@ async def test_the_scripted_model_says_what_it_cannot_answer_and_what_it_was_ask
 
 async def _has_entries(board: Board, key: str) -> bool:
     return int(await board.redis.xlen(key)) > 0
+
+
+async def test_r1_a_question_that_cannot_be_read_is_told_to_its_chain(board: Board) -> None:
+    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
+        chain = await board.chain()
+        question = {"id": f"{chain}.plan.t0.1", "source": "x", "subject": chain, "type": "plan.requested.v1"}
+        partition = board.topology.partition(chain)
+        await board.redis.xadd(board.topology.stream(partition, Stream.PLANS), {"__data__": json.dumps(question)})
+        events = board.topology.stream(partition, Stream.EVENTS)
+
+        await wait_until(lambda: board.idle(chain))
+        (_, (_, fields)) = await board.redis.xrange(events)
+    word = json.loads(fields[b"__data__"])
+    assert (word["type"], word["subject"]) == ("message.lost.v1", chain)
+    assert word["data"]["message_id"] == f"{chain}.plan.t0.1"

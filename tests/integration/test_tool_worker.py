@@ -437,3 +437,15 @@ async def test_the_order_tells_the_tool_what_the_task_knows(bench: Bench) -> Non
         action = await bench.order("pay", bill="b1")
         assert (await bench.outcome(action)).confirmation is not None
     assert bench.effects() == []
+
+
+async def test_r1_an_order_that_cannot_be_read_ends_the_chain_that_waits_for_it(bench: Bench) -> None:
+    action = await bench.order("add", left=1, right=2)
+    chain = action.partition(".")[0]
+    key = bench.desk.topology.stream(0, Stream.TOOLS, "default")
+    await bench.desk.redis.xtrim(key, maxlen=0, approximate=False)
+    order = {"id": f"{action}/1", "source": "x", "subject": chain, "type": "tool.requested.v1", "data": {}}
+    await bench.desk.redis.xadd(key, {"__data__": json.dumps(order)})
+    async with bench.worker():
+        await wait_until(bench.desk.decide_all, timeout=PATIENCE)
+    assert await bench.desk.redis.hget(bench.desk.key("chain", chain), "status") == b"failed"

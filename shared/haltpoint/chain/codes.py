@@ -16,6 +16,7 @@ class Code(StrEnum):
     OVER_BUDGET = "HP-208"
     TOO_LATE = "HP-209"
     NO_ANSWER = "HP-210"
+    MESSAGE_LOST = "HP-211"
 
 
 MEANING: dict[Code, str] = {
@@ -29,5 +30,6 @@ MEANING: dict[Code, str] = {
     Code.OVER_BUDGET: "The chain has used up its budget.",
     Code.TOO_LATE: "The chain's deadline has passed.",
     Code.NO_ANSWER: "Nobody answered the chain's question in time.",
+    Code.MESSAGE_LOST: "A message that the chain waited for could not be processed; it lies in the dead letters.",
 }
 """What each code means in general; a `ChainError` says what happened in particular."""

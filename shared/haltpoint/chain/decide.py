@@ -27,14 +27,15 @@ action runs. From this follow the rules that keep the machine small:
 
 How to read on: `handler_for` says which handler takes which event in which state, and the type checkers prove that no
 pair was forgotten. `scheduling` begins chains and steps, `results` takes what tools report, `proposals` runs the turns
-of the model, `thoughts` takes plans and answers, `answers` what people and clocks bring, `ending` ends steps and
-chains, and `contract`, `provenance` and `schemas` judge. Everything here is a function of its arguments.
+of the model, `thoughts` takes plans and answers, `answers` what people and clocks bring, `losses` what nobody could
+process, `ending` ends steps and chains, and `contract`, `provenance` and `schemas` judge. Everything here is a function
+of its arguments.
 """
 
 from functools import partial
 from typing import assert_never
 
-from haltpoint.chain import answers, results, scheduling, thoughts
+from haltpoint.chain import answers, losses, results, scheduling, thoughts
 from haltpoint.chain.proposals import take_proposal
 from haltpoint.chain.state import Chain, ChainStatus, Decision, World
 from haltpoint.chain.work import Work
@@ -42,6 +43,7 @@ from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
     HumanAnswered,
+    MessageLost,
     PlanDrafted,
     Received,
     TaskCancelled,
@@ -95,6 +97,8 @@ def _accepted(message: ToExecutor) -> Handler | None:
             return partial(answers.cancel, message=message)
         case TimerDue():
             return partial(answers.check_deadline)
+        case MessageLost():
+            return partial(losses.end_if_awaited, message=message)
         case PlanDrafted() | ActionProposed() | AnswerDrafted() | ThoughtFailed():
             return None  # nothing was asked of the model yet
         case ToolCompleted() | HumanAnswered():
@@ -113,6 +117,8 @@ def _planning(message: ToExecutor) -> Handler | None:
             return partial(answers.cancel, message=message)
         case TimerDue():
             return partial(answers.check_deadline)
+        case MessageLost():
+            return partial(losses.end_if_awaited, message=message)
         case TaskSubmitted():
             return None  # a repeat: the task was taken up
         case ActionProposed() | AnswerDrafted() | ToolCompleted() | HumanAnswered():
@@ -135,6 +141,8 @@ def _executing(message: ToExecutor, body: str) -> Handler | None:
             return partial(answers.cancel, message=message)
         case TimerDue():
             return partial(answers.check_deadline)
+        case MessageLost():
+            return partial(losses.end_if_awaited, message=message)
         case TaskSubmitted() | PlanDrafted():
             return None  # repeats: the plan is being carried out
         case HumanAnswered():
@@ -149,6 +157,8 @@ def _waiting(message: ToExecutor) -> Handler | None:
             return partial(answers.apply_answer, message=message)
         case TimerDue():
             return partial(answers.check_due, message=message)
+        case MessageLost():
+            return partial(losses.end_if_awaited, message=message)
         case TaskCancelled():
             return partial(answers.cancel, message=message)
         case ToolCompleted():

@@ -70,6 +70,7 @@ CATALOGUE: Final[tuple[Row, ...]] = (
     Row(events.ToolCompleted, Stream.EVENTS, Party.WORKER, body="the result's data, a JSON object"),
     Row(events.HumanAnswered, Stream.EVENTS, Party.GATEWAY),
     Row(events.TimerDue, Stream.EVENTS, Party.EXECUTOR),
+    Row(events.MessageLost, Stream.EVENTS, Party.EXECUTOR),
     Row(events.PlanRequested, Stream.PLANS, Party.EXECUTOR),
     Row(events.ActionRequested, Stream.PLANS, Party.EXECUTOR),
     Row(events.AnswerRequested, Stream.PLANS, Party.EXECUTOR),

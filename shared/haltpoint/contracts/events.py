@@ -159,6 +159,20 @@ class TimerDue(Message):
     data: Due
 
 
+class LostMessage(Contract):
+    """A message of the chain, or what bore its id, that lies in the dead letters, and why."""
+
+    message_id: str
+    reason: str
+
+
+class MessageLost(Message):
+    """A message could not be processed: said by whoever put it into the dead letters."""
+
+    type: Literal["message.lost.v1"] = "message.lost.v1"
+    data: LostMessage
+
+
 # ---- from the executor ----------
 
 
@@ -264,6 +278,7 @@ ToExecutor = (
     | ToolCompleted
     | HumanAnswered
     | TimerDue
+    | MessageLost
 )
 ToPlanner = PlanRequested | ActionRequested | AnswerRequested
 ToWorker = ToolRequested

@@ -56,12 +56,14 @@ class Decided:
 @dataclass(frozen=True, slots=True)
 class ChainCommit:
     """What became of one chain in a batch: its inputs in the order in which they were decided on, the second with the
-    first one's chain, and the ids of the entries of the events stream that are finished with it.
+    first one's chain, and the ids of the entries of the events stream that are finished with it. `fault`: nothing could
+    be decided, not even that the chain has failed.
     """
 
     loaded: Loaded
     decided: Sequence[Decided]
     entries: Sequence[str]
+    fault: Exception | None = None
 
     @property
     def chain(self) -> Chain:
@@ -164,7 +166,7 @@ def _heading(received: Received) -> bytes:
             told = b',"ref":' + to_json(message.data.request_id)
         case events.PlanDrafted() | events.ActionProposed() | events.AnswerDrafted() | events.ThoughtFailed():
             told = b',"ref":' + to_json(message.data.thought_id)
-        case events.TimerDue() | events.TaskCancelled():
+        case events.TimerDue() | events.TaskCancelled() | events.MessageLost():
             told = b',"data":' + to_json(message.data)
         case _:
             assert_never(message)

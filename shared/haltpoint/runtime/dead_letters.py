@@ -6,7 +6,7 @@ from typing import Any
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import ThoughtFailed
+from haltpoint.contracts.events import MessageLost, ThoughtFailed
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.ledger import encode_data
@@ -49,7 +49,7 @@ class DeadLetters:
         detail: str = "",
         *,
         chain_id: str = "",
-        about: DeadAction | ThoughtFailed | None = None,
+        about: DeadAction | ThoughtFailed | MessageLost | None = None,
     ) -> str | None:
         """Move an entry to its partition's dead letters and tell its chain. The letter's id; None when it was gone."""
         args: list[Argument] = [place.stream, place.entry, reason, detail.encode(errors="replace")]
@@ -66,6 +66,8 @@ class DeadLetters:
                 thought = about.data.thought_id
                 head = split_message(encode(about), data)
                 args += (chain_of(thought), "thought", thought, head, data, self._retention)
+            case MessageLost():
+                args += (about.subject, "lost", "", encode(about))
         status, letter = await self._function("dead_letter", place.partition, *args)
         return letter.decode() if status == b"buried" else None
 

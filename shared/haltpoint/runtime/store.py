@@ -161,6 +161,8 @@ class Store:
         for chain in chains:
             version = self._next_version(chain.loaded) if changes(chain) else chain.loaded.version
             try:
+                if chain.fault is not None:
+                    raise chain.fault
                 one = segment(chain, version, self._retention)
             except Exception as error:  # noqa: BLE001 - one chain's fault must not stop the others
                 _log.error("decision cannot be written", chain=chain.loaded.chain.id, exc_info=error)

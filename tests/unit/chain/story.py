@@ -29,6 +29,8 @@ from haltpoint.contracts.events import (
     FailedThought,
     HumanAnswer,
     HumanAnswered,
+    LostMessage,
+    MessageLost,
     PlanDrafted,
     ProposedActions,
     Received,
@@ -152,6 +154,10 @@ class Story:
     def due(self, *expired: str, at: int | None = None) -> Decision:
         self.now = self.now if at is None else at
         return self.hear(TimerDue(id="c/due", source="test", subject="c", data=Due(at=self.now, expired=expired)))
+
+    def lose(self, message_id: str) -> Decision:
+        data = LostMessage(message_id=message_id, reason="bad_fields: nobody can read it")
+        return self.hear(MessageLost(id=f"{message_id}/lost", source="test", subject="c", data=data))
 
     # ---- what came of them
 

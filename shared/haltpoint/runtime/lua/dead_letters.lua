@@ -2,13 +2,15 @@
 hp1_dead_letter stream entry reason detail chain
 hp1_dead_letter stream entry reason detail chain action id head failed in_doubt tail
 hp1_dead_letter stream entry reason detail chain thought id head data retention
+hp1_dead_letter stream entry reason detail chain lost '' message
 
 What cannot be processed is kept with its bytes and its reason, and its chain hears of it: all in one step.
  - an action whose current entry this is gets a receipt, and the executor the message head .. outcome .. tail. The
    outcome is `failed`, or `in_doubt` (beside, no receipt) when it was started and its effects cannot be repeated.
  - a thought that was not recorded is recorded as failed: type thought.failed.v1, `data`, and the executor gets the
    message head .. data .. '}'; see think for `retention`.
-A final chain hears nothing. Returns {status, letter}: buried | gone (the entry is not there any more: it was finished).
+ - of anything else that may be what the chain waits for, the executor gets the word `message`.
+A chain that is final, or not there, hears nothing. Returns {status, letter}: buried | gone (the entry is not there any more: it was finished).
 ]]
 local function tell_of_action(prefix, entry, args)
   local is = redis.call('HMGET', prefix .. 'action:' .. args[7], 'entry', 'receipt', 'doubt', 'repeatable', 'started')
@@ -27,6 +29,12 @@ local function tell_of_thought(prefix, args)
   record_thought(prefix, args[7], 'thought.failed.v1', args[9], '', args[8], args[10])
 end
 
+local function tell_of_loss(prefix, chain, message)
+  if redis.call('EXISTS', prefix .. 'chain:' .. chain) == 1 and not is_final(prefix, chain) then
+    add(prefix, 'events', message)
+  end
+end
+
 register('dead_letter', function(keys, args)
   local prefix, stream, entry = prefix_of(keys), args[1], args[2]
   local letter = bury(prefix, stream, entry, args[3], args[4], args[5], args[7] or '')
@@ -37,6 +45,8 @@ register('dead_letter', function(keys, args)
     tell_of_action(prefix, entry, args)
   elseif args[6] == 'thought' then
     tell_of_thought(prefix, args)
+  elseif args[6] == 'lost' then
+    tell_of_loss(prefix, args[5], args[8])
   end
   return { 'buried', letter }
 end)

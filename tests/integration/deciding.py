@@ -1,0 +1,101 @@
+"""A deployment without services, and an executor in this process."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from redis.asyncio import Redis
+
+from haltpoint.chain.state import Chain, ChainStatus
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.tasks import Task
+from haltpoint.runtime import service
+from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.settings import Settings
+from haltpoint.runtime.store import Store
+from haltpoint.runtime.topology import Topology
+from haltpoint_executor.app import run
+from tests.support import wait_until
+
+PARTITIONS = 4
+
+
+@dataclass
+class Bed:
+    """A deployment without services."""
+
+    url: str
+    redis: Any  # redis-py's hints say what any protocol version may answer
+    topology: Topology
+    calls: Coalescer
+    store: Store
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(redis_url=self.url, partitions=self.topology.partitions, executor_lease=0.6)
+
+    async def submit(self, task: Task) -> str:
+        return (await self.store.submit(task)).chain_id
+
+    async def chain(self, chain_id: str) -> Chain:
+        partition = self.topology.partition(chain_id)
+        return (await self.store.load(partition, [chain_id]))[chain_id].chain
+
+    async def ended(self, *chain_ids: str) -> bool:
+        pipeline = self.redis.pipeline(transaction=False)
+        for chain_id in chain_ids:
+            pipeline.hget(self.topology.key_of("chain", chain_id), "status")
+        return all(ChainStatus(status.decode()).final for status in await pipeline.execute())
+
+    async def log(self, chain_id: str) -> list[tuple[str, tuple[str, ...]]]:
+        """What was decided on, and the facts, without their details."""
+        lines = await self.redis.lrange(self.topology.key_of("log", chain_id), 0, -1)
+        parsed = [json.loads(line) for line in lines]
+        return [(line["type"], tuple(fact[0] for fact in line["facts"])) for line in parsed]
+
+    async def dead(self) -> list[dict[bytes, bytes]]:
+        letters: list[dict[bytes, bytes]] = []
+        for partition in range(self.topology.partitions):
+            letters += [fields for _, fields in await self.redis.xrange(self.topology.key(partition, "dead"))]
+        return letters
+
+    async def backlog(self) -> int:
+        """Entries in all work streams, waiting or in somebody's hands."""
+        total = 0
+        for partition in range(self.topology.partitions):
+            for name in ("events", "plans", "tools:default"):
+                total += int(await self.redis.xlen(self.topology.key(partition, name)))
+        return total
+
+    async def add_event(self, partition: int, fields: dict[str, bytes | str]) -> None:
+        await self.redis.xadd(self.topology.stream(partition, Stream.EVENTS), fields)
+
+
+@asynccontextmanager
+async def bed_at(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
+    topology = Topology(PARTITIONS)
+    await topology.ensure(redis, ["default"])
+    async with Coalescer(redis) as calls:
+        yield Bed(server.url, redis, topology, calls, Store(calls, topology))
+
+
+@asynccontextmanager
+async def executing(bed: Bed) -> AsyncIterator[asyncio.Task[None]]:
+    """An executor from ready to stopped."""
+    before = len(await service.alive(bed.redis, bed.topology))
+    task = asyncio.create_task(run(bed.settings))
+
+    async def ready() -> bool:
+        assert not task.done(), "the executor ended"
+        return len(await service.alive(bed.redis, bed.topology)) > before
+
+    try:
+        await wait_until(ready)
+        yield task
+    finally:
+        task.cancel()
+        await task

@@ -1,0 +1,124 @@
+"""What could not be processed is told to the chain that waits for it, by whoever put it aside: R1, R9."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from haltpoint.chain.decide import decide
+from haltpoint.chain.state import Chain, ChainStatus, Decision, World
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import Received, ToolCompleted
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint_executor import advance
+from tests.integration.deciding import Bed, bed_at, executing
+from tests.support import wait_until
+from tests.support.builders import literal_task, spec
+from tests.support.ledger_worker import ledger_worker
+
+
+@pytest.fixture
+async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
+    async with bed_at(server, redis) as bed:
+        yield bed
+
+
+def garbage(chain_id: str, message_id: str, kind: str = "tool.completed.v1") -> dict[str, bytes | str]:
+    data = {"id": message_id, "source": "w", "subject": chain_id, "type": kind, "data": {}}
+    return {"__data__": json.dumps(data)}
+
+
+async def dispatched(bed: Bed) -> str:
+    """A chain whose first action lies in a queue."""
+    await ToolCatalogue(bed.calls, bed.topology).beat([spec()])
+    chain_id = await bed.submit(literal_task(1))
+
+    async def sent() -> bool:
+        return bool(await bed.redis.exists(bed.topology.key_of("action", f"{chain_id}.s1.1")))
+
+    await wait_until(sent)
+    return chain_id
+
+
+async def error_of(bed: Bed, chain_id: str) -> dict[str, Any]:
+    await wait_until(lambda: bed.ended(chain_id))
+    end: dict[str, Any] = json.loads(await bed.redis.get(bed.topology.key_of("end", chain_id)))
+    error: dict[str, Any] = end["error"]
+    return error
+
+
+async def test_r1_an_unreadable_result_ends_the_chain_that_waits_for_it(bed: Bed) -> None:
+    async with executing(bed):
+        chain_id = await dispatched(bed)
+        partition = bed.topology.partition(chain_id)
+        action = f"{chain_id}.s1.1"
+        for harmless in (
+            garbage(chain_id, "what you like"),
+            garbage(chain_id, f"{action}/2/done"),
+            garbage(chain_id, f"{action}/1/done", "tool.completed.v7"),
+        ):
+            await bed.add_event(partition, harmless)
+
+        async def put_aside() -> bool:
+            return len(await bed.dead()) == 3 and await bed.backlog() == 1
+
+        await wait_until(put_aside)
+        assert (await bed.chain(chain_id)).status is ChainStatus.EXECUTING
+        await bed.add_event(partition, garbage(chain_id, f"{action}/1/done"))
+        error = await error_of(bed, chain_id)
+    assert error["code"] == "HP-211"
+    assert f"{action}/1/done could not be processed: bad_fields" in error["message"]
+    letters = await bed.dead()
+    assert [(letter[b"reason"], letter[b"chain"].decode()) for letter in letters[-1:]] == [(b"bad_fields", chain_id)]
+
+
+async def test_r1_garbage_about_no_chain_of_ours_makes_one_dead_letter(bed: Bed) -> None:
+    async with executing(bed):
+        await bed.add_event(0, garbage("gone", "gone.s1.1/1/done"))
+
+        async def put_aside() -> bool:
+            return bool(await bed.dead()) and await bed.backlog() == 0
+
+        await wait_until(put_aside)
+    assert [letter[b"reason"] for letter in await bed.dead()] == [b"bad_fields"]
+
+
+async def test_r1_an_event_that_cannot_be_decided_on_ends_its_chain_and_no_other(
+    bed: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cursed: list[str] = []
+
+    def faulty(chain: Chain, received: Received, world: World, now: int) -> Decision:
+        if chain.id in cursed and isinstance(received.message, ToolCompleted):
+            raise RuntimeError("a fault of ours")
+        return decide(chain, received, world, now)
+
+    monkeypatch.setattr(advance, "decide", faulty)
+    async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
+        cursed.append(await bed.submit(literal_task(2)))
+        healthy = await bed.submit(literal_task(2))
+        error = await error_of(bed, cursed[0])
+        await wait_until(lambda: bed.ended(healthy))
+        assert (await bed.chain(healthy)).status is ChainStatus.COMPLETED
+    assert error["code"] == "HP-211"
+    assert "never finished" in error["message"]
+    (letter,) = await bed.dead()
+    assert letter[b"reason"] == b"exhausted"
+
+
+async def test_r1_a_chain_that_cannot_be_decided_on_at_all_is_made_a_fault(
+    bed: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def faulty(chain: Chain, received: Received, world: World, now: int) -> Decision:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(advance, "decide", faulty)
+    async with executing(bed):
+        chain_id = await bed.submit(literal_task(2))
+        error = await error_of(bed, chain_id)
+    assert error["code"] == "HP-002"
+    assert sorted(letter[b"reason"] for letter in await bed.dead()) == [b"exhausted", b"fault"]
+    assert await bed.redis.xlen(bed.topology.stream(bed.topology.partition(chain_id), Stream.EVENTS)) == 0

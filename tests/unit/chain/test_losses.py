@@ -1,0 +1,133 @@
+"""A chain hears that a message lies in the dead letters: R1, R9."""
+
+import json
+
+import pytest
+
+from haltpoint.chain.state import ChainStatus
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.runtime.losses import loss_of, loss_of_message
+from haltpoint.runtime.wire import Reason, Rejected
+from tests.support.builders import asks, call, literal_task, plan, spec, tool_step
+from tests.unit.chain.story import Story
+
+
+def test_r1_a_chain_whose_result_is_lost_fails_and_says_which() -> None:
+    told = Story(literal_task(2), spec())
+    told.submit()
+    told.lose("c.s1.1/1/done")
+    assert told.chain.status is ChainStatus.FAILED
+    assert told.chain.error is not None
+    assert told.chain.error.code == "HP-211"
+    assert "c.s1.1/1/done" in told.chain.error.message
+    assert told.final_facts == ["chain.failed"]
+
+
+def test_r1_a_lost_order_to_a_worker_counts_as_its_result() -> None:
+    told = Story(literal_task(2), spec())
+    told.submit()
+    told.lose("c.s1.1/1")
+    assert told.chain.status is ChainStatus.FAILED
+
+
+@pytest.mark.parametrize("message_id", ["", "/reply"])
+def test_r1_a_lost_thought_counts_when_it_is_under_way(message_id: str) -> None:
+    told = Story(Task(goal="do it"), spec())
+    told.submit()
+    first = told.chain
+    told.lose("c.plan.t0.2" + message_id)
+    assert told.chain is first
+    told.draft(plan(tool_step("find", call())))
+    second = told.chain
+    told.lose("c.plan.t0.1" + message_id)
+    assert told.chain is second
+    assert told.thought.kind is ThoughtKind.ACT
+    told.lose(told.thought.thought_id + message_id)
+    assert told.chain.status is ChainStatus.FAILED
+
+
+def test_r1_a_lost_answer_of_a_person_ends_the_waiting() -> None:
+    told = Story(literal_task(1), spec(may_clarify=True))
+    told.submit()
+    told.result(asks())
+    asking = told.chain
+    told.lose("c.r2/answer")
+    assert told.chain is asking
+    told.lose("c.r1/answer")
+    assert told.chain.status is ChainStatus.FAILED
+    assert told.told("request.withdrawn")
+
+
+def test_r1_what_starts_stops_and_times_a_chain_is_always_waited_for() -> None:
+    for message_id in ("c", "c/cancel", "c/due/17"):
+        told = Story(literal_task(1), spec())
+        told.lose(message_id)
+        assert told.chain.status is ChainStatus.FAILED
+
+
+@pytest.mark.parametrize(
+    "stray", ["c", "x", "", "c.s1.1", "c.s1.1/2/done", "c.s1.2/1/done", "c.s2.1/1/done", "c.r1/answer", "c.s1.1/reply"]
+)
+def test_garbage_that_only_names_a_chain_ends_nothing(stray: str) -> None:
+    told = Story(literal_task(2), spec())
+    told.submit()
+    before = told.chain
+    told.lose(stray)
+    assert told.chain is before
+    told.result()
+    told.result()
+    assert told.chain.status is ChainStatus.COMPLETED
+    told.lose("c.s2.1/1/done")
+    assert told.chain.status is ChainStatus.COMPLETED
+
+
+def test_a_question_that_waits_does_not_make_its_own_action_waited_for() -> None:
+    told = Story(literal_task(1), spec(may_clarify=True))
+    told.submit()
+    told.result(asks())
+    told.lose("c.s1.1/1/done")
+    assert told.chain.requests[0].kind is RequestKind.CLARIFICATION
+
+
+BAD = Rejected(Reason.BAD_FIELDS, "data: Field required")
+
+
+def test_what_is_read_of_an_unreadable_entry_is_its_id_and_its_chain() -> None:
+    loss = loss_of({b"__data__": b'{"id":"c.s1.1/1/done","subject":"c","type":7,"data":null}'}, BAD)
+    assert loss is not None
+    assert (loss.subject, loss.data.message_id, loss.data.reason) == (
+        "c",
+        "c.s1.1/1/done",
+        "bad_fields: data: Field required",
+    )
+    assert loss_of_message(loss, "exhausted") is None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"\xff",
+        b"{",
+        b'{"id":"x"}',
+        b'{"id":"x","subject":""}',
+        b'{"id":7,"subject":"c"}',
+        b'{"id":"x","subject":"%s"}' % (b"c" * 513),
+        b'{"id":"%s","subject":"c"}' % (b"c" * 513),
+        b'{"id":"x","subject":"\\ud800"}',
+        b'{"a":' * 100_000,
+        json.dumps({"id": "x", "subject": "c", "more": "x" * 400_000}).encode(),
+    ],
+    ids=range(13),
+)
+def test_an_entry_that_names_no_chain_tells_nobody(data: bytes) -> None:
+    assert loss_of({b"__data__": data}, BAD) is None
+
+
+def test_an_unknown_version_waits_for_the_release_that_reads_it() -> None:
+    newer = Rejected(Reason.UNKNOWN_VERSION, "tool.completed.v2")
+    assert loss_of({b"__data__": b'{"id":"c.s1.1/1/done","subject":"c"}'}, newer) is None
