@@ -100,8 +100,8 @@ class ContextReader:
             self._catalogue.read(partition),
             asyncio.gather(*(ask("HMGET", "action", name, *_ACTION) for name in request.receipts)),
         )
-        if known or task is None or ChainStatus(head[b"status"].decode()).final:
-            return None
+        if known or task is None or not head or ChainStatus(head[b"status"].decode()).final:
+            return None  # a chain may also expire between these reads
         asked = Task.model_validate_json(task)
         context = Context(
             request,

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from haltpoint.runtime.broker import make_broker
-from haltpoint.runtime.delivery import Entry, Subscription
+from haltpoint.runtime.delivery import Entry, Subscription, hand_back
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.errors import HaltpointError
 from tests.support import wait_until
 
 Redis = Any  # redis-py's hints say what any protocol version may answer
-STREAM, GROUP = "work", "workers"
+STREAM, GROUP = "hp:{0}:tools:work", "tool-worker"
 LEASE_MS = 200
 
 
@@ -219,6 +219,20 @@ async def test_stopping_hands_back_what_was_not_handled(server: EmbeddedServer, 
         await wait_until(lambda: reader.numbers == [1])
     rows = await redis.xpending_range(STREAM, GROUP, min="-", max="+", count=10, idle=LEASE_MS)
     assert [(row["consumer"], row["times_delivered"]) for row in rows] == [(b"a", 1)]
+
+
+async def test_what_somebody_else_has_taken_is_not_handed_back(redis: Redis) -> None:
+    """A consumer that was slow to stop still believes that the entry is its own."""
+    taken, ours = await add(redis, 1, 2)
+    await redis.xreadgroup(GROUP, "slow", {STREAM: ">"})
+    await redis.xclaim(STREAM, GROUP, "other", 0, [taken])
+    await hand_back(redis, STREAM, "slow", [taken, ours, "9-9"], 60_000)
+    rows = await redis.xpending_range(STREAM, GROUP, min="-", max="+", count=10)
+    assert [(row["consumer"], row["time_since_delivered"] >= 60_000) for row in rows] == [
+        (b"other", False),
+        (b"slow", True),
+    ]
+    assert [row["times_delivered"] for row in rows] == [2, 1]
 
 
 async def test_an_entry_that_was_deleted_is_let_go(server: EmbeddedServer, redis: Redis) -> None:

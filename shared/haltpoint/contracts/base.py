@@ -1,7 +1,9 @@
 """The ground under every contract: the frozen model, the limits, and the ids that everything else is named by."""
 
+import json
 import re
 import uuid
+from enum import StrEnum
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict
@@ -29,9 +31,16 @@ class Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def derived_chain_id(owner: str, key: str) -> str:
-    """The id of the chain that (owner, key) started: the same pair always finds the same chain (R2)."""
-    return uuid.uuid5(_NAMESPACE, f"{owner}\x00{key}").hex
+class Entrance(StrEnum):
+    """Where a task that brings its own key came in: each has its own keys, so that none can find another's chain."""
+
+    HTTP = "http"
+    STREAM = "stream"
+
+
+def derived_chain_id(entrance: Entrance, tenant: str | None, *key: str) -> str:
+    """The id of the chain that a key started: the same entrance, tenant and key always find the same chain (R2)."""
+    return uuid.uuid5(_NAMESPACE, json.dumps([entrance, tenant or "", *key])).hex
 
 
 def root_of(any_id: str) -> str:

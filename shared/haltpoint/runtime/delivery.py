@@ -33,10 +33,13 @@ from faststream.redis.message import FAKE_CONSUMER, BatchStreamMessage, RedisBat
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
+from haltpoint.contracts.catalogue import Stream
 from haltpoint.runtime import logs
 from haltpoint.runtime.broker import POLL_MS, UNREACHABLE
 from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.tasks import end
+from haltpoint.runtime.topology import Place
 
 _log = logs.get(__name__)
 
@@ -248,9 +251,7 @@ class Subscription:
             self.stream, self.group, min="-", max="+", count=self._max_records + 1000, consumername=self.consumer
         )
         ids = [_text(row["message_id"]) for row in pending]
-        await hand_back(
-            redis, self.stream, self.group, self.consumer, [i for i in ids if not self._is_mine(i)], self._lease_ms
-        )
+        await hand_back(redis, self.stream, self.consumer, [i for i in ids if not self._is_mine(i)], self._lease_ms)
 
     def _is_mine(self, entry_id: str) -> bool:
         return entry_id in self._handled or (self._holds is not None and self._holds(entry_id))
@@ -259,10 +260,12 @@ class Subscription:
         return await self._broker.connect()
 
 
-async def hand_back(redis: Redis, stream: str, group: str, consumer: str, ids: Sequence[str], lease_ms: int) -> None:
-    """Make our pending entries look idle for a lease, so that the next reclaimer takes them. Counts no delivery."""
+async def hand_back(redis: Redis, stream: str, consumer: str, ids: Sequence[str], lease_ms: int) -> None:
+    """Let the next reclaimer take these entries unless they are somebody else's already. Counts no delivery."""
     if ids:
-        await redis.xclaim(stream, group, consumer, min_idle_time=0, message_ids=[*ids], idle=lease_ms, justid=True)
+        name = Place.of(stream, ids[0]).stream
+        key = stream.removesuffix(name) + Stream.EVENTS
+        await redis.fcall(PREFIX + "hand_back", 1, key, name, consumer, str(lease_ms), *ids)
 
 
 def _text(value: object) -> str:

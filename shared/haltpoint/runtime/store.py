@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import structlog
 
-from haltpoint.contracts.base import derived_chain_id
+from haltpoint.contracts.base import Entrance, derived_chain_id
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.tasks import Task
@@ -222,10 +222,8 @@ def new_chain_id() -> str:
 
 
 def foreign_chain_id(message: TaskSubmitted) -> str:
-    """The chain of a task that somebody put on a stream: (source, id), with its tenant if it has one, is its key."""
-    tenant = message.data.tenant
-    owner = message.source if tenant is None else f"{tenant}\x00{message.source}"
-    return derived_chain_id(owner, message.id)
+    """The chain of a task that somebody put on a stream: (source, id) is its key."""
+    return derived_chain_id(Entrance.STREAM, message.data.tenant, message.source, message.id)
 
 
 def _deadline(task: Task) -> int:

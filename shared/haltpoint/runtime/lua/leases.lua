@@ -21,6 +21,24 @@ register('lease', function(keys, args)
 end)
 
 --[[
+hp1_hand_back stream consumer lease entry...
+
+Make entries that this consumer read and did not begin look idle for `lease` ms, so that whoever looks next takes them;
+counts no delivery. One that somebody else has taken meanwhile is left alone. Returns how many were handed back.
+]]
+register('hand_back', function(keys, args)
+  local prefix, stream, consumer = prefix_of(keys), args[1], args[2]
+  local count = 0
+  for i = 4, #args do
+    if holder_of(prefix, stream, args[i]) == consumer then
+      redis.call('XCLAIM', prefix .. stream, group_of(stream), consumer, 0, args[i], 'IDLE', args[3], 'JUSTID')
+      count = count + 1
+    end
+  end
+  return count
+end)
+
+--[[
 hp1_beat [name spec]...
 
 A tool worker says which tools it serves, spec as JSON. They are in the catalogue for a day after the last beat, in real
