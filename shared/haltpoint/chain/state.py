@@ -5,6 +5,7 @@ what one action costs does not depend on the length of its chain. Of the actions
 that a later decision may still need (`needs.py`).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
@@ -13,6 +14,7 @@ from haltpoint.chain.graph import Graph
 from haltpoint.contracts.facts import Fact
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.policy import Messages, Pattern
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Correction, Proposal, ThoughtKind
 from haltpoint.contracts.tools import Clarification, Outcome, ToolSpec
@@ -197,7 +199,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The numbers that rule every chain. Times in seconds."""
+    """The numbers and words that rule every chain. Times in seconds."""
 
     max_turns: int = 10
     actions_per_turn: int = 1
@@ -207,6 +209,9 @@ class Policy:
     max_chain_turns: int = 100
     request_timeout: float = 24 * 3600.0
     chain_timeout: float = 7 * 24 * 3600.0
+    patterns: tuple[Pattern, ...] = ()
+    messages: Messages = field(default_factory=Messages)
+    claims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # more verbs per tool (F1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,6 +203,7 @@ class ToolSpec(Contract):
     hooks: tuple[str, ...] = Field(
         default=(), description="the worker's hooks that match, in the order they run in (H1)"
     )
+    claims: tuple[str, ...] = Field(default=(), description="verbs that tell of it (F1); none: by name and description")
 
     @property
     def repeatable(self) -> bool:

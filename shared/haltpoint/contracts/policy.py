@@ -1,0 +1,115 @@
+"""The policy file: what an operator says about the contract (CONTRACT C2, D, F). Read by `runtime.policy_file`.
+
+strikes = 3
+blocked_tools = ["finalize_plan"]
+
+[[patterns]]
+id = "deploy"
+pattern = "deploy|roll out"
+tools = ["deploy_*"]
+reason = "who asks for a deployment wants one"
+
+[messages]
+escalate = "The model did not call {expected_tools} in {count} tries."
+
+[claims]
+unlock_door = ["open", "unlock"]
+"""
+
+import re
+from string import Formatter
+from typing import Annotated, Final, Self
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from haltpoint.contracts.base import Strict
+
+PLACEHOLDERS: Final = ("expected_tools", "count")
+_NESTED: Final = re.compile(r"\((?:\?:)?(?:\\?.|\[[^\]]*\])[+*]\)[+*]")  # (a+)+, (?:[a-z]*)*
+Name = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+Verb = Annotated[str, StringConstraints(pattern=r"^[a-z]+(?: [a-z]+)?$", max_length=40)]
+"""A verb in its base form, also of two words: `look up`."""
+
+
+def _regex(text: str) -> str:
+    try:
+        re.compile(text, re.IGNORECASE)
+    except re.error as error:
+        where = "" if error.pos is None else f" at character {error.pos + 1}"
+        raise ValueError(f"{text!r} is no regular expression: {error.msg}{where}") from None
+    if _NESTED.search(text):
+        raise ValueError(f"{text!r} repeats what repeats, as (a+)+ does, which may take forever on some texts")
+    return text
+
+
+def _template(text: str) -> str:
+    try:
+        parts = list(Formatter().parse(text))
+    except ValueError as error:
+        raise ValueError(f"{text!r} is no template: {error}; write {{{{ for a brace") from None
+    for _, name, form, conversion in parts:
+        if name is not None and (name not in PLACEHOLDERS or form or conversion):
+            raise ValueError(f"{{{name}}} is no placeholder; there are {{expected_tools}} and {{count}}")
+    return text
+
+
+Regex = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_regex)]
+Template = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(_template)]
+
+
+class Pattern(Strict):
+    """Words that name tools which a plan, or an answer, must have used (C2).
+
+    `pattern` is searched in the user's words, `session` in the name of the session that is active; where both are
+    given both must be found. One successful call of a tool that fits one of the globs in `tools` is enough.
+    """
+
+    id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    pattern: Regex = ""
+    tools: tuple[Name, ...] = Field(min_length=1)
+    reason: str = Field(default="", max_length=500)
+    session: Regex = ""
+
+    @model_validator(mode="after")
+    def _looks_at_something(self) -> Self:
+        if not self.pattern and not self.session:
+            raise ValueError(f"pattern {self.id!r} looks at nothing: give it `pattern`, `session` or both")
+        return self
+
+
+class Messages(Strict):
+    """What the model is told after a violation, a person after the last one; {expected_tools} and {count} are put in."""
+
+    no_tool_used: Template = (
+        "You did not call any tool. For this you must call {expected_tools}. Do not describe the action: call the tool."
+    )
+    missing_tool: Template = (
+        "The user's words ask for {expected_tools}. Call it, or say in the plan where it is called."
+    )
+    fabricated: Template = (
+        "You say that something was done, and no successful result shows it. Call {expected_tools} first, "
+        "or say what was not done."
+    )
+    escalate: Template = "The model did not use {expected_tools} in {count} tries. A person has to decide."
+
+
+class PolicyFile(Strict):
+    """The whole file. A pattern with the id of a default takes its place; missing numbers: the settings."""
+
+    patterns: tuple[Pattern, ...] = ()
+    patterns_off: tuple[str, ...] = Field(default=(), description="ids of patterns that are off for all; * is all")
+    blocked_tools: tuple[Name, ...] = Field(default=(), description="names that no model may call")
+    messages: Messages = Messages()
+    claims: dict[Name, tuple[Verb, ...]] = Field(default={}, description="tool -> more verbs that tell of it")
+    strikes: int | None = Field(default=None, ge=1)
+    max_turns: int | None = Field(default=None, ge=1)
+    actions_per_turn: int | None = Field(default=None, ge=1)
+    steps: int | None = Field(default=None, ge=1)
+    actions: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _ids_are_distinct(self) -> Self:
+        ids = [pattern.id for pattern in self.patterns]
+        if twice := sorted({one for one in ids if ids.count(one) > 1}):
+            raise ValueError(f"two patterns are called {', '.join(twice)}")
+        return self

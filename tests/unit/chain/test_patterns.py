@@ -1,0 +1,213 @@
+"""C2: which tools the user's words ask for; and the many words that ask for none."""
+
+import pytest
+
+from haltpoint.chain.patterns import required_by_words
+from haltpoint.chain.patterns_english import PATTERNS
+
+SERVED = ("write_file", "query_database", "SkillTool_execute", "lookup_contacts", "send_message", "read_file")
+
+
+def found(words: str, session: str | None = None, off: tuple[str, ...] = ()) -> tuple[str, ...]:
+    return tuple(match.pattern_id for match in required_by_words(words, session, PATTERNS, SERVED, off))
+
+
+ASKING = r"""
+file-write | Write a README.md file
+file-write | write the file
+file-write | Please save this to a file.
+file-write | Create a file called notes.txt with my shopping list
+file-write | Could you please write the results to a file?
+file-write | Can you save it as report.csv?
+file-write | Find the totals and save them to totals.csv
+file-write | Look up John's address, then write it to a file
+file-write | I want you to create a new file named todo.md
+file-write | I'd like to save this conversation to a text file
+file-write | Save the file
+file-write | append this line to the file log.txt
+file-write | Overwrite the file with the new text
+file-write | Create index.html
+file-write | Hello! Please write a file for me.
+file-write | Don't forget to save the file.
+file-write | Write "hello world" to hello.txt
+file-write | Save the following to 'notes.md': milk, eggs
+file-write | Okay, now create three empty text files.
+file-write | I have a list of names. Please write it to names.txt.
+file-write | Let's create a file for that
+file-write | WRITE A FILE NAMED A.TXT
+file-write | Wr\u200bite a fi\u200ble
+file-write | Sаve the file
+file-write | John, save this as minutes.docx please
+file-write | 1. Read the page\n2. Save the summary to a file
+file-write | would you save a copy of the report to a file
+file-write | Why don't you save that to a file?
+skill-pcc | Run PCC
+skill-pcc | run pcc on the new project
+skill-pcc | Please analyze the requirements.
+skill-pcc | Can you analyse requirements for me?
+skill-cap | Run cap
+skill-cap | do a capability analysis
+skill-red | run the red skill
+skill-red | Could you perform a risk analysis?
+database-search | Query the database for open orders
+database-search | Search in the database for John
+database-search | Find all unpaid invoices in the db
+database-search | please look up the customer in our database
+database-search | Search the customer database for Smith.
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", ASKING)
+def test_c2_words_that_ask_for_a_tool(line: str) -> None:
+    wanted, words = line.split(" | ", 1)
+    words = words.replace("\\n", "\n").replace("\\u200b", "\u200b")
+    assert found(words) == (wanted,), words
+
+
+ORDINARY = """
+I saved money
+Who wrote this?
+Who wrote this file?
+What is in the file?
+Don't save the file.
+Do not write any files.
+Please don't create a file, just answer here.
+Never overwrite the file.
+You need not write a file.
+Without saving to a file, tell me the total.
+Tell me the answer instead of writing a file.
+Rather than create a file, show it here.
+How do I write a file in Python?
+Explain how to create a file.
+Tell me how to save a file in Word
+What does "create file" mean?
+What is the best way to write files?
+Did you save the file?
+Have you created the file yet?
+Is there a way to save files?
+Does it write a log file?
+Can the tool create a file?
+Can I save files here?
+Should I save the file first?
+I write files for a living.
+I read and write files all day.
+She will write the file tomorrow.
+He said he would save the file.
+They create files in the night.
+The program writes a file.
+The program should write a file when it starts.
+I already saved the file.
+I wrote the file yesterday.
+The file was written by Ana.
+Ana asked me to save the file.
+I told him to create the file.
+I was unable to save the file.
+My script fails to write the file out.txt.
+I cannot save the file.
+It could not create the file.
+The error says: cannot write file.
+I tried to save the file but it crashed.
+If you create a file, tell me.
+Tell me whether you can write a file.
+Write a poem about a file.
+Write me a poem
+Write a haiku about saving money.
+Write a story in which a clerk saves a file.
+Write a function that opens a file.
+Write a function to open a file.
+Write a file parser in Rust.
+Create a file upload component.
+Write a file system driver
+Write an email to John.
+Write to John that I am late.
+Create a plan for Monday
+Create an account for Ana.
+Save the date!
+Save time by taking the bus.
+Save me a seat
+Save energy
+God save the king.
+Create a meeting with the file clerk.
+Create a summary of what is in the file.
+Write a summary of the text in the file report.txt.
+Write a review of main.py
+Write tests for main.py
+Create a Node.js server
+Write it in Vue.js
+Read the file notes.txt.
+Open the file.
+Delete the file.
+Send the file to John.
+Show me the files.
+Summarize README.md
+Tell John I'm running late
+Tell Jane hello
+Text Ana that dinner is at 8.
+Don't send the message.
+Send John the file.
+Find John's number.
+Find a restaurant in Berlin
+Search the web for news.
+Look up the word "database".
+What is a database?
+How do I query a database?
+Which database do you use?
+Our database is slow.
+I searched the database yesterday.
+Don't query the database.
+Find a good database for my project.
+Find out why the database is slow.
+Find a bug in the database code.
+Who runs the database?
+Explain database queries.
+The query ran for an hour.
+I run every morning.
+Run faster!
+I ran out of red paint.
+Run the tests.
+Run, Forrest, run
+Paint it red.
+Put a cap on the budget
+What is the cap on spending?
+He wore a red cap.
+The requirements are clear.
+What are the requirements?
+List the requirements
+I have analyzed the requirements.
+Who analyzes the requirements?
+Should we analyze the requirements?
+Do you know what a risk analysis is?
+The risk analysis was good.
+Don't run a risk analysis.
+Thanks, that is all.
+Good morning!
+What time is it?
+How much money did I save last year?
+Why did she write that?
+The weather is nice and I write letters.
+My favourite file format is CSV.
+I like the file manager on my computer.
+"Write a file" is what he said.
+He wrote: "please save the file"
+> please save the file
+What happens when I create a file?
+When I save the file, it crashes.
+Every time I create a file, the disk is full.
+Is it safe to overwrite the file?
+Compare saving to a file with saving to a database.
+Remind me to call John.
+Book a table for two
+Pay the invoice
+Schedule a call about the file format.
+Translate "save the file" into German.
+Bitte speichere die Datei.
+""".strip().splitlines()
+
+
+def test_c2_there_are_enough_ordinary_sentences() -> None:
+    assert len(set(ORDINARY)) >= 100
+
+
+@pytest.mark.parametrize("words", ORDINARY)
+def test_c2_ordinary_words_ask_for_nothing(words: str) -> None:
+    assert found(words) == (), words
