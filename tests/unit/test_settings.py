@@ -136,7 +136,9 @@ def test_explain_tells_the_origin_and_keeps_secrets(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("HALTPOINT_REDIS_URL", "redis://me:hunter2@db:6379/0")
     (tmp_path / "haltpoint.toml").write_text("[gateway]\nadmin_key = 'sk-secret'\n")
-    told = {each.name: each for each in settings.explain(slots=2)}
+    found, faults = settings.explain(slots=2)
+    assert not faults
+    told = {each.name: each for each in found}
     assert (told["slots"].value, told["slots"].origin, told["slots"].variable) == (
         "2",
         "flag",
@@ -152,10 +154,29 @@ def test_explain_tells_the_origin_and_keeps_secrets(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("url", ["redis://me:hunt/er@2@db:1/0", "unix:///run/db.sock?password=hunt/er@2&db=1"])
 def test_a_password_in_an_address_is_never_shown(url: str) -> None:
-    [told] = [each for each in settings.explain(redis_url=url) if each.name == "redis_url"]
+    [told] = [each for each in settings.explain(redis_url=url)[0] if each.name == "redis_url"]
     assert "hunt" not in told.value
     assert "***" in told.value
     assert url not in repr(settings.load(redis_url=url))
+
+
+def test_explain_tells_also_what_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Who is sent here by an error must not get the same error instead of an answer."""
+    monkeypatch.setenv("HALTPOINT_SLOTS", "many")
+    monkeypatch.setenv("HALTPOINT_SLOT", "3")
+    monkeypatch.setenv("HALTPOINT_GATEWAY__PORT", "1234")
+    monkeypatch.setenv("HALTPOINT_MODEL__API_KEY", "sk-secret")
+    (tmp_path / "haltpoint.toml").write_text("[gateway\n")
+    found, faults = settings.explain(lease=-1)
+    told = {each.name: (each.value, each.origin) for each in found}
+    assert told["slots"] == ("many", "environment")
+    assert told["lease"] == ("-1", "flag")
+    assert told["gateway.port"] == ("1234", "environment")
+    assert told["gateway.host"] == ("127.0.0.1", "default")
+    assert "sk-secret" not in repr(found) + faults
+    assert len(faults.splitlines()) == 4
+    for words in ("HALTPOINT_SLOT (from", "haltpoint.toml is not TOML", "slots = many", "lease = -1"):
+        assert words in faults
 
 
 def test_a_faulty_secret_is_not_repeated(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import typer
 
 from haltpoint.cli.errors import Exit
 from haltpoint.cli.shell import Shell, verb
+from haltpoint.runtime.errors import HaltpointError
 
 if TYPE_CHECKING:
     from haltpoint.runtime.preflight import Check
@@ -50,25 +51,29 @@ def add_to(app: typer.Typer) -> None:
     def show(
         shell: Shell,
         origin: Annotated[bool, typer.Option("--origin", help="Also where each value comes from.")] = False,
-    ) -> None:
-        """All settings; secrets are stars."""
+    ) -> int:
+        """All settings, also when some of them cannot be used (exit 2 then); secrets are stars."""
         from haltpoint.runtime.settings import explain
 
-        found = explain(shell.config, redis_url=shell.redis_url)
+        found, faults = explain(shell.config, redis_url=shell.redis_url)
         if shell.json:
             shell.emit(
                 {one.name: {"value": one.value, "variable": one.variable, "origin": one.origin} for one in found}
             )
-            return
-        wide = max(len(one.name) for one in found)
-        for one in found:
-            where = f"  # {one.origin}, {one.variable}" if origin else ""
-            shell.out.print(f"{one.name:<{wide}} = {one.value}{where}", markup=False, soft_wrap=True)
+        else:
+            wide = max(len(one.name) for one in found)
+            for one in found:
+                where = f"  # {one.origin}, {one.variable}" if origin else ""
+                shell.out.print(f"{one.name:<{wide}} = {one.value}{where}", markup=False, soft_wrap=True)
+        if not faults:
+            return Exit.OK
+        shell.fail(HaltpointError("HP-001", "the settings cannot be used", faults, "Correct what is named here"))
+        return Exit.USAGE
 
 
 async def _examine(shell: Shell) -> "list[Check]":
     from haltpoint.runtime import preflight
-    from haltpoint.runtime.broker import redis_url
+    from haltpoint.runtime.broker import UNREACHABLE, redis_url
     from haltpoint.runtime.connection import connect
     from haltpoint.runtime.topology import Topology
 
@@ -76,6 +81,13 @@ async def _examine(shell: Shell) -> "list[Check]":
     redis = connect(url)
     try:
         return await preflight.examine(redis, shell.settings, Topology(shell.settings.partitions), url)
+    except UNREACHABLE as error:
+        raise HaltpointError(
+            "HP-010",
+            f"no server answers at {url.rpartition('@')[2]}",
+            str(error),
+            "Start it, or correct the address; where it comes from: haltpoint config show --origin",
+        ) from error
     finally:
         await redis.aclose()
 

@@ -176,7 +176,7 @@ def _told(error: Exception) -> CliError:
                 "HP-001",
                 "the settings cannot be used",
                 str(error),
-                "Look at all: haltpoint config show --origin",
+                "All settings and where they come from: haltpoint config show --origin",
                 exit_code=Exit.USAGE,
             )
         case "EmbeddedServerError":

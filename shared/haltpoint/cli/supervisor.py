@@ -29,7 +29,7 @@ Say = Callable[[str], None]
 class Child:
     """One process of ours: `haltpoint` with these words. `number` tells several of the same service apart.
 
-    `pid` is that of the live one; `restarts` counts how often it was started again.
+    `pid` is that of the live one; `restarts` counts how often it was started again; `code` is how it ended last.
     """
 
     service: str
@@ -37,6 +37,7 @@ class Child:
     number: int = 1
     pid: int | None = None
     restarts: int = field(default=0, init=False)
+    code: int | None = field(default=None, init=False)
     replaced: bool = field(default=False, init=False)
 
     @property
@@ -119,7 +120,7 @@ class Supervisor:
             child.pid = process.pid
             if self._asked_to_stop():  # meanwhile
                 process.terminate()
-            code = await process.wait()
+            child.code = code = await process.wait()
             child.pid = None
             if self._asked_to_stop():
                 return

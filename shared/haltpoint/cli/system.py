@@ -17,7 +17,9 @@ from haltpoint.runtime import library
 from haltpoint.runtime.broker import redis_url
 from haltpoint.runtime.connection import connect
 from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.service import alive
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.http import listen
+from haltpoint.runtime.service import HOPELESS, alive
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.topology import Topology
 
@@ -70,6 +72,7 @@ class System:
 
     async def __aenter__(self) -> Self:
         """Start everything; return when all of it is ready. Raises EmbeddedServerError, HaltpointError, CliError."""
+        self._look_at_ports()
         try:
             if self._embedded:
                 await self._stack.enter_async_context(self._embedded)
@@ -95,12 +98,36 @@ class System:
         """The live process of a service."""
         return next((c.pid for c in self._children if (c.service, c.number) == (service, number)), None)
 
+    def _look_at_ports(self) -> None:
+        """A service that cannot listen would be started again and again."""
+        settings = self.settings
+        if any(child.service == "gateway" for child in self._children):
+            listen(settings.gateway.host, settings.gateway.port).close()
+        others = [child for child in self._children if child.service != "gateway"]
+        if not settings.health_port or not others:
+            return
+        if len(others) > 1:
+            raise HaltpointError(
+                "HP-003",
+                f"{len(others)} services cannot share the port {settings.health_port} for /readyz",
+                "HALTPOINT_HEALTH_PORT is for services that are started one by one",
+                "Leave it out: /readyz of the gateway speaks for all that are started together",
+            )
+        listen(settings.health_host, settings.health_port).close()
+
     async def _until_ready(self) -> None:
         """Every child that lives is ready, and the gateway says that it is."""
         deadline = asyncio.get_running_loop().time() + READY_WITHIN
         redis = connect(str(self.settings.redis_url))
         try:
             while missing := await self._missing(redis):
+                if hopeless := [child.name for child in self._children if child.code == HOPELESS]:
+                    raise CliError(
+                        "HP-043",
+                        f"{', '.join(hopeless)} cannot start",
+                        "to start it again would not help",
+                        "Its own error stands above",
+                    )
                 if asyncio.get_running_loop().time() > deadline:
                     raise CliError(
                         "HP-043",

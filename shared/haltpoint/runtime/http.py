@@ -41,20 +41,8 @@ class HttpServer:
 
     async def start(self) -> None:
         """Listen. Raises HaltpointError HP-003 when the address cannot be used."""
-        try:
-            family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-            listener = socket.socket(family)
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind((self.host, self.port))
-            # From here on nobody is refused: who comes before uvicorn is ready waits in the queue.
-            listener.listen(self._server.config.backlog)
-        except OSError as error:
-            raise HaltpointError(
-                "HP-003",
-                f"{self.host}:{self.port} cannot be listened on",
-                error.strerror or str(error),
-                "End what uses it, or choose another: HALTPOINT_GATEWAY__PORT (of /readyz: HALTPOINT_HEALTH_PORT)",
-            ) from error
+        # From here on nobody is refused: who comes before uvicorn is ready waits in the queue.
+        listener = listen(self.host, self.port, self._server.config.backlog)
         self.port = int(listener.getsockname()[1])
         self._task = asyncio.create_task(self._server.serve([listener]), name=f"http {self.port}")
 
@@ -64,6 +52,24 @@ class HttpServer:
         if task is not None:
             self._server.should_exit = True
             await task
+
+
+def listen(host: str, port: int, backlog: int = 1) -> socket.socket:
+    """A socket that listens there. Raises HaltpointError HP-003 when the address cannot be used."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(backlog)
+    except OSError as error:
+        listener.close()
+        raise HaltpointError(
+            "HP-003",
+            f"{host}:{port} cannot be listened on",
+            error.strerror or str(error),
+            "End what uses it, or choose another: HALTPOINT_GATEWAY__PORT (of /readyz: HALTPOINT_HEALTH_PORT)",
+        ) from error
+    return listener
 
 
 class _Server(uvicorn.Server):

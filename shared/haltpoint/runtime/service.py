@@ -49,6 +49,11 @@ from haltpoint.runtime.topology import Topology
 _BEAT: Final = 1.0
 _GONE_AFTER_MS: Final = 5000
 
+HOPELESS: Final = 2
+"""The exit code of a service that would end the same way each time: settings, address or tools are wrong."""
+
+_TOLD_WRONG: Final = frozenset({"HP-001", "HP-003", "HP-030", "HP-031"})
+
 _log = logs.get(__name__)
 
 
@@ -246,7 +251,10 @@ async def running(name: Party, settings: Settings, *, queues: tuple[str, ...] = 
 
 
 def main(name: Party, run: Callable[[Settings], Awaitable[None]], settings: Settings) -> int:
-    """Run a service as this process. Exit code: 0 stopped, 1 could not go on, 130 stopped again while it drained."""
+    """Run a service as this process.
+
+    Exit code: 0 stopped, 1 could not go on, 2 cannot start with what it was told, 130 stopped again while it drained.
+    """
     logs.configure(settings.log, service=name.value)
     stamina.instrumentation.set_on_retry_hooks(())  # `reach` tells in its own words
     # By default every 700 new objects start a collection that walks through all that a service keeps in memory (10,000
@@ -274,7 +282,7 @@ async def _guarded(run: Callable[[Settings], Awaitable[None]], settings: Setting
         return 130 if asked > 1 else 0
     except HaltpointError as error:
         _log.critical(str(error), code=error.code)
-        return 1
+        return HOPELESS if error.code in _TOLD_WRONG else 1
     except Exception as error:  # noqa: BLE001 - the last line of defence
         _log.critical(str(_fault(error)), code="HP-002", exc_info=error)
         return 1

@@ -8,7 +8,7 @@ we do not know is an error: a misspelt HALTPOINT_LEASE would otherwise run with 
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -185,58 +185,82 @@ def load(config: Path | None = None, /, **flags: object) -> Settings:
 
     Raises SettingsError.
     """
-    return _build(_layers(config, flags))
+    layers, faults = _layers(config, flags)
+    if faults:
+        raise SettingsError("\n".join(faults))
+    return _build(layers)
 
 
-def explain(config: Path | None = None, /, **flags: object) -> list[Origin]:
-    """Say for every setting what it is and where that comes from. Raises SettingsError."""
-    layers = _layers(config, flags)
-    settings = _build(layers)
-    return [
+def explain(config: Path | None = None, /, **flags: object) -> tuple[list[Origin], str]:
+    """Say for every setting what it is and where that comes from; and all that is wrong with them, a line for each.
+
+    A value that cannot be used is told as it was given.
+    """
+    layers, faults = _layers(config, flags)
+    try:
+        values = _build(layers).model_dump()
+    except SettingsError as error:
+        faults += str(error).splitlines()
+        values = Settings().model_dump()
+        _overlay(values, _merged(layers))
+    told = [
         Origin(
             name=".".join(path),
             variable=_variable(path),
-            value=_shown(_at(settings.model_dump(), path)),
+            value=_hidden(_at(values, path)) if _is_secret(path) else _shown(_at(values, path)),
             origin=_origin(layers, path),
         )
         for path in _paths(Settings)
     ]
+    return told, "\n".join(faults)
 
 
 _Path = tuple[str, ...]
 _Layers = dict[str, dict[str, Any]]
 
 
-def _layers(config: Path | None, flags: Mapping[str, object]) -> _Layers:
-    """What each origin says, the strongest first."""
+def _layers(config: Path | None, flags: Mapping[str, object]) -> tuple[_Layers, list[str]]:
+    """What each origin says, the strongest first; and what cannot be read of them."""
     environment = EnvSettingsSource(Settings)
     dotenv = DotEnvSettingsSource(Settings, env_file=".env", dotenv_filtering="only_existing")
-    _refuse_unknown(environment.env_vars, "the environment")
-    _refuse_unknown(dotenv.env_vars, ".env")
+    faults = [*_unknown(environment.env_vars, "the environment"), *_unknown(dotenv.env_vars, ".env")]
     if config and not config.is_file():
-        raise SettingsError(f"the file {config} does not exist")
+        faults.append(f"the file {config} does not exist")
     file = config or Path("haltpoint.toml")
     standard = {**dotenv.env_vars, **environment.env_vars}
-    try:
-        return {
-            "flag": _given(flags),
-            "environment": environment(),
-            ".env": dotenv(),
-            str(file): TomlConfigSettingsSource(Settings, toml_file=file)(),
-            "standard name": {"model": _given({key: standard.get(v.lower()) for key, v in _STANDARD.items()})},
-        }
-    except TOMLDecodeError as error:
-        raise SettingsError(f"{file} is not TOML: {error}") from error
-    except SourceError as error:
-        raise SettingsError(str(error)) from error
+
+    def read(source: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        try:
+            return source()
+        except TOMLDecodeError as error:
+            faults.append(f"{file} is not TOML: {error}")
+        except SourceError as error:
+            faults.append(str(error))
+        return {}
+
+    def from_file() -> dict[str, Any]:
+        return TomlConfigSettingsSource(Settings, toml_file=file)()
+
+    layers = {
+        "flag": _given(flags),
+        "environment": read(environment),
+        ".env": read(dotenv),
+        str(file): read(from_file),
+        "standard name": {"model": _given({key: standard.get(v.lower()) for key, v in _STANDARD.items()})},
+    }
+    return layers, faults
 
 
-def _build(layers: _Layers) -> Settings:
+def _merged(layers: _Layers) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for layer in reversed(layers.values()):
         _overlay(merged, layer)
+    return merged
+
+
+def _build(layers: _Layers) -> Settings:
     try:
-        return Settings(**merged)
+        return Settings(**_merged(layers))
     except ValidationError as error:
         # Without the cause: pydantic's own text repeats the input, and with it a secret.
         lines = [_sentence(layers, tuple(map(str, e["loc"])), e["msg"], e["type"]) for e in error.errors()]
@@ -257,11 +281,10 @@ def _sentence(layers: _Layers, path: _Path, message: str, kind: str) -> str:
     return f"{'.'.join(path)} = {shown} (from {origin}; {_variable(path)}): {message}"
 
 
-def _refuse_unknown(variables: Mapping[str, str | None], where: str) -> None:
+def _unknown(variables: Mapping[str, str | None], where: str) -> list[str]:
     known = {_variable(path) for path in _paths(Settings)} | {_variable((name,)) for name in Settings.model_fields}
     given = {name.upper() for name in variables if name.upper().startswith(_PREFIX)}
-    if unknown := sorted(given - known):
-        raise SettingsError("\n".join(f"{n} (from {where}) is no setting{_nearest(n, known)}" for n in unknown))
+    return [f"{name} (from {where}) is no setting{_nearest(name, known)}" for name in sorted(given - known)]
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
@@ -311,6 +334,10 @@ def _given(values: Mapping[str, object]) -> dict[str, Any]:
 
 def _is_secret(path: _Path) -> bool:
     return path[-1].endswith("_key")
+
+
+def _hidden(value: object) -> str:
+    return "" if value is None else "**********"
 
 
 def _shown(value: object) -> str:

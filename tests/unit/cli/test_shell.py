@@ -42,7 +42,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("tool call echo words", 2, "HP-040"),
         ("dlq requeue", 2, "HP-040"),
         ("doctor", 4, "HP-010"),
-        ("doctor --redis-url redis://127.0.0.1:1", 4, "HP-010"),
+        ("doctor --redis-url redis://127.0.0.1:1", 4, "HP-010 no server answers at redis://127.0.0.1:1"),
         ("doctor --redis-url ftp://x", 2, "HP-001"),
         ("up", 2, "HP-030"),
         ("up planner tool-worker", 2, "HP-030"),
