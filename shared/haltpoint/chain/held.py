@@ -1,13 +1,18 @@
 """Calls that wait behind another one, and what becomes of those that never run (CONTRACT B3, C7)."""
 
 from dataclasses import replace
+from typing import Final
 
 from haltpoint.chain.contract import may_call
+from haltpoint.chain.references import write_json
 from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.work import Work
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.thoughts import Proposal
+
+ARGUMENTS_WIDTH: Final = 2000
+"""Characters of a call's arguments, as JSON text, that the log keeps of one that never ran."""
 
 
 def owner_of(work: Work, index: int, tool: str) -> str | None:
@@ -45,5 +50,11 @@ def drop_held(work: Work, index: int, reason: str) -> None:
 
 
 def _never(work: Work, index: int, position: int, call: Call, reason: str) -> None:
-    step_id = work.steps[index].id
-    work.tell(FactType.ACTION_NEVER_EXECUTED, step_id=step_id, tool=call.tool, call=position + 1, reason=reason)
+    work.tell(
+        FactType.ACTION_NEVER_EXECUTED,
+        step_id=work.steps[index].id,
+        tool=call.tool,
+        call=position + 1,
+        reason=reason,
+        arguments=write_json(call.arguments)[:ARGUMENTS_WIDTH],
+    )

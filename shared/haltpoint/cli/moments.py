@@ -26,7 +26,7 @@ def moments(step: StepView, never: Sequence[dict[str, Any]]) -> list[Moment]:
             if rest.actions and (rest.actions[0].tool, rest.actions[0].arguments) == (call.tool, call.arguments):
                 moment.actions.append(rest.actions.pop(0))
     for item in never:
-        next((one for one in reversed(found) if wish(one.thought, item) is not None), rest).never.append(item)
+        next((one for one in reversed(found) if _wished_for(one.thought, item)), rest).never.append(item)
     for violation in step.violations:
         # A violation is a thought of which nothing ran.
         fitting = (one for one in found if not one.actions and not one.violations)
@@ -34,10 +34,9 @@ def moments(step: StepView, never: Sequence[dict[str, Any]]) -> list[Moment]:
     return [*found, rest]
 
 
-def wish(thought: ThoughtView | None, item: dict[str, Any]) -> dict[str, Any] | None:
-    """The arguments with which this thought wished for a call that never ran; None when it did not."""
+def _wished_for(thought: ThoughtView | None, item: dict[str, Any]) -> bool:
+    """Whether this thought wished for a call that never ran."""
     number = int(item.get("call", 0))
     if thought is None or not 0 < number <= len(thought.calls):
-        return None
-    call = thought.calls[number - 1]
-    return call.arguments if call.tool == item.get("tool") else None
+        return False
+    return thought.calls[number - 1].tool == item.get("tool")

@@ -11,10 +11,10 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from haltpoint.cli.moments import moments, wish
+from haltpoint.cli.moments import moments
 from haltpoint.contracts.humans import Choice, RequestStatus
 from haltpoint.contracts.tools import NextAction, Option, ToolResult
-from haltpoint.contracts.views import ActionView, ChainView, RequestView, StepView, ThoughtView
+from haltpoint.contracts.views import ActionView, ChainView, RequestView, StepView
 
 
 class Mark(Enum):
@@ -63,7 +63,7 @@ def tell(chain: ChainView) -> list[Line]:
         lines += _events_of(step, chain)
         if step.status in ("completed", "failed"):
             lines.append(_closing(step))
-    lines += [_never(chain, item, None, 0) for item in chain.never_executed if item.get("step_id") not in steps]
+    lines += [_never(chain, item, 0) for item in chain.never_executed if item.get("step_id") not in steps]
     if chain.status in _END_MARKS:
         lines += _end(chain)
     return lines
@@ -126,7 +126,7 @@ def _closing(step: StepView) -> Line:
 
 def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
     for moment in moments(step, [item for item in chain.never_executed if item.get("step_id") == step.id]):
-        dropped = [_never(chain, item, moment.thought, 1) for item in moment.never]
+        dropped = [_never(chain, item, 1) for item in moment.never]
         for action in moment.actions:
             yield Line(1, Mark.RUNNING, call(action.tool, action.arguments))
             if asked := [request for request in chain.requests if request.action_id == action.id]:
@@ -179,23 +179,18 @@ def _answer(request: RequestView) -> str:
 
 def never_executed(chain: ChainView) -> list[tuple[str, str]]:
     """Every call that was wished for and never ran, as one would write it, and why."""
-    thoughts = {step.id: step.thoughts for step in chain.steps}
-    found: list[tuple[str, str]] = []
-    for item in chain.never_executed:
-        wished = (one for one in reversed(thoughts.get(str(item.get("step_id")), ())) if wish(one, item) is not None)
-        found.append(_wished(chain, item, next(wished, None)))
-    return found
+    return [_wished(chain, item) for item in chain.never_executed]
 
 
-def _wished(chain: ChainView, item: dict[str, Any], thought: ThoughtView | None) -> tuple[str, str]:
-    """The log names the tool of a call; what it would have said is in the thought that wished for it."""
-    tool, arguments = str(item.get("tool", "?")), wish(thought, item)
+def _wished(chain: ChainView, item: dict[str, Any]) -> tuple[str, str]:
+    tool, arguments = str(item.get("tool", "?")), item.get("arguments")
     reason = visible(str(item.get("reason", "")).replace(f"{chain.id}.", ""))
-    return visible(tool) if arguments is None else call(tool, arguments), reason
+    # Arguments of which the log keeps only the beginning are text.
+    return call(tool, arguments) if isinstance(arguments, dict) else f"{visible(tool)}(…)", reason
 
 
-def _never(chain: ChainView, item: dict[str, Any], thought: ThoughtView | None, depth: int) -> Line:
-    wished, reason = _wished(chain, item, thought)
+def _never(chain: ChainView, item: dict[str, Any], depth: int) -> Line:
+    wished, reason = _wished(chain, item)
     return Line(depth, Mark.NEVER, f"never executed: {wished}", reason)
 
 

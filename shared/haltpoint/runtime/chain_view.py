@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -96,7 +97,7 @@ def view_of(record: ChainRecord) -> views.ChainView:
         current=_current(record),
         summary=_summary(record, steps, requests),
         steps=steps,
-        never_executed=tuple(_told(record, FactType.ACTION_NEVER_EXECUTED)),
+        never_executed=tuple(map(_never_executed, _told(record, FactType.ACTION_NEVER_EXECUTED))),
         requests=requests,
         budget=task.budget,
         usage=views.UsageView(
@@ -139,6 +140,13 @@ def _error(end: Mapping[str, Any]) -> views.ErrorView | None:
 def _told(record: ChainRecord, fact: FactType) -> Iterator[dict[str, Any]]:
     """The details of every fact of one type, oldest first."""
     return (details for line in record.log for name, details in line.facts if name == fact.value)
+
+
+def _never_executed(details: dict[str, Any]) -> dict[str, Any]:
+    """A call that never ran; arguments that the log keeps only in part stay text."""
+    with suppress(ValueError):
+        return {**details, "arguments": json.loads(details.get("arguments", "{}"))}
+    return details
 
 
 def _by_place(

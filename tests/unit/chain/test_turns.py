@@ -148,6 +148,7 @@ def test_c3_a_tool_step_ends_at_once_with_the_last_required_receipt() -> None:
     told.result(data='{"id": "u1"}')
 
     assert told.never_executed == [("lookup", "step completed")]
+    assert told.told("action.never_executed")[0]["arguments"] == '{"query":"Jack"}'
     assert told.thought.thought_id == "c.send.t1.1"
     assert told.thought.receipts == ("c.find.1",)
 

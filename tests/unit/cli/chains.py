@@ -23,6 +23,7 @@ NEVER = {
     "tool": "send_message",
     "call": 2,
     "reason": "stopped by request r1",
+    "arguments": {"recipient_id": "user_123"},
 }
 
 
@@ -166,5 +167,5 @@ def careless() -> ChainView:
                 ],
             )
         ],
-        never_executed=[{"step_id": "tell", "tool": "send_message", "call": 2, "reason": "one action per turn"}],
+        never_executed=[{**NEVER, "step_id": "tell", "reason": "one action per turn"}],
     )

@@ -69,8 +69,13 @@ def test_a_failed_chain_says_why() -> None:
 
 
 def test_a_call_that_belongs_to_no_step_is_told_too() -> None:
-    view = chain(never_executed=[{"tool": "send_message", "call": 1, "reason": "cancelled"}])
-    assert lines(view) == [(0, Mark.NEVER, "never executed: send_message")]
+    view = chain(never_executed=[{"tool": "send_message", "call": 1, "reason": "cancelled", "arguments": {}}])
+    assert lines(view) == [(0, Mark.NEVER, "never executed: send_message()")]
+
+
+def test_of_arguments_that_the_log_keeps_in_part_only_the_tool_is_told() -> None:
+    item = {"tool": "send_message", "call": 1, "reason": "cancelled", "arguments": '{"content":"aaaa'}
+    assert never_executed(chain(never_executed=[item])) == [("send_message(…)", "cancelled")]
 
 
 def test_what_never_ran_is_told_with_what_it_would_have_said() -> None:
