@@ -14,14 +14,14 @@ import asyncio
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from opentelemetry.trace import Span, SpanKind
 from pydantic import ValidationError
 from redis.exceptions import RedisError
 
-from haltpoint.contracts.base import MAX_ARGUMENTS
+from haltpoint.contracts.base import MAX_ARGUMENTS, value
 from haltpoint.contracts.tools import ErrorType, Metadata
 from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.broker import UNREACHABLE
@@ -43,7 +43,7 @@ _PAUSE: Final = 0.5
 _log = logs.get(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Call:
     """A call that may run: the tool, its parsed arguments (with the context), and for how many seconds."""
 

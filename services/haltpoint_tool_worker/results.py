@@ -8,13 +8,12 @@ not fit the declared result schema, is the tool's fault.
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import jsonschema
 from pydantic import TypeAdapter, ValidationError
 
-from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT
+from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT, value
 from haltpoint.contracts.tools import Fault, NextAction, Option, Outcome, ToolResult
 from haltpoint.runtime.wire import too_deep
 from haltpoint.tools import MalformedResultError, Tool
@@ -40,7 +39,7 @@ _CONTINUE: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
 _COMPLETE: Final = Outcome(success=True, next_action=NextAction.COMPLETE)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reading:
     """An outcome without metadata, and its data as JSON text; or, in `failure`, why there is no success."""
 

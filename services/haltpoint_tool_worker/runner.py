@@ -10,12 +10,12 @@ import math
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from inspect import iscoroutine
 from typing import Any, Final
 
+from haltpoint.contracts.base import value
 from haltpoint.tools import MalformedResultError, Tool
 from haltpoint_tool_worker.threads import Threads
 
@@ -23,14 +23,14 @@ _GRACE: Final = 1.0
 """Seconds that a cancelled coroutine has to end."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Returned:
     """The tool's own return value, unread."""
 
     value: object
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Raised:
     """What the tool raised, SystemExit and KeyboardInterrupt included."""
 

@@ -1,13 +1,14 @@
 """The shape of a plan, worked out once: who is where, who waits for whom, and who refers to whose result."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Self
 
 from haltpoint.chain.references import steps_referred_to
+from haltpoint.contracts.base import value
 from haltpoint.contracts.plans import Plan
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Graph:
     """Indexes of a plan's steps by id, and for each step the indexes of those that it waits for and that wait for it.
 

@@ -6,11 +6,12 @@ that a later decision may still need (`needs.py`).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Self
 
 from haltpoint.chain.graph import Graph
+from haltpoint.contracts.base import value
 from haltpoint.contracts.facts import Fact
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import Plan
@@ -84,7 +85,7 @@ class PlanOrigin(StrEnum):
     REACT = "react"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StepRun:
     """How far a step has come.
 
@@ -117,7 +118,7 @@ class StepRun:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Action:
     """One call with an id that never changes over retries. `arguments` and `data` are JSON text.
 
@@ -142,7 +143,7 @@ class Action:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class OpenRequest:
     """A question that waits. `before` is the outcome that asked (its options decide what an answer may be)."""
 
@@ -154,7 +155,7 @@ class OpenRequest:
     clarification: Clarification | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ChainError:
     """Why a chain failed, for people: a code of the error catalogue, what happened, and where."""
 
@@ -163,7 +164,7 @@ class ChainError:
     step_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Chain:
     """One run of one task. Times in ms since the epoch.
 
@@ -197,7 +198,7 @@ class Chain:
     error: ChainError | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Policy:
     """The numbers and words that rule every chain. Times in seconds."""
 
@@ -214,7 +215,7 @@ class Policy:
     claims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # more verbs per tool (F1)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class World:
     """What lies outside the chain and yet is needed to decide about it, as values."""
 
@@ -225,7 +226,7 @@ class World:
 # ---- what a decision asks the shell to do: a closed set ----------
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Dispatch:
     """Send this action to its queue, under a new stream entry that becomes the action's current one.
 
@@ -244,7 +245,7 @@ class Dispatch:
     unasked: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Think:
     """Ask the model. `place` is the step's id, `plan` or `answer`; receipts are action ids in order."""
 
@@ -258,7 +259,7 @@ class Think:
     previous: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ask:
     """Put a question before people. `arguments` is the JSON text of the call that it is about."""
 
@@ -269,7 +270,7 @@ class Ask:
     preview: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Withdraw:
     """Take an open question back."""
 
@@ -277,7 +278,7 @@ class Withdraw:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Settle:
     """An answer completed this action's receipt: record outcome and data beside the worker's own."""
 
@@ -287,7 +288,7 @@ class Settle:
 Output = Dispatch | Think | Ask | Withdraw | Settle
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Decision:
     """What one event does to one chain: the chain afterwards, what to send, and what to tell. No change: no outputs."""
 

@@ -3,8 +3,9 @@
 import json
 import re
 import uuid
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeVar, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict
 
@@ -17,6 +18,18 @@ MAX_STEPS: Final = 500  # of a literal plan; a drafted one is bound by the polic
 
 STEP_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NAMESPACE: Final = uuid.UUID("6f1f2c56-7c0a-5d0e-9a51-0a4a1c9b7e11")
+
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def value(cls: type[T]) -> type[T]:
+    """A dataclass of the values that every event makes dozens of: frozen for the type checkers, and only for them.
+
+    To be frozen at run time too makes one of these up to ten times as dear, and was a sixth of the executor's time.
+    """
+    return dataclass(slots=True, unsafe_hash=True)(cls)
 
 
 class Contract(BaseModel):

@@ -4,12 +4,11 @@
 results travel beside it in `__body__` as JSON text that is never parsed by who only passes it on.
 """
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from haltpoint.contracts.base import Contract
+from haltpoint.contracts.base import Contract, value
 from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
@@ -286,7 +285,7 @@ ToGateway = HumanRequested | HumanWithdrawn
 AnyMessage = Annotated[ToExecutor | ToPlanner | ToWorker | ToGateway, Field(discriminator="type")]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Received:
     """One message for the executor with its body (the data of a result as JSON text, empty for all others)."""
 

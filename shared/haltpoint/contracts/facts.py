@@ -1,8 +1,10 @@
 """Facts: what a chain's log tells. One closed set of names; the details are plain values for people to read."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
+
+from haltpoint.contracts.base import value
 
 
 class FactType(StrEnum):
@@ -32,7 +34,7 @@ class FactType(StrEnum):
 FINAL_FACTS = frozenset({FactType.CHAIN_COMPLETED, FactType.CHAIN_FAILED, FactType.CHAIN_CANCELLED})
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Fact:
     """One thing that became true. `details` holds JSON values only."""
 

@@ -4,7 +4,6 @@ Pure, and the executor's hottest path: what an output needs is written once, and
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, assert_never
 
 from pydantic_core import to_json
@@ -22,7 +21,7 @@ from haltpoint.chain.state import (
     next_due,
 )
 from haltpoint.contracts import events
-from haltpoint.contracts.base import action_id, request_id
+from haltpoint.contracts.base import action_id, request_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.humans import Question
@@ -34,7 +33,7 @@ from haltpoint.runtime.wire import encode
 _CHUNK: Final = 200  # values in one HSET
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Loaded:
     """A chain as it was read, the version to be checked against, and the traceparent that it was submitted with."""
 
@@ -43,7 +42,7 @@ class Loaded:
     trace: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Decided:
     """One input, the time it was decided on at (ms), and what was decided; `trace` is the context of its outputs."""
 
@@ -53,7 +52,7 @@ class Decided:
     trace: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ChainCommit:
     """What became of one chain in a batch: its inputs in the order in which they were decided on, the second with the
     first one's chain, and the ids of the entries of the events stream that are finished with it. `fault`: nothing could

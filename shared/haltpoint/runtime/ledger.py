@@ -6,12 +6,11 @@ All calls of one turn of the event loop go together; completions for one partiti
 import asyncio
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import count
 from typing import Any, Final
 
-from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.base import chain_of, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
@@ -33,7 +32,7 @@ class ClaimStatus(StrEnum):
     STALE = "stale"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Claimed:
     """The answer to a claim, and the epoch under which to complete."""
 
@@ -60,7 +59,7 @@ class Recorded(StrEnum):
     FINAL = "final"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Finished:
     """The result of one action: `epoch` is 0 for a first delivery without a claim, `data` is JSON text.
 
@@ -82,7 +81,7 @@ class Finished:
         return encode_receipt(self.outcome, self.metadata) if self.metadata else encode_outcome(self.outcome)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Held:
     """An entry that somebody works on, as a heartbeat names it; a thought has no action and epoch."""
 

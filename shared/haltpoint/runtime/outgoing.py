@@ -1,6 +1,5 @@
 """The messages that the executor and the workers send: ids derived, times told, the trace carried on."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -8,6 +7,7 @@ from pydantic_core import to_json
 
 from haltpoint.chain.state import Dispatch, Think
 from haltpoint.contracts import events
+from haltpoint.contracts.base import value
 from haltpoint.contracts.humans import Question
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind
@@ -42,7 +42,7 @@ def encode_receipt(outcome: Outcome, metadata: Metadata) -> bytes:
     return b'%s,"metadata":%s}' % (encode_outcome(outcome)[:-1], told)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Envelope:
     """What all messages of one decision share."""
 

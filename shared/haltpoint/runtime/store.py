@@ -8,7 +8,6 @@ import secrets
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC
 from enum import StrEnum
 from itertools import count
@@ -16,7 +15,7 @@ from typing import Any, Final
 
 import structlog
 
-from haltpoint.contracts.base import Entrance, derived_chain_id
+from haltpoint.contracts.base import Entrance, derived_chain_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.tasks import Task
@@ -41,7 +40,7 @@ class SubmitStatus(StrEnum):
     BUSY = "busy"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Submitted:
     """What became of a task. `at` is the server's time in ms."""
 
@@ -61,7 +60,7 @@ class CommitStatus(StrEnum):
 _COMMIT_STATUS: Final = (CommitStatus.OK, CommitStatus.CONFLICT, CommitStatus.FAULT)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Committed:
     """What became of one chain of a batch; `loaded` is the chain afterwards, to be kept for the next event."""
 
@@ -69,7 +68,7 @@ class Committed:
     loaded: Loaded | None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Batch:
     """What became of a batch: one for each chain, in its order. `now` is the server's time in ms."""
 
@@ -77,7 +76,7 @@ class Batch:
     chains: tuple[Committed, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Fired:
     """How many chains were told that their timer went off, at the server's time `now` (ms)."""
 
@@ -85,7 +84,7 @@ class Fired:
     now: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Lease:
     """Who may decide for a partition ("" for nobody), at the server's time `now` (ms)."""
 

@@ -8,14 +8,13 @@ they are not, so it is refused.
 import re
 from binascii import crc_hqx
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Self
 
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from haltpoint.contracts.base import root_of
+from haltpoint.contracts.base import root_of, value
 from haltpoint.contracts.catalogue import GROUP, Stream
 
 _DEPLOYMENT: Final = "hp:{0}:deployment"
@@ -26,7 +25,7 @@ class TopologyError(Exception):
     """The deployment in Redis is not the one that this process was set up for; the message says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Topology:
     """The names of all keys for one number of partitions (1 or more)."""
 
@@ -80,7 +79,7 @@ class Topology:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Place:
     """Where one entry of a work stream lies: partition, the stream's name inside it, the entry's id."""
 

@@ -6,14 +6,13 @@ in is hostile: `decode` is total, and checks bytes and depth before it parses.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_RESULT
+from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_RESULT, value
 from haltpoint.contracts.catalogue import BY_TYPE, Stream, known_names
 from haltpoint.contracts.events import AnyMessage, Message
 
@@ -50,7 +49,7 @@ class Reason(StrEnum):
     BAD_FIELDS = "bad_fields"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Decoded:
     """A message and its body, which is JSON text or empty."""
 
@@ -58,7 +57,7 @@ class Decoded:
     body: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Rejected:
     """An entry that cannot be processed; `detail` says it in words, without the whole input."""
 
