@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from haltpoint.chain import policy
 from haltpoint.chain.contract import callable_tools
 from haltpoint.chain.state import ChainStatus, StepStatus
 from haltpoint.contracts.base import chain_of, thought_id
@@ -15,7 +16,7 @@ from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import Outcome, ToolSpec
 from haltpoint.runtime.connection import Coalescer
-from haltpoint.runtime.loading import stored_plan
+from haltpoint.runtime.loading import as_worked_on
 from haltpoint.runtime.step_codec import decode_step
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.topology import Topology
@@ -102,11 +103,11 @@ class ContextReader:
         )
         if known or task is None or not head or ChainStatus(head[b"status"].decode()).final:
             return None  # a chain may also expire between these reads
-        asked = Task.model_validate_json(task)
+        asked, drafted = as_worked_on(plan, Task.model_validate_json(task))
         context = Context(
             request,
             asked,
-            stored_plan(plan, asked),
+            drafted,
             tuple(
                 receipt
                 for name, fields in zip(request.receipts, actions, strict=True)
@@ -128,7 +129,7 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
     """The tools that the model may see: in a step those that it may call there (C3), for a plan those it may name."""
     step, tools = context.step, context.tools
     if step is not None:
-        return {name: tools[name] for name in callable_tools(step, tools)}
+        return {name: tools[name] for name in callable_tools(step, tools, policy.mode(context.task, step))}
     if context.request.kind is not ThoughtKind.PLAN:
         return {}
     return {name: tools[name] for name in sorted(tools) if not tools[name].internal and not tools[name].destructive}

@@ -80,6 +80,10 @@ class Person:
                 value = {"text": "seen at the provider"} if happened else None
                 decision = Choice.HAPPENED if happened else Choice.NOT_HAPPENED
                 return Answer(kind=question.kind, decision=decision, value=value)
+            case RequestKind.INPUT:
+                return Answer(kind=question.kind, decision=Choice.ANSWER, text="as you like")
+            case RequestKind.ESCALATION:
+                return Answer(kind=question.kind, decision=Choice.RETRY)
 
     def _effects(self) -> set[str]:
         seen = read(self._history.glob("provider.*.jsonl"))

@@ -12,9 +12,9 @@ from haltpoint.chain.needs import forget
 from haltpoint.chain.policy import deadline_of
 from haltpoint.chain.replay import fold
 from haltpoint.chain.state import (
+    WAITING,
     ActionStatus,
     Chain,
-    ChainStatus,
     Decision,
     Dispatch,
     Policy,
@@ -72,7 +72,7 @@ TOOLS = {
         ToolSpec(name="drop", destructive=True),
     )
 }
-POLICY = Policy(max_turns=4, actions_per_turn=2, max_actions=8, max_chain_turns=10, plan_attempts=2)
+POLICY = Policy(max_turns=4, actions_per_turn=2, max_actions=8, max_chain_turns=10, strikes=2)
 
 # ---- what may be said -----------------------------------------------------------------------------------------------
 
@@ -307,12 +307,11 @@ class Chains(RuleBasedStateMachine):
         if chain is None or chain.status.final:
             return
         running = [action for action in chain.actions.values() if action.status is ActionStatus.DISPATCHED]
-        thinking = [run for run in chain.steps if run.thinking]
+        thinking = [run for run in chain.steps if run.thinking and run.status is StepStatus.IN_PROGRESS]
         assert len(running) + len(thinking) + len(chain.requests) + (chain.thought is not None) == 1
         busy = [run for run in chain.steps if run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING)]
         assert len(busy) == int(chain.plan is not None and chain.thought is None)
-        waiting = {ChainStatus.AWAITING_CLARIFICATION, ChainStatus.AWAITING_CONFIRMATION, ChainStatus.ESCALATED}
-        assert (chain.status in waiting) == bool(chain.requests) == (chain.resume is not None)
+        assert (chain.status in WAITING.values()) == bool(chain.requests) == (chain.resume is not None)
 
     @invariant()
     def nothing_is_used_up_twice_or_overshot(self) -> None:

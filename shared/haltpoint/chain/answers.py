@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any, Final, assert_never
 
+from haltpoint.chain.case import settle_case
 from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import dispatch_again, in_time
 from haltpoint.chain.ending import cancel_chain, fail_chain
@@ -15,45 +16,63 @@ from haltpoint.chain.work import Work
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.events import HumanAnswer, HumanAnswered, TaskCancelled, TimerDue
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.humans import Choice, answer_fault
-from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Option, Outcome
+from haltpoint.contracts.humans import Choice, RequestKind, answer_fault
+from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Option, Outcome
 
 UNDER_WAY: Final = 60_000
 """How long (ms) after its deadline a question that nobody said has expired waits for an answer taken in time."""
 
 
 def apply_answer(work: Work, message: HumanAnswered) -> None:
-    """Apply the answer: complete the receipt that waits, run the action again, or cancel the chain."""
+    """Apply the answer: complete the receipt that waits, run the action again, go on as told, or cancel the chain."""
     data, chain = message.data, work.chain
     request = next((one for one in work.requests if request_id(chain.id, one.number) == data.request_id), None)
     if request is None or data.at > request.deadline:
         return
-    options = request.clarification.options if request.clarification is not None else ()
-    if answer_fault(data.answer, request.kind, frozenset(option.id for option in options)) is not None:
+    option_ids = frozenset(option.id for option in request.options)
+    form = request.form is not None
+    if answer_fault(data.answer, request.kind, option_ids, step=request.step >= 0, form=form) is not None:
         return
     decision = data.answer.decision
     work.requests = tuple(one for one in work.requests if one is not request)
     work.tell(FactType.REQUEST_ANSWERED, request_id=data.request_id, decision=decision.value, by=data.by)
-    if decision is not Choice.ABORT:
-        if not in_time(work):
-            return
+    if decision is Choice.ABORT:
+        cancel_chain(work, data.by, data.answer.text or data.answer.comment)
+    elif in_time(work):
         _resume(work, request, data.request_id)
-    _apply(work, work.actions[request.action_id], data, options)
+        if request.kind is RequestKind.ESCALATION:
+            settle_case(work, request, data)
+        else:
+            _apply(work, work.actions[request.action_id], data, request)
 
 
 def _resume(work: Work, request: OpenRequest, name: str) -> None:
     """Take up the state before the question. The chain asks one question at a time, so none is open now."""
     work.status = work.chain.resume or work.status
     work.resume = None
-    work.move(request.step, replace(work.run(request.step), status=StepStatus.IN_PROGRESS))
-    work.tell(FactType.CHAIN_RESUMED, step_id=work.steps[request.step].id, request_id=name)
+    told = {}
+    if request.step >= 0:
+        told = {"step_id": work.steps[request.step].id}
+        work.move(request.step, replace(work.run(request.step), status=StepStatus.IN_PROGRESS, thinking=False))
+    work.tell(FactType.CHAIN_RESUMED, **told, request_id=name)
 
 
-def _apply(work: Work, action: Action, data: HumanAnswer, options: tuple[Option, ...]) -> None:
+def _apply(work: Work, action: Action, data: HumanAnswer, request: OpenRequest) -> None:
+    """What is decided about an action."""
     answer = data.answer
     match answer.decision:
+        case Choice.SELECT if request.kind is RequestKind.INPUT:
+            option = next(option for option in request.options if option.id == answer.option_id)
+            picked = {"answer": option.title, "selected": option.model_dump(mode="json", exclude={"value"})}
+            _settle_success(work, action, write_json(picked), (), data.by)
         case Choice.SELECT:
-            _select(work, action, next(option for option in options if option.id == answer.option_id))
+            option = next(option for option in request.options if option.id == answer.option_id)
+            _select(work, action, option, data.by)
+        case Choice.ANSWER:
+            given: dict[str, Any] = {"answer": answer.text, SAID: answer.text.strip()}
+            if request.form is not None:
+                given = {"answer": answer.value}
+            _settle_success(work, action, write_json(given), (), data.by)
         case Choice.NONE:
             words = answer.text or "none of the options is the right one"
             _turn_down(work, action, ErrorType.NOT_FOUND, f"A person was asked and said: {words}", answer.text)
@@ -61,19 +80,19 @@ def _apply(work: Work, action: Action, data: HumanAnswer, options: tuple[Option,
             words = answer.text or "no"
             _turn_down(work, action, ErrorType.DENIED, f"A person was asked and did not allow it: {words}", answer.text)
         case Choice.HAPPENED:
-            _happened(work, action, answer.value or {})
+            _happened(work, action, answer.value or {}, data.by)
         case Choice.APPROVE:
             asked = None if action.outcome is None else action.outcome.confirmation
             dispatch_again(work, action, approval=None if asked is None else asked.digest)
         case Choice.NOT_HAPPENED:
             dispatch_again(work, action, approval=None)
-        case Choice.ABORT:
-            cancel_chain(work, data.by, answer.text or answer.comment)
+        case Choice.REPHRASE | Choice.MANUAL | Choice.RETRY | Choice.ABORT:
+            return  # of escalations, and handled before: `answer_fault` lets none of them through
         case _ as never:
             assert_never(never)
 
 
-def _select(work: Work, action: Action, option: Option) -> None:
+def _select(work: Work, action: Action, option: Option, by: str) -> None:
     """B4: the receipt is completed with the option's value and the option itself; the tool is not called again.
 
     A value that is no object, or not what the tool promised as its result, is the tool's fault (B1).
@@ -87,15 +106,15 @@ def _select(work: Work, action: Action, option: Option) -> None:
         _settle_error(work, action, fault, "{}")
         return
     data = write_json({**value, "selected": option.model_dump(mode="json")})
-    _settle_success(work, action, data, ())
+    _settle_success(work, action, data, (), by)
 
 
-def _happened(work: Work, action: Action, value: dict[str, Any]) -> None:
+def _happened(work: Work, action: Action, value: dict[str, Any], by: str) -> None:
     """E5: a person says that it happened, and what came of it. Their word stands, even when it does not fit."""
     spec = work.world.tools.get(action.tool)
     faults = () if spec is None else result_faults(spec, value)
     warnings = (f"a person gave this result and it does not fit the schema: {'; '.join(faults)}",) if faults else ()
-    _settle_success(work, action, write_json(value), warnings)
+    _settle_success(work, action, write_json(value), warnings, by)
 
 
 def _turn_down(work: Work, action: Action, kind: ErrorType, text: str, said: str) -> None:
@@ -105,8 +124,9 @@ def _turn_down(work: Work, action: Action, kind: ErrorType, text: str, said: str
     _settle_error(work, action, fault, write_json({SAID: said.strip()} if said.strip() else {}))
 
 
-def _settle_success(work: Work, action: Action, data: str, warnings: tuple[str, ...]) -> None:
-    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=warnings)
+def _settle_success(work: Work, action: Action, data: str, warnings: tuple[str, ...], by: str) -> None:
+    metadata = Metadata(tool=action.tool, by=by)
+    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=warnings, metadata=metadata)
     settled = action.done(outcome, data)
     work.outputs.append(Settle(settled))
     succeed(work, settled)
@@ -137,7 +157,7 @@ def check_due(work: Work, message: TimerDue) -> None:
         name = request_id(work.chain.id, request.number)
         if name in message.data.expired or work.now >= request.deadline + UNDER_WAY:
             work.requests = tuple(one for one in work.requests if one is not request)
-            step_id = work.steps[request.step].id
+            step_id = work.steps[request.step].id if request.step >= 0 else None
             work.tell(FactType.REQUEST_EXPIRED, request_id=name)
             fail_chain(work, Code.NO_ANSWER, f"nobody answered {name} in time", step_id)
             return

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from haltpoint.chain import human_tool
 from haltpoint.chain.references import Reference, is_flat, references, write_json
 from haltpoint.chain.schemas import argument_faults
 from haltpoint.chain.state import Policy
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_STEPS
 from haltpoint.contracts.plans import Call, Plan, Step, StepType
+from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
 from haltpoint.contracts.tools import ToolSpec
 
@@ -84,7 +86,10 @@ def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
                 yield from _reference_faults(step, number, target, ancestors)
             if call.tool in tools:
                 places = tuple(place for place, _ in found)
-                for fault in argument_faults(tools[call.tool], call.arguments, unknown=places):
+                faults = argument_faults(tools[call.tool], call.arguments, unknown=places)
+                if call.tool == human_tool.NAME:
+                    faults = (*faults, *human_tool.form_faults(call.arguments))
+                for fault in faults:
                     yield PlanFault(step.id, f"actions[{number}] {call.tool}: {fault}")
 
 
@@ -152,32 +157,34 @@ def _ancestors(plan: Plan) -> dict[str, set[str]]:
 # ---- what a model may call, and whether a call will do ---------------------------------------------------------------
 
 
-def may_call(step: Step, spec: ToolSpec) -> bool:
+def may_call(step: Step, spec: ToolSpec, mode: Mode) -> bool:
     """Whether a model may call this tool in this step (C3): required tools, and those allowed or read-only."""
     if spec.internal or spec.destructive:
         return False
-    if spec.name in step.required_tools:
+    if spec.name in step.required_tools or mode is Mode.OFF:
         return True
     return spec.read_only if step.allowed_tools is None else spec.name in step.allowed_tools
 
 
-def callable_tools(step: Step, tools: Tools) -> tuple[str, ...]:
+def callable_tools(step: Step, tools: Tools, mode: Mode) -> tuple[str, ...]:
     """The names of all tools that a model may call in this step, sorted; what a prompt should offer."""
-    return tuple(sorted(name for name, spec in tools.items() if may_call(step, spec)))
+    return tuple(sorted(name for name, spec in tools.items() if may_call(step, spec, mode)))
 
 
-def call_fault(call: Call, step: Step, tools: Tools, *, repaired: bool) -> Correction | None:
+def call_fault(call: Call, step: Step, tools: Tools, mode: Mode, *, repaired: bool) -> Correction | None:
     """What is wrong with a proposed call apart from provenance (C6, C9); None when it will do."""
     spec = tools.get(call.tool)
     if spec is None:
         return Correction(violation=Violation.UNKNOWN_TOOL, tool=call.tool, message=_unknown(call.tool, tools))
     if spec.destructive:
         return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=_destructive(call.tool))
-    if not may_call(step, spec):
-        names = _listed(callable_tools(step, tools))
+    if not may_call(step, spec, mode):
+        names = _listed(callable_tools(step, tools, mode))
         text = f"{call.tool} may not be called in step {step.id!r}. Tools that may be called here: {names}."
         return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
     faults = argument_faults(spec, call.arguments)
+    if spec.name == human_tool.NAME:
+        faults = faults or human_tool.form_faults(call.arguments)
     if len(write_json(call.arguments)) > MAX_ARGUMENTS:
         faults = (f"they have more than {MAX_ARGUMENTS} bytes",)
     if faults:

@@ -7,8 +7,8 @@ A chain is born `accepted` and dies once, in `completed`, `failed` or `cancelled
 
 - `planning` while the model draws up a plan (a literal plan and an open-ended step need none),
 - `executing` while its steps run, and while the model is asked for the words at the end,
-- `awaiting_clarification`, `awaiting_confirmation` or `escalated` while a person is asked; the state before is kept and
-  taken up again with the answer.
+- `awaiting_clarification`, `awaiting_confirmation`, `awaiting_input` or `escalated` while a person is asked; the state
+  before is kept and taken up again with the answer.
 
 A live chain waits for exactly one thing at any moment: one thought, one action, or one question. One step is in
 progress at a time (the lowest of those that are ready), in it one action at a time, and the model is not asked while an
@@ -27,9 +27,10 @@ action runs. From this follow the rules that keep the machine small:
 
 How to read on: `handler_for` says which handler takes which event in which state, and the type checkers prove that no
 pair was forgotten. `scheduling` begins chains and steps, `results` takes what tools report, `proposals` runs the turns
-of the model, `thoughts` takes plans and answers, `answers` what people and clocks bring, `losses` what nobody could
-process, `ending` ends steps and chains, and `contract`, `provenance` and `schemas` judge. Everything here is a function
-of its arguments.
+of the model, `thoughts` takes plans and answers, `asking` stops the chain and asks a person, `answers` takes what
+people and clocks bring, `strikes` and `case` hold the model to its word and bring it before a person, `losses` hears
+what nobody could process, `ending` ends steps and chains, and `contract`, `words`, `provenance` and `schemas` judge.
+Everything here is a function of its arguments.
 """
 
 from functools import partial
@@ -81,7 +82,12 @@ def handler_for(status: ChainStatus, received: Received) -> Handler | None:
             return _accepted(received.message)
         case ChainStatus.PLANNING:
             return _planning(received.message)
-        case ChainStatus.AWAITING_CLARIFICATION | ChainStatus.AWAITING_CONFIRMATION | ChainStatus.ESCALATED:
+        case (
+            ChainStatus.AWAITING_CLARIFICATION
+            | ChainStatus.AWAITING_CONFIRMATION
+            | ChainStatus.AWAITING_INPUT
+            | ChainStatus.ESCALATED
+        ):
             return _waiting(received.message)
         case ChainStatus.COMPLETED | ChainStatus.FAILED | ChainStatus.CANCELLED:
             return None  # nothing comes after the one final event (R1); a late receipt is only kept

@@ -3,9 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-from haltpoint.chain import policy
+from haltpoint.chain import human_tool, policy
+from haltpoint.chain.asking import ask_for_input, next_request
 from haltpoint.chain.codes import Code
 from haltpoint.chain.ending import fail_chain, fail_step
+from haltpoint.chain.held import drop_held
 from haltpoint.chain.provenance import origin_actions
 from haltpoint.chain.references import (
     Reference,
@@ -85,6 +87,9 @@ def dispatch(work: Work, index: int, tool: str, arguments: dict[str, Any], spec:
     step_id = work.steps[index].id
     action = Action(action_id(work.chain.id, step_id, number), index, number, tool, text)
     work.used += 1
+    if tool == human_tool.NAME:
+        _ask_a_person(work, action, arguments)
+        return
     work.keep(action)
     if run is IN_PROGRESS:
         work.move(index, FIRST_SENT)
@@ -92,6 +97,17 @@ def dispatch(work: Work, index: int, tool: str, arguments: dict[str, Any], spec:
         work.move(index, replace(run, actions=number, taken=run.taken + 1, in_turn=run.in_turn + 1))
     work.outputs.append(_order(work, action, spec))
     work.tell(FactType.ACTION_DISPATCHED, step_id=step_id, action_id=action.id, n=number, tool=tool)
+
+
+def _ask_a_person(work: Work, action: Action, arguments: dict[str, Any]) -> None:
+    """AskHuman goes to no worker: the calls behind it are dropped, and the chain waits for the answer (B3, I4)."""
+    index, run = action.step, work.run(action.step)
+    work.move(index, replace(run, actions=action.number, taken=run.taken + 1, in_turn=run.in_turn + 1))
+    told = {"step_id": work.steps[index].id, "action_id": action.id, "n": action.number, "tool": action.tool}
+    work.tell(FactType.ACTION_DISPATCHED, **told)
+    if work.origin is not PlanOrigin.LITERAL:
+        drop_held(work, index, f"stopped by {next_request(work)}")
+    ask_for_input(work, action, arguments)
 
 
 def dispatch_again(work: Work, action: Action, *, approval: str | None) -> None:

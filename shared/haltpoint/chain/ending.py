@@ -1,5 +1,6 @@
 """How a step and a chain come to their ends (CONTRACT C3, C11; R1)."""
 
+from haltpoint.chain import policy
 from haltpoint.chain.codes import Code
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.needs import result_needed
@@ -7,7 +8,8 @@ from haltpoint.chain.state import ChainError, ChainStatus, PlanOrigin, StepRun, 
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.plans import OnFailure
+from haltpoint.contracts.plans import OnFailure, StepType
+from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import Fault
 
 READY = StepRun(StepStatus.READY)
@@ -19,8 +21,19 @@ READY = StepRun(StepStatus.READY)
 def complete_step(work: Work, index: int) -> None:
     """The step kept its promise; calls that are still held are dropped (C3)."""
     drop_held(work, index, "step completed")
-    work.tell(FactType.STEP_COMPLETED, step_id=work.steps[index].id, validation_status="passed")
+    work.tell(FactType.STEP_COMPLETED, step_id=work.steps[index].id, validation_status=_validation(work, index))
     _end_step(work, index, StepStatus.COMPLETED)
+
+
+def _validation(work: Work, index: int) -> str:
+    """Whether the promise was kept: a step that promises no tool and one that nobody checks are skipped (s0)."""
+    if work.origin is PlanOrigin.LITERAL:
+        return "passed"
+    if work.run(index).unkept:
+        return "failed"
+    step = work.steps[index]
+    skipped = step.step_type is StepType.REASONING or policy.mode(work.chain.task, step) is Mode.OFF
+    return "skipped" if skipped else "passed"
 
 
 def fail_step(work: Work, index: int, code: Code | str, message: str, answer: str | None = None) -> None:

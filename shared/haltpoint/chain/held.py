@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
+from haltpoint.chain import policy
 from haltpoint.chain.contract import may_call
 from haltpoint.chain.references import write_json
 from haltpoint.chain.state import PlanOrigin
@@ -18,7 +19,7 @@ ARGUMENTS_WIDTH: Final = 2000
 def owner_of(work: Work, index: int, tool: str) -> str | None:
     """The id of the later step to which a call belongs that this step may not make; None when it belongs to none."""
     spec = work.world.tools.get(tool)
-    if spec is None or may_call(work.steps[index], spec):
+    if spec is None or may_call(work.steps[index], spec, policy.mode(work.chain.task, work.steps[index])):
         return None
     for number, step in enumerate(work.steps):
         if number != index and tool in step.required_tools and not work.run(number).status.done:

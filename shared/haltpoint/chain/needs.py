@@ -31,7 +31,7 @@ def needed_actions(chain: Chain) -> tuple[str, ...]:
 
 def under_way(run: StepRun) -> bool:
     """Whether the step's last action has no receipt that counts yet."""
-    return run.status is StepStatus.WAITING or (run.status is StepStatus.IN_PROGRESS and not run.thinking)
+    return run.status in (StepStatus.WAITING, StepStatus.IN_PROGRESS) and not run.thinking
 
 
 def result_needed(runs: Callable[[int], StepRun], graph: Graph, index: int) -> bool:

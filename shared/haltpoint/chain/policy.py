@@ -3,8 +3,8 @@
 from datetime import UTC
 
 from haltpoint.chain.state import Chain, PlanOrigin, Policy
-from haltpoint.contracts.plans import Step
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.plans import Step, ValidationMode
+from haltpoint.contracts.tasks import Mode, Task
 
 
 def deadline_of(task: Task, policy: Policy, now: int) -> int:
@@ -19,6 +19,18 @@ def deadline_of(task: Task, policy: Policy, now: int) -> int:
         moment = task.deadline if task.deadline.tzinfo else task.deadline.replace(tzinfo=UTC)
         limits.append(int(moment.timestamp() * 1000))
     return min(limits)
+
+
+def mode(task: Task, step: Step | None) -> Mode:
+    """How far the model is held to its word; a step may only tighten what the task says."""
+    if task.mode is Mode.ADVISORY and step is not None and step.tool_validation_mode is ValidationMode.STRICT:
+        return Mode.STRICT
+    return task.mode
+
+
+def strikes(task: Task, policy: Policy) -> int:
+    """How many violations in a row bring a case before a person (D3)."""
+    return task.strikes or policy.strikes
 
 
 def max_turns(step: Step, policy: Policy) -> int:

@@ -9,13 +9,17 @@ from haltpoint.chain.contract import call_fault, form_of
 from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held, owner_of
-from haltpoint.chain.provenance import release_fault
+from haltpoint.chain.provenance import denied_before, provenance_fault
+from haltpoint.chain.state import PlanOrigin, StepStatus
+from haltpoint.chain.strikes import escalate, let_pass, missing_tools, mode_of, struck_out, violate
 from haltpoint.chain.thinking import spent_too_much, think_step
+from haltpoint.chain.words import claim_faults, pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, thought_id
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Call, Step, StepType
+from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Proposal, StepDecision, Violation
 from haltpoint.contracts.tools import Fault
 
@@ -37,16 +41,35 @@ def take_proposal(work: Work, message: ActionProposed) -> None:
         fault, tool = _last_fault(work, index)
         fail_by_tool(work, index, Code.GIVEN_UP, tool, fault)
     elif proposal.decision is StepDecision.FAIL:
-        _correct(work, index, data.thought_id, (_unfounded_fail(step),))
+        _correct(work, index, data.thought_id, (_unfounded_fail(step),), proposal.content)
     elif len(proposal.calls) > MOST_CALLS:
         text = f"{len(proposal.calls)} calls are too many at once; propose {MOST_CALLS} at most."
-        _correct(work, index, data.thought_id, (Correction(violation=Violation.NOT_ALLOWED, message=text),))
+        too_many = Correction(violation=Violation.NOT_ALLOWED, message=text)
+        _correct(work, index, data.thought_id, (too_many,), proposal.content)
     elif proposal.calls:
         _act(work, index, data.thought_id, proposal)
-    elif step.step_type is StepType.TOOL:
-        _correct(work, index, data.thought_id, (_no_call(work, index),))
     else:
-        work.words = proposal.content
+        _take_words(work, index, data.thought_id, proposal.content)
+
+
+def _take_words(work: Work, index: int, thought: str, words: str) -> None:
+    """Words complete a reasoning step, unless they claim what did not happen (C4, F1), and never a tool step (C3)."""
+    mode = mode_of(work, index)
+    faults: tuple[Correction, ...] = ()
+    if mode is not Mode.OFF:
+        if work.steps[index].step_type is StepType.TOOL:
+            faults = (_no_call(work, index),)
+        elif work.origin is PlanOrigin.REACT:
+            faults = pattern_faults(work)
+        faults = (*faults, *claim_faults(work, words))
+    if faults and mode is Mode.STRICT:
+        _correct(work, index, thought, faults, words)
+        return
+    work.words = words
+    if faults:
+        violate(work, index, work.steps[index].id, thought, faults, words)
+        let_pass(work, index)
+    else:
         complete_step(work, index)
 
 
@@ -61,22 +84,27 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
     asked = work.run(index)
     work.note(index, proposal)
     work.move(index, replace(asked, turn=asked.turn + 1, thinking=False, taken=0, in_turn=0, refused=0))
+    mode = mode_of(work, index)
+    claims = () if mode is Mode.OFF else claim_faults(work, proposal.content)
+    if claims:
+        violate(work, index, work.steps[index].id, thought, claims, proposal.content)
     for position, call in enumerate(proposal.calls):
         if owner_of(work, index, call.tool) is None:
-            fault = call_fault(call, work.steps[index], work.world.tools, repaired=proposal.repaired)
+            fault = call_fault(call, work.steps[index], work.world.tools, mode, repaired=proposal.repaired)
             if fault is not None:
                 _refuse(work, index, position, fault)
     if _release(work, index):
-        if not work.status.final:  # deadline or budget may have ended the chain: nothing is told behind its last fact
+        if work.run(index).status is StepStatus.IN_PROGRESS:  # else the chain is over or a person is asked
             _tell_held(work, index, proposal)
         return
-    corrections = _corrections(work, index)
+    corrections = (*claims, *_corrections(work, index))
     drop_held(work, index, "no call of the proposal can run")
-    work.move(index, replace(asked, thinking=False))
-    if corrections:
-        think_step(work, index, corrections, thought, again=True)
-    else:
-        _correct(work, index, thought, (_no_call(work, index),))
+    counted = work.run(index)
+    work.move(index, replace(asked, thinking=False, strikes=counted.strikes))
+    if not corrections:
+        corrections = (_no_call(work, index),)
+        violate(work, index, work.steps[index].id, thought, corrections, proposal.content)
+    _again(work, index, corrections, thought, again=True)
 
 
 def _release(work: Work, index: int) -> bool:
@@ -87,6 +115,9 @@ def _release(work: Work, index: int) -> bool:
         if work.run(index).refused >> position & 1 or owner_of(work, index, call.tool) is not None:
             continue
         fault = _fault(work, index, call, proposal)
+        if fault is not None and fault.violation is Violation.NO_PROVENANCE and mode_of(work, index) is Mode.ADVISORY:
+            violate(work, index, work.steps[index].id, _thought(work, index), (fault,), proposal.content)
+            fault = None
         if fault is None:
             work.move(index, replace(work.run(index), taken=position))
             dispatch(work, index, call.tool, call.arguments, work.world.tools[call.tool])
@@ -96,10 +127,12 @@ def _release(work: Work, index: int) -> bool:
 
 
 def _fault(work: Work, index: int, call: Call, proposal: Proposal) -> Correction | None:
-    tools = work.world.tools
-    return call_fault(call, work.steps[index], tools, repaired=proposal.repaired) or release_fault(
-        call, tools[call.tool], work.chain, work.actions
-    )
+    tools, mode = work.world.tools, mode_of(work, index)
+    fault = call_fault(call, work.steps[index], tools, mode, repaired=proposal.repaired)
+    fault = fault or denied_before(call, work.actions)
+    if fault is not None or mode is Mode.OFF:
+        return fault
+    return provenance_fault(call, tools[call.tool], work.chain.task.context, work.actions)
 
 
 def go_on(work: Work, index: int) -> None:
@@ -110,8 +143,13 @@ def go_on(work: Work, index: int) -> None:
         return
     drop_held(work, index, "one action per turn" if most == 1 else f"{most} actions per turn")
     corrections = _corrections(work, index)
-    previous = thought_id(work.chain.id, step.id, run.turn, run.attempt) if corrections else None
-    think_step(work, index, corrections, previous)
+    _again(work, index, corrections, _thought(work, index) if corrections else None, again=False)
+
+
+def _thought(work: Work, index: int) -> str:
+    """The thought whose proposal the step is acting on."""
+    run = work.run(index)
+    return thought_id(work.chain.id, work.steps[index].id, run.turn, run.attempt)
 
 
 def _corrections(work: Work, index: int) -> tuple[Correction, ...]:
@@ -126,14 +164,28 @@ def _corrections(work: Work, index: int) -> tuple[Correction, ...]:
 def _refuse(work: Work, index: int, position: int, fault: Correction) -> None:
     run = work.run(index)
     work.move(index, replace(run, refused=run.refused | 1 << position))
-    _tell_fault(work, index, fault)
+    content = work.proposals[index].content
+    violate(work, index, work.steps[index].id, _thought(work, index), (fault,), content)
 
 
-def _correct(work: Work, index: int, thought: str, corrections: tuple[Correction, ...]) -> None:
+def _correct(work: Work, index: int, thought: str, corrections: tuple[Correction, ...], said: str) -> None:
     """A violation: nothing ran, the same turn is asked again with what was missing and the exact form (D1)."""
+    violate(work, index, work.steps[index].id, thought, corrections, said)
+    _again(work, index, corrections, thought, again=True)
+
+
+def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought: str | None, *, again: bool) -> None:
+    """Ask for the next proposal, with what was wrong with the last; at the limit of strikes a person decides (D3)."""
+    mode = mode_of(work, index)
+    if corrections and mode is not Mode.OFF and struck_out(work, index):
+        if mode is Mode.STRICT:
+            escalate(work, index, corrections[-1].message)
+        else:
+            let_pass(work, index)
+        return
     for correction in corrections:
         _tell_fault(work, index, correction)
-    think_step(work, index, corrections, thought, again=True)
+    think_step(work, index, corrections, thought, again=again)
 
 
 def _tell_fault(work: Work, index: int, fault: Correction) -> None:
@@ -161,8 +213,7 @@ def _last_fault(work: Work, index: int) -> tuple[Fault, str]:
 
 def _no_call(work: Work, index: int) -> Correction:
     """Words, or calls that belong elsewhere, where a call is required."""
-    step, run, tools = work.steps[index], work.run(index), work.world.tools
-    missing = [name for bit, name in enumerate(step.required_tools) if not run.receipts >> bit & 1]
+    step, tools, missing = work.steps[index], work.world.tools, missing_tools(work, index)
     forms = " ".join(form_of(tools[name]) for name in dict.fromkeys(missing) if name in tools)
     text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {', '.join(missing)}. "
     if step.step_type is StepType.TOOL:

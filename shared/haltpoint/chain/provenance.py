@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from haltpoint.chain.references import parse_path, read_json, values_at
-from haltpoint.chain.state import Action, Chain
+from haltpoint.chain.state import Action
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.thoughts import Correction, Violation
 from haltpoint.contracts.tools import ErrorType, Outcome, ToolSpec
 
 SAID = "said"
-"""The key in the data of a receipt that a person turned down: the words as they were typed."""
+"""The key in the data of a receipt that a person completed: the words as they were typed."""
 
 
 def provenance_fault(
@@ -54,11 +54,6 @@ def denied_before(call: Call, actions: dict[str, Action]) -> Correction | None:
     return None
 
 
-def release_fault(call: Call, spec: ToolSpec, chain: Chain, actions: dict[str, Action]) -> Correction | None:
-    """What forbids a call at the moment in which it would be dispatched: a person's denial, or a value made up."""
-    return denied_before(call, actions) or provenance_fault(call, spec, chain.task.context, actions)
-
-
 def origin_actions(spec: ToolSpec, actions: dict[str, Action]) -> tuple[str, ...]:
     """The actions whose receipts may be the origin of a value that this tool takes."""
     tools = {origin.partition(".")[0] for origin in spec.provenance.values()}
@@ -74,8 +69,8 @@ def _is_origin(action: Action, outcome: Outcome, tools: Collection[str]) -> bool
 
 
 def _holds_words(outcome: Outcome) -> bool:
-    """A receipt with an error that bears no worker's mark: a person completed it, and may have typed a value."""
-    return not outcome.success and not outcome.metadata.action_id
+    """A receipt that bears no worker's mark: a person completed it, and may have typed a value."""
+    return not outcome.metadata.action_id
 
 
 def _origins(origin: str, actions: dict[str, Action]) -> Iterator[Any]:

@@ -2,18 +2,21 @@
 
 from dataclasses import replace
 
+from haltpoint.chain.asking import ask, next_request
 from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import dispatch_literal, in_time
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.proposals import go_on
-from haltpoint.chain.state import WAITING, Action, ActionStatus, Ask, ChainStatus, OpenRequest, PlanOrigin, StepStatus
+from haltpoint.chain.state import Action, ActionStatus, PlanOrigin, StepStatus
+from haltpoint.chain.strikes import mode_of
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import action_id, request_id
+from haltpoint.contracts.base import action_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import StepType
+from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction
 
 
@@ -54,7 +57,10 @@ def _is_foreign(message_id: str, action: Action) -> bool:
 
 
 def succeed(work: Work, action: Action) -> None:
-    """A successful receipt: end the step when it has all that was promised, else go on with its next call or turn."""
+    """A successful receipt: end the step when it has all that was promised, else go on with its next call or turn.
+
+    It ends the chain's row of violations, and the step's when the tool was required (D2).
+    """
     index = action.step
     step, run = work.steps[index], work.run(index)
     receipts = run.receipts
@@ -66,13 +72,16 @@ def succeed(work: Work, action: Action) -> None:
     if work.origin is PlanOrigin.LITERAL and run.last_ok:
         work.drop(action_id(work.chain.id, step.id, run.last_ok))
     work.keep(action)
-    work.move(index, replace(run, receipts=receipts, last_ok=action.number))
+    if work.strikes:
+        work.strikes, work.case = 0, ()
+    strikes = 0 if action.tool in step.required_tools else run.strikes
+    work.move(index, replace(run, receipts=receipts, last_ok=action.number, strikes=strikes))
     if work.origin is PlanOrigin.LITERAL:
         if finished or run.taken == len(step.actions):
             complete_step(work, index)
         else:
             dispatch_literal(work, index)
-    elif finished or (met and step.step_type is StepType.TOOL):
+    elif finished or (met and step.step_type is StepType.TOOL) or _ends_unchecked(work, action):
         complete_step(work, index)
     else:
         go_on(work, index)
@@ -91,26 +100,25 @@ def err(work: Work, action: Action, fault: Fault) -> None:
         go_on(work, index)
 
 
+def _ends_unchecked(work: Work, action: Action) -> bool:
+    """`complete` of a tool ends the step where nobody is held to its word, whatever else was promised (B2)."""
+    outcome = action.outcome
+    return outcome is not None and outcome.next_action is NextAction.COMPLETE and mode_of(work, action.step) is Mode.OFF
+
+
 def _stop(work: Work, action: Action, kind: RequestKind, question: str) -> None:
     """Stop the chain at once and ask a person (B3): nothing goes out until the answer is here."""
     if not in_time(work):
         return
-    index, number = action.step, work.chain.asked + 1
-    outcome = action.outcome
-    name, step_id = request_id(work.chain.id, number), work.steps[index].id
-    deadline = min(work.chain.deadline, work.now + int(work.world.policy.request_timeout * 1000))
+    index, outcome = action.step, action.outcome
     clarification = outcome.clarification if outcome is not None else None
     asked = outcome.confirmation if outcome is not None else None
     preview = asked.preview if asked is not None else None
     arguments = (asked.arguments if asked is not None else None) or action.arguments
-    request = OpenRequest(number, kind, index, action.id, deadline, clarification)
     if work.origin is not PlanOrigin.LITERAL:
-        drop_held(work, index, f"stopped by {name}")
-    work.keep(replace(action, status=ActionStatus.ASKING))
+        drop_held(work, index, f"stopped by {next_request(work)}")
+    asking = replace(action, status=ActionStatus.ASKING)
+    work.keep(asking)
     work.move(index, replace(work.run(index), status=StepStatus.WAITING))
-    work.requests = (*work.requests, request)
-    work.status = WAITING[work.requests[0].kind]
-    work.resume, work.asked = ChainStatus.EXECUTING, number
-    work.outputs.append(Ask(request, question, action.tool, arguments, preview))
-    work.tell(FactType.REQUEST_OPENED, request_id=name, kind=kind.value, step_id=step_id, action_id=action.id)
-    work.tell(FactType.CHAIN_STOPPED, step_id=step_id, request_id=name, reason=kind.value)
+    options = clarification.options if clarification is not None else ()
+    ask(work, kind, index, question, action=asking, options=options, preview=preview, arguments=arguments)

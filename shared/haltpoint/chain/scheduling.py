@@ -15,11 +15,12 @@ from haltpoint.chain.references import read_json
 from haltpoint.chain.schemas import compiled
 from haltpoint.chain.state import ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.thinking import think_answer, think_plan, think_step
+from haltpoint.chain.words import goal_of
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.plans import Plan, Step
-from haltpoint.contracts.tasks import Style
+from haltpoint.contracts.plans import Plan, Step, ValidationMode
+from haltpoint.contracts.tasks import Mode, Style
 
 PENDING = StepRun()
 REACT_STEP = "react"
@@ -57,7 +58,7 @@ def _origin(work: Work) -> PlanOrigin:
 def _react_plan(work: Work) -> Plan:
     """One step that may call every tool that a model may call at all."""
     names = (name for name, spec in work.world.tools.items() if not spec.internal and not spec.destructive)
-    return Plan(steps=(Step(id=REACT_STEP, description=work.chain.task.goal, allowed_tools=tuple(sorted(names))),))
+    return Plan(steps=(Step(id=REACT_STEP, description=goal_of(work), allowed_tools=tuple(sorted(names))),))
 
 
 def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
@@ -100,11 +101,19 @@ def _next_ready(work: Work, after: int) -> int | None:
 
 def _start(work: Work, index: int) -> None:
     work.move(index, IN_PROGRESS)
-    work.tell(FactType.STEP_STARTED, step_id=work.steps[index].id)
+    step = work.steps[index]
+    work.tell(FactType.STEP_STARTED, step_id=step.id, **_ignored(work, step))
     if work.origin is PlanOrigin.LITERAL:
         dispatch_literal(work, index)
     else:
         think_step(work, index)
+
+
+def _ignored(work: Work, step: Step) -> dict[str, str]:
+    """What a plan says of its own checking may only tighten: what would loosen it is ignored, and told."""
+    if step.tool_validation_mode is ValidationMode.ADVISORY and work.chain.task.mode is Mode.STRICT:
+        return {"ignored": "tool_validation_mode: advisory"}
+    return {}
 
 
 def _wind_up(work: Work) -> None:

@@ -8,7 +8,7 @@ that a later decision may still need (`needs.py`).
 from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
-from typing import Self
+from typing import Any, Self
 
 from haltpoint.chain.graph import Graph
 from haltpoint.contracts.base import value
@@ -17,18 +17,19 @@ from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.policy import Messages, Pattern
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Correction, Proposal, ThoughtKind
-from haltpoint.contracts.tools import Clarification, Outcome, ToolSpec
+from haltpoint.contracts.thoughts import Correction, Proposal, Strike, ThoughtKind
+from haltpoint.contracts.tools import Option, Outcome, ToolSpec
 
 
 class ChainStatus(StrEnum):
-    """The states of a chain. The last three are final; the three before them wait for a person."""
+    """The states of a chain. The last three are final; the four before them wait for a person."""
 
     ACCEPTED = "accepted"
     PLANNING = "planning"
     EXECUTING = "executing"
     AWAITING_CLARIFICATION = "awaiting_clarification"
     AWAITING_CONFIRMATION = "awaiting_confirmation"
+    AWAITING_INPUT = "awaiting_input"
     ESCALATED = "escalated"
     COMPLETED = "completed"
     FAILED = "failed"
@@ -43,6 +44,8 @@ class ChainStatus(StrEnum):
 WAITING: dict[RequestKind, ChainStatus] = {
     RequestKind.CLARIFICATION: ChainStatus.AWAITING_CLARIFICATION,
     RequestKind.CONFIRMATION: ChainStatus.AWAITING_CONFIRMATION,
+    RequestKind.INPUT: ChainStatus.AWAITING_INPUT,
+    RequestKind.ESCALATION: ChainStatus.ESCALATED,
     RequestKind.IN_DOUBT: ChainStatus.ESCALATED,
 }
 """A waiting state is that of the oldest open request."""
@@ -94,7 +97,9 @@ class StepRun:
     many calls of the current proposal (or of a literal step's actions) were dispatched; `in_turn` how many of them
     in this turn; `receipts` has bit i set when required_tools[i] has a successful receipt; `last_ok` is the number
     of the last successful action (0: none); `faulted` whether any receipt of the step holds an error; `thinking`
-    whether a thought is under way.
+    whether a thought is under way, or a person decides how to go on in its place (D3); `refused` has bit i set when
+    call i of the current proposal was refused; `strikes` counts the violations since a required tool last succeeded
+    (D2); `unkept` whether the step was let pass without its promise kept (D4).
     """
 
     status: StepStatus = StepStatus.PENDING
@@ -109,12 +114,14 @@ class StepRun:
     faulted: bool = False
     thinking: bool = False
     refused: int = 0
+    strikes: int = 0
+    unkept: bool = False
 
     def ended(self, status: StepStatus) -> Self:
         """The same run at its end. Written out, since every step comes by here and `replace` costs twice as much."""
         return type(self)(
             status, self.turn, self.attempt, self.proposals, self.actions, self.taken, self.in_turn, self.receipts,
-            self.last_ok, self.faulted, False, self.refused,  # noqa: FBT003
+            self.last_ok, self.faulted, False, self.refused, self.strikes, self.unkept,  # noqa: FBT003
         )  # fmt: skip
 
 
@@ -145,14 +152,19 @@ class Action:
 
 @value
 class OpenRequest:
-    """A question that waits. `before` is the outcome that asked (its options decide what an answer may be)."""
+    """A question that waits. Its options and form say what an answer may be.
+
+    `step` is -1 and `action_id` empty where there is none (see `Question`); `tool` is what an escalation wants called.
+    """
 
     number: int
     kind: RequestKind
     step: int
     action_id: str
     deadline: int
-    clarification: Clarification | None = None
+    options: tuple[Option, ...] = ()
+    form: dict[str, Any] | None = None
+    tool: str = ""
 
 
 @value
@@ -170,7 +182,8 @@ class Chain:
 
     `resume` is the state to take up again when no request is open. `proposals` holds, for steps in progress, the
     checked proposal whose held calls may still run. `actions` holds only what later decisions need. `requests` are
-    the open ones, oldest first; `asked` counts all there ever were.
+    the open ones, oldest first; `asked` counts all there ever were. `strikes` counts the violations since anything last
+    succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's.
     """
 
     id: str
@@ -194,6 +207,10 @@ class Chain:
     digests: dict[str, str] = field(default_factory=dict)
     actions: dict[str, Action] = field(default_factory=dict)
     proposals: dict[int, Proposal] = field(default_factory=dict)
+    strikes: int = 0
+    case: tuple[Strike, ...] = ()
+    goal: str | None = None
+    other_model: bool = False
     answer: str | None = None
     error: ChainError | None = None
 
@@ -204,7 +221,7 @@ class Policy:
 
     max_turns: int = 10
     actions_per_turn: int = 1
-    plan_attempts: int = 3
+    strikes: int = 3
     max_steps: int = 50
     max_actions: int = 100
     max_chain_turns: int = 100
@@ -257,6 +274,7 @@ class Think:
     receipts: tuple[str, ...] = ()
     corrections: tuple[Correction, ...] = ()
     previous: str | None = None
+    other_model: bool = False
 
 
 @value
@@ -265,9 +283,11 @@ class Ask:
 
     request: OpenRequest
     question: str
-    tool: str
-    arguments: str
+    tool: str = ""
+    arguments: str = ""
     preview: str | None = None
+    priority: str | None = None
+    strikes: tuple[Strike, ...] = ()
 
 
 @value
@@ -279,13 +299,20 @@ class Withdraw:
 
 
 @value
+class Record:
+    """Write down an action that no worker is asked to do: a person gives its result."""
+
+    action: Action
+
+
+@value
 class Settle:
     """An answer completed this action's receipt: record outcome and data beside the worker's own."""
 
     action: Action
 
 
-Output = Dispatch | Think | Ask | Withdraw | Settle
+Output = Dispatch | Think | Ask | Withdraw | Record | Settle
 
 
 @value

@@ -11,9 +11,11 @@ from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import in_time
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.state import Think
+from haltpoint.chain.strikes import escalate, let_pass, missing_tools, mode_of
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, thought_id
 from haltpoint.contracts.plans import StepType
+from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, ThoughtKind
 
 RECEIPT_WIDTH = 2000
@@ -25,7 +27,8 @@ def think_plan(work: Work, corrections: tuple[Correction, ...] = (), previous: s
     if _tokens_left(work):
         attempt = work.chain.plan_attempts + 1
         name = thought_id(work.chain.id, "plan", 0, attempt)
-        work.outputs.append(Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous))
+        think = Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous, work.other_model)
+        work.outputs.append(think)
         work.thought, work.plan_attempts = name, attempt
 
 
@@ -43,8 +46,7 @@ def think_step(
     """
     run, step = work.run(index), work.steps[index]
     if run.proposals >= policy.max_turns(step, work.world.policy):
-        last = f"; the last fault: {corrections[-1].message}" if corrections else ""
-        fail_step(work, index, Code.TURNS_USED_UP, f"not complete after {run.proposals} proposals of the model{last}")
+        _out_of_turns(work, index, corrections)
         return
     if not policy.turns_left(work.chain, work.world.policy, work.turns):
         fail_chain(work, Code.OVER_BUDGET, f"the chain has used up its {work.turns} turns", step.id)
@@ -57,16 +59,32 @@ def think_step(
     work.turns += 1
     work.clear(index)
     work.move(index, replace(run, attempt=attempt, proposals=run.proposals + 1, thinking=True))
-    work.outputs.append(Think(name, kind, step.id, run.turn + 1, attempt, _receipts(work), corrections, previous))
+    receipts, other = _receipts(work), work.other_model
+    work.outputs.append(Think(name, kind, step.id, run.turn + 1, attempt, receipts, corrections, previous, other))
 
 
-def think_answer(work: Work) -> None:
-    """Ask for the words for the user. The work is done: when it is too late to ask, the receipts answer."""
+def _out_of_turns(work: Work, index: int, corrections: tuple[Correction, ...]) -> None:
+    """A person decides when a promise is still open (D2); a step that promised nothing fails."""
+    last = f"; the last fault: {corrections[-1].message}" if corrections else ""
+    reason = f"not complete after {work.run(index).proposals} proposals of the model{last}"
+    mode, missing = mode_of(work, index), missing_tools(work, index)
+    if missing and mode is Mode.STRICT:
+        escalate(work, index, reason)
+    elif missing and mode is Mode.ADVISORY:
+        let_pass(work, index)
+    else:
+        fail_step(work, index, Code.TURNS_USED_UP, reason)
+
+
+def think_answer(work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None) -> None:
+    """Ask for the words for the user, or for better ones. When it is too late to ask, the receipts answer."""
     if work.now >= work.chain.deadline or not policy.tokens_left(work.chain, work.tokens):
         complete_chain(work, receipts_as_answer(work))
         return
-    name = thought_id(work.chain.id, "answer", 0, 1)
-    work.outputs.append(Think(name, ThoughtKind.ANSWER, None, 1, 1, _receipts(work)))
+    attempt = 1 if previous is None else int(previous.rpartition(".")[2]) + 1
+    name = thought_id(work.chain.id, "answer", 0, attempt)
+    receipts, other = _receipts(work), work.other_model
+    work.outputs.append(Think(name, ThoughtKind.ANSWER, None, 1, attempt, receipts, corrections, previous, other))
     work.thought = name
 
 

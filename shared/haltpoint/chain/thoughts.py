@@ -5,14 +5,17 @@ from typing import Final
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
-from haltpoint.chain.scheduling import adopt, list_faults
+from haltpoint.chain.scheduling import adopt
 from haltpoint.chain.state import PlanOrigin
-from haltpoint.chain.thinking import receipts_as_answer, spent_too_much, think_plan
+from haltpoint.chain.strikes import escalate, mode_of, struck_out, violate
+from haltpoint.chain.thinking import receipts_as_answer, spent_too_much, think_answer, think_plan
+from haltpoint.chain.words import claim_faults, plan_pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import AnswerDrafted, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
 
 MOST_FAULTS: Final = 20
@@ -20,32 +23,46 @@ MOST_FAULTS: Final = 20
 
 
 def take_plan(work: Work, message: PlanDrafted) -> None:
-    """Check the plan: carry it out, or send its faults back, so many times as the policy allows."""
+    """Check the plan: carry it out, or send its faults back; at the limit of strikes a person decides."""
     data = message.data
     if data.thought_id != work.chain.thought:
         return
     work.spend(data.usage)
     if spent_too_much(work):
         return
-    faults: tuple[PlanFault, ...]
-    if data.plan is None:
-        faults = (PlanFault(None, data.fault or "there is no plan in the reply"),)
-    else:
-        faults = plan_faults(data.plan, work.world.tools, work.world.policy, literal=False)
-        if not faults:
-            work.thought = None
-            adopt(work, _without_calls(data.plan), PlanOrigin.DRAFTED)
-            return
-    if len(faults) > MOST_FAULTS:
-        faults = (*faults[:MOST_FAULTS], PlanFault(None, f"and {len(faults) - MOST_FAULTS} more faults of these kinds"))
-    for fault in faults:
-        work.tell(FactType.CONTRACT_CORRECTED, violation=Violation.BAD_PLAN.value, message=str(fault))
-    if work.chain.plan_attempts >= work.world.policy.plan_attempts:
-        text = f"no plan after {work.chain.plan_attempts} attempts: {list_faults(faults)}"
-        fail_chain(work, Code.PLAN_NOT_FOUND, text)
-    else:
-        corrections = tuple(Correction(violation=Violation.BAD_PLAN, message=str(fault)) for fault in faults)
+    faults, missing = _faults(work, data.plan, data.fault)
+    mode = mode_of(work, None)
+    enforced = mode is Mode.STRICT or bool(faults)
+    corrections = (*faults, *(() if mode is Mode.OFF else missing))
+    if corrections:
+        violate(work, None, "plan", data.thought_id, corrections, "")
+    if data.plan is not None and not (corrections and enforced):
+        work.thought = None
+        adopt(work, _without_calls(data.plan), PlanOrigin.DRAFTED)
+    elif not struck_out(work, None) and (mode is not Mode.OFF or work.plan_attempts < work.world.policy.strikes):
+        for correction in corrections:
+            work.tell(FactType.CONTRACT_CORRECTED, violation=correction.violation.value, message=correction.message)
         think_plan(work, corrections, data.thought_id)
+    elif mode is Mode.STRICT:
+        work.thought = None
+        escalate(work, None, f"no plan that can be carried out after {work.strikes} attempts")
+    else:
+        told = "; ".join(correction.message for correction in corrections)
+        fail_chain(work, Code.PLAN_NOT_FOUND, f"no plan after {work.plan_attempts} attempts: {told}")
+
+
+def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Correction, ...], tuple[Correction, ...]]:
+    """What makes the plan impossible (C1), and what the user's words miss in it (C2)."""
+    if plan is None:
+        return (_bad(fault or "there is no plan in the reply"),), ()
+    found = plan_faults(plan, work.world.tools, work.world.policy, literal=False)
+    if len(found) > MOST_FAULTS:
+        found = (*found[:MOST_FAULTS], PlanFault(None, f"and {len(found) - MOST_FAULTS} more faults of these kinds"))
+    return tuple(_bad(str(one)) for one in found), plan_pattern_faults(work, plan)
+
+
+def _bad(text: str) -> Correction:
+    return Correction(violation=Violation.BAD_PLAN, message=text)
 
 
 def _without_calls(plan: Plan) -> Plan:
@@ -54,10 +71,26 @@ def _without_calls(plan: Plan) -> Plan:
 
 
 def end_with_answer(work: Work, message: AnswerDrafted) -> None:
-    """Complete the chain: these are the words for the user."""
-    if message.data.thought_id == work.chain.thought:
-        work.spend(message.data.usage)
-        complete_chain(work, message.data.text)
+    """Complete the chain: these are the words for the user, unless they claim what did not happen (F2).
+
+    Such an answer is asked for again; after the strikes the receipts stand in its place.
+    """
+    data = message.data
+    if data.thought_id != work.chain.thought:
+        return
+    work.spend(data.usage)
+    mode = mode_of(work, None)
+    claims = () if mode is Mode.OFF else claim_faults(work, data.text)
+    if claims:
+        violate(work, None, "answer", data.thought_id, claims, data.text)
+    if not claims or mode is Mode.ADVISORY:
+        complete_chain(work, data.text)
+    elif struck_out(work, None):
+        complete_chain(work, receipts_as_answer(work))
+    else:
+        for claim in claims:
+            work.tell(FactType.CONTRACT_CORRECTED, violation=claim.violation.value, message=claim.message)
+        think_answer(work, claims, data.thought_id)
 
 
 def fail_planning(work: Work, message: ThoughtFailed) -> None:

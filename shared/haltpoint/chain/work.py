@@ -25,9 +25,9 @@ class Work:
     """
 
     __slots__ = (
-        "actions", "answer", "asked", "chain", "digests", "ended", "error", "facts", "graph", "nearest", "now",
-        "origin", "outputs", "plan", "plan_attempts", "proposals", "requests", "resume", "runs", "status", "steps",
-        "thought", "tokens", "turns", "used", "words", "world",
+        "actions", "answer", "asked", "case", "chain", "digests", "ended", "error", "facts", "goal", "graph", "nearest",
+        "now", "origin", "other_model", "outputs", "plan", "plan_attempts", "proposals", "requests", "resume", "runs",
+        "status", "steps", "strikes", "thought", "tokens", "turns", "used", "words", "world",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, world: World, now: int) -> None:
@@ -51,6 +51,10 @@ class Work:
         self.asked = chain.asked
         self.plan_attempts = chain.plan_attempts
         self.thought = chain.thought
+        self.strikes = chain.strikes
+        self.case = chain.case
+        self.goal = chain.goal
+        self.other_model = chain.other_model
         self.answer = chain.answer
         self.error = chain.error
         self.outputs: list[Output] = []
@@ -144,6 +148,10 @@ class Work:
             digests=self.digests,
             actions=self.actions,
             proposals=self.proposals,
+            strikes=self.strikes,
+            case=self.case,
+            goal=self.goal,
+            other_model=self.other_model,
             answer=self.answer,
             error=self.error,
         )

@@ -187,6 +187,7 @@ class ThoughtRequest(Contract):
     receipts: tuple[str, ...] = Field(default=(), description="actions whose receipts the prompt shows, in order")
     corrections: tuple[Correction, ...] = ()
     previous: str | None = Field(default=None, description="thought that the corrections are about")
+    other_model: bool = Field(default=False, description="a person wants the other model to try, if there is one (D3)")
 
 
 class PlanRequested(Message):

@@ -3,17 +3,20 @@
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from haltpoint.contracts.base import Contract, Strict
+from haltpoint.contracts.thoughts import Strike
 from haltpoint.contracts.tools import Option
 
 
 class RequestKind(StrEnum):
-    """What is asked: which one, may I, or did it happen."""
+    """What is asked: which one, may I, what is it, the model does not keep its word, or did it happen."""
 
     CLARIFICATION = "clarification"
     CONFIRMATION = "confirmation"
+    INPUT = "input"
+    ESCALATION = "escalation"
     IN_DOUBT = "in_doubt"
 
 
@@ -33,6 +36,10 @@ class Choice(StrEnum):
     NONE = "none"
     APPROVE = "approve"
     REJECT = "reject"
+    ANSWER = "answer"
+    REPHRASE = "rephrase"
+    MANUAL = "manual"
+    RETRY = "retry"
     HAPPENED = "happened"
     NOT_HAPPENED = "not_happened"
     ABORT = "abort"
@@ -41,28 +48,39 @@ class Choice(StrEnum):
 CHOICES: dict[RequestKind, frozenset[Choice]] = {
     RequestKind.CLARIFICATION: frozenset({Choice.SELECT, Choice.NONE, Choice.ABORT}),
     RequestKind.CONFIRMATION: frozenset({Choice.APPROVE, Choice.REJECT, Choice.ABORT}),
+    RequestKind.INPUT: frozenset({Choice.SELECT, Choice.ANSWER, Choice.ABORT}),
+    RequestKind.ESCALATION: frozenset({Choice.REPHRASE, Choice.MANUAL, Choice.RETRY, Choice.ABORT}),
     RequestKind.IN_DOUBT: frozenset({Choice.HAPPENED, Choice.NOT_HAPPENED, Choice.ABORT}),
 }
 
 
 class Question(Contract):
-    """One question, whole, as a person has to see it. Times in milliseconds since the epoch."""
+    """One question, whole, as a person has to see it. Times in milliseconds since the epoch.
+
+    An escalation is about no action; one that is about the plan has no step either.
+    """
 
     request_id: str
     kind: RequestKind
     question: str
-    step_id: str
-    action_id: str
-    tool: str
+    step_id: str = ""
+    action_id: str = ""
+    tool: str = ""
     options: tuple[Option, ...] = ()
+    form: dict[str, Any] | None = Field(default=None, description="JSON Schema of the value that is asked for")
     arguments: str = Field(default="", description="JSON text of the call that is asked about")
     preview: str | None = None
+    priority: str | None = None
+    strikes: tuple[Strike, ...] = Field(default=(), description="what the model said each time (D3)")
     asked_at: int
     deadline: int
 
 
 class Answer(Strict):
-    """What a person says. `option_id` alone means select; `text` are words for the model."""
+    """What a person says. `option_id` alone means select; `text` are words for the model.
+
+    Whoever is asked for input and chooses nothing answers with `text`, or with `value` where a form is asked for.
+    """
 
     kind: RequestKind
     option_id: str | None = None
@@ -71,14 +89,40 @@ class Answer(Strict):
     value: dict[str, Any] | None = None
     comment: str = Field(default="", max_length=8192)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _input_without_a_choice_is_an_answer(cls, value: object) -> object:
+        if isinstance(value, dict) and value.get("kind") == RequestKind.INPUT and not value.get("option_id"):
+            return {"decision": Choice.ANSWER, **value}
+        return value
 
-def answer_fault(answer: Answer, kind: RequestKind, option_ids: frozenset[str]) -> str | None:
-    """Why this answer does not fit the question, in words for the person; None when it fits."""
+
+def choices(kind: RequestKind, *, step: bool = True) -> frozenset[Choice]:
+    """What may be decided; of an escalation without a step (`step`) there is no result to be given by hand."""
+    return CHOICES[kind] if step else CHOICES[kind] - {Choice.MANUAL}
+
+
+def answer_fault(
+    answer: Answer, kind: RequestKind, option_ids: frozenset[str], *, step: bool = True, form: bool = False
+) -> str | None:
+    """Why this answer does not fit the question, in words for the person; None when it fits.
+
+    `step`: the question is about a step. `form`: it asks for a value of a schema, which is checked elsewhere.
+    """
+    decision = answer.decision
     if answer.kind is not kind:
         return f"this is a {kind.value} request, not a {answer.kind.value} request"
-    if answer.decision not in CHOICES[kind]:
-        allowed = ", ".join(sorted(choice.value for choice in CHOICES[kind]))
-        return f"{answer.decision.value!r} cannot be decided here; choose one of: {allowed}"
-    if answer.decision is Choice.SELECT and answer.option_id not in option_ids:
+    if decision not in choices(kind, step=step):
+        allowed = ", ".join(sorted(choice.value for choice in choices(kind, step=step)))
+        return f"{decision.value!r} cannot be decided here; choose one of: {allowed}"
+    if decision is Choice.SELECT and answer.option_id not in option_ids:
         return f"{answer.option_id!r} is not one of the options; choose one of: {', '.join(sorted(option_ids))}"
+    if decision is Choice.REPHRASE and not answer.text.strip():
+        return "say in `text` how it is to be put"
+    if decision is Choice.MANUAL and answer.value is None and not answer.text.strip():
+        return "give the result in `value`, or in `text` where words are wanted"
+    if decision is Choice.ANSWER and form and answer.value is None:
+        return "answer with a `value` that fits the schema"
+    if decision is Choice.ANSWER and not form and not answer.text.strip():
+        return "answer with `text`"
     return None

@@ -15,6 +15,13 @@ class StepType(StrEnum):
     REASONING = "reasoning"
 
 
+class ValidationMode(StrEnum):
+    """What a step says of its own contract: it may be tighter than the task's mode, never looser."""
+
+    STRICT = "strict"
+    ADVISORY = "advisory"
+
+
 class OnFailure(StrEnum):
     """What a failed step does to its chain (C11)."""
 
@@ -39,6 +46,7 @@ class Step(Strict):
     required_tools: tuple[str, ...] = ()
     allowed_tools: tuple[str, ...] | None = None
     expected_outcome: str | None = None
+    tool_validation_mode: ValidationMode | None = None
     dependencies: tuple[str, ...] = ()
     actions: tuple[Call, ...] = ()
     on_failure: OnFailure = OnFailure.FAIL

@@ -78,7 +78,7 @@ class Pattern(Strict):
 
 
 class Messages(Strict):
-    """What the model is told after a violation, a person after the last one; {expected_tools} and {count} are put in."""
+    """What the model is told after a violation, a person after the last; {expected_tools} and {count} are put in."""
 
     no_tool_used: Template = (
         "You did not call any tool. For this you must call {expected_tools}. Do not describe the action: call the tool."

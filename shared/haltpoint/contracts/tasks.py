@@ -17,6 +17,17 @@ class Style(StrEnum):
     REACT = "react"
 
 
+class Mode(StrEnum):
+    """How far the model is held to its word (C2, C3, provenance in C6, D, F); everything else holds in every mode.
+
+    `strict`: what it broke is not accepted. `advisory`: recorded, counted, told, and the chain goes on. `off`: skipped.
+    """
+
+    STRICT = "strict"
+    ADVISORY = "advisory"
+    OFF = "off"
+
+
 class Budget(Strict):
     """What a chain may use up. When it is spent the chain fails; it never overshoots."""
 
@@ -34,6 +45,9 @@ class Task(Strict):
     conversation_id: str | None = Field(default=None, max_length=256)
     context: dict[str, Any] = Field(default_factory=dict)
     style: Style = Style.PLAN
+    mode: Mode = Mode.STRICT
+    strikes: int | None = Field(default=None, ge=1, description="violations in a row until a person decides (D3)")
+    patterns_off: tuple[str, ...] = Field(default=(), description="ids of patterns that do not apply, * for all (C2)")
     tenant: str | None = Field(default=None, max_length=128)
     user: str | None = Field(default=None, max_length=256)
     budget: Budget = Budget()

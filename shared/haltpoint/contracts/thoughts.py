@@ -52,6 +52,8 @@ class Violation(StrEnum):
     NO_PROVENANCE = "no_provenance"
     REPAIRED_CALL = "repaired_call"
     UNFOUNDED_FAIL = "unfounded_fail"
+    MISSING_TOOL = "missing_tool"
+    FABRICATED = "fabricated"
 
 
 class Correction(Contract):
@@ -60,3 +62,17 @@ class Correction(Contract):
     violation: Violation
     message: str
     tool: str | None = None
+
+
+class Strike(Contract):
+    """One violation of the row that is being counted (D1): the thought that it is about, and what was wrong with it.
+
+    `place` is the step's id, `plan` or `answer`; `said` are the model's words, cut.
+    """
+
+    place: str
+    thought_id: str
+    violation: Violation
+    message: str
+    tool: str | None = None
+    said: str = ""

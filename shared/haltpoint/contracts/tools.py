@@ -143,6 +143,7 @@ class Metadata(Contract):
     duration_ms: int = 0
     truncated: bool = False
     hooks: tuple[HookRecord, ...] = ()
+    by: str = Field(default="", description="the person who gave the result, when one did (D3 manual)")
 
 
 class Outcome(Contract):
@@ -185,10 +186,18 @@ class ToolResult(Outcome, Generic[Data]):
     data: Data = Field(default_factory=dict)  # type: ignore[assignment]
 
 
+class ToolKind(StrEnum):
+    """A skill is a tool in every respect (A); the word is for people and hooks."""
+
+    TOOL = "tool"
+    SKILL = "skill"
+
+
 class ToolSpec(Contract):
     """What a tool declares (A), as it lies in the catalogue. Without any effect flag a tool is started at most once."""
 
     name: str
+    kind: ToolKind = ToolKind.TOOL
     description: str = ""
     parameters: dict[str, Any] = Field(default_factory=lambda: {"type": "object", "properties": {}})
     result_schema: dict[str, Any] | None = None
@@ -199,6 +208,7 @@ class ToolSpec(Contract):
     internal: bool = False
     queue: str = "default"
     timeout: float = Field(default=30.0, gt=0, description="seconds")
+    strikes: int | None = Field(default=None, ge=1, description="violations in a row until a person decides (D3)")
     provenance: dict[str, str] = Field(default_factory=dict, description="parameter -> tool.path of its origin (C6)")
     hooks: tuple[str, ...] = Field(
         default=(), description="the worker's hooks that match, in the order they run in (H1)"

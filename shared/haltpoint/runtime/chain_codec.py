@@ -33,6 +33,8 @@ _HEAD: Final[tuple[tuple[str, str, Callable[[Any], str | int]], ...]] = (
     ("tokens", "tokens", int),
     ("thought", "thought", _local),
     ("plan_attempts", "plan_attempts", int),
+    ("strikes", "strikes", int),
+    ("other_model", "other_model", int),
 )
 """Field of the hash, attribute of the chain, and how the one is written as the other."""
 
@@ -78,6 +80,8 @@ def decode_head(chain_id: str, task: Task, fields: Mapping[bytes, bytes]) -> Cha
         actions_used=number(b"actions"),
         tokens=number(b"tokens"),
         plan_attempts=number(b"plan_attempts"),
+        strikes=number(b"strikes"),
+        other_model=bool(number(b"other_model")),
         thought=f"{chain_id}.{thought}" if thought else None,
         steps=tuple(decode_step(field) for field in _step_fields(fields)),
     )

@@ -4,7 +4,7 @@ Pure, and the executor's hottest path: what an output needs is written once, and
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 from pydantic_core import to_json
 
@@ -15,6 +15,7 @@ from haltpoint.chain.state import (
     Dispatch,
     Output,
     PlanOrigin,
+    Record,
     Settle,
     Think,
     Withdraw,
@@ -83,11 +84,8 @@ def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]
         for start in range(0, len(fields), _CHUNK):
             chunk = fields[start : start + _CHUNK]
             args += ("H", len(chunk), *chunk)
-        if new.plan is not old.plan and new.plan is not None:
-            # A literal plan lies in the task already.
-            plan = None if new.origin is PlanOrigin.LITERAL else new.plan
-            stored = to_json({"plan": plan, "digests": new.digests}, exclude_none=True)
-            args += ("S", f"plan:{new.id}", stored)
+        if new.plan is not old.plan or new.case is not old.case or new.goal is not old.goal:
+            args += ("S", f"plan:{new.id}", to_json(_worked_on(new), exclude_none=True))
         if new.answer is not old.answer or new.error is not old.error:
             args += ("S", f"end:{new.id}", to_json({"answer": new.answer, "error": new.error}))
         for before, each in _with_former(commit):
@@ -100,6 +98,18 @@ def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]
             args += ("I", old.status, new.status, new.updated_at)
     args += _timer(old, new, commit.decided, retention)
     return args
+
+
+def _worked_on(chain: Chain) -> dict[str, Any]:
+    """What lies under plan:<id> (see `loading.StoredPlan`). A literal plan lies in the task already."""
+    stored: dict[str, Any] = {"digests": chain.digests}
+    if chain.plan is not None and chain.origin is not PlanOrigin.LITERAL:
+        stored["plan"] = chain.plan
+    if chain.goal is not None:
+        stored["goal"] = chain.goal
+    if chain.case:
+        stored["case"] = chain.case
+    return stored
 
 
 def unspeakable(commit: ChainCommit, error: Exception) -> list[Argument]:
@@ -185,6 +195,9 @@ def _operation(each: Decided, output: Output) -> list[Argument]:
         case Withdraw():
             number = request_id(chain.id, output.number)
             return ["W", number, encode(envelope.withdrawn(number, output.reason))]
+        case Record():
+            action = output.action
+            return ["N", action.id, action.step, action.number, action.tool, action.arguments]
         case Settle():
             action = output.action
             if action.outcome is None:
@@ -204,17 +217,19 @@ def _dispatch(chain: Chain, output: Dispatch, envelope: Envelope) -> list[Argume
 
 def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> list[Argument]:
     request = output.request
-    assert chain.plan is not None, "only a step's action asks people"  # noqa: S101 - a fault of ours
     question = Question(
         request_id=request_id(chain.id, request.number),
         kind=request.kind,
         question=output.question,
-        step_id=chain.plan.steps[request.step].id,
+        step_id=chain.plan.steps[request.step].id if chain.plan is not None and request.step >= 0 else "",
         action_id=request.action_id,
         tool=output.tool,
-        options=request.clarification.options if request.clarification else (),
+        options=request.options,
+        form=request.form,
         arguments=output.arguments,
         preview=output.preview,
+        priority=output.priority,
+        strikes=output.strikes,
         asked_at=now,
         deadline=request.deadline,
     )

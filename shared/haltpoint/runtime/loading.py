@@ -15,6 +15,7 @@ from haltpoint.contracts.events import ProposedActions
 from haltpoint.contracts.humans import Question
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.thoughts import Strike
 from haltpoint.contracts.tools import Outcome
 from haltpoint.runtime.chain_codec import decode_head, open_numbers
 from haltpoint.runtime.committing import Loaded
@@ -28,10 +29,15 @@ Fields = Mapping[bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class StoredPlan:
-    """What lies under plan:<id>: the plan, unless it is the task's own, and the digests of its tools."""
+    """What lies under plan:<id>: the plan, unless it is the task's own or there is none yet, and its tools' digests.
+
+    `goal` are a person's words in place of the task's; `case` the row of violations that is being counted.
+    """
 
     digests: dict[str, str]
     plan: Plan | None = None
+    goal: str | None = None
+    case: tuple[Strike, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +96,7 @@ async def _read_one(calls: Coalescer, topology: Topology, partition: int, chain_
             *(calls.call("HGET", key("request", request_id(chain_id, n)), "question") for n in numbers)
         )
     ]
-    asked_about = {question.action_id for question in questions}
+    asked_about = {question.action_id for question in questions if question.action_id}
     sent = _sent(chain)
     action_ids = sorted(asked_about.union(needed_actions(chain)))
     thoughts = needed_thoughts(chain)
@@ -107,8 +113,7 @@ async def _read_one(calls: Coalescer, topology: Topology, partition: int, chain_
         chain,
         actions=actions,
         requests=tuple(
-            _open_request(chain, number, question, actions.get(question.action_id))
-            for number, question in zip(numbers, questions, strict=True)
+            _open_request(chain, number, question) for number, question in zip(numbers, questions, strict=True)
         ),
         proposals={
             index: ProposedActions.model_validate_json(data).proposal
@@ -124,19 +129,24 @@ def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: b
     chain = decode_head(chain_id, Task.model_validate_json(task), fields)
     if plan is not None:
         stored = _PLAN.validate_json(plan)
+        chain = replace(chain, goal=stored.goal, case=stored.case)
         adopted = stored.plan or chain.task.plan
-        if adopted is None:
-            raise ValueError("neither the chain nor its task has a plan")
-        chain = replace(chain, plan=adopted, digests=stored.digests, graph=Graph.of(adopted))
+        if adopted is not None:
+            chain = replace(chain, plan=adopted, digests=stored.digests, graph=Graph.of(adopted))
     if end is not None:
         ended = _END.validate_json(end)
         chain = replace(chain, answer=ended.answer, error=ended.error)
     return chain
 
 
-def stored_plan(stored: bytes | None, task: Task) -> Plan | None:
-    """The plan that a chain carries out: None before it has one."""
-    return None if stored is None else _PLAN.validate_json(stored).plan or task.plan
+def as_worked_on(stored: bytes | None, task: Task) -> tuple[Task, Plan | None]:
+    """The task with the goal that counts, and the plan that its chain carries out: None before it has one."""
+    if stored is None:
+        return task, None
+    found = _PLAN.validate_json(stored)
+    if found.goal is not None:
+        task = task.model_copy(update={"goal": found.goal})
+    return task, found.plan or task.plan
 
 
 def _sent(chain: Chain) -> frozenset[str]:
@@ -174,13 +184,14 @@ def decode_action(name: str, fields: Fields, status: ActionStatus) -> Action:
     )
 
 
-def _open_request(chain: Chain, number: int, question: Question, action: Action | None) -> OpenRequest:
-    outcome = action.outcome if action else None
+def _open_request(chain: Chain, number: int, question: Question) -> OpenRequest:
     return OpenRequest(
         number=number,
         kind=question.kind,
-        step=chain.graph.index[question.step_id],
+        step=chain.graph.index[question.step_id] if question.step_id else -1,
         action_id=question.action_id,
         deadline=question.deadline,
-        clarification=outcome.clarification if outcome else None,
+        options=question.options,
+        form=question.form,
+        tool=question.tool,
     )

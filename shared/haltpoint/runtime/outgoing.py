@@ -94,6 +94,7 @@ class Envelope:
                 receipts=output.receipts,
                 corrections=output.corrections,
                 previous=output.previous,
+                other_model=output.other_model,
             ),
         )
 

@@ -29,6 +29,8 @@ def encode_step(run: StepRun) -> str:
         int(run.faulted),
         int(run.thinking),
         run.refused,
+        run.strikes,
+        int(run.unkept),
     ]
     while numbers and not numbers[-1]:
         numbers.pop()
@@ -38,9 +40,10 @@ def encode_step(run: StepRun) -> str:
 def decode_step(field: bytes) -> StepRun:
     """The run of a field. Raises ValueError when it is none."""
     numbers = [int(number) for number in field.strip(b"[]").split(b",") if number]
-    status, turn, attempt, proposals, actions, taken, in_turn, receipts, last_ok, faulted, thinking, refused = (
-        numbers + [0] * (12 - len(numbers))
-    )[:12]
+    status, turn, attempt, proposals, actions, taken, in_turn, receipts, last_ok, faulted, thinking, *rest = (
+        numbers + [0] * (14 - len(numbers))
+    )[:14]
+    refused, strikes, unkept = rest
     return StepRun(
         _STATUSES[status],
         turn,
@@ -54,4 +57,6 @@ def decode_step(field: bytes) -> StepRun:
         bool(faulted),
         bool(thinking),
         refused,
+        strikes,
+        bool(unkept),
     )

@@ -6,6 +6,7 @@ from typing import Final
 
 from pydantic import Field
 
+from haltpoint.chain.human_tool import with_built_in
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.tools import ToolSpec
@@ -49,5 +50,5 @@ class ToolCatalogue:
         return {one.spec.name: one for one in tools if one.seen >= oldest}
 
     async def read(self, partition: int = 0) -> dict[str, ToolSpec]:
-        """The specs of all tools that were seen within a day, by name."""
-        return {name: one.spec for name, one in (await self.listed(partition)).items()}
+        """The specs of all tools that were seen within a day and of the built-in one, by name."""
+        return with_built_in({name: one.spec for name, one in (await self.listed(partition)).items()})

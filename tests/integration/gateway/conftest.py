@@ -27,7 +27,7 @@ from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import Cancellation, Received, TaskCancelled
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.tools import Clarification, Option, ToolSpec
+from haltpoint.contracts.tools import Option, ToolSpec
 from haltpoint.runtime import service
 from haltpoint.runtime.committing import ChainCommit, Decided
 from haltpoint.runtime.connection import Coalescer
@@ -93,9 +93,7 @@ class System:
             step=0,
             action_id=action_id(chain_id, "find", 1),
             deadline=chain.updated_at + within,
-            clarification=Clarification(type="contact", question="Which John?", options=options)
-            if kind is RequestKind.CLARIFICATION
-            else None,
+            options=options if kind is RequestKind.CLARIFICATION else (),
         )
         after = replace(
             chain,

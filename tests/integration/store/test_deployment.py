@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import Redis
 
+from haltpoint.chain.human_tool import with_built_in
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.runtime import library
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
@@ -85,12 +86,12 @@ async def test_the_catalogue_lists_tools_for_a_day_after_their_last_beat(desk: D
     note, send = spec("note", may_clarify=True), spec("send", read_only=False, queue="mail")
     await catalogue.beat([note, send])
     for partition in range(2):
-        assert await catalogue.read(partition) == {"note": note, "send": send}
+        assert await catalogue.read(partition) == with_built_in({"note": note, "send": send})
     key = topology.key(0, "catalogue")
     listed = await catalogue.listed()
     seen = listed["send"].seen
     old = (await desk.redis.hget(key, "send")).replace(b"%d" % seen, b"%d" % (seen - DAY - 2000))
     await desk.redis.hset(key, "send", old)
-    assert await catalogue.read() == {"note": note}
+    assert await catalogue.read() == with_built_in({"note": note})
     await catalogue.beat([note])
     assert await desk.redis.hkeys(key) == [b"note"]

@@ -30,7 +30,7 @@ from haltpoint.chain.work import Work
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.tasks import Budget, Task
-from haltpoint.contracts.thoughts import Proposal
+from haltpoint.contracts.thoughts import Proposal, Strike, Violation
 from tests.support.builders import OK, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
@@ -99,11 +99,11 @@ def test_an_accepted_chain_can_be_cancelled_or_run_out_of_time_and_hears_nothing
 
 def test_no_field_is_lost_where_values_are_written_out_for_speed() -> None:
     numbers = {field.name: index for index, field in enumerate(fields(StepRun), 3)}
-    run = StepRun(**{**numbers, "faulted": True, "thinking": True})  # type: ignore[arg-type]
+    run = StepRun(**{**numbers, "faulted": True, "thinking": True, "unkept": True})  # type: ignore[arg-type]
     action = Action("c.a.1", 1, 2, "note", "[]", attempt=3)
     chain = Chain("c", Task(goal="x"), graph=Graph({"a": 1}), steps=(run,), digests={"note": "d"}, answer="words")
     numbered: dict[str, Any] = {
-        name: index for index, name in enumerate(("created_at", "deadline", "asked", "plan_attempts"), 5)
+        name: index for index, name in enumerate(("created_at", "deadline", "asked", "plan_attempts", "strikes"), 5)
     }
     counted: dict[str, Any] = {name: index for index, name in enumerate(("turns", "actions_used", "tokens"), 50)}
     error, proposals = ChainError("HP-201", "no"), {0: Proposal(content="x")}
@@ -119,6 +119,9 @@ def test_no_field_is_lost_where_values_are_written_out_for_speed() -> None:
         actions={"c.a.1": action},
         proposals=proposals,
         error=error,
+        case=(Strike(place="a", thought_id="t", violation=Violation.NO_CALL, message="no call"),),
+        goal="other words",
+        other_model=True,
         status=ChainStatus.ESCALATED,
     )
     assert all(getattr(chain, field.name) for field in fields(Chain) if field.name != "updated_at")

@@ -16,9 +16,9 @@ def test_the_matrix_in_the_readme_is_that_of_the_code() -> None:
 def test_every_state_and_every_event_has_a_place_in_the_matrix() -> None:
     header, _, *rows = matrix().partition("\n\n")[0].splitlines()
 
-    assert header.count("|") == 11
-    assert [row.count("|") for row in rows] == [11] * 10
-    assert "| `tool.completed` | · | · | Take the receipt | · | · | · | · | · | · |" in rows
+    assert header.count("|") == 12
+    assert [row.count("|") for row in rows] == [12] * 10
+    assert "| `tool.completed` | · | · | Take the receipt | · | · | · | · | · | · | · |" in rows
 
 
 if __name__ == "__main__":

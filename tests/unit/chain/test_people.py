@@ -12,6 +12,7 @@ from haltpoint.contracts.tools import (
     Clarification,
     Confirmation,
     ErrorType,
+    Metadata,
     NextAction,
     Option,
     Outcome,
@@ -21,7 +22,7 @@ from haltpoint.contracts.tools import (
 from tests.support.builders import call, failed, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
 
-CLARIFICATION, CONFIRMATION, IN_DOUBT = RequestKind
+CLARIFICATION, CONFIRMATION, IN_DOUBT = RequestKind.CLARIFICATION, RequestKind.CONFIRMATION, RequestKind.IN_DOUBT
 DAY = 24 * 3600 * 1000
 CONTACT = {"type": "object", "properties": {"contact_id": {"type": "string"}}, "required": ["contact_id"]}
 SURE = Outcome(
@@ -93,7 +94,9 @@ def test_b4_a_choice_completes_the_receipt_and_the_tool_is_not_called_again() ->
     [settled] = told.settled
     assert settled.action.id == "c.find.1"
     assert json.loads(settled.action.data) == {"contact_id": "user_abc123", "selected": JOHN.model_dump(mode="json")}
-    assert settled.action.outcome == Outcome(success=True, next_action=NextAction.CONTINUE)
+    assert settled.action.outcome == Outcome(
+        success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool="find", by="ann")
+    )
     assert told.chain.status is ChainStatus.EXECUTING
     assert told.chain.resume is None
     assert told.told("request.answered") == [{"request_id": "c.r1", "decision": "select", "by": "ann"}]
@@ -186,7 +189,9 @@ def test_e5_a_person_says_that_it_happened() -> None:
 
     told.answer(IN_DOUBT, Choice.HAPPENED, value={"contact_id": "u1"})
 
-    assert told.settled[0].action.outcome == Outcome(success=True, next_action=NextAction.CONTINUE)
+    assert told.settled[0].action.outcome == Outcome(
+        success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool="find", by="ann")
+    )
     assert json.loads(told.action.arguments) == {"to": "u1"}
 
 

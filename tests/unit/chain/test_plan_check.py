@@ -5,6 +5,7 @@ import pytest
 from haltpoint.chain.contract import callable_tools, form_of, plan_faults
 from haltpoint.chain.state import Policy
 from haltpoint.contracts.plans import Plan, Step, StepType
+from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ToolSpec
 from tests.support.builders import call, line_plan, plan, spec, specs, tool_step
 
@@ -158,9 +159,11 @@ def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(
 def test_c3_what_a_model_may_call_in_a_step() -> None:
     tools = TOOLS | specs(spec("write", read_only=False), spec("save", read_only=False))
 
-    assert callable_tools(Step(id="a", required_tools=("write",)), tools) == ("note", "send", "write")
-    assert callable_tools(Step(id="a"), tools) == ("note", "send")
-    assert callable_tools(Step(id="a", required_tools=("write",), allowed_tools=("save", "drop")), tools) == (
+    assert callable_tools(Step(id="a", required_tools=("write",)), tools, Mode.STRICT) == ("note", "send", "write")
+    assert callable_tools(Step(id="a"), tools, Mode.STRICT) == ("note", "send")
+    assert callable_tools(
+        Step(id="a", required_tools=("write",), allowed_tools=("save", "drop")), tools, Mode.STRICT
+    ) == (
         "save",
         "write",
     )

@@ -7,7 +7,7 @@ from haltpoint.chain.state import ChainError, ChainStatus, Policy
 from haltpoint.chain.thoughts import MOST_FAULTS
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType
-from haltpoint.contracts.tasks import Budget, Task
+from haltpoint.contracts.tasks import Budget, Mode, Task
 from haltpoint.contracts.thoughts import ThoughtKind, Usage, Violation
 from haltpoint.contracts.tools import Clarification, ErrorType, Fault, NextAction, Option, Outcome, Target
 from haltpoint.contracts.tools import Confirmation as Sure
@@ -99,8 +99,9 @@ def test_c1_of_thousands_of_faults_a_model_is_told_some() -> None:
     assert told.thought.corrections[-1].message == "and 980 more faults of these kinds"
 
 
-def test_c1_after_the_last_attempt_the_chain_fails() -> None:
-    told = Story(Task(goal="tell John"), LOOKUP, policy=Policy(plan_attempts=2))
+@pytest.mark.parametrize("mode", [Mode.ADVISORY, Mode.OFF])
+def test_c1_where_nobody_is_to_decide_the_chain_fails_after_the_last_attempt(mode: Mode) -> None:
+    told = Story(Task(goal="tell John", mode=mode), LOOKUP, policy=Policy(strikes=2))
     told.submit()
     told.draft(None, "no JSON in the reply")
     told.draft(None)
@@ -207,8 +208,8 @@ def test_a_plan_cannot_widen_what_the_policy_allows() -> None:
     assert told.tools_called == ["lookup"]
     told.propose(content="done")
 
-    assert told.chain.error is not None
-    assert told.chain.error.code == "HP-203"
+    assert told.chain.status is ChainStatus.ESCALATED
+    assert len(told.thoughts) == 3
 
 
 def test_c7_a_held_call_is_checked_for_provenance_when_it_is_released() -> None:
@@ -234,9 +235,10 @@ def test_c7_a_refused_call_that_the_result_makes_good_is_no_fault_any_more() -> 
     told = drafted(tool("both", "lookup", "send"))
     told.propose(TELL, LOOK)
     assert told.tools_called == ["lookup"]
-    assert told.told("contract.corrected")[0]["violation"] == "no_provenance"
+    assert told.told("contract.violated")[0]["violation"] == "no_provenance"
     told.result(data='{"id": "u1"}')
 
+    assert told.told("contract.corrected") == []
     assert told.thought.corrections == ()
     assert told.thought.previous is None
 
@@ -335,16 +337,26 @@ def test_the_turns_of_a_step_are_bounded() -> None:
     told.propose(content="two")
 
     assert len(told.thoughts) == 3
+    [case] = told.told("chain.escalated")
+    assert case["step_id"] == "send"
+    assert "not complete after 2 proposals of the model; the last fault: Step 'send'" in case["reason"]
+
+
+def test_the_turns_of_a_step_that_promised_no_tool_end_it() -> None:
+    told = drafted(reason("think", max_turns=2))
+    told.propose(call("no_such_tool"))
+    told.propose(call("no_such_tool"))
+
     assert told.chain.error is not None
-    assert (told.chain.error.code, told.chain.error.step_id) == ("HP-203", "send")
-    assert "not complete after 2 proposals of the model; the last fault: Step 'send'" in told.chain.error.message
+    assert (told.chain.error.code, told.chain.error.step_id) == ("HP-203", "think")
 
 
 def test_on_failure_continue_goes_on_without_the_step() -> None:
-    told = drafted(tool(max_turns=1, on_failure=OnFailure.CONTINUE), reason("after", dependencies=("send",)))
-    told.propose(content="one")
+    first = reason("first", max_turns=1, on_failure=OnFailure.CONTINUE)
+    told = drafted(first, reason("after", dependencies=("first",)))
+    told.propose(call("no_such_tool"))
 
-    assert told.statuses == {"send": "failed", "after": "in_progress"}
+    assert told.statuses == {"first": "failed", "after": "in_progress"}
     assert told.thought.thought_id == "c.after.t1.1"
 
 
@@ -353,7 +365,9 @@ def test_turns_used_up_without_a_fault() -> None:
     told.propose(LOOK)
     told.result()
 
-    assert told.chain.error == ChainError("HP-203", "not complete after 1 proposals of the model", "both")
+    [case] = told.told("chain.escalated")
+    assert case["reason"] == "not complete after 1 proposals of the model"
+    assert case["missing"] == ["send"]
 
 
 # ---- reasoning steps (C4)

@@ -16,6 +16,7 @@ Operations, each a letter and its arguments:
   X stream message             a message to `plans`
   R id question deadline chain asked message     open a request, tell the gateway
   W id message                 withdraw a request, unless it was answered or has expired
+  N id step n tool arguments   write an action down that no worker is asked to do
   E action outcome data        settle an action: outcome and data as a person completed them
   I old new at                 the chain moves between the status indexes (score: since when)
   T due                        the chain's timer
@@ -86,6 +87,12 @@ function operations.A(run, args, i)
   redis.call('HSET', key, 'step', args[i + 4], 'n', args[i + 5], 'tool', args[i + 6],
     'attempt', args[i + 7], 'repeatable', args[i + 8], 'args', arguments, 'entry', entry, 'epoch', '0')
   return i + 11
+end
+
+function operations.N(run, args, i)
+  redis.call('HSET', run.prefix .. 'action:' .. args[i + 1], 'step', args[i + 2], 'n', args[i + 3], 'tool', args[i + 4],
+    'attempt', '1', 'repeatable', '0', 'args', args[i + 5], 'epoch', '0')
+  return i + 6
 end
 
 function operations.X(run, args, i)
@@ -159,7 +166,8 @@ local function apply(run, args, i, last)
   end
 end
 
-local LIVE = { 'accepted', 'planning', 'executing', 'awaiting_clarification', 'awaiting_confirmation', 'escalated' }
+local LIVE = { 'accepted', 'planning', 'executing', 'awaiting_clarification', 'awaiting_confirmation',
+  'awaiting_input', 'escalated' }
 
 -- By pcall, each on its own: what made the commit fail may well be one of these keys.
 local function quarantine(run, args, first, last, problem)

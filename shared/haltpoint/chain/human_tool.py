@@ -1,0 +1,81 @@
+"""askHuman (CONTRACT I4, B5): the one tool that the core itself carries out, by asking a person in words.
+
+It is a tool like any other for every plan and every model; no worker serves it. Its options are words, never ids: what
+a model wrote is no origin of a value (C6), what a person typed is.
+"""
+
+from typing import Any, Final
+
+from haltpoint.contracts.tools import ToolSpec
+
+NAME: Final = "askHuman"
+
+SPEC: Final = ToolSpec(
+    name=NAME,
+    description=(
+        "Ask a person a question in words and wait for the answer. For what no tool can find out: "
+        "a missing detail, a preference, a decision."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {
+            "question": {"type": "string", "minLength": 1, "maxLength": 4000},
+            "options": {
+                "type": "array",
+                "items": {"type": "string", "minLength": 1, "maxLength": 200},
+                "minItems": 1,
+                "maxItems": 20,
+                "description": "answers to choose from, in words",
+            },
+            "schema": {"type": "object", "description": "a JSON Schema, when the answer is a form"},
+            "context": {"type": "string", "maxLength": 8000, "description": "what the person needs to know"},
+            "priority": {"type": "string", "enum": ["low", "normal", "high"]},
+            "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "seconds until nobody needs to answer"},
+        },
+        "required": ["question"],
+        "additionalProperties": False,
+    },
+    read_only=True,
+    may_clarify=True,
+    queue="",
+    timeout=86400.0,
+)
+
+_WORDS: Final = frozenset(
+    {"type", "title", "description", "properties", "required", "additionalProperties", "items", "enum", "default"}
+    | {"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"}
+)
+_LEVELS: Final = 6
+
+
+def with_built_in(tools: dict[str, ToolSpec]) -> dict[str, ToolSpec]:
+    """The tools that workers serve and the built-in one, which nobody can replace."""
+    return {**tools, NAME: SPEC}
+
+
+def form_faults(arguments: Any) -> tuple[str, ...]:
+    """What is wrong with the form that a question asks for.
+
+    A model writes it, and people's answers are held against it: so it is of the plain words of JSON Schema only,
+    without patterns (which may take for ever) and references.
+    """
+    form = arguments.get("schema") if isinstance(arguments, dict) else None
+    if form is None:
+        return ()
+    fault = _fault(form, _LEVELS)
+    return () if fault is None else (f"arguments.schema: {fault}",)
+
+
+def _fault(form: Any, levels: int) -> str | None:
+    if not isinstance(form, dict):
+        return "is not an object"
+    if levels == 0:
+        return f"is nested deeper than {_LEVELS}"
+    unknown = sorted(str(word) for word in form.keys() - _WORDS)
+    if unknown:
+        return f"a form knows no {', '.join(unknown[:3])}"
+    inner = form.get("properties", {})
+    if not isinstance(inner, dict):
+        return "properties is not an object"
+    parts = [*inner.values(), *([form["items"]] if "items" in form else [])]
+    return next((fault for part in parts if (fault := _fault(part, levels - 1)) is not None), None)

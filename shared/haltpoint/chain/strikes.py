@@ -1,0 +1,112 @@
+"""Violations are counted, and at the limit a person decides (CONTRACT D1 to D4)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from haltpoint.chain import policy
+from haltpoint.chain.asking import ask, next_request
+from haltpoint.chain.ending import complete_step
+from haltpoint.chain.state import StepStatus
+from haltpoint.chain.work import Work
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.thoughts import Correction, Strike
+
+MOST_REMEMBERED: Final = 10
+"""Violations that a case shows: the last ones of the row."""
+
+MOST_SAID: Final = 500
+"""Characters of the model's words that are kept with a violation; the whole lies with the thought."""
+
+
+def mode_of(work: Work, index: int | None) -> Mode:
+    """How far the model is held to its word in a step; None: before and after all steps."""
+    return policy.mode(work.chain.task, None if index is None else work.steps[index])
+
+
+def violate(work: Work, index: int | None, place: str, thought: str, faults: Sequence[Correction], said: str) -> None:
+    """Write the faults of one thought down; together they are one strike of the step and of the chain (D1)."""
+    if mode_of(work, index) is not Mode.OFF and not (work.case and work.case[-1].thought_id == thought):
+        work.strikes += 1
+        if index is not None:
+            run = work.run(index)
+            work.move(index, replace(run, strikes=run.strikes + 1))
+    told = {} if index is None else {"step_id": work.steps[index].id}
+    words = said[:MOST_SAID]
+    for fault in faults:
+        strike = Strike(
+            place=place,
+            thought_id=thought,
+            violation=fault.violation,
+            message=fault.message,
+            tool=fault.tool,
+            said=words,
+        )
+        work.case = (*work.case, strike)[-MOST_REMEMBERED:]
+        about = {} if fault.tool is None else {"tool": fault.tool}
+        work.tell(
+            FactType.CONTRACT_VIOLATED,
+            **told,
+            thought_id=thought,
+            violation=fault.violation.value,
+            message=fault.message,
+            **about,
+            said=words,
+            strikes=work.strikes,
+        )
+
+
+def struck_out(work: Work, index: int | None) -> bool:
+    """Whether this was one violation too many in a row, of the step or of the chain (D2)."""
+    task, rules = work.chain.task, work.world.policy
+    if work.strikes >= policy.strikes(task, rules):
+        return True
+    if index is None:
+        return False
+    specs = (work.world.tools.get(name) for name in work.steps[index].required_tools)
+    own = [spec.strikes for spec in specs if spec is not None and spec.strikes is not None]
+    return work.run(index).strikes >= min(own, default=policy.strikes(task, rules))
+
+
+def forgive(work: Work, index: int) -> None:
+    """A person has decided how to go on: the row is over, and the step has all its turns again."""
+    work.strikes, work.case = 0, ()
+    work.move(index, replace(work.run(index), strikes=0, proposals=0))
+
+
+def escalate(work: Work, index: int | None, reason: str) -> None:
+    """D3: the chain stops, and a person gets the case: rephrase, give the result by hand, retry, or abort."""
+    reason = reason[:MOST_SAID]
+    missing = missing_tools(work, index)
+    where = "the plan" if index is None else f"step {work.steps[index].id!r}"
+    question = f"The model does not keep its word in {where}: {reason}. How shall it go on?"
+    told = {} if index is None else {"step_id": work.steps[index].id}
+    work.tell(
+        FactType.CHAIN_ESCALATED,
+        **told,
+        request_id=next_request(work),
+        reason=reason,
+        strikes=work.strikes,
+        missing=list(missing),
+    )
+    if index is not None:
+        work.clear(index)
+        work.move(index, replace(work.run(index), status=StepStatus.WAITING, thinking=True))
+    tool = missing[0] if missing else ""
+    ask(work, RequestKind.ESCALATION, index, question, tool=tool, strikes=work.case)
+
+
+def missing_tools(work: Work, index: int | None) -> tuple[str, ...]:
+    """The required tools of a step that have no successful receipt in it yet (C3)."""
+    if index is None:
+        return ()
+    receipts = work.run(index).receipts
+    return tuple(name for bit, name in enumerate(work.steps[index].required_tools) if not receipts >> bit & 1)
+
+
+def let_pass(work: Work, index: int) -> None:
+    """D4: in advisory mode the step goes on although its promise was not kept, and says so."""
+    work.move(index, replace(work.run(index), unkept=True))
+    complete_step(work, index)
