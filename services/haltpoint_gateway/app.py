@@ -1,6 +1,7 @@
 """The gateway as a process: HTTP, the stream `humans` and the feed. Here, and only here, real things are chosen."""
 
 import asyncio
+from collections import Counter
 from typing import Final
 
 from redis.asyncio import Redis
@@ -33,13 +34,16 @@ _PATIENCE: Final = 3.0
 _BATCH: Final = 64
 
 
-async def run(settings: Settings) -> None:
-    """Serve until cancelled. Raises HaltpointError when it cannot start or go on."""
+async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
+    """Serve until cancelled. Raises HaltpointError when it cannot start or go on.
+
+    `beside`: services that our parent process has started too, by name; we are ready when they are.
+    """
     key = admin_key(settings)
     tracing = start_tracing(Party.GATEWAY.value)
     try:
         async with service.running(Party.GATEWAY, settings) as here, Coalescer(here.redis, patience=_PATIENCE) as calls:
-            gateway = assemble(settings, here.redis, calls, here.topology, tracing, key)
+            gateway = assemble(settings, here.redis, calls, here.topology, tracing, key, beside)
             await _listen(here, gateway, calls)
             where = settings.gateway
             http = HttpServer(make_api(gateway), where.host, where.port, trusted_proxy=where.trusted_proxy)
@@ -55,7 +59,13 @@ async def run(settings: Settings) -> None:
 
 
 def assemble(
-    settings: Settings, redis: Redis, calls: Coalescer, topology: Topology, tracing: Tracing, key: str
+    settings: Settings,
+    redis: Redis,
+    calls: Coalescer,
+    topology: Topology,
+    tracing: Tracing,
+    key: str,
+    beside: tuple[str, ...] = (),
 ) -> Gateway:
     """What the API works with, over one connection for calls and `redis` for reading."""
     policy = settings.policy
@@ -73,7 +83,7 @@ def assemble(
         views=Views(redis, topology),
         keyring=Keyring.of(redis, key),
         tracing=tracing,
-        faults=lambda: _faults(redis),
+        faults=lambda: _faults(redis, topology, Counter(beside)),
     )
 
 
@@ -95,18 +105,19 @@ async def _listen(here: service.Service, gateway: Gateway, calls: Coalescer) -> 
     await feed.listen(here.broker, here.redis, here.topology, gateway.watchers)
 
 
-async def _faults(redis: Redis) -> list[str]:
-    """Why the gateway cannot do its work now: the server, the library."""
+async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> list[str]:
+    """Why the gateway cannot do its work now: the server, the library, services that were started with it."""
     try:
         async with asyncio.timeout(2.0):
             await library.check(redis)
+            siblings = await service.siblings(redis, topology)
     except (*UNREACHABLE, TimeoutError):
         return ["Redis does not answer"]  # where it lies is not for everybody who may ask
     except LibraryError as error:
         return [str(error)]
     except RedisError as error:
         return [f"Redis refuses us: {type(error).__name__}"]
-    return []
+    return [f"{name}: {siblings[name]} of {wanted} ready" for name, wanted in beside.items() if siblings[name] < wanted]
 
 
 def _address(http: HttpServer) -> str:

@@ -61,12 +61,12 @@ class System:
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         variables = {**os.environ, **as_environment(self.settings), **(environment or {})}
         self.supervisor = Supervisor(variables, say, output)
-        chosen = tuple(word for queue in queues for word in ("--queue", queue))
-        self._children = [
-            Child(service, ("up", service, *(chosen if service == "tool-worker" else ())), number)
-            for service in services
-            for number in range(1, (workers if service == "tool-worker" else 1) + 1)
-        ]
+        places = [(one, n) for one in services for n in range(1, (workers if one == "tool-worker" else 1) + 1)]
+        chosen = {
+            "tool-worker": tuple(word for queue in queues for word in ("--queue", queue)),
+            "gateway": tuple(word for one, _ in places if one != "gateway" for word in ("--beside", one)),
+        }
+        self._children = [Child(one, ("up", one, *chosen.get(one, ())), number) for one, number in places]
         self._beside = beside
         self._stack = AsyncExitStack()
 

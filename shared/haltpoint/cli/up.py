@@ -36,6 +36,7 @@ def add_to(app: typer.Typer) -> None:
         queue: Annotated[list[str] | None, typer.Option(help="Only these queues (tool-worker).")] = None,
         tools: Annotated[list[str] | None, typer.Option(metavar="MODULE", help="Modules with tools.")] = None,
         owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
+        beside: Annotated[list[Service] | None, typer.Option(hidden=True)] = None,
     ) -> int:
         """Start services: all of them with a server of their own, or those that are named."""
         if owner_fd is not None:
@@ -46,7 +47,7 @@ def add_to(app: typer.Typer) -> None:
             raise usage("--queue is for tool workers", "none is started", "haltpoint up tool-worker --queue Q")
         settings = shell.load(tools=",".join(tools) if tools else None)
         if services and len(services) == 1 and workers == 1:
-            return _foreground(services[0], settings, tuple(queue or ()))
+            return _foreground(services[0], settings, tuple(queue or ()), tuple(beside or ()))
         if not settings.tools and (not services or Service.TOOL_WORKER in services):
             raise HaltpointError(
                 "HP-030",
@@ -57,16 +58,19 @@ def add_to(app: typer.Typer) -> None:
         return _supervised(shell, settings, tuple(services or ()), workers, tuple(queue or ()))
 
 
-def _foreground(service: Service, settings: "Settings", queues: tuple[str, ...]) -> int:
-    """This process is the service."""
+def _foreground(service: Service, settings: "Settings", queues: tuple[str, ...], beside: tuple[Service, ...]) -> int:
+    """This process is the service; `beside` are those that its supervisor has started with it (gateway)."""
+    from functools import partial
     from importlib import import_module
 
     from haltpoint.contracts.catalogue import Party
     from haltpoint.runtime.service import main
 
     run = import_module(f"haltpoint_{service.replace('-', '_')}.app").run
-    if queues:
-        return main(Party(service), lambda chosen: run(chosen, queues=queues), settings)
+    if service is Service.TOOL_WORKER:
+        run = partial(run, queues=queues)
+    if service is Service.GATEWAY:
+        run = partial(run, beside=beside)
     return main(Party(service), run, settings)
 
 

@@ -12,9 +12,9 @@ ends the drain too. What cannot go on raises HaltpointError out of `serve`, with
 to somebody by their lease.
 
 Who is ready can be seen from outside: a line `ready` in the log, and from then on the key
-`hp:{0}:service:<name>:<instance>` with JSON {name, instance, pid, host, since (ms), ...about}, written each second,
-gone 5 s after the last time and at once after a clean stop. The set `hp:{0}:services` has the names of these keys.
-`alive` reads them.
+`hp:{0}:service:<name>:<instance>` with JSON {name, instance, pid, parent, host, since (ms), ...about}, written each
+second, gone 5 s after the last time and at once after a clean stop. The set `hp:{0}:services` has the names of these
+keys. `alive` reads them.
 """
 
 import asyncio
@@ -25,6 +25,7 @@ import secrets
 import signal
 import socket
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, Final
@@ -191,6 +192,7 @@ class Service:
             "name": self.name.value,
             "instance": self.instance,
             "pid": os.getpid(),
+            "parent": os.getppid(),
             "host": socket.gethostname(),
             "since": self._since,
             **self.about,
@@ -222,6 +224,13 @@ async def alive(redis: Redis, topology: Topology) -> list[dict[str, Any]]:
     if dead := [key for key, value in zip(keys, values, strict=True) if value is None]:
         await redis.srem(members, *dead)  # one that beats again writes its name again
     return [json.loads(value) for value in values if value is not None]
+
+
+async def siblings(redis: Redis, topology: Topology) -> Counter[str]:
+    """How many services of each name are ready among those that our parent process has started."""
+    found = await alive(redis, topology)
+    ours = (os.getppid(), socket.gethostname())
+    return Counter(one["name"] for one in found if (one.get("parent"), one.get("host")) == ours)
 
 
 @asynccontextmanager

@@ -1,12 +1,18 @@
+import json
+import os
+import socket
 from typing import Any, cast
 
 import httpx
 import pytest
 
 from haltpoint.runtime import library
+from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.telemetry import Tracing
+from haltpoint_gateway.app import assemble
 from haltpoint_gateway.auth import Scope
-from tests.integration.gateway.conftest import System, bearer, problem, task
+from tests.integration.gateway.conftest import ADMIN, System, bearer, problem, task
 
 ROUTES = [
     ("GET", "/v1/chains", Scope.READ),
@@ -98,6 +104,27 @@ async def test_a_gateway_without_the_library_is_not_ready(system: System) -> Non
     finally:
         await library.load(system.redis)
     assert (await system.http.get("/readyz")).status_code == 200
+
+
+async def test_a_gateway_is_ready_when_all_that_was_started_with_it_is(system: System) -> None:
+    """Only children of the same supervisor count: another deployment's worker on the same server is no help."""
+    topology, redis = system.topology, cast("Any", system.redis)
+
+    async def beat(name: str, number: int, parent: int) -> None:
+        key = topology.key(0, "service", name, str(number))
+        await redis.sadd(topology.key(0, "services"), key)
+        await redis.set(key, json.dumps({"name": name, "parent": parent, "host": socket.gethostname(), "queues": []}))
+
+    beside = ("executor", "tool-worker", "tool-worker")
+    async with Coalescer(system.redis) as calls:
+        gateway = assemble(system.gateway.settings, system.redis, calls, topology, Tracing(None), ADMIN, beside)
+        assert await gateway.faults() == ["executor: 0 of 1 ready", "tool-worker: 0 of 2 ready"]
+        await beat("executor", 1, os.getppid())
+        await beat("tool-worker", 1, os.getppid())
+        await beat("tool-worker", 2, 1_000_000)
+        assert await gateway.faults() == ["tool-worker: 1 of 2 ready"]
+        await beat("tool-worker", 3, os.getppid())
+        assert await gateway.faults() == []
 
 
 async def test_a_server_that_is_away_is_a_503_and_comes_back(system: System, server: EmbeddedServer) -> None:
