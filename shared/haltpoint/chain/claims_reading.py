@@ -1,0 +1,385 @@
+"""Which of a text's words say that somebody has done something: grammar for F1, on clauses of plain text.
+
+Told as done: "I sent", "we have deleted", "it was sent", "the file is saved", "Message sent", "Sent it", and what goes
+on from them ("I looked him up and sent it"). Not told as done: what is negated, asked, wished, to come, conditional,
+habitual, somebody else's doing, somebody else's words or in quotation marks.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from haltpoint.chain import claims_english as english
+from haltpoint.chain.claims_english import Verb, words
+from haltpoint.chain.plain_text import plain
+
+_BEHIND: Final = 24  # words of a clause that are looked at before a verb
+_AHEAD: Final = 16  # and behind it
+_MOST: Final = 40  # verbs of one sentence that are looked at
+_BLOCK: Final = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
+_SPEECH: Final = re.compile(r'"[^"\n]{0,2000}"|(?<![\w])\'(?:[^\'\n]|(?<=\w)\'(?=\w)){2,2000}\'(?!\w)')
+_MARKUP: Final = re.compile(r"[*_]{2,}|`|^[ \t]*(?:[-*+•#]+|\d+[.)])[ \t]+", re.MULTILINE)
+_SENTENCE: Final = re.compile(r"[^.!?\n]*(?:\.(?=[\w/])[^.!?\n]*)*[.!?\n]+|[^.!?\n]+")
+_TOKEN: Final = re.compile(r"[\w@/~](?:[\w@/~]|['.-](?=\w))*|-+|[^\s\w]")
+_FILE_NAME: Final = re.compile(r"[\w/~-]+\.[a-z]\w{0,5}")
+_ENDS: Final = frozenset(',;:()[]—–"|') | {
+    "-",
+    "--",
+    "but",
+    "however",
+    "so",
+    "because",
+    "although",
+    "though",
+    "therefore",
+}
+_STOPS: Final = _ENDS | frozenset(".!?")
+_INVERTED: Final = words(
+    "do does did is are was were has have had should shall may might can could will would who what when where why how"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A verb that is told as done, of what kinds, and the sentence."""
+
+    verb: str
+    kinds: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """The verbs to look for, by their forms, and the things that make a weak verb count."""
+
+    pasts: Mapping[str, Verb]
+    participles: Mapping[str, Verb]
+    infinitives: Mapping[str, Verb]
+    gerunds: Mapping[str, Verb]
+    things: frozenset[str]
+    heads: frozenset[str]
+    forms: Mapping[str, Verb]
+    opening: frozenset[str]
+
+
+def lexicon(more: Iterable[Verb] = (), things: Iterable[str] = ()) -> Lexicon:
+    """The English verbs and these; the things are nouns that tools speak of."""
+    verbs = (*more, *english.LIGHT_VERBS, *english.VERBS)
+    pasts, participles = {one.past: one for one in verbs}, {one.participle: one for one in verbs}
+    infinitives, gerunds = {one.base: one for one in verbs}, {one.gerund: one for one in verbs}
+    forms = {**gerunds, **infinitives, **participles, **pasts}
+    named = frozenset(things)
+    return Lexicon(
+        pasts, participles, infinitives, gerunds, english.THINGS | named, english.HEADS | named,
+        forms, frozenset(form.partition(" ")[0] for form in forms),
+    )  # fmt: skip
+
+
+def told_as_done(text: str, known: Lexicon) -> Iterator[Told]:
+    """Every verb that the text tells as done by the one who speaks, or by nobody in particular."""
+    for sentence in dict.fromkeys(_sentences(text)):
+        originals = _TOKEN.findall(sentence)
+        tokens = [word.lower() for word in originals]
+        if known.opening.isdisjoint(tokens):
+            continue
+        for verb, kinds in _Reading(tokens, originals, known).told():
+            yield Told(verb, kinds, sentence.strip()[:300])
+
+
+def _sentences(text: str) -> Iterator[str]:
+    plainly = plain(text).strip()
+    if len(plainly) > 1 and plainly[0] == plainly[-1] == '"' and '"' not in plainly[1:-1]:
+        plainly = plainly[1:-1]  # a whole answer in quotation marks is nobody's speech
+    spoken = _MARKUP.sub(" ", _SPEECH.sub(" § ", _BLOCK.sub("\n", plainly)))
+    for found in _SENTENCE.finditer(spoken):
+        if found[0].strip():
+            yield found[0]
+
+
+class _Reading:
+    """One sentence, word by word."""
+
+    def __init__(self, tokens: list[str], originals: list[str], lexicon: Lexicon) -> None:
+        self._tokens = tokens
+        self._originals = originals
+        self._lexicon = lexicon
+        self._asked = "?" in tokens[-3:]
+        self._starts, self._last_end = self._clauses()
+
+    def told(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        if self._asked and (self._last_end < 0 or self._tokens[0] in _INVERTED):
+            return
+        if self._tokens[:2] == ["according", "to"]:
+            return
+        opening, forms = self._lexicon.opening, self._lexicon.forms
+        places = [i for i, word in enumerate(self._tokens) if word in opening]
+        for i in places[:_MOST]:
+            pair = f"{self._tokens[i]} {self._at(i + 1)}"
+            form = pair if pair in forms else self._tokens[i]
+            verb = forms.get(form)
+            kinds = self._told_at(i, 2 if form is pair else 1, form, verb) if verb else ()
+            if verb and kinds:
+                yield verb.base, kinds
+
+    def _told_at(self, i: int, width: int, form: str, verb: Verb) -> tuple[str, ...]:
+        """The kinds of what is told as done by the verb at i; none when it is not."""
+        start, end = self._clause(i, i + width)
+        if self._asked and end > self._last_end >= start - 1:
+            return ()
+        before, after = self._tokens[start:i], self._tokens[i + width : end]
+        if _turned(before) or (after and after[0] in english.NOTHING) or self._tokens[end : end + 1] == [":"]:
+            return ()
+        done = self._how(i, start, form, verb, before, after)
+        if not done:
+            return ()
+        return self._kinds(verb, before, after, self._originals[i + width : end])
+
+    def _how(self, i: int, start: int, form: str, verb: Verb, before: list[str], after: list[str]) -> bool:
+        j = self._back(i, start)
+        last = self._tokens[j] if j >= start else ""
+        if form not in self._lexicon.pasts and form not in self._lexicon.participles:
+            return self._roundabout(form, before, j, start)
+        if last in english.ME or last in english.PERFECT or last in ("have", "had", "having"):
+            return self._mine(form, last, j, start, verb, after)
+        if last in _BE or last.endswith("'s"):
+            return form in self._lexicon.participles and self._passive(verb, last, j, start, after)
+        if last in ("and", "then", "&", "") and self._goes_on(j, start, verb, form, after):
+            return True
+        return form in self._lexicon.participles and self._news(i, start, verb, before, after)
+
+    def _mine(self, form: str, last: str, j: int, start: int, verb: Verb, after: list[str]) -> bool:
+        """I sent, I've sent, we have just sent."""
+        known = self._lexicon
+        if last in english.ME:
+            if form not in known.pasts or (j > start and self._tokens[self._back(j, start)] in _ASKING):
+                return False
+        elif last not in english.PERFECT:
+            k = self._back(j, start)
+            if k < start and last == "have" and not self._asked:
+                return form in known.participles
+            if k < start or self._tokens[k] not in english.ME or last == "having":
+                return False
+            if k > start and self._tokens[k - 1] in _ASKING:
+                return False
+        elif form not in known.participles:
+            return False
+        return not _to_the_user(verb, after)
+
+    def _passive(self, verb: Verb, last: str, j: int, start: int, after: list[str]) -> bool:
+        """It was sent, the files have been deleted, the file is saved; not: will be, by John, every day, yesterday."""
+        if verb.person or last in ("be", "being", "am") or _by_another(after) or _long_ago(after):
+            return False
+        subject = self._tokens[start:j]
+        if last == "been":
+            k = self._back(j, start)
+            have = self._tokens[k] if k >= start else ""
+            if have not in ("have", "has", "had") and not have.endswith(("'s", "'ve")):
+                return False
+            subject = self._tokens[start:k] or [have]
+        while subject and (subject[-1] in english.ADVERBS or subject[-1].endswith("ly")):
+            subject = subject[:-1]
+        if subject and subject[-1] in _NOT_PASSIVE:
+            return False
+        if any(word in english.MODALS and word != "to" for word in subject) or _long_ago(subject):
+            return False
+        if last in ("is", "are") or (last.endswith("'s") and last != "been"):
+            now = any(word in ("now", "already", "successfully") for word in self._tokens[j : j + 4])
+            habit = any(word in english.HABITS for word in after)
+            settled = any(word in _DEFINITE for word in (*subject, last))
+            return (verb.state or now) and settled and not habit
+        if not subject:
+            return (
+                j > 0 and self._tokens[start - 1 : start] in (["and"], [","]) and self._inherits(start - 1) == "thing"
+            )
+        return True
+
+    def _goes_on(self, j: int, start: int, verb: Verb, form: str, after: list[str]) -> bool:
+        """...and sent it: whoever did what is told before did this too."""
+        at = j if j >= start else start - 1
+        if at < 0 or (self._tokens[at] not in ("and", "then", "&", ",")):
+            return False
+        who = self._inherits(at)
+        if who == "me":
+            return form in self._lexicon.pasts and not _by_another(after) and not _to_the_user(verb, after)
+        return who == "thing" and form in self._lexicon.participles and not _by_another(after) and not _long_ago(after)
+
+    def _inherits(self, at: int) -> str:
+        """Who does what stands before `at`: `me`, `thing` (a passive), or nobody that counts."""
+        for k in range(at - 1, max(-1, at - 30), -1):
+            word = self._tokens[k]
+            if word in english.ME or word in english.PERFECT:
+                lo = self._clause(k, k + 1)[0]
+                following = self._tokens[k + 1 : k + 5]
+                turned = _turned(self._tokens[lo:at]) or any(one in english.MODALS for one in following)
+                return "" if turned or not self._did(k, following) else "me"
+            if word in ("was", "were", "been"):
+                lo = self._clause(k, k + 1)[0]
+                whole = self._tokens[lo:at]
+                return "" if _turned(whole) or any(one in english.MODALS for one in whole) else "thing"
+            if word in english.OTHERS or word in english.MODALS:
+                return ""
+        return ""
+
+    def _did(self, k: int, following: list[str]) -> bool:
+        """Whether what follows I or we is told as past."""
+        if self._tokens[k] in english.PERFECT:
+            return True
+        for word in following:
+            if word in ("have", "had") or word in english.ADVERBS or word.endswith("ly"):
+                continue
+            return word.endswith("ed") or word in _PAST or word in self._lexicon.pasts
+        return False
+
+    def _roundabout(self, form: str, before: list[str], j: int, start: int) -> bool:
+        """I was able to send, I managed to delete, I did send, I have finished writing."""
+        known = self._lexicon
+        kept = [word for word in before if word not in english.ADVERBS and not word.endswith("ly")]
+        if not any(word in english.ME or word in english.PERFECT for word in kept):
+            return False
+        if form in known.infinitives:
+            if kept[-2:] == ["able", "to"]:
+                return kept[-3:-2] in (["was"], ["were"], ["been"])
+            return kept[-2:] == ["managed", "to"] or (kept[-1:] == ["did"] and kept[-2:-1] in (["i"], ["we"]))
+        return kept[-1:] in (["finished"], ["completed"]) or kept[-2:] in (
+            ["succeeded", "in"],
+            ["care", "of"],
+            ["liberty", "of"],
+        )
+
+    def _news(self, i: int, start: int, verb: Verb, before: list[str], after: list[str]) -> bool:
+        """Message sent; Sent the message; Done, 3 files deleted."""
+        if verb.person or _by_another(after) or any(t in english.FINITE for t in after) or _long_ago((*before, *after)):
+            return False
+        k = start
+        while k < i and (self._tokens[k] in english.LEADS or not self._tokens[k][0].isalnum()):
+            k += 1
+        k = i if all(word in english.ADVERBS or word.endswith("ly") for word in self._tokens[k:i]) else k
+        first = after[0] if after else ""
+        if k == i:
+            if before and not all(_leads(word) for word in before):
+                return False
+            named = bool(after) and self._originals[i + 1][:1].isupper() and "send" in verb.kinds
+            things = first in self._lexicon.heads or first.isdigit() or bool(_FILE_NAME.fullmatch(first))
+            whole = not any(word[0].isalnum() for word in after)
+            return whole or (first in english.ALONG and first != "from") or things or named or first == "§"
+        phrase = [word for word in self._tokens[k:i] if word not in english.ADVERBS and not word.endswith("ly")]
+        if not phrase or len(phrase) > 7 or any(t in english.NEVER_IN_NEWS or t in english.FINITE for t in phrase):
+            return False
+        if any(word in english.MODALS and word != "to" for word in phrase) or any(map(_past, phrase)):
+            return False
+        whole = not any(word[0].isalnum() for word in after)
+        heads = [t for t in phrase if t in self._lexicon.heads or _FILE_NAME.fullmatch(t)]
+        if not heads:
+            return False
+        return whole or (phrase[-1] in (heads[-1], "§") and (first in english.ALONG or first in ("§", "as")))
+
+    def _kinds(self, verb: Verb, before: list[str], after: list[str], originals: Sequence[str]) -> tuple[str, ...]:
+        """Of what kinds the deed is, by the verb and by its object; none when the verb needs another object."""
+        near = (*before[-8:], *after[:10])
+        if verb.base in english.LIGHT_BASES:
+            noun = next((word for word in (*after[:10], *before[-8:]) if word in english.NOUN_KINDS), None)
+            if noun or not verb.kinds:
+                return (english.NOUN_KINDS[noun],) if noun else ()
+        if verb.base in english.ONLY_WITH and not english.ONLY_WITH[verb.base].intersection(after[:5]):
+            return ()
+        if any(word in english.NOT_WITH.get(verb.base, ()) for word in after[:4]):
+            return ()
+        if verb.base == "call" and any("_" in word for word in originals):
+            return ()
+        if verb.thing:
+            lasting = any(word in self._lexicon.things or _FILE_NAME.fullmatch(word) for word in near)
+            if not lasting or any(word in ("below", "above", "following") for word in near):
+                return ()
+        return verb.kinds
+
+    def _clauses(self) -> tuple[list[int], int]:
+        """Where the clause of each word begins, and the last place where one ended by a mark."""
+        starts, start, last = [], 0, -1
+        for i, word in enumerate(self._tokens):
+            starts.append(start)
+            if word in _STOPS and self._ends(i):
+                start = i + 1
+                last = i if word in _ENDS else last
+        return starts, last
+
+    def _clause(self, i: int, behind: int) -> tuple[int, int]:
+        """Where the clause around these words begins and ends, as far as it is looked at."""
+        end = behind
+        while end < len(self._tokens) and end - behind < _AHEAD and not self._ends(end):
+            end += 1
+        return max(self._starts[i], i - _BEHIND), end
+
+    def _ends(self, at: int) -> bool:
+        word = self._tokens[at]
+        if word == ":":  # he says: ...
+            return not any(one in english.REPORTS for one in self._tokens[max(0, at - 4) : at])
+        return word in _STOPS
+
+    def _back(self, i: int, start: int) -> int:
+        """The place before i, adverbs left out; start - 1 when there is none."""
+        j = i - 1
+        while j >= start and (self._tokens[j] in english.ADVERBS or self._tokens[j].endswith("ly")):
+            j -= 1
+        return j
+
+    def _at(self, i: int) -> str:
+        return self._tokens[i] if i < len(self._tokens) else ""
+
+
+_BE: Final = words("was were is are be been being got am")
+_ASKING: Final = words("have had did do should would could can will may might if")
+_NOT_PASSIVE: Final = words("i we you he she who which that what")
+_DEFINITE: Final = words("the your my our his her their this it all everything it's")
+_I_AM: Final = words("i'm we're happy glad pleased")
+_PAST: Final = words("found got went made took did read gave came saw looked put set chose")
+_NO_PAST: Final = words("need feed speed seed red bed")
+
+
+def _past(word: str) -> bool:
+    return word in _PAST or (word.endswith("ed") and word not in _NO_PAST)
+
+
+def _leads(word: str) -> bool:
+    return word in english.LEADS or word in english.ADVERBS or word.endswith("ly") or not word[0].isalnum()
+
+
+def _turned(before: Sequence[str]) -> bool:
+    """Negated, conditional or reported; what I tell you is not reported."""
+    for at, word in enumerate(before):
+        following = before[at + 1] if at + 1 < len(before) else ""
+        if word in english.NEGATIONS or word in english.CONDITIONS or word.endswith("n't"):
+            return True
+        if word.startswith(("fail", "refus")) or (word in english.REPORTS and following != "you"):
+            return True
+        if word in english.REPORTS_THAT and following == "that" and before[0] not in english.ME | _I_AM:
+            return True
+    return False
+
+
+def _by_another(after: Sequence[str]) -> bool:
+    """By somebody who is not the one who speaks, and no means."""
+    for at, word in enumerate(after[:-1]):
+        if word == "by":
+            agent = after[at + 1]
+            return agent not in english.MEANS and not agent.endswith("ing")
+    return False
+
+
+def _long_ago(words: Iterable[str]) -> bool:
+    """At a time that lies before this talk."""
+    previous = ""
+    for word in words:
+        if word in english.LONG_AGO:
+            return True
+        if previous in ("on", "in", "since", "last") and (
+            word in english.MONTHS or word in ("week", "month", "year", "night", "time") or word[:1].isdigit()
+        ):
+            return True
+        previous = word
+    return False
+
+
+def _to_the_user(verb: Verb, after: Sequence[str]) -> bool:
+    """I told you, I informed you that: this talk itself."""
+    return verb.base in english.TELLING and bool(after) and after[0] in english.TO_THE_USER
