@@ -22,11 +22,12 @@ from haltpoint.runtime.telemetry import Tracing, start_tracing
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.topology import Place, Topology
 from haltpoint.runtime.views import Views
-from haltpoint_gateway import feed
+from haltpoint_gateway import feed, unattended
 from haltpoint_gateway.auth import Keyring, admin_key
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.handlers import Humans
 from haltpoint_gateway.http_api import make_api
+from haltpoint_gateway.unattended import Unattended
 
 _PATIENCE: Final = 3.0
 """Seconds for which a call waits for a server that is away, before the caller hears 503."""
@@ -45,6 +46,7 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
         async with service.running(Party.GATEWAY, settings) as here, Coalescer(here.redis, patience=_PATIENCE) as calls:
             gateway = assemble(settings, here.redis, calls, here.topology, tracing, key, beside)
             await _listen(here, gateway, calls)
+            here.every(unattended.EVERY, Unattended(here.redis, here.topology, gateway.catalogue).look, "unattended")
             where = settings.gateway
             http = HttpServer(make_api(gateway), where.host, where.port, trusted_proxy=where.trusted_proxy)
             await http.start()

@@ -74,13 +74,22 @@ def add_to(app: typer.Typer) -> None:
 async def _examine(shell: Shell) -> "list[Check]":
     from haltpoint.runtime import preflight
     from haltpoint.runtime.broker import UNREACHABLE, redis_url
-    from haltpoint.runtime.connection import connect
+    from haltpoint.runtime.connection import Coalescer, connect
+    from haltpoint.runtime.tool_catalogue import ToolCatalogue
     from haltpoint.runtime.topology import Topology
+    from haltpoint.runtime.unserved import unserved
 
     url = redis_url(shell.settings)
     redis = connect(url)
     try:
-        return await preflight.examine(redis, shell.settings, Topology(shell.settings.partitions), url)
+        topology = Topology(shell.settings.partitions)
+        async with Coalescer(redis, patience=0) as calls:
+            tools = await ToolCatalogue(calls, topology).read()
+        waiting = [one.error for one in await unserved(redis, topology, tools.values())]
+        return [
+            *await preflight.examine(redis, shell.settings, topology, url),
+            *(preflight.Check("workers", one.code, False, one.what, one.why, one.fix) for one in waiting),  # noqa: FBT003
+        ]
     except UNREACHABLE as error:
         raise HaltpointError(
             "HP-010",

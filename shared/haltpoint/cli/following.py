@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from haltpoint.cli.errors import Exit
@@ -16,6 +17,7 @@ Show = Callable[["ChainView"], None]
 Asked = Callable[["RequestView"], Awaitable[bool]]
 """Called once with each open question; false: do not wait for its answer."""
 
+_LOOK_AGAIN = 5.0  # seconds
 _ENDS = {"completed": Exit.OK, "failed": Exit.FAILED, "cancelled": Exit.FAILED}
 
 
@@ -50,7 +52,9 @@ async def follow(client: "Client", chain_id: str, show: Show, asked: Asked | Non
                         return chain
             if last:  # listening failed: say why
                 await listener
-            await news.wait()
+            with suppress(TimeoutError):
+                # That nobody serves a tool is no event: it shows in time.
+                await asyncio.wait_for(news.wait(), _LOOK_AGAIN if chain.status == "executing" else None)
     finally:
         listener.cancel()
         await asyncio.gather(listener, return_exceptions=True)

@@ -14,7 +14,7 @@ from typing import Any
 from haltpoint.cli.moments import moments
 from haltpoint.contracts.humans import Choice, RequestStatus
 from haltpoint.contracts.tools import NextAction, Option, ToolResult
-from haltpoint.contracts.views import ActionView, ChainView, RequestView, StepView
+from haltpoint.contracts.views import ActionView, ChainView, RequestView, StepView, WaitingView
 
 
 class Mark(Enum):
@@ -30,6 +30,7 @@ class Mark(Enum):
     NEVER = ("⊘", "magenta")
     CORRECTED = ("↺", "yellow")
     WORDS = ("»", "")
+    MISSING = ("!", "bold yellow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,8 @@ def tell(chain: ChainView) -> list[Line]:
     for step in chain.steps:
         lines.append(_step(step))
         lines += _events_of(step, chain)
+        if chain.current and chain.current.step_id == step.id and (missing := chain.current.waiting_for):
+            lines.append(Line(1, Mark.MISSING, f"{missing.code} {_unserved(missing)}", visible(missing.hint)))
         if step.status in ("completed", "failed"):
             lines.append(_closing(step))
     lines += [_never(chain, item, 0) for item in chain.never_executed if item.get("step_id") not in steps]
@@ -192,6 +195,11 @@ def _wished(chain: ChainView, item: dict[str, Any]) -> tuple[str, str]:
 def _never(chain: ChainView, item: dict[str, Any], depth: int) -> Line:
     wished, reason = _wished(chain, item)
     return Line(depth, Mark.NEVER, f"never executed: {wished}", reason)
+
+
+def _unserved(missing: WaitingView) -> str:
+    """Without the time, so that it is told once."""
+    return f'no worker serves the queue "{visible(missing.queue)}"'
 
 
 def _end(chain: ChainView) -> Iterator[Line]:

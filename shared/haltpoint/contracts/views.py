@@ -34,12 +34,23 @@ class ErrorView(Contract):
     step_id: str | None = None
 
 
+class WaitingView(Contract):
+    """Why nothing happens: no worker serves the queue of the tool that was called `seconds` ago."""
+
+    code: str
+    message: str
+    hint: str
+    queue: str
+    seconds: float
+
+
 class CurrentView(Contract):
     """Where a chain is: the step in progress or waiting, its index in the plan, and the tool of its last action."""
 
     step_id: str
     tool: str | None = None
     index: int
+    waiting_for: WaitingView | None = None
 
 
 class ActionView(Contract):

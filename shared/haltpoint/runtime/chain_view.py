@@ -60,6 +60,7 @@ class ChainRecord:
     actions: Mapping[str, Fields] = field(default_factory=dict)
     requests: Mapping[str, Fields] = field(default_factory=dict)
     thoughts: Mapping[str, Fields] = field(default_factory=dict)
+    waiting: views.WaitingView | None = None
 
 
 def moment(ms: int | str) -> datetime:
@@ -239,7 +240,17 @@ def _current(record: ChainRecord) -> views.CurrentView | None:
         if run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             step = record.plan.steps[index]
             last = record.actions.get(action_id(record.id, step.id, run.actions))
-            return views.CurrentView(step_id=step.id, tool=last["tool"] if last else None, index=index)
+            tool = last["tool"] if last else None
+            return views.CurrentView(step_id=step.id, tool=tool, index=index, waiting_for=record.waiting)
+    return None
+
+
+def under_way(record: ChainRecord) -> Fields | None:
+    """The action that a worker has, or should have: dispatched, and nothing is recorded of it."""
+    for step, run in zip(record.plan.steps if record.plan else (), record.runs, strict=True):
+        last = record.actions.get(action_id(record.id, step.id, run.actions))
+        if run.status is StepStatus.IN_PROGRESS and last is not None:
+            return None if any(last.get(one) for one in ("receipt", "doubt", "settled")) else last
     return None
 
 
@@ -256,4 +267,5 @@ def _summary(record: ChainRecord, steps: tuple[views.StepView, ...], requests: t
     else:
         waiting = [request for request in requests if request.status is RequestStatus.OPEN]
         parts += [f"Waits for a person: {request.question}" for request in waiting[:1]]
+        parts += [f"{record.waiting.message}. {record.waiting.hint}."] if record.waiting else []
     return " ".join(parts)

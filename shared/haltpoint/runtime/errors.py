@@ -33,6 +33,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-053": "There is nothing with this id.",
     "HP-054": "The question is not open any more.",
     "HP-055": "There is no such dead letter.",
+    "HP-102": "No worker serves the queue of a tool that a step waits for.",
     **{code.value: meaning for code, meaning in codes.MEANING.items()},
     "HP-301": "A chain needs a model and none is configured.",
     "HP-302": "The model's server cannot be reached, or does not answer in time.",

@@ -5,7 +5,7 @@ Nothing is written here, and nothing is parsed twice: `chain_view` makes the vie
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from redis.asyncio import Redis
@@ -14,12 +14,14 @@ from haltpoint.chain.state import ChainStatus
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.humans import RequestKind, RequestStatus
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView
+from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
 from haltpoint.runtime import chain_view
 from haltpoint.runtime.chain_view import ChainRecord, Fields, LogLine
 from haltpoint.runtime.loading import as_worked_on
 from haltpoint.runtime.step_codec import decode_step
+from haltpoint.runtime.tool_catalogue import Listed
 from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.unserved import GRACE, Unserved, age, served
 
 _THOUGHTS: Final = frozenset({"action.proposed", "thought.failed", "plan.drafted", "answer.drafted"})
 _SCAN: Final = 1000
@@ -56,7 +58,7 @@ class Views:
     async def chain(self, chain_id: str, sees: Sees) -> ChainView | None:
         """The whole chain, or None when there is none that this reader sees."""
         record = await self._record(chain_id, sees)
-        return chain_view.view_of(record) if record else None
+        return chain_view.view_of(replace(record, waiting=await self._waiting(record))) if record else None
 
     async def standing(self, chain_id: str, sees: Sees) -> Standing | None:
         """A chain in a word, or None when there is none that this reader sees."""
@@ -169,6 +171,26 @@ class Views:
             requests=await self._hashes("request", requests),
             thoughts=await self._hashes("thought", thoughts),
         )
+
+    async def _waiting(self, record: ChainRecord) -> WaitingView | None:
+        """Whether the action under way waits for a worker that is not there."""
+        action = chain_view.under_way(record)
+        if action is None:
+            return None
+        partition = self._topology.partition(record.id)
+        async with self._redis.pipeline(transaction=False) as pipe:
+            pipe.time()
+            pipe.hget(self._topology.key(partition, "catalogue"), action["tool"])
+            now, listed = await pipe.execute()
+        seconds = age(action["entry"], now)
+        if listed is None or seconds < GRACE:
+            return None
+        queue = Listed.model_validate_json(listed).spec.queue
+        if queue in await served(self._redis, self._topology):
+            return None
+        error = Unserved(queue, (action["tool"],), 1, seconds).error
+        message = f"{error.what}: {error.why}"
+        return WaitingView(code=error.code, message=message, hint=error.fix, queue=queue, seconds=seconds)
 
     async def _hashes(self, what: str, ids: Sequence[str]) -> dict[str, Fields]:
         """The hashes `what:<id>` by id, without those that do not exist."""

@@ -3,6 +3,7 @@
 import pytest
 
 from haltpoint.cli.story import Mark, call, elapsed, never_executed, receipts, tell, visible
+from haltpoint.contracts.views import ChainView
 from tests.unit.cli.chains import careless, chain, completed, failed, step, stopped
 
 
@@ -85,6 +86,17 @@ def test_what_never_ran_is_told_with_what_it_would_have_said() -> None:
 def test_each_call_that_never_ran_is_told_once() -> None:
     view = stopped()
     assert sum(line.mark is Mark.NEVER for line in tell(view)) == len(view.never_executed)
+
+
+def test_a_tool_that_nobody_serves_is_told_once_with_the_command_that_helps() -> None:
+    def waiting(seconds: float) -> ChainView:
+        missing = {"code": "HP-102", "queue": "contacts", "seconds": seconds, "message": "m", "hint": "Start one: x"}
+        current = {"step_id": "find", "tool": "lookup_contacts", "index": 0, "waiting_for": missing}
+        return chain(steps=[step("find", "lookup_contacts")], current=current)
+
+    (line,) = [line for line in tell(waiting(31.0)) if line.mark is Mark.MISSING]
+    assert (line.text, line.note) == ('HP-102 no worker serves the queue "contacts"', "Start one: x")
+    assert line in tell(waiting(99.0))
 
 
 def test_receipts_are_named_by_their_action() -> None:

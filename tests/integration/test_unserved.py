@@ -1,0 +1,113 @@
+"""A queue that no worker serves is told of wherever somebody may look: HP-102."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import structlog
+from redis.asyncio import Redis
+from typer.testing import CliRunner
+
+from haltpoint.cli.main import app
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.views import ChainView
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.unserved import unserved
+from haltpoint.runtime.views import Views
+from haltpoint_gateway.unattended import Unattended
+from tests.integration.deciding import Bed, bed_at, executing
+from tests.support import wait_until
+from tests.support.builders import literal_task, spec
+
+TOOLS = [spec("lookup_contacts", queue="contacts"), spec("send_message", queue="contacts"), spec("note", queue="notes")]
+LONG_AGO = "1000000-0"
+"""The id of an entry that has waited for decades: no test has to wait."""
+
+
+@pytest.fixture
+async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
+    async with bed_at(server, redis) as bed:
+        await ToolCatalogue(bed.calls, bed.topology).beat(TOOLS)
+        yield bed
+
+
+async def serve(bed: Bed, *queues: str) -> None:
+    """What a live worker tells of itself."""
+    key = bed.topology.key(0, "service", "tool-worker", "w1")
+    await bed.redis.set(key, json.dumps({"name": "tool-worker", "instance": "w1", "pid": 1, "queues": queues}))
+    await bed.redis.sadd(bed.topology.key(0, "services"), key)
+
+
+async def wait_in(bed: Bed, partition: int, queue: str, entry: str = "*") -> None:
+    await bed.redis.xadd(bed.topology.stream(partition, Stream.TOOLS, queue), {"__data__": "x"}, id=entry)
+
+
+async def test_orders_that_wait_for_long_are_told_by_queue(bed: Bed) -> None:
+    await wait_in(bed, 0, "contacts", LONG_AGO)
+    await wait_in(bed, 1, "contacts")
+    await wait_in(bed, 1, "notes")
+    (found,) = await unserved(bed.redis, bed.topology, TOOLS)
+    assert (found.queue, found.tools, found.steps) == ("contacts", ("lookup_contacts", "send_message"), 2)
+    told = str(found.error)
+    assert told.startswith(
+        'HP-102 No worker serves the queue "contacts" (tools lookup_contacts, send_message): 2 steps wait, one for '
+    )
+    assert told.endswith(". Start one: haltpoint up tool-worker --queue contacts")
+    await serve(bed, "contacts")
+    assert await unserved(bed.redis, bed.topology, TOOLS) == []
+
+
+async def test_the_log_of_the_gateway_tells_it_once_and_when_it_is_over(bed: Bed) -> None:
+    await wait_in(bed, 0, "contacts", LONG_AGO)
+    watch = Unattended(bed.redis, bed.topology, ToolCatalogue(bed.calls, bed.topology))
+    with structlog.testing.capture_logs() as lines:
+        for _ in range(3):
+            await watch.look()
+        await serve(bed, "contacts")
+        await watch.look()
+        await watch.look()
+    assert [(line["log_level"], line["queue"]) for line in lines] == [("warning", "contacts"), ("info", "contacts")]
+    assert lines[0]["code"] == "HP-102"
+
+
+async def test_the_doctor_finds_it(bed: Bed) -> None:
+    await wait_in(bed, 0, "notes", LONG_AGO)
+    done = await asyncio.to_thread(CliRunner().invoke, app, ["doctor", "--redis-url", bed.url])
+    assert done.exit_code == 1
+    assert 'workers: No worker serves the queue "notes" (tool note)' in done.stdout
+    assert "haltpoint up tool-worker --queue notes" in done.stdout
+    await serve(bed, "notes")
+    done = await asyncio.to_thread(CliRunner().invoke, app, ["doctor", "--redis-url", bed.url])
+    assert "workers" not in done.stdout
+
+
+async def test_a_chain_says_that_it_waits_for_a_worker(bed: Bed) -> None:
+    async def view() -> ChainView:
+        found = await Views(bed.redis, bed.topology).chain(chain_id, sees=lambda _: True)
+        assert found is not None
+        return found
+
+    def waiting(chain: ChainView) -> Any:
+        assert chain.current is not None
+        return chain.current.waiting_for
+
+    async with executing(bed):
+        chain_id = await bed.submit(literal_task(1, "lookup_contacts"))
+        action = bed.topology.key_of("action", f"{chain_id}.s1.1")
+
+        async def sent() -> bool:
+            return bool(await bed.redis.exists(action))
+
+        await wait_until(sent)
+    assert waiting(await view()) is None, "it has only just been sent"
+    await bed.redis.hset(action, "entry", LONG_AGO)
+    chain = await view()
+    found = waiting(chain)
+    assert (found.code, found.queue) == ("HP-102", "contacts")
+    assert found.hint == "Start one: haltpoint up tool-worker --queue contacts"
+    assert 'No worker serves the queue "contacts"' in chain.summary
+    await serve(bed, "contacts")
+    assert waiting(await view()) is None
