@@ -2,8 +2,9 @@
 
 Models say the same thing in many dialects. Read are native calls, then JSON in the words: bare, fenced, between the
 markers ---JSON_OUTPUT_START--- and ---JSON_OUTPUT_END---, in <tool_call> tags, with prose around it; names of fields in
-any case and under the design documents' names. Prose without JSON is content, never an error. What cannot be read as a
-call although it wants to be one becomes a fault in words, so that the model can be told.
+any case and under the design documents' names; a provider's whole message that a model writes out; and the forms of
+`tagged`. Prose without JSON is content, never an error. What cannot be read as a call although it wants to be one
+becomes a fault in words, so that the model can be told. What can be read in two ways is `repaired`.
 
 A text that a model only thinks (<think>) is not what it says: nothing is called from there.
 """
@@ -16,29 +17,33 @@ from typing import Any, Final
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.thoughts import Proposal, StepDecision
-from haltpoint_planner.json_text import Found, mend, parse, size_of, values_in, without_surrogates
-from haltpoint_planner.replies import Reply
+from haltpoint_planner.dialects import CALLS, CONTENT, FINAL, as_call, bare_name, fields, plain, says_twice
+from haltpoint_planner.json_text import Found, mend, parse, size_of, without_surrogates
+from haltpoint_planner.replies import Reply, blocks_in, message_in
+from haltpoint_planner.tagged import cut_off, pieces
 
 MAX_CONTENT: Final = 16 * 1024  # characters of words that are kept
 MAX_CALLS: Final = 32
 _MAX_PROPOSAL: Final = 96 * 1024  # bytes of all arguments together: the message must stay under MAX_BODY
 _TOOL_NAME: Final = 128
 
-_THOUGHTS: Final = re.compile(r"<(think(?:ing)?|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHTS: Final = re.compile(
+    r"<(think(?:ing)?|reasoning)>.*?(?:</\1>|\Z)|<\|channel\|>analysis<\|message\|>.*?(?:<\|end\|>|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
 _THOUGHTS_BEFORE: Final = re.compile(r"\A.*</(?:think(?:ing)?|reasoning)>", re.DOTALL | re.IGNORECASE)
 _MARKED: Final = re.compile(r"-{3}\s*JSON_OUTPUT_START\s*-{3}(.*?)(?:-{3}\s*JSON_OUTPUT_END\s*-{3}|\Z)", re.DOTALL)
-_WRAPPING: Final = re.compile(r"```[\w-]*[ \t]*|</?tool_calls?>", re.IGNORECASE)
+_WRAPPING: Final = re.compile(
+    r"```[\w-]*[ \t]*|<\|start\|>assistant|<\|channel\|>\w+|</?(?:tool|function)_calls?>|</function>"
+    r"|\[/?TOOL_CALLS\]|<[|｜][^<>|｜\s]{1,48}[|｜]>|\bfunctools\Z",
+    re.IGNORECASE,
+)
 _MEANT_AS_JSON: Final = re.compile(
     r"""(?: \A\s* | ```[\w-]*\s* | <tool_calls?>\s* )(?=[{\[])
       | (?= \[?\s*\{\s* ["']? (?:tool|function|name|calls|content|steps|todo|plan|next_?step) [\w-]* ["']? \s*: )
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-
-_CALLS: Final = ("toolcalls", "calls", "functioncalls")
-_NAMES: Final = ("toolname", "tool", "function")
-_ARGUMENTS: Final = ("arguments", "parameters", "args", "input", "params")
-_CONTENT: Final = ("content", "answer", "text", "message")
 
 
 @dataclass(slots=True)
@@ -96,12 +101,13 @@ def take_apart(text: str) -> Words:
     values: list[Found] = []
     prose: list[str] = []
     last = 0
-    for start, end, found in values_in(inside):
-        values.append(found)
+    for start, end, found in pieces(inside):
+        if found.value is not None or found.tool:
+            values.append(found)
         prose.append(inside[last:start])
         last = end
     prose.append(inside[last:])
-    return Words(tuple(values), _WRAPPING.sub("", around + "".join(prose)).strip())
+    return Words(tuple(values), _WRAPPING.sub("", around + "".join(prose).rstrip()).strip())
 
 
 def mended(text: str) -> Found | None:
@@ -109,6 +115,8 @@ def mended(text: str) -> Found | None:
     text = without_thoughts(text)
     if marked := _MARKED.search(text):
         text = marked[1]
+    if (call := cut_off(text)) is not None:
+        return call
     meant = _MEANT_AS_JSON.search(text)
     return mend(text[meant.end() :]) if meant else None
 
@@ -125,25 +133,12 @@ def cut(text: str) -> str:
     return f"{text[:MAX_CONTENT]} [cut: {len(text) - MAX_CONTENT} more characters]"
 
 
-def plain(name: object) -> str:
-    """A field's name as it is compared: `toolCalls`, `tool_calls` and `Tool-Calls` are the same."""
-    return re.sub(r"[^a-z0-9]", "", str(name).lower())
-
-
-def fields(value: dict[str, Any]) -> dict[str, Any]:
-    """The object with plain names; of two that become the same the first counts."""
-    plainly: dict[str, Any] = {}
-    for key, item in value.items():
-        plainly.setdefault(plain(key), item)
-    return plainly
-
-
 def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
     content = without_surrogates(content)
     words = take_apart(content)
-    known = [found for found in words.values if _says_something(found.value)]
+    known = [found for found in words.values if _says_something(found)]
     prose = words.prose
-    if not known and calls_too and (guess := mended(content)) and _says_something(guess.value):
+    if not known and calls_too and (guess := mended(content)) and _says_something(guess):
         known, prose = [guess], ""
     if not known:
         draft.words.append(without_thoughts(content).strip())
@@ -151,40 +146,64 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
     draft.words.append(prose)
     for found in known:
         draft.repaired = draft.repaired or found.repaired
-        _read_value(draft, found.value, calls_too=calls_too)
+        if not found.tool:
+            _read_value(draft, found.value, calls_too=calls_too)
+        elif calls_too:
+            _add_call(draft, found.tool, found.value if isinstance(found.value, dict) else [])
 
 
-def _says_something(value: object) -> bool:
+def _says_something(found: Found) -> bool:
     """Whether this JSON is a proposal or a call, and not just data."""
+    value = found.value
+    if found.tool:
+        return True
     if isinstance(value, list):
-        return any(_as_call(item) is not None for item in value)
+        return any(as_call(item) is not None for item in value) or bool(blocks_in(value)[0])
     if not isinstance(value, dict):
         return False
     named = fields(value)
     return (
-        any(name in named for name in (*_CALLS, "nextstepdecision"))
+        any(name in named for name in (*CALLS, "nextstepdecision"))
         or isinstance(named.get("content"), str)
-        or _as_call(value) is not None
+        or as_call(value) is not None
+        or message_in(value) is not None
+        or plain(named.get("action")) == FINAL
     )
 
 
 def _read_value(draft: _Draft, value: object, *, calls_too: bool) -> None:
-    if isinstance(value, dict) and _as_call(value) is None:
-        named = fields(value)
-        draft.words += [named[name] for name in _CONTENT if isinstance(named.get(name), str)][:1]
-        if str(named.get("nextstepdecision")).strip().lower() == "fail":
-            draft.decision = StepDecision.FAIL
-        wanted = [item for name in _CALLS if name in named for item in _listed(named[name])]
-    else:
+    wanted: list[object] = []
+    if isinstance(value, list) and (blocks := blocks_in(value))[0]:
+        draft.words.append(blocks[0])
+        wanted = [{"tool": call.name, "arguments": call.arguments} for call in blocks[1]]
+    elif isinstance(value, list) or as_call(value) is not None:
         wanted = _listed(value)
+    elif isinstance(value, dict) and (message := message_in(value)) is not None:
+        draft.words.append(message.content)
+        wanted = [{"tool": call.name, "arguments": call.arguments} for call in message.calls]
+    elif isinstance(value, dict):
+        draft.repaired = draft.repaired or says_twice(value)
+        wanted = _read_envelope(draft, fields(value))
     if not calls_too:
         return
     for number, item in enumerate(wanted, start=1):
-        call = _as_call(item)
+        call = as_call(item)
         if call is None:
             draft.faults.append(f"call {number} names no tool")
         else:
-            _add_call(draft, *call)
+            draft.repaired = draft.repaired or call.ambiguous
+            _add_call(draft, call.name, call.arguments)
+
+
+def _read_envelope(draft: _Draft, named: dict[str, Any]) -> list[object]:
+    """Words and decision of the documents' own form, beside its calls, which are returned."""
+    content = CONTENT if plain(named.get("action")) != FINAL else ("actioninput", *CONTENT)
+    draft.words += [named[name] for name in content if isinstance(named.get(name), str)][:1]
+    if str(named.get("nextstepdecision")).strip().lower() == "fail":
+        draft.decision = StepDecision.FAIL
+    lists = [_listed(named[name]) for name in CALLS if name in named]
+    draft.repaired = draft.repaired or sum(map(bool, lists)) > 1
+    return [item for items in lists for item in items]
 
 
 def _listed(value: object) -> list[object]:
@@ -193,25 +212,9 @@ def _listed(value: object) -> list[object]:
     return list(value) if isinstance(value, list) else [value]
 
 
-def _as_call(value: object) -> tuple[str, object] | None:
-    """Tool and arguments when this object is a call in any known dialect."""
-    if not isinstance(value, dict):
-        return None
-    named = fields(value)
-    for wrapper in ("functioncall", "function", "tooluse", "toolcall"):
-        if isinstance(named.get(wrapper), dict):
-            return _as_call({**named[wrapper], "type": "function"})
-    arguments = next((named[name] for name in _ARGUMENTS if name in named), None)
-    name = next((named[name] for name in _NAMES if isinstance(named.get(name), str)), None)
-    if name is None and isinstance(named.get("name"), str):
-        is_call = isinstance(arguments, dict | str) or named.get("type") in ("function", "tool_use", "tool_call")
-        name = named["name"] if is_call else None
-    return None if name is None else (name, arguments)
-
-
 def _add_call(draft: _Draft, name: str, arguments: object) -> None:
     """One more call, or one more fault. A call whose arguments cannot be read is never made with none."""
-    tool = without_surrogates(name.strip().removeprefix("functions."))
+    tool = without_surrogates(bare_name(name))
     if not tool or len(tool) > _TOOL_NAME:
         draft.faults.append(f"a call names no tool: {tool[:40]!r}" if tool else "a call names no tool")
         return

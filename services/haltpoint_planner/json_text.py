@@ -28,10 +28,14 @@ _NUMBER_DIGITS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One JSON value. `repaired`: it was not exactly what the text says (mended, NaN, a key twice)."""
+    """One JSON value. `repaired`: it was not exactly what the text says (mended, NaN, a key twice).
+
+    `tool`: the tool that the text names outside of the value, whose arguments it is then.
+    """
 
     value: Any
     repaired: bool = False
+    tool: str = ""
 
 
 class _UnreadableError(ValueError):
@@ -98,17 +102,28 @@ def parse(text: str, *, limit: int = MAX_BODY, depth: int = MAX_DEPTH) -> Found 
         return None
 
 
-def values_in(text: str) -> Iterator[tuple[int, int, Found]]:
-    """Every JSON object or list that stands in the text, with where it begins and ends. Text over MAX_BODY has none.
+def values_in(text: str, position: int = 0) -> Iterator[tuple[int, int, Found]]:
+    """Every JSON object or list behind `position`, with where it begins and ends. Text over MAX_BODY has none.
 
     Behind a bracket that is never closed the text may be a broken piece of something larger: `repaired`.
     """
     if len(text) > MAX_BODY:
         return
-    for start, end, broken in _spans(text):
+    for start, end, broken in _spans(text, position):
         found = parse(text[start:end])
         if found is not None:
             yield start, end, Found(found.value, found.repaired or broken)
+
+
+def leaves_open(text: str) -> bool:
+    """Whether a bracket of the text is never closed in it, or not by its own kind."""
+    position = 0
+    while match := _OPENING.search(text, position):
+        end = end_of(text, match.start())
+        if end is None:
+            return True
+        position = end
+    return False
 
 
 def mend(text: str) -> Found | None:
@@ -144,11 +159,11 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def _spans(text: str) -> Iterator[tuple[int, int, bool]]:
+def _spans(text: str, position: int) -> Iterator[tuple[int, int, bool]]:
     """Outermost balanced brackets, and whether one before them stayed open. Quotes outside of them are prose."""
-    position = restarts = values = 0
+    restarts = values = 0
     while restarts <= _RESTARTS and values < _MOST_VALUES and (match := _OPENING.search(text, position)):
-        end = _closing(text, match.start())
+        end = end_of(text, match.start())
         if end is None:
             position, restarts = match.end(), restarts + 1
         else:
@@ -156,7 +171,7 @@ def _spans(text: str) -> Iterator[tuple[int, int, bool]]:
             position, values = end, values + 1
 
 
-def _closing(text: str, start: int) -> int | None:
+def end_of(text: str, start: int) -> int | None:
     """Where the bracket at `start` is closed; None when something else comes first, or it goes too deep."""
     open_brackets: list[str] = []
     position = start

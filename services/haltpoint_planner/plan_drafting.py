@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, STEP_ID
 from haltpoint.contracts.plans import Plan, Step, StepType
-from haltpoint_planner.drafting import fields, mended, take_apart
+from haltpoint_planner.dialects import bare_name, fields
+from haltpoint_planner.drafting import mended, take_apart
 from haltpoint_planner.json_text import without_surrogates
 from haltpoint_planner.replies import Reply
 
@@ -128,7 +129,7 @@ def _names(value: object) -> list[str]:
             named = fields(each)
             name = next((named[key] for key in ("toolname", "tool", "name", "function") if key in named), None)
         if isinstance(name, str) and name.strip():
-            names.append(_text(name.strip().removeprefix("functions."), 128))
+            names.append(_text(bare_name(name), 128))
     return list(dict.fromkeys(names))
 
 

@@ -42,44 +42,15 @@ def read_reply(body: str) -> Reply | None:
     return replace(reply, repaired=True) if reply is not None and found.repaired else reply
 
 
-def _of_any_provider(answer: dict[str, Any]) -> Reply | None:
-    if choice := _first(answer.get("choices")):
-        return _openai(answer, choice)
-    if candidate := _first(answer.get("candidates")):
-        return _gemini(answer, candidate)
-    if isinstance(answer.get("content"), list):
-        return _anthropic(answer)
-    return None
+def message_in(value: dict[str, Any]) -> Reply | None:
+    """The reply that a model wrote out as JSON in its words: a provider's body or message; None when it is data."""
+    content = value.get("content")
+    bare = {"content": content if isinstance(content, dict) else {"parts": value.get("parts")}}
+    reply = _of_any_provider(value) or _gemini({}, bare)
+    return reply if reply.calls or reply.content else None
 
 
-def _openai(answer: dict[str, Any], choice: dict[str, Any]) -> Reply | None:
-    message = choice.get("message")
-    if not isinstance(message, dict):
-        return None
-    words, calls = _blocks(message.get("content"))
-    for entry in _dicts(message.get("tool_calls")):
-        calls += _function(entry.get("function"))
-    calls += _function(message.get("function_call"))
-    if not words and isinstance(message.get("refusal"), str):
-        words = message["refusal"]
-    usage = _usage(answer.get("usage"), "prompt_tokens", "completion_tokens")
-    return Reply(words, tuple(calls), usage, choice.get("finish_reason") == "length")
-
-
-def _anthropic(answer: dict[str, Any]) -> Reply:
-    words, calls = _blocks(answer["content"])
-    usage = _usage(answer.get("usage"), "input_tokens", "output_tokens")
-    return Reply(words, tuple(calls), usage, answer.get("stop_reason") == "max_tokens")
-
-
-def _gemini(answer: dict[str, Any], candidate: dict[str, Any]) -> Reply:
-    content = candidate.get("content")
-    words, calls = _blocks(content.get("parts") if isinstance(content, dict) else None)
-    usage = _usage(answer.get("usageMetadata"), "promptTokenCount", "candidatesTokenCount")
-    return Reply(words, tuple(calls), usage, candidate.get("finishReason") == "MAX_TOKENS")
-
-
-def _blocks(content: object) -> tuple[str, list[NativeCall]]:
+def blocks_in(content: object) -> tuple[str, list[NativeCall]]:
     """Words and calls of a message's content: a text, or a list of blocks or parts. Blocks of thinking are left out."""
     if isinstance(content, str):
         return content, []
@@ -94,6 +65,43 @@ def _blocks(content: object) -> tuple[str, list[NativeCall]]:
         elif isinstance(block.get("text"), str) and not block.get("thought"):
             words.append(block["text"])
     return "\n".join(words), calls
+
+
+def _of_any_provider(answer: dict[str, Any]) -> Reply | None:
+    if choice := _first(answer.get("choices")):
+        return _openai(answer, choice)
+    if candidate := _first(answer.get("candidates")):
+        return _gemini(answer, candidate)
+    if isinstance(answer.get("content"), list):
+        return _anthropic(answer)
+    return None
+
+
+def _openai(answer: dict[str, Any], choice: dict[str, Any]) -> Reply | None:
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        return None
+    words, calls = blocks_in(message.get("content"))
+    for entry in _dicts(message.get("tool_calls")):
+        calls += _function(entry.get("function"))
+    calls += _function(message.get("function_call"))
+    if not words and isinstance(message.get("refusal"), str):
+        words = message["refusal"]
+    usage = _usage(answer.get("usage"), "prompt_tokens", "completion_tokens")
+    return Reply(words, tuple(calls), usage, choice.get("finish_reason") == "length")
+
+
+def _anthropic(answer: dict[str, Any]) -> Reply:
+    words, calls = blocks_in(answer["content"])
+    usage = _usage(answer.get("usage"), "input_tokens", "output_tokens")
+    return Reply(words, tuple(calls), usage, answer.get("stop_reason") == "max_tokens")
+
+
+def _gemini(answer: dict[str, Any], candidate: dict[str, Any]) -> Reply:
+    content = candidate.get("content")
+    words, calls = blocks_in(content.get("parts") if isinstance(content, dict) else None)
+    usage = _usage(answer.get("usageMetadata"), "promptTokenCount", "candidatesTokenCount")
+    return Reply(words, tuple(calls), usage, candidate.get("finishReason") == "MAX_TOKENS")
 
 
 def _function(function: object) -> list[NativeCall]:

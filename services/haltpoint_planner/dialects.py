@@ -1,0 +1,86 @@
+"""Which JSON object is a call, and by which names models call its fields (C9).
+
+Names are compared without case and punctuation. A result, a declaration and plain data are no calls, whatever they
+name; what can be read in two ways is ambiguous, and whoever acts on it has to know.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+CALLS: Final = ("toolcalls", "calls", "functioncalls")
+_NAMES: Final = ("toolname", "tool", "function")
+_NAMES_BESIDE_ARGUMENTS: Final = ("action", "name")  # of themselves they may be anything
+_ARGUMENTS: Final = ("arguments", "parameters", "args", "input", "params", "toolinput", "actioninput")
+_WRAPPERS: Final = ("functioncall", "function", "tooluse", "toolcall")
+_PREFIXES: Final = re.compile(r"\A(?:functions|default_api)\.")  # names as OpenAI's and Google's models write them
+FINAL: Final = "finalanswer"  # LangChain's action that is none: its input is what the user is told
+_TYPES: Final = ("function", "tool_use", "tool_call", "function_call")
+_OF_RESULTS: Final = ("success", "nextaction")  # a result that a model repeats is no call, whatever else it names
+_KNOWN: Final = frozenset((*CALLS, *_NAMES, *_NAMES_BESIDE_ARGUMENTS, *_ARGUMENTS, *_WRAPPERS))
+CONTENT: Final = ("content", "answer", "text", "message")
+
+
+def plain(name: object) -> str:
+    """A field's name as it is compared: `toolCalls`, `tool_calls` and `Tool-Calls` are the same."""
+    return re.sub(r"[^a-z0-9]", "", str(name).lower())
+
+
+def fields(value: dict[str, Any]) -> dict[str, Any]:
+    """The object with plain names; of two that become the same the first counts."""
+    plainly: dict[str, Any] = {}
+    for key, item in value.items():
+        plainly.setdefault(plain(key), item)
+    return plainly
+
+
+def bare_name(name: str) -> str:
+    """The tool's name without blanks around it and without the prefix that some models write."""
+    return _PREFIXES.sub("", name.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class WishedCall:
+    """Tool and arguments as they stand there. `ambiguous`: they stand there twice and differ."""
+
+    name: str
+    arguments: object
+    ambiguous: bool
+
+
+def as_call(value: object, *, wrapped: bool = False) -> WishedCall | None:
+    """The call that this object is in any known dialect; None when it is none."""
+    if not isinstance(value, dict):
+        return None
+    named = fields(value)
+    inner = [] if wrapped else [named[name] for name in _WRAPPERS if isinstance(named.get(name), dict)]
+    if inner:
+        call = as_call(inner[0], wrapped=True)
+        beside = len(inner) > 1 or any(isinstance(named.get(name), str) for name in _NAMES) or _more_calls(named)
+        return replace(call, ambiguous=call.ambiguous or beside) if call else None
+    arguments = [named[name] for name in _ARGUMENTS if name in named]
+    names = [named[name] for name in _NAMES if isinstance(named.get(name), str)]
+    if names or wrapped or isinstance(next(iter(arguments), None), dict | str) or named.get("type") in _TYPES:
+        names += [named[name] for name in _NAMES_BESIDE_ARGUMENTS if isinstance(named.get(name), str)]
+    if not names or plain(names[0]) == FINAL or _is_no_call(named):
+        return None
+    twice = len(arguments) > 1 or any(name != names[0] for name in names) or says_twice(value)
+    return WishedCall(names[0], arguments[0] if arguments else None, twice or _more_calls(named))
+
+
+def _more_calls(named: dict[str, Any]) -> bool:
+    """Whether a call bears a list of calls besides."""
+    return any(named.get(name) for name in CALLS)
+
+
+def _is_no_call(named: dict[str, Any]) -> bool:
+    """Whether this is a result or a tool's declaration that the model repeats, or says of itself that it is no call."""
+    schema = named.get("parameters")
+    declares = "description" in named and isinstance(schema, dict) and "properties" in schema
+    return declares or any(name in named for name in _OF_RESULTS) or named.get("shouldcalltool") is False
+
+
+def says_twice(value: dict[str, Any]) -> bool:
+    """Whether the object has one of the fields that matter under two spellings."""
+    known = [name for name in map(plain, value) if name in _KNOWN]
+    return len(set(known)) != len(known)
