@@ -40,7 +40,8 @@ _WRAPPING: Final = re.compile(
 )
 _MEANT_AS_JSON: Final = re.compile(
     r"""(?: \A\s* | ```[\w-]*\s* | <tool_calls?>\s* )(?=[{\[])
-      | (?= \[?\s*\{\s* ["']? (?:tool|function|name|calls|content|steps|todo|plan|next_?step) [\w-]* ["']? \s*: )
+      | (?= \[? \s{0,64} \{ \s{0,64} ["']?
+            (?:tool|function|name|calls|content|steps|todo|plan|next_?step) [\w-]* ["']? \s{0,64} : )
     """,
     re.VERBOSE | re.IGNORECASE,
 )

@@ -14,7 +14,8 @@ import json_repair
 
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH
 
-_MENDABLE: Final = 64 * 1024  # characters: json_repair takes some microseconds for each
+_MENDABLE: Final = 16 * 1024  # characters, and brackets: json_repair takes up to their product in some texts
+_MENDABLE_BRACKETS: Final = 256
 _RESTARTS: Final = 32  # how often the search begins anew behind a bracket that leads nowhere
 
 _MOST_VALUES: Final = 500
@@ -128,7 +129,7 @@ def leaves_open(text: str) -> bool:
 
 def mend(text: str) -> Found | None:
     """The last resort (C9): what the text may have meant as JSON. It closes what was cut off, hence `repaired`."""
-    if len(text) > _MENDABLE or text.count("{") + text.count("[") > _MENDABLE // 64:
+    if len(text) > _MENDABLE or text.count("{") + text.count("[") > _MENDABLE_BRACKETS:
         return None
     try:
         return Found(_clean(json_repair.loads(text, skip_json_loads=True)), repaired=True)

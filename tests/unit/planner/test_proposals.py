@@ -117,6 +117,28 @@ def test_hostile_words_become_a_message_that_fits_its_stream(words: str) -> None
     assert len(encode(ActionProposed(id="c.s1.t1.1/reply", source="haltpoint/planner", data=data))) < MAX_BODY
 
 
+# What the forms that are read are made of: nothing may take longer the more often it is repeated.
+BRICKS = [
+    "<function=a>", "<function=a><parameter=b>", "<function=a><parameter=b>x</parameter>", "<function=a></function>",
+    '<invoke name="a">', '<invoke name="a"></invoke>', "<tool_call>", "<tool_call>a<arg_key>",
+    "<tool_call>a</tool_call>",    "<tool_call>a<arg_key>b</arg_key><arg_value>", "<|python_tag|>a(", "<|python_tag|>a(b=", "<|python_tag|>[a(b='",
+    "<|python_tag|>a(b=1,", "[TOOL_CALLS]a", "[TOOL_CALLS]a{", "[TOOL_CALLS]a{}", "<function=a>{}", "<function=a>{",
+    "Action: a\nAction Input: ", "Action: a\nAction Input: {", "\nAction:", "to=a <|message|>", "to=a", "to=",
+    "<|tool_call_begin|>a", "<|tool_call_begin|>a\n", "<|channel|>analysis<|message|>", "<think>", "</think>", "\n   ",
+    "`", " ", "*", "\n*", "a", "<", "<|", "\\", "'", '"', "(", ",", "{}", "{", "}", "[", '{"a":[', '{"steps":[', "[1]",
+    '{"tool":"a"}', "[<function=a></function>", "---JSON_OUTPUT_START---", '{"tool":"a","arguments":"', "```json\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("brick", BRICKS)
+def test_c9_reading_takes_time_in_proportion_to_the_text(brick: str) -> None:
+    started = time.process_time()
+    for start in ("", "x{"):
+        words = start + brick * (MAX_BODY // 2 // len(brick))
+        draft_proposal(Reply(words))
+    assert time.process_time() - started < 10  # a square of the length would take hours
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: (
@@ -133,6 +155,7 @@ JSON = st.recursive(
 WORDS = (
     st.text()
     | JSON.map(json.dumps)
+    | st.lists(st.sampled_from(BRICKS) | JSON.map(json.dumps) | st.text(max_size=5), max_size=20).map("".join)
     | st.tuples(st.text(), JSON, st.text()).map(lambda t: t[0] + json.dumps(t[1]) + t[2])
 )
 
