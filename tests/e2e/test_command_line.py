@@ -190,6 +190,30 @@ def test_errors_are_for_people(system: Running, words: tuple[str, ...], code: in
     assert done.stdout == ""
 
 
+async def test_the_inbox_shows_new_questions_as_they_come(system: Running, client: Client) -> None:
+    with subprocess.Popen(  # noqa: ASYNC220 - it is read until its line
+        [*HALTPOINT, "inbox", "--watch", "--json"],
+        env=system.environment,
+        cwd=CHECKOUT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as watching:
+        assert watching.stdout
+        assert watching.stderr
+        runs = [await client.run("Tell John hello") for _ in range(2)]
+        asked = {(await run.expects_request()).id for run in runs}
+        seen: list[str] = []
+        while not asked <= set(seen):
+            seen.append(json.loads(watching.stdout.readline())["id"])
+        assert len(seen) == len(set(seen)), "each is shown once"
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(20) == 130
+        assert watching.stderr.read() == ""
+    for run in runs:
+        await client.cancel(run.id)
+
+
 async def test_ctrl_c_is_130(system: Running, client: Client) -> None:
     run = await client.run("Tell John hello")
     await run.expects_request()

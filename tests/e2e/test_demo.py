@@ -12,7 +12,7 @@ import pytest
 from examples.contacts.outbox import Outbox
 from examples.contacts.tools import busy_file
 from haltpoint.cli.gateway import KEY_FILE
-from haltpoint.cli.system import System
+from haltpoint.cli.system import System, free_port
 from haltpoint.client import Client
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.runtime.settings import load
@@ -48,6 +48,32 @@ def test_it_answers_by_itself_and_nobody_gets_a_wrong_message(environment: dict[
     assert "never executed" in rest
     assert "wrong recipients" in rest
     assert list(tmp_path.glob("haltpoint-demo-*")) == []
+
+
+def test_it_runs_with_a_model_of_ones_own(environment: dict[str, str]) -> None:
+    """Any server with OpenAI's API; here one that behaves well, as a process of its own."""
+    port = free_port()
+    with subprocess.Popen(
+        [*HALTPOINT, "script-model", "contacts_good", "--port", str(port)],
+        env=environment,
+        cwd=CHECKOUT,
+        stdout=subprocess.DEVNULL,
+    ) as model:
+        done = subprocess.run(
+            [*HALTPOINT, "demo", "--json", "--model-url", f"http://127.0.0.1:{port}/v1", "--model", "mine"],
+            env={**environment, "CI": "1"},
+            cwd=CHECKOUT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        model.terminate()
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["wrong_recipients"], told["faults"]) == (0, [])
+    assert {message["to"] for message in told["outbox"]} >= {"user_jan001", "user_abc123"}
+    assert [chain["usage"]["turns"] > 0 for chain in told["chains"]] == [True] * len(told["chains"])
 
 
 def test_a_killed_worker_sends_exactly_one_message(environment: dict[str, str]) -> None:

@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from haltpoint.cli.gateway import ADDRESS_FILE
 from haltpoint.cli.system import free_port
+from haltpoint.runtime.connection import connect
+from haltpoint.runtime.embedded import running
+from haltpoint.runtime.service import alive
+from haltpoint.runtime.topology import Topology
 from tests.e2e.running import CHECKOUT, HALTPOINT
+from tests.support import wait_until
 
 
 def up(tmp_path: Path, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -79,3 +85,25 @@ def test_settings_that_cannot_be_used_are_shown_where_the_error_sends_one(tmp_pa
         "origin": "environment",
     }
     assert "slots = many (from environment; HALTPOINT_SLOTS)" in shown.stderr
+
+
+async def test_more_workers_are_started_when_asked_for(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "HALTPOINT_STATE_DIR": str(tmp_path / "state"),
+        "HALTPOINT_GATEWAY__PORT": str(free_port()),
+        "HALTPOINT_TOOLS": "tests.e2e.tools",
+    }
+    with (tmp_path / "log").open("wb") as log:
+        up = subprocess.Popen(  # noqa: ASYNC220 - it is a child of this test, not of its loop
+            [*HALTPOINT, "up", "--workers", "2"], env=environment, cwd=CHECKOUT, stdout=log, stderr=log
+        )
+    try:
+        await wait_until((tmp_path / "state" / ADDRESS_FILE).exists, timeout=60)
+        async with connect(running(tmp_path / "state" / "data") or "") as redis:
+            names = sorted(one["name"] for one in await alive(redis, Topology(4)))
+        assert names == ["executor", "gateway", "planner", "tool-worker", "tool-worker"]
+    finally:
+        up.terminate()
+        code = up.wait(30)
+    assert code == 0, (tmp_path / "log").read_text()

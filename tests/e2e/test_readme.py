@@ -1,0 +1,115 @@
+"""What the README prints is what happens: its fenced blocks are taken from the page and run as they stand.
+
+Only ports are others, so that tests may run side by side, and REQUEST is what the command before has said.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from examples.contacts.outbox import Outbox
+from haltpoint.cli.gateway import ADDRESS_FILE
+from haltpoint.cli.system import free_port
+from haltpoint.tools.declaration import tool_of
+from tests.e2e.running import CHECKOUT
+
+README = (CHECKOUT / "README.md").read_text()
+READY_WITHIN = 60.0
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("COV_", "COVERAGE_"))},
+        "HALTPOINT_STATE_DIR": str(tmp_path / "state"),
+        "HALTPOINT_GATEWAY__PORT": str(free_port()),
+        "CONTACTS_OUTBOX": str(tmp_path / "outbox.jsonl"),
+    }
+
+
+@contextmanager
+def terminal(commands: str, environment: dict[str, str], log: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """A shell with these commands; at the end everything in it gets what Ctrl-C sends."""
+    with log.open("wb") as output:
+        shell = subprocess.Popen(
+            ["bash", "-c", commands],
+            env=environment,
+            cwd=CHECKOUT,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    try:
+        yield shell
+    finally:
+        os.killpg(shell.pid, signal.SIGTERM)
+        shell.wait(30)
+
+
+def test_the_quick_start_runs_as_it_is_printed(environment: dict[str, str], tmp_path: Path) -> None:
+    serve, ask = blocks("sh")
+    port = str(free_port())
+    assert serve.count(":18080/") == 1
+    serve = serve.replace(":18080/", f":{port}/").replace("contacts_good &", f"contacts_good --port {port} &")
+    exports, *commands = ask.splitlines()
+
+    def command(line: str) -> str:
+        done = subprocess.run(
+            ["bash", "-c", f"{exports}\n{line}"],
+            env=environment,
+            cwd=CHECKOUT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=45,
+            check=False,
+        )
+        codes.append(done.returncode)
+        return done.stdout + done.stderr
+
+    codes: list[int] = []
+    log = tmp_path / "log"
+    with terminal(serve, environment, log) as shell:
+        deadline = time.monotonic() + READY_WITHIN
+        while not (tmp_path / "state" / ADDRESS_FILE).exists():
+            assert shell.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.05)
+        run, inbox, answer = commands
+        told = command(run)
+        (request,) = set(re.findall(r"haltpoint answer (\S+) --option user_abc123", told))
+        assert request in command(inbox)
+        watch = re.search(r"haltpoint chain watch (\w+)", command(answer.replace("REQUEST", request)))
+        assert watch is not None
+        assert "completed" in command(watch[0])
+    assert codes == [3, 0, 0, 0], log.read_text()
+    (message,) = Outbox(tmp_path / "outbox.jsonl").read()
+    assert message.to == "user_abc123"
+
+
+def test_the_fifteen_lines_declare_two_tools() -> None:
+    (code,) = blocks("python")
+    names: dict[str, object] = {"__name__": "readme"}
+    exec(compile(code, "README.md", "exec"), names)
+    lookup, send = (tool_of(names[name]) for name in ("lookup_contacts", "send_message"))
+    assert lookup is not None
+    assert send is not None
+    assert lookup.spec.may_clarify
+    assert send.spec.provenance == {"recipient_id": "lookup_contacts.contact_id"}
+
+
+def test_every_block_is_run_or_known_to_be_an_illustration() -> None:
+    languages = re.findall(r"^```(\w*)\n", README, re.MULTILINE)
+    assert sorted(languages) == ["python", "sh", "sh"], "a new block needs a test, or a mark that it is an illustration"
