@@ -2,11 +2,12 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from haltpoint.contracts.tools import Outcome
+from haltpoint_tool_worker.results import Reading
 
 
 def digest_of(tool: str, arguments: Any) -> str:
@@ -15,14 +16,15 @@ def digest_of(tool: str, arguments: Any) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def bound(outcome: Outcome, tool: str, arguments: str, *, changed: bool) -> Outcome:
-    """The outcome, its confirmation bound to this call. `arguments` is JSON text; `changed`: hooks have written it."""
-    asked = outcome.confirmation
+def bound(reading: Reading, tool: str, arguments: str, *, changed: bool) -> Reading:
+    """The result, its confirmation bound to this call. `arguments` is JSON text; `changed`: hooks have written it."""
+    asked = reading.outcome.confirmation
     if asked is None:
-        return outcome
+        return reading
     values = from_json(arguments or b"{}")
     told = {"digest": digest_of(tool, values), "arguments": to_json(values).decode() if changed else None}
-    return outcome.model_copy(update={"confirmation": asked.model_copy(update=told)})
+    outcome = reading.outcome.model_copy(update={"confirmation": asked.model_copy(update=told)})
+    return replace(reading, outcome=outcome)
 
 
 def approves(approval: str | None, tool: str, arguments: str) -> bool:

@@ -86,7 +86,7 @@ class Handlers:
     async def _work(self, entry: Entry) -> None:
         place = Place.of(entry.stream, entry.id)
         job = read_job(place, entry)
-        ran, run = False, None
+        ran = False
         try:
             if isinstance(job, Rejected):
                 await self._bury(entry, job.reason.value, job.detail)
@@ -95,7 +95,6 @@ class Handlers:
             ran = await self.slots.begin()
             if ran:
                 await self._pipeline.work(job)
-                run = job.run
             else:
                 await self._ledger.release(job.held)
         except (*UNREACHABLE, RedisError) as error:
@@ -105,15 +104,16 @@ class Handlers:
             _log.exception("an entry could not be worked on", entry=entry.id, stream=entry.stream)
         finally:
             self._jobs.pop(place, None)
-            self._leave(entry, run, ran=ran)
+            self._leave(entry, [] if isinstance(job, Rejected) else job.runs, ran=ran)
 
-    def _leave(self, entry: Entry, run: Run | None, *, ran: bool) -> None:
+    def _leave(self, entry: Entry, runs: Sequence[Run], *, ran: bool) -> None:
         """Free the slot, when nothing runs in it any more."""
-        if run is None or run.gone.done():
+        left = next((run for run in runs if not run.gone.done()), None)
+        if left is None:
             self.slots.end(ran=ran)
             return
-        _log.warning("a tool does not end and keeps its slot", entry=entry.id, stream=entry.stream)
-        run.gone.add_done_callback(lambda _: self.slots.end(ran=ran))
+        _log.warning("a tool or hook does not end and keeps its slot", entry=entry.id, stream=entry.stream)
+        left.gone.add_done_callback(lambda _: self._leave(entry, runs, ran=ran))
 
     async def _bury(self, entry: Entry, reason: str, words: str) -> None:
         place = Place.of(entry.stream, entry.id)

@@ -1,6 +1,6 @@
 """One entry in a worker's hands, from the moment it was read until it is finished or given back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from haltpoint.contracts.base import chain_of
@@ -17,7 +17,8 @@ from haltpoint_tool_worker.runner import Run, Stopped
 class Job:
     """`epoch` is 0 until it is claimed. `claiming`: the epoch may be another one already. `lost`: not ours any more.
 
-    `repeatable` holds when both the plan and the tool say so. `run` is the tool under way.
+    `repeatable` holds when both the plan and the tool say so. `runs` are its tool and the
+    hooks around it, as far as they were begun.
     """
 
     place: Place
@@ -29,7 +30,7 @@ class Job:
     epoch: int = 0
     claiming: bool = False
     lost: bool = False
-    run: Run | None = None
+    runs: list[Run] = field(default_factory=list)
 
     @property
     def held(self) -> Held:
@@ -42,16 +43,16 @@ class Job:
         return {"chain": chain_of(self.request.action_id), "action": self.request.action_id}
 
     def running(self, run: Run) -> None:
-        """The tool is under way; when the lease is gone already it is stopped at once."""
-        self.run = run
+        """Something of it is under way; when the lease is gone already it is stopped at once."""
+        self.runs.append(run)
         if self.lost:
             run.stop(Stopped.LOST)
 
     def lose(self) -> None:
         """Somebody else has it now: whatever runs is stopped, nothing is recorded."""
         self.lost = True
-        if self.run is not None:
-            self.run.stop(Stopped.LOST)
+        for run in self.runs:
+            run.stop(Stopped.LOST)
 
 
 def read_job(place: Place, entry: Entry) -> Job | wire.Rejected:

@@ -1,4 +1,7 @@
-"""What becomes of one tool call: claim, resolve, validate, run, classify, record. The page to read first.
+"""What becomes of one tool call: admit, claim, run, classify, review, record. The page to read first.
+
+What is asked before it may run lies in `admission.py`, hooks and origins included: a call that is blocked, or about
+which a person is asked first, was never started and leaves no doubt.
 
 When is an action claimed? One with effects just before its effect, always. A repeatable one (read-only or idempotent)
 not on its first delivery, which runs under epoch 0; whoever takes it over claims it. So what nobody has to fence costs
@@ -14,21 +17,18 @@ import asyncio
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from opentelemetry.trace import Span, SpanKind
-from pydantic import ValidationError
 from redis.exceptions import RedisError
 
-from haltpoint.contracts.base import MAX_ARGUMENTS, value
-from haltpoint.contracts.tools import ErrorType, Metadata
+from haltpoint.contracts.tools import ErrorType, HookRecord, Metadata
 from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.ledger import Claimed, ClaimStatus, Completion, Finished, Ledger
-from haltpoint.tools import Ctx, Tool
-from haltpoint_tool_worker.approval import approves, bound
-from haltpoint_tool_worker.classify import Failure, classify, fault_of, invalid_arguments
+from haltpoint_tool_worker.admission import Admission, Call, Refusal
+from haltpoint_tool_worker.approval import bound
+from haltpoint_tool_worker.classify import Failure, classify, fault_of
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.redaction import clean
 from haltpoint_tool_worker.registry import Registry
@@ -41,15 +41,6 @@ _PAUSE: Final = 0.5
 """Seconds between two attempts to record what the server refuses."""
 
 _log = logs.get(__name__)
-
-
-@value
-class Call:
-    """A call that may run: the tool, its parsed arguments (with the context), and for how many seconds."""
-
-    tool: Tool
-    arguments: dict[str, Any]
-    seconds: float
 
 
 class Pipeline:
@@ -65,6 +56,7 @@ class Pipeline:
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._registry = registry
+        self._admission = Admission(registry, ledger, runner, now_ms)
         self._ledger = ledger
         self._runner = runner
         self._tracing = tracing
@@ -76,16 +68,29 @@ class Pipeline:
         if job.deliveries > 1 and not await self._claim(job):
             return
         began = self._now_ms()
-        call = self._resolve(job, began)
-        if isinstance(call, Failure):
-            await self._record(job, read_failure(call), began, None)
+        call = self._admission.look(job, began)
+        if isinstance(call, Call) and self._admission.asks_more(job, call):
+            call = await self._admission.ask(job, call)
+            if job.lost:
+                return
+        if isinstance(call, Refusal):
+            await self._refuse(job, call, began)
             return
         if not job.repeatable and job.epoch == 0 and not await self._claim(job):
             return
         span = self._span(job)
         reading = await self._run(job, call)
-        if reading is not None:
-            await self._record(job, reading, began, span)
+        if reading is None:
+            return
+        records = call.records
+        if call.around is not None and call.around.post and not reading.doubtful:
+            reading, records = await self._admission.review(job, call, reading)
+        reading = bound(reading, job.request.tool, call.text, changed=call.changed)
+        await self._record(job, reading, began, span, records)
+
+    async def _refuse(self, job: Job, refusal: Refusal, began: int) -> None:
+        reading = bound(refusal.reading, job.request.tool, refusal.text, changed=refusal.changed)
+        await self._record(job, reading, began, None, refusal.records)
 
     async def _claim(self, job: Job) -> bool:
         """Whether to go on. An action that somebody had started is recorded as a doubt."""
@@ -105,48 +110,12 @@ class Pipeline:
         changed = job.request.repeatable and tool is not None and not tool.spec.repeatable
         return changed and job.deliveries > 1 and claimed.status is ClaimStatus.GO
 
-    def _resolve(self, job: Job, now_ms: int) -> Call | Failure:
-        """The call, or why it is refused before anything happened."""
-        request, tool = job.request, self._registry.find(job.request.tool)
-        if tool is None:
-            return _refused(ErrorType.NOT_FOUND, f"this worker has no tool called {request.tool!r}", recoverable=False)
-        job.repeatable = request.repeatable and tool.spec.repeatable
-        if tool.spec.destructive:
-            # Approvals that are bound to a call do not exist yet, and a message is no proof of one (R5).
-            return _refused(ErrorType.BLOCKED, f"{request.tool} is destructive and nobody has approved this call")
-        seconds = min(request.timeout, (request.deadline - now_ms) / 1000)
-        if seconds <= 0:
-            return _refused(ErrorType.TIMEOUT, "the deadline had passed before it could begin")
-        if len(job.arguments) > MAX_ARGUMENTS:
-            return _refused(ErrorType.VALIDATION, f"the arguments have more than {MAX_ARGUMENTS} bytes")
-        try:
-            arguments = tool.parse(job.arguments or "{}")
-        except ValidationError as error:
-            return invalid_arguments(error)
-        except BaseException as error:  # noqa: BLE001 - a validator of the tool's author failed
-            return classify(error)
-        if tool.inputs.context is not None:
-            arguments[tool.inputs.context] = Ctx(
-                deps=self._registry.deps_of(tool),
-                tool=request.tool,
-                action_id=request.action_id,
-                attempt=request.attempt,
-                tenant=request.tenant,
-                user=request.user,
-                context=request.context,
-                confirmed=approves(request.approval, request.tool, job.arguments),
-                deadline_ms=request.deadline,
-            )
-        return Call(tool, arguments, seconds)
-
     async def _run(self, job: Job, call: Call) -> Reading | None:
         """What came of it; None when the lease was lost, since then somebody else decides."""
         ended = await self._runner.run(call.tool, call.arguments, call.seconds, job.running)
         match ended:
             case Returned(value):
                 reading = read_result(call.tool, value)
-                outcome = bound(reading.outcome, job.request.tool, job.arguments, changed=False)
-                reading = replace(reading, outcome=outcome)
             case Raised(error):
                 reading = read_failure(classify(error))
                 _tell(job, error, reading)
@@ -163,7 +132,9 @@ class Pipeline:
             return _doubt(job, f"it was started and may have taken effect: {failure.fault.message}")
         return reading
 
-    async def _record(self, job: Job, reading: Reading, began: int, span: Span | None) -> None:
+    async def _record(
+        self, job: Job, reading: Reading, began: int, span: Span | None, records: tuple[HookRecord, ...] = ()
+    ) -> None:
         """Write the receipt; while the server is away, again and again, until it is written or the lease is lost.
 
         A worker that ends gives up after one long attempt: the action is then taken over, as if it had died.
@@ -178,6 +149,8 @@ class Pipeline:
             duration_ms=max(0, self._now_ms() - began),
             truncated=reading.truncated,
         )
+        if records:
+            metadata = metadata.model_copy(update={"hooks": records})
         outcome, trace = reading.outcome, telemetry.context_of(span, job.trace)
         finished = Finished(
             job.place, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata
@@ -210,10 +183,6 @@ class Pipeline:
                 telemetry.ATTEMPT: request.attempt,
             },
         )
-
-
-def _refused(kind: ErrorType, words: str, *, recoverable: bool | None = None) -> Failure:
-    return Failure(fault_of(kind, words, recoverable=recoverable), no_effect=True)
 
 
 def _doubt(job: Job, words: str) -> Reading:

@@ -3,13 +3,18 @@
 import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.tools import Tool, tools_in
+from haltpoint.tools.hooks import Hook
+from haltpoint_tool_worker.hooks.builtin import names_around
+from haltpoint_tool_worker.hooks.loading import Around, around, load_hooks
 
 Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 
@@ -23,6 +28,7 @@ class Registry:
         self._tools: dict[str, Tool] = {}
         self._lifespans: dict[str, Lifespan] = {}
         self._deps: dict[str, Any] = {}
+        self._around: dict[str, Around] = {}
 
     def add(self, tool: Tool, lifespan: Lifespan | None = None) -> None:
         """Offer a tool. Raises HaltpointError HP-031 when another one has its name."""
@@ -38,6 +44,19 @@ class Registry:
         self._tools[name] = tool
         if lifespan is not None:
             self._lifespans[name] = lifespan
+
+    def surround(self, hooks: Sequence[Hook]) -> None:
+        """Put hooks around all tools that are offered by now, and list them with the tools."""
+        for name, tool in self._tools.items():
+            found = around(name, hooks)
+            if found is not None:
+                self._around[name] = found
+            names = names_around(tool.spec, found)
+            self._tools[name] = replace(tool, spec=tool.spec.model_copy(update={"hooks": names}))
+
+    def around(self, name: str) -> Around | None:
+        """The hooks of a tool; None when it has none but those that every tool has."""
+        return self._around.get(name)
 
     def find(self, name: str) -> Tool | None:
         """The tool of that name, if it is offered here."""
@@ -72,17 +91,20 @@ class Registry:
             yield
 
 
-def load(modules: Sequence[str], queues: Sequence[str] = ()) -> Registry:
-    """Import the modules, also from the working directory, and offer their tools, or those of these queues.
+def load(modules: Sequence[str], queues: Sequence[str] = (), hooks: Sequence[str] = ()) -> Registry:
+    """Import the modules, also from the working directory, and offer their tools, or those of these queues, with the
+    hooks of the modules, those at the dotted paths `hooks`, and those of installed packages around them.
 
-    Raises HaltpointError HP-030 when there is nothing to offer or a module cannot be imported, HP-031 for a name twice.
+    Raises HaltpointError HP-030 when there is nothing to offer or a module cannot be imported, HP-031 for a name twice,
+    HP-032 for a hook that cannot be loaded.
     """
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
     registry = Registry()
+    imported: list[ModuleType] = []
     for name in modules:
         try:
-            module = import_module(name)
+            imported.append(module := import_module(name))
         except Exception as error:
             raise _unusable(f"the tools module {name!r}", error) from error
         for tool in tools_in(module):
@@ -104,6 +126,7 @@ def load(modules: Sequence[str], queues: Sequence[str] = ()) -> Registry:
             f"{', '.join(modules)} declares none" if modules else "no tools module was named",
             "Name a module with @tool functions: HALTPOINT_TOOLS=my_tools, or --tools my_tools",
         )
+    registry.surround(load_hooks(imported, hooks))
     return registry
 
 

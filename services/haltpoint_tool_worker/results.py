@@ -14,7 +14,7 @@ import jsonschema
 from pydantic import TypeAdapter, ValidationError
 
 from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT, value
-from haltpoint.contracts.tools import Fault, NextAction, Option, Outcome, ToolResult
+from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Option, Outcome, ToolResult
 from haltpoint.runtime.wire import too_deep
 from haltpoint.tools import MalformedResultError, Tool
 from haltpoint.tools.signature import WRAP
@@ -47,6 +47,11 @@ class Reading:
     data: str = EMPTY
     truncated: bool = False
     failure: Failure | None = None
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether nobody knows what came of it."""
+        return self.failure is not None and self.failure.fault.error_type is ErrorType.IN_DOUBT
 
 
 def read_result(tool: Tool, raw: object) -> Reading:

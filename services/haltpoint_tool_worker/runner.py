@@ -13,10 +13,10 @@ from contextvars import copy_context
 from enum import Enum
 from functools import partial
 from inspect import iscoroutine
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from haltpoint.contracts.base import value
-from haltpoint.tools import MalformedResultError, Tool
+from haltpoint.tools import MalformedResultError
 from haltpoint_tool_worker.threads import Threads
 
 _GRACE: Final = 1.0
@@ -45,6 +45,18 @@ class Stopped(Enum):
 
 
 Ended = Returned | Raised | Stopped
+
+
+class Runnable(Protocol):
+    """A tool, or anything else that is called like one."""
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """What to call."""
+
+    @property
+    def is_async(self) -> bool:
+        """Whether calling it gives something to await; else it is called in a thread."""
 
 
 class Run:
@@ -99,7 +111,9 @@ class Runner:
         self._limits = _Limits()
         self._left: set[asyncio.Task[None]] = set()
 
-    async def run(self, tool: Tool, arguments: dict[str, Any], seconds: float, started: Callable[[Run], None]) -> Ended:
+    async def run(
+        self, tool: Runnable, arguments: dict[str, Any], seconds: float, started: Callable[[Run], None]
+    ) -> Ended:
         """Call the tool. Returns within `seconds` and a moment, or when the Run that `started` was told is stopped.
         Never raises what the tool raises.
         """
@@ -124,7 +138,7 @@ class Runner:
         self._threads.close()
 
     def _start(
-        self, tool: Tool, arguments: dict[str, Any], run: Run, loop: asyncio.AbstractEventLoop
+        self, tool: Runnable, arguments: dict[str, Any], run: Run, loop: asyncio.AbstractEventLoop
     ) -> asyncio.Task[None] | None:
         if not tool.is_async:
             call = partial(_call, tool, arguments, partial(_tell, loop, run))
@@ -133,7 +147,7 @@ class Runner:
         return loop.create_task(_await(tool, arguments, run))
 
 
-async def _await(tool: Tool, arguments: dict[str, Any], run: Run) -> None:
+async def _await(tool: Runnable, arguments: dict[str, Any], run: Run) -> None:
     try:
         answer: Returned | Raised = Returned(await tool.function(**arguments))
     except BaseException as error:  # noqa: BLE001 - a tool's SystemExit must not end the worker
@@ -141,7 +155,7 @@ async def _await(tool: Tool, arguments: dict[str, Any], run: Run) -> None:
     run.finish(answer)
 
 
-def _call(tool: Tool, arguments: dict[str, Any], tell: Callable[[Returned | Raised], None]) -> None:
+def _call(tool: Runnable, arguments: dict[str, Any], tell: Callable[[Returned | Raised], None]) -> None:
     try:
         value = tool.function(**arguments)
         answer: Returned | Raised = Returned(value)

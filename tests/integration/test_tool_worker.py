@@ -131,7 +131,7 @@ class Bench:
         with (self.effects_file.parent / "log").open("ab") as log:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-c", code, settings),
-                env=os.environ | {"PYTHONPATH": str(Path.cwd())},
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=log,
             )

@@ -23,6 +23,7 @@ from haltpoint.chain.state import Action, ActionStatus, Dispatch, PlanOrigin, St
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH, action_id
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ToolSpec
 
 IN_PROGRESS = StepRun(StepStatus.IN_PROGRESS)
@@ -137,8 +138,12 @@ def _order(work: Work, action: Action, spec: ToolSpec) -> Dispatch:
     """The order to a worker, and what it needs to ask once more where values come from (H3)."""
     if work.origin is PlanOrigin.LITERAL:
         return Dispatch(action, spec, work.chain.deadline, work.used, unasked=PlanOrigin.LITERAL.value)
-    origins = origin_actions(spec, work.actions) if spec.provenance else None
-    return Dispatch(action, spec, work.chain.deadline, work.used, origins=origins)
+    if not spec.provenance:
+        return Dispatch(action, spec, work.chain.deadline, work.used)
+    mode = policy.mode(work.chain.task, work.steps[action.step])
+    if mode is not Mode.STRICT:
+        return Dispatch(action, spec, work.chain.deadline, work.used, unasked=mode.value)
+    return Dispatch(action, spec, work.chain.deadline, work.used, origins=origin_actions(spec, work.actions))
 
 
 def in_time(work: Work) -> bool:

@@ -224,7 +224,9 @@ class RequestedTool(Contract):
     origins: tuple[str, ...] | None = Field(
         default=None, description="actions whose receipts values may come from (C6)"
     )
-    unasked: str | None = Field(default=None, description="why values need no origin: literal; absent: they do")
+    unasked: str | None = Field(
+        default=None, description="why values need no origin: literal, advisory, off; absent: they do"
+    )
     position: int = 0
     tenant: str | None = None
     user: str | None = None

@@ -10,12 +10,14 @@ from enum import StrEnum
 from itertools import count
 from typing import Any, Final
 
+from haltpoint.chain.state import Action, ActionStatus
 from haltpoint.contracts.base import chain_of, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.library import PREFIX
+from haltpoint.runtime.loading import decode_action
 from haltpoint.runtime.outgoing import completed_parts, encode_outcome, encode_receipt, split_message
 from haltpoint.runtime.topology import Place, Topology
 from haltpoint.runtime.wire import encode
@@ -120,6 +122,18 @@ class Ledger:
         if len(waiting) == 1:
             asyncio.get_running_loop().call_soon(self._flush, finished.place.partition)
         return future
+
+    async def receipts(self, partition: int, action: str, others: Sequence[str]) -> dict[str, Action]:
+        """What counts of other actions of the same chain as `action`, by id; those of other chains are left out."""
+        chain = chain_of(action)
+        wanted = [one for one in others if chain_of(one) == chain]
+        keys = [self._topology.key(partition, "action", one) for one in wanted]
+        found = await asyncio.gather(*(self._calls.call("HGETALL", key) for key in keys))
+        return {
+            one: decode_action(one, fields, ActionStatus.DONE)
+            for one, fields in zip(wanted, found, strict=True)
+            if fields
+        }
 
     async def heartbeat(self, held: Sequence[Held]) -> list[bool]:
         """Keep the leases of all that is held; for each whether it is still ours."""

@@ -1,6 +1,7 @@
-"""What tool authors import: `@tool`, `register`, `Ctx`, `ToolError`, `FromResult` and the forms of a result."""
+"""What tool authors import: `@tool`, `register`, `Ctx`, `ToolError`, `FromResult`, `hook` and the forms of a result."""
 
 from haltpoint.contracts.tools import ErrorType, Option, Target, ToolResult, ToolSpec
+from haltpoint.tools import hooks as hook
 from haltpoint.tools.context import Ctx
 from haltpoint.tools.declaration import Tool, register, tool, tool_of, tools_in
 from haltpoint.tools.errors import DeclarationError, MalformedResultError, ToolError
@@ -18,6 +19,7 @@ __all__ = [
     "ToolError",
     "ToolResult",
     "ToolSpec",
+    "hook",
     "register",
     "tool",
     "tool_of",

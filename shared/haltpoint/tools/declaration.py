@@ -82,7 +82,7 @@ def tool(function: F | None = None, /, **traits: Unpack[Traits]) -> F | Callable
     local_names = _caller().f_locals
 
     def declare(target: F) -> F:
-        setattr(target, _ATTRIBUTE, _declare(target, traits, local_names, _place_of(target)))
+        setattr(target, _ATTRIBUTE, _declare(target, traits, local_names, place_of(target)))
         return target
 
     return declare if function is None else declare(function)
@@ -144,7 +144,7 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             parameters=inputs.schema,
             result_schema=output.schema,
             queue=queue,
-            timeout=_seconds(traits.get("timeout", ToolSpec.model_fields["timeout"].default)),
+            timeout=seconds_of(traits.get("timeout", ToolSpec.model_fields["timeout"].default)),
             provenance=inputs.provenance,
             read_only=traits.get("read_only", False),
             idempotent=traits.get("idempotent", False),
@@ -164,7 +164,8 @@ def _verbs(value: Sequence[object]) -> tuple[str, ...]:
     return tuple(verbs)
 
 
-def _seconds(value: object) -> float:
+def seconds_of(value: object) -> float:
+    """A timeout in seconds, also from text as `5s`. Raises DeclarationError."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", value.strip()) if isinstance(value, str) else None
     seconds = float(match[1]) * _UNITS[match[2]] if match else value
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
@@ -180,6 +181,7 @@ def _caller() -> FrameType:
     return frame.f_back.f_back
 
 
-def _place_of(function: Function) -> str:
+def place_of(function: Function) -> str:
+    """Where a function is written, `file:line`."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(type(function))

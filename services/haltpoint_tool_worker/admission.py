@@ -1,0 +1,185 @@
+"""May it run? What stands between an order and its tool: all that is asked before an action is claimed.
+
+An order is no proof of anything but that somebody could write to the stream; whether it is the action's current one the
+claim finds out, for tools with effects. So the worker asks once more what the chain has asked: internal and destructive
+tools are refused, arguments parsed, and values of models need an origin in the receipts as they are now (H3).
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from haltpoint.chain.provenance import provenance_fault
+from haltpoint.contracts.base import MAX_ARGUMENTS
+from haltpoint.contracts.plans import Call as Proposed
+from haltpoint.contracts.tools import ErrorType, HookRecord
+from haltpoint.runtime.ledger import Ledger
+from haltpoint.tools import Ctx, Tool
+from haltpoint.tools.hooks import Call as Seen
+from haltpoint_tool_worker.approval import approves
+from haltpoint_tool_worker.classify import Failure, classify, fault_of, invalid_arguments
+from haltpoint_tool_worker.hooks import builtin
+from haltpoint_tool_worker.hooks.after import Review
+from haltpoint_tool_worker.hooks.asking import ask
+from haltpoint_tool_worker.hooks.before import Round
+from haltpoint_tool_worker.hooks.loading import Around
+from haltpoint_tool_worker.job import Job
+from haltpoint_tool_worker.registry import Registry
+from haltpoint_tool_worker.results import Reading, read_failure
+from haltpoint_tool_worker.runner import Runner
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that may run: the tool, its parsed arguments (with the context), and for how many seconds.
+
+    `text` are the arguments as JSON; `changed`: hooks have written them. `records` say which hooks ran.
+    """
+
+    tool: Tool
+    arguments: dict[str, Any]
+    seconds: float
+    text: str
+    around: Around | None = None
+    changed: bool = False
+    records: tuple[HookRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A call that does not run: its result, and the hooks that ran, the one that refused it last."""
+
+    reading: Reading
+    records: tuple[HookRecord, ...] = ()
+    text: str = ""
+    changed: bool = False
+
+
+class Admission:
+    """For all calls of a worker. `now_ms` is the wall clock."""
+
+    def __init__(self, registry: Registry, ledger: Ledger, runner: Runner, now_ms: Callable[[], int]) -> None:
+        self._registry = registry
+        self._ledger = ledger
+        self._runner = runner
+        self._now_ms = now_ms
+
+    def look(self, job: Job, now_ms: int) -> Call | Refusal:
+        """The call, or why it is refused, as far as that can be told at once."""
+        request, tool = job.request, self._registry.find(job.request.tool)
+        if tool is None:
+            return _refused(ErrorType.NOT_FOUND, f"this worker has no tool called {request.tool!r}", recoverable=False)
+        job.repeatable = request.repeatable and tool.spec.repeatable
+        if tool.spec.internal:
+            words = f"{request.tool} is internal: only the runtime and other tools may call it"
+            return _refused(ErrorType.BLOCKED, words, by=builtin.INTERNAL)
+        if tool.spec.destructive:
+            # Approvals of destructive calls cannot be asked for yet, and a message is no proof of one (R5).
+            return _refused(ErrorType.BLOCKED, f"{request.tool} is destructive and nobody has approved this call")
+        seconds = min(request.timeout, (request.deadline - now_ms) / 1000)
+        if seconds <= 0:
+            return _refused(ErrorType.TIMEOUT, "the deadline had passed before it could begin")
+        if len(job.arguments) > MAX_ARGUMENTS:
+            words = f"the arguments have more than {MAX_ARGUMENTS} bytes"
+            return _refused(ErrorType.VALIDATION, words, by=builtin.ARGUMENTS)
+        text = job.arguments or "{}"
+        try:
+            arguments = tool.parse(text)
+        except ValidationError as error:
+            return Refusal(read_failure(invalid_arguments(error)), (builtin.refused_by(builtin.ARGUMENTS),))
+        except BaseException as error:  # noqa: BLE001 - a validator of the tool's author failed
+            return Refusal(read_failure(classify(error)), (builtin.refused_by(builtin.ARGUMENTS),))
+        return self._with_context(job, Call(tool, arguments, seconds, text, self._registry.around(request.tool)))
+
+    def asks_more(self, job: Job, call: Call) -> bool:
+        """Whether hooks or origins have to be asked before this call may run."""
+        return call.around is not None or (bool(call.tool.spec.provenance) and job.request.unasked is None)
+
+    async def ask(self, job: Job, call: Call) -> Call | Refusal:
+        """The call as its hooks leave it, or why it is refused. Raises redis-py's errors."""
+        tool, request = call.tool, job.request
+        trip = Round(tool, job, call.text, call.arguments)
+        for hook in call.around.pre if call.around is not None else ():
+            context = self._context(job, tool, trip.text)
+            trip.take(await ask(self._runner, hook, job, self._left(job), trip.call(), context))
+            if trip.refusal is not None:
+                return Refusal(trip.refusal, tuple(trip.records))
+        if tool.spec.provenance and request.unasked is None and (made_up := await self._made_up(job, tool, trip.text)):
+            records = (*trip.records, builtin.refused_by(builtin.PROVENANCE))
+            return Refusal(_reading(ErrorType.BLOCKED, f"{request.tool} was not called: {made_up}"), records)
+        if trip.asked:
+            if not approves(request.approval, request.tool, trip.text):
+                return Refusal(trip.question(), tuple(trip.records), trip.text, trip.changed)
+            trip.approved()
+        seconds = min(request.timeout, self._left(job))
+        if seconds <= 0:
+            words = "the deadline had passed before it could begin"
+            return Refusal(_reading(ErrorType.TIMEOUT, words), tuple(trip.records))
+        call = replace(
+            call,
+            arguments=trip.parsed,
+            seconds=seconds,
+            text=trip.text,
+            changed=trip.changed,
+            records=tuple(trip.records),
+        )
+        return self._with_context(job, call)
+
+    async def review(self, job: Job, call: Call, reading: Reading) -> tuple[Reading, tuple[HookRecord, ...]]:
+        """The result as the post-hooks leave it, and all hooks that ran for the call."""
+        review = Review(call.tool, job, reading, list(call.records))
+        for hook in call.around.post if call.around is not None else ():
+            if review.over:
+                break
+            context = self._context(job, call.tool, call.text)
+            review.take(await ask(self._runner, hook, job, self._left(job), _seen(call), review.result(), context))
+        return review.reading, tuple(review.records)
+
+    async def _made_up(self, job: Job, tool: Tool, text: str) -> str | None:
+        """The words about the first value that has no origin in the receipts that the order names, or None."""
+        request = job.request
+        actions = await self._ledger.receipts(job.place.partition, request.action_id, request.origins or ())
+        proposed = Proposed(tool=request.tool, arguments=from_json(text))
+        fault = provenance_fault(proposed, tool.spec, request.context, actions)
+        return None if fault is None else fault.message
+
+    def _left(self, job: Job) -> float:
+        return (job.request.deadline - self._now_ms()) / 1000
+
+    def _with_context(self, job: Job, call: Call) -> Call:
+        name = call.tool.inputs.context
+        if name is not None:
+            call.arguments[name] = self._context(job, call.tool, call.text, request_context=job.request.context)
+        return call
+
+    def _context(self, job: Job, tool: Tool, text: str, *, request_context: dict[str, Any] | None = None) -> Ctx[Any]:
+        """The context of a call; a hook gets one of its own, so that it cannot change the tool's."""
+        request = job.request
+        return Ctx(
+            deps=self._registry.deps_of(tool),
+            tool=request.tool,
+            action_id=request.action_id,
+            attempt=request.attempt,
+            tenant=request.tenant,
+            user=request.user,
+            context=deepcopy(request.context) if request_context is None else request_context,
+            confirmed=request.approval is not None and approves(request.approval, request.tool, text),
+            deadline_ms=request.deadline,
+        )
+
+
+def _seen(call: Call) -> Seen:
+    return Seen(call.tool.spec.name, from_json(call.text), call.tool.spec)
+
+
+def _reading(kind: ErrorType, words: str, *, recoverable: bool | None = None) -> Reading:
+    return read_failure(Failure(fault_of(kind, words, recoverable=recoverable), no_effect=True))
+
+
+def _refused(kind: ErrorType, words: str, *, by: str | None = None, recoverable: bool | None = None) -> Refusal:
+    records = () if by is None else (builtin.refused_by(by),)
+    return Refusal(_reading(kind, words, recoverable=recoverable), records)

@@ -1,0 +1,88 @@
+"""Post-hooks: what they make of a result before it is recorded.
+
+They see what the tool gave or how it failed, not a doubt: nobody knows anything about that yet. What they return is
+validated as if the tool had given it (B1). A call whose result is withheld has run: the words of the error say so.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic_core import from_json
+
+from haltpoint.contracts.tools import ErrorType, HookRecord, HookVerdict, ToolResult
+from haltpoint.tools import Tool, hook
+from haltpoint.tools.hooks import Hook
+from haltpoint_tool_worker.classify import Failure, fault_of
+from haltpoint_tool_worker.hooks.asking import Answer, is_closed, pass_by
+from haltpoint_tool_worker.hooks.before import blocked_by
+from haltpoint_tool_worker.job import Job
+from haltpoint_tool_worker.redaction import clean
+from haltpoint_tool_worker.results import Reading, read_failure, read_result
+
+
+@dataclass(slots=True)
+class Review:
+    """One result's way through the post-hooks. `over`: a hook has blocked it, and no further one runs."""
+
+    tool: Tool
+    job: Job
+    reading: Reading
+    records: list[HookRecord] = field(default_factory=list)
+    over: bool = False
+
+    def result(self) -> ToolResult[Any]:
+        """The result as the next hook sees it: a copy, so that only its answer counts."""
+        fields = self.reading.outcome.model_dump() | {"data": from_json(self.reading.data)}
+        return ToolResult[Any].model_validate(fields)
+
+    def take(self, answer: Answer) -> None:
+        """Do what a hook said, or what its failure means. Never raises, whatever the answer's own code does."""
+        try:
+            self._take(answer)
+        except BaseException:  # noqa: BLE001 - the answer's own code failed
+            self._failed(answer.failed("gave an answer that cannot be read"))
+
+    def _take(self, answer: Answer) -> None:
+        said = answer.value
+        if answer.fault is not None:
+            self._failed(answer)
+        elif said is None or isinstance(said, hook.Allow):
+            self.records.append(answer.record(HookVerdict.ALLOW))
+        elif isinstance(said, ToolResult):
+            self._replace(answer, said)
+        elif isinstance(said, hook.Block):
+            self.reading, self.over = self._blocked(answer.hook, said), True
+            self.records.append(answer.record(HookVerdict.BLOCK))
+        else:
+            self._failed(answer.failed("gave an answer that is no verdict of a post-hook"))
+
+    def _replace(self, answer: Answer, said: ToolResult[Any]) -> None:
+        new = read_result(self.tool, said)
+        fault = new.failure.fault if new.failure is not None else None
+        if new.failure is not None and new.failure.malformed:
+            self._failed(answer.failed(f"gave a result that will not do: {new.failure.fault.message}"))
+        elif fault is not None and fault.error_type is ErrorType.IN_DOUBT:
+            self._failed(answer.failed("made a doubt of what is known"))
+        elif new.outcome.confirmation is not None and self.reading.outcome.confirmation is None:
+            # Approved, the call would run a second time.
+            self._failed(answer.failed("asked for a confirmation of what has been done"))
+        else:
+            same = (new.outcome, new.data) == (self.reading.outcome, self.reading.data)
+            self.reading = replace(new, truncated=new.truncated or self.reading.truncated)
+            self.records.append(answer.record(HookVerdict.ALLOW if same else HookVerdict.MODIFY))
+
+    def _failed(self, answer: Answer) -> None:
+        if not is_closed(answer.hook, self.tool.spec):
+            self.records.append(pass_by(answer, self.job))
+            return
+        self.reading, self.over = self._withheld(f"hook {answer.hook.name} {answer.fault}"), True
+        self.records.append(answer.record(HookVerdict.REFUSED))
+
+    def _blocked(self, by: Hook, said: hook.Block) -> Reading:
+        if isinstance(said.result, str):
+            return self._withheld(f"blocked by {by.name}: {clean(said.result, 2000) or 'it gave no reason'}")
+        return blocked_by(self.tool, by, said)
+
+    def _withheld(self, words: str) -> Reading:
+        told = f"{self.tool.spec.name} was called, but its result is withheld: {words}"
+        return read_failure(Failure(fault_of(ErrorType.BLOCKED, told)))

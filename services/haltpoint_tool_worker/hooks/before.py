@@ -1,0 +1,169 @@
+"""Pre-hooks: what they make of a call before it is claimed and run.
+
+A hook cannot widen anything. Arguments that it writes are parsed and bounded like any others, and when they do not fit
+the call is blocked, whatever the tool; values still need an origin afterwards. `ask` does not end the round: a later
+hook may still block or change the call, and a person is only asked about what would really run.
+"""
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
+from haltpoint.contracts.tools import (
+    Confirmation,
+    ErrorType,
+    HookRecord,
+    HookVerdict,
+    NextAction,
+    Outcome,
+    Target,
+    ToolResult,
+)
+from haltpoint.runtime.wire import too_deep
+from haltpoint.tools import Tool, hook
+from haltpoint.tools.hooks import Hook
+from haltpoint_tool_worker.classify import Failure, classify, fault_of, invalid_arguments
+from haltpoint_tool_worker.hooks.asking import Answer, is_closed, pass_by
+from haltpoint_tool_worker.job import Job
+from haltpoint_tool_worker.redaction import clean
+from haltpoint_tool_worker.results import Reading, read_failure, read_result
+
+WORDS = 2000
+"""Characters of a question, a preview, or the words of a block."""
+
+
+@dataclass(slots=True)
+class Round:
+    """One call's way through its pre-hooks. `text` are the arguments as they would run, `parsed` what the tool gets.
+
+    `changed`: hooks have written them. `refusal`: the call does not run, and this is its result.
+    """
+
+    tool: Tool
+    job: Job
+    text: str
+    parsed: dict[str, Any]
+    changed: bool = False
+    asked: list[hook.Ask] = field(default_factory=list)
+    records: list[HookRecord] = field(default_factory=list)
+    refusal: Reading | None = None
+
+    def call(self) -> hook.Call:
+        """The call as the next hook sees it: copies, so that only its answer counts."""
+        spec = self.tool.spec
+        return hook.Call(spec.name, from_json(self.text or "{}"), spec)
+
+    def take(self, answer: Answer) -> None:
+        """Do what a hook said, or what its failure means. Never raises, whatever the answer's own code does."""
+        try:
+            self._take(answer)
+        except BaseException:  # noqa: BLE001 - the answer's own code failed
+            self._failed(answer.failed("gave an answer that cannot be read"))
+
+    def _take(self, answer: Answer) -> None:
+        said = answer.value
+        if answer.fault is not None:
+            self._failed(answer)
+        elif said is None or isinstance(said, hook.Allow):
+            self.records.append(answer.record(HookVerdict.ALLOW))
+        elif isinstance(said, hook.Modify):
+            self._modify(answer, said)
+        elif isinstance(said, hook.Block):
+            self.refusal = _with_words(answer.hook, said) or blocked_by(self.tool, answer.hook, said)
+            self.records.append(answer.record(HookVerdict.BLOCK))
+        elif isinstance(said, hook.Ask) and (question := _words(said.question)):
+            self.asked.append(hook.Ask(question, _words(said.preview)))
+            self.records.append(answer.record(HookVerdict.ASK))
+        else:
+            self._failed(answer.failed("gave an answer that is no verdict of a pre-hook"))
+
+    def approved(self) -> None:
+        """A person has approved this very call: the questions are answered."""
+        self.records = [
+            replace_verdict(each, HookVerdict.APPROVED) if each.verdict is HookVerdict.ASK else each
+            for each in self.records
+        ]
+
+    def question(self) -> Reading:
+        """The result that puts the hooks' questions before a person."""
+        spec, first = self.tool.spec, self.asked[0]
+        message = "\n".join(dict.fromkeys(each.question for each in self.asked))
+        previews = dict.fromkeys(each.preview for each in self.asked if each.preview)
+        confirmation = Confirmation(
+            action=spec.name,
+            target=Target(id=spec.name, name=spec.name, type=spec.kind.value),
+            message=message if len(self.asked) > 1 else first.question,
+            preview="\n".join(previews) or None,
+        )
+        outcome = Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=confirmation)
+        return Reading(outcome)
+
+    def _failed(self, answer: Answer) -> None:
+        if not is_closed(answer.hook, self.tool.spec):
+            self.records.append(pass_by(answer, self.job))
+            return
+        self._refuse(answer, f"{self.tool.spec.name} was not called: hook {answer.hook.name} {answer.fault}")
+
+    def _refuse(self, answer: Answer, words: str) -> None:
+        self.refusal = read_failure(Failure(fault_of(ErrorType.BLOCKED, words), no_effect=True))
+        self.records.append(answer.record(HookVerdict.REFUSED))
+
+    def _modify(self, answer: Answer, said: hook.Modify) -> None:
+        """Arguments from a hook that do not fit are run with neither: closed for every tool."""
+        try:
+            text = _as_text(said.arguments)
+            parsed = self.tool.parse(text)
+        except BaseException as error:  # noqa: BLE001 - a hook's objects, or a validator of the tool's author
+            failure = invalid_arguments(error) if isinstance(error, ValidationError) else classify(error)
+            words = f"hook {answer.hook.name} changed its arguments, and they will not do: {failure.fault.message}"
+            self._refuse(answer, f"{self.tool.spec.name} was not called: {words}")
+            return
+        self.changed = self.changed or from_json(text) != from_json(self.text or "{}")
+        self.text, self.parsed = text, parsed
+        self.records.append(answer.record(HookVerdict.MODIFY))
+
+
+def replace_verdict(record: HookRecord, verdict: HookVerdict) -> HookRecord:
+    """The same record with another verdict."""
+    return record.model_copy(update={"verdict": verdict})
+
+
+def blocked_by(tool: Tool, by: Hook, said: hook.Block) -> Reading:
+    """A block's own result, which must be an error: a block is no way to a success that no tool has had."""
+    reading = read_result(tool, said.result)
+    fault = reading.failure.fault if reading.failure is not None else None
+    if not isinstance(said.result, ToolResult) or fault is None or fault.error_type is ErrorType.IN_DOUBT:
+        return _said_no(by, "it gave a result that is no error")
+    if reading.failure is not None and reading.failure.malformed:
+        return _said_no(by, "it gave a result that contradicts itself")
+    return replace(reading, failure=Failure(fault, no_effect=True))
+
+
+def _with_words(by: Hook, said: hook.Block) -> Reading | None:
+    return _said_no(by, said.result) if isinstance(said.result, str) else None
+
+
+def _said_no(by: Hook, words: str) -> Reading:
+    told = clean(words, WORDS) or "it gave no reason"
+    return read_failure(Failure(fault_of(ErrorType.BLOCKED, f"blocked by {by.name}: {told}"), no_effect=True))
+
+
+def _words(text: object) -> str | None:
+    return clean(text, WORDS) if isinstance(text, str) and text.strip() else None
+
+
+def _as_text(arguments: object) -> str:
+    """Raises ValueError or TypeError for what is no JSON object within the limits of arguments."""
+    if not isinstance(arguments, dict):
+        raise TypeError("they are no dict")
+    text = json.dumps(arguments, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    data = text.encode()
+    if len(data) > MAX_ARGUMENTS:
+        raise ValueError(f"they have more than {MAX_ARGUMENTS} bytes")
+    if too_deep(data):
+        raise ValueError(f"they are nested deeper than {MAX_DEPTH}")
+    return text

@@ -1,0 +1,31 @@
+"""The hooks that every tool has (CONTRACT H3). They are the worker's own steps, written where they cost least; their
+names are listed with the others', and a receipt tells of one that said something else than allow.
+"""
+
+from typing import Final
+
+from haltpoint.contracts.tools import HookRecord, HookVerdict, ToolSpec
+from haltpoint_tool_worker.hooks.loading import Around
+
+INTERNAL: Final = "builtin:internal"
+"""Refuses a tool that only the runtime and other tools may call (`admission.py`)."""
+ARGUMENTS: Final = "builtin:arguments"
+"""Refuses arguments that do not fit the tool's parameters (`admission.py`)."""
+PROVENANCE: Final = "builtin:provenance"
+"""Refuses values without an origin, once more and by what the receipts say now (`admission.py`)."""
+JSON_SAFE: Final = "builtin:json_safe"
+"""Makes every result plain JSON of a bounded size (`results.py`)."""
+REDACT: Final = "builtin:redact"
+"""Stars secrets of known forms in the words of errors, warnings and instructions (`redaction.py`)."""
+
+
+def names_around(spec: ToolSpec, around: Around | None) -> tuple[str, ...]:
+    """All hooks of a tool in the order in which they run; provenance only where there is something to ask for."""
+    pre, post = (around.pre, around.post) if around is not None else ((), ())
+    before = (INTERNAL, ARGUMENTS, *(hook.name for hook in pre), *((PROVENANCE,) if spec.provenance else ()))
+    return (*before, JSON_SAFE, REDACT, *(hook.name for hook in post))
+
+
+def refused_by(name: str) -> HookRecord:
+    """The line of a receipt that one of them refused."""
+    return HookRecord(name=name, verdict=HookVerdict.BLOCK)

@@ -1,0 +1,65 @@
+"""Where hooks come from (CONTRACT H4): tools modules, dotted paths in HALTPOINT_HOOKS, and installed packages."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from types import ModuleType
+from typing import Final
+
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.tools.hooks import Hook, Moment, hook_of, hooks_in
+
+GROUP: Final = "haltpoint.hooks"
+"""The group of entry points; each names one hook, `module:function`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The hooks of one tool, each list in the order in which it runs."""
+
+    pre: tuple[Hook, ...]
+    post: tuple[Hook, ...]
+
+
+def load_hooks(modules: Iterable[ModuleType], paths: Sequence[str]) -> tuple[Hook, ...]:
+    """Every hook once, by order and name, so that all workers run them alike. Raises HaltpointError HP-032."""
+    found = {id(hook): hook for module in modules for hook in hooks_in(module)}
+    for path in paths:
+        hook = _at(path)
+        found[id(hook)] = hook
+    for point in entry_points(group=GROUP):
+        hook = _at(point.value, f"{point.value}, the entry point {point.name!r} of group {GROUP}")
+        found[id(hook)] = hook
+    return tuple(sorted(found.values(), key=lambda hook: (hook.order, hook.name)))
+
+
+def around(tool: str, hooks: Sequence[Hook]) -> Around | None:
+    """Those of `hooks`, in their order, that run around this tool; None when there are none."""
+    matching = [hook for hook in hooks if hook.matches(tool)]
+    if not matching:
+        return None
+    pre = tuple(hook for hook in matching if hook.moment is Moment.PRE)
+    post = tuple(hook for hook in reversed(matching) if hook.moment is Moment.POST)
+    return Around(pre, post)
+
+
+def _at(path: str, shown: str = "") -> Hook:
+    shown = shown or path
+    name, colon, function = path.partition(":")
+    if not (name and colon and function):
+        raise _unusable(shown, "it is no dotted path", "Write module:function")
+    try:
+        value: object = import_module(name)
+        for part in function.split("."):
+            value = getattr(value, part)
+    except Exception as error:
+        raise _unusable(shown, f"{type(error).__name__}: {error}", "Correct the path or the module") from error
+    hook = hook_of(value)
+    if hook is None:
+        raise _unusable(shown, "what it names is no hook", "Decorate the function: @hook.pre(...) or @hook.post(...)")
+    return hook
+
+
+def _unusable(what: str, why: str, remedy: str) -> HaltpointError:
+    return HaltpointError("HP-032", f"the hook {what} cannot be loaded", why, remedy)

@@ -1,0 +1,654 @@
+"""H1 to H4: what hooks do to calls and results, with the worker's own pipeline and a ledger of the test's."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any
+
+import pytest
+from pydantic import BaseModel
+
+from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
+from haltpoint.chain.state import Action
+from haltpoint.contracts.events import RequestedTool
+from haltpoint.contracts.tools import ErrorType, NextAction, Outcome, Target
+from haltpoint.runtime.ledger import Claimed, ClaimStatus, Completion, Finished
+from haltpoint.runtime.telemetry import Tracing
+from haltpoint.runtime.topology import Place
+from haltpoint.tools import tool_of
+from haltpoint.tools.hooks import Hook, hook_of
+from haltpoint_tool_worker.approval import digest_of
+from haltpoint_tool_worker.job import Job
+from haltpoint_tool_worker.pipeline import Pipeline
+from haltpoint_tool_worker.registry import Registry
+from haltpoint_tool_worker.runner import Runner
+from tests.unit.tool_worker.hostile import RAISED, Exits, Liar
+
+OK = NextAction.CONTINUE
+
+
+@dataclass
+class Paper:
+    """The ledger, without a server: what was claimed and recorded, in order."""
+
+    receipts_of: dict[str, Action] = field(default_factory=dict)
+    claims: int = 0
+    finished: list[Finished] = field(default_factory=list)
+    asked_for: list[str] = field(default_factory=list)
+
+    async def claim(self, place: Place, action_id: str) -> Claimed:
+        self.claims += 1
+        return Claimed(ClaimStatus.GO, 1)
+
+    async def complete(self, finished: Finished) -> Completion:
+        self.finished.append(finished)
+        return Completion.RECORDED
+
+    async def receipts(self, partition: int, action: str, others: Any) -> dict[str, Action]:
+        self.asked_for += others
+        return {name: found for name, found in self.receipts_of.items() if name in others}
+
+
+@dataclass
+class Told:
+    """One call's receipt, and whether it was ever begun."""
+
+    outcome: Outcome
+    data: str
+    hooks: list[tuple[str, str]]
+    claims: int
+
+    @property
+    def error(self) -> str:
+        assert self.outcome.error is not None
+        return f"{self.outcome.error.error_type.value}: {self.outcome.error.message}"
+
+
+SENT: list[tuple[str, bool]] = []
+
+
+@pytest.fixture(autouse=True)
+def outbox() -> list[tuple[str, bool]]:
+    SENT.clear()
+    return SENT
+
+
+class Match(BaseModel):
+    contact_id: str
+
+
+@tool
+async def send_message(to: str, ctx: Ctx, text: str = "hi") -> dict[str, Any]:
+    SENT.append((f"{to}: {text}", ctx.confirmed))
+    return {"sent": to}
+
+
+@tool(read_only=True)
+async def look(query: str) -> Match:
+    SENT.append((query, False))
+    return Match(contact_id=query)
+
+
+@tool(read_only=True)
+async def broken(query: str) -> str:
+    raise ToolError.not_found(f"nobody is called {query}")
+
+
+@tool
+async def crashing() -> str:
+    raise ToolError.server("the line went dead")
+
+
+@tool
+async def pay(bill: str, ctx: Ctx) -> Any:
+    return {"paid": bill} if ctx.confirmed else ctx.confirm("pay", Target(id=bill), f"Pay {bill}?")
+
+
+@tool
+async def write_to(contact: Annotated[str, FromResult("look.contact_id")]) -> str:
+    SENT.append((contact, False))
+    return "written"
+
+
+@tool(internal=True)
+async def bookkeeping() -> str:
+    SENT.append(("kept", False))
+    return "kept"
+
+
+TOOLS = (send_message, look, broken, crashing, pay, write_to, bookkeeping)
+
+
+async def run_call(
+    name: str,
+    arguments: str = "{}",
+    *hooks: Callable[..., Any],
+    approval: str | None = None,
+    origins: tuple[str, ...] | None = None,
+    unasked: str | None = None,
+    seconds: float = 20.0,
+    context: dict[str, Any] | None = None,
+    ledger: Paper | None = None,
+) -> Told:
+    registry = Registry()
+    for one in TOOLS:
+        found = tool_of(one)
+        assert found is not None
+        registry.add(found)
+    registry.surround(sorted(map(declared, hooks), key=lambda each: (each.order, each.name)))
+    paper, runner = ledger or Paper(), Runner()
+    request = RequestedTool(
+        action_id="c.s.9",
+        tool=name,
+        repeatable=name in ("look", "broken"),
+        timeout=10,
+        deadline=time.time_ns() // 1_000_000 + round(seconds * 1000),
+        approval=approval,
+        origins=origins,
+        unasked=unasked,
+        context=context or {},
+    )
+    job = Job(Place.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1)
+    await Pipeline(registry, paper, runner, Tracing(None), lambda: False).work(job)  # type: ignore[arg-type]
+    runner.close()
+    (finished,) = paper.finished
+    records = finished.metadata.hooks if finished.metadata is not None else ()
+    told = [(each.name.rpartition(".")[2].rpartition(":")[2], each.verdict.value) for each in records]
+    return Told(finished.outcome, finished.data, told, paper.claims)
+
+
+def declared(function: Callable[..., Any]) -> Hook:
+    found = hook_of(function)
+    assert found is not None
+    return found
+
+
+def pre(
+    answer: Callable[[hook.Call], Any], *, name: str = "check", tools: Any = "*", **more: Any
+) -> Callable[..., Any]:
+    """A pre-hook that answers so."""
+
+    async def check(call: hook.Call, ctx: Ctx) -> Any:
+        return answer(call)
+
+    check.__qualname__ = name
+    return hook.pre(tools=tools, **more)(check)
+
+
+def post(answer: Callable[[ToolResult], Any], *, name: str = "review", tools: Any = "*", **more: Any) -> Any:
+    """A post-hook that answers so."""
+
+    def review(call: hook.Call, result: ToolResult, ctx: Ctx) -> Any:
+        return answer(result)
+
+    review.__qualname__ = name
+    return hook.post(tools=tools, **more)(review)
+
+
+TO_ANN = '{"to": "ann"}'
+
+
+# ---- verdicts ----
+
+
+@pytest.mark.parametrize("answer", [None, hook.allow()])
+async def test_h1_allow_and_none_let_a_call_go_on(answer: object) -> None:
+    told = await run_call("send_message", TO_ANN, pre(lambda _: answer))
+    assert told.outcome.success
+    assert SENT == [("ann: hi", False)]
+    assert told.hooks == [("check", "allow")]
+
+
+async def test_h1_a_call_without_hooks_tells_of_none() -> None:
+    assert (await run_call("send_message", TO_ANN)).hooks == []
+
+
+async def test_h1_changed_arguments_are_what_runs() -> None:
+    told = await run_call("send_message", TO_ANN, pre(lambda call: hook.modify({**call.arguments, "text": "bye"})))
+    assert SENT == [("ann: bye", False)]
+    assert told.hooks == [("check", "modify")]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"to": 7}, {"to": "ann", "more": 1}, {}, {"to": "x" * 70_000}, {"to": float("nan")}, {"to": object()}, 7],
+)
+@pytest.mark.parametrize("name", ["send_message", "look"])
+async def test_h2_changed_arguments_that_do_not_fit_block_every_tool(name: str, arguments: Any) -> None:
+    """Run with the old ones, a call would do what the hook did not want."""
+    given = TO_ANN if name == "send_message" else '{"query": "ann"}'
+    if name == "look" and isinstance(arguments, dict):
+        arguments = {"query" if key == "to" else key: value for key, value in arguments.items()}
+    told = await run_call(name, given, pre(lambda _: hook.modify(arguments)))
+    assert told.error.startswith("BLOCKED: ")
+    assert "check" in told.error
+    assert SENT == []
+    assert told.hooks == [("check", "refused")]
+
+
+async def test_h1_words_that_block_are_the_result_and_nothing_was_begun() -> None:
+    told = await run_call("send_message", TO_ANN, pre(lambda _: hook.block("not on Sundays")))
+    assert told.error.startswith("BLOCKED: blocked by ")
+    assert told.error.endswith("check: not on Sundays")
+    assert (SENT, told.claims, told.hooks) == ([], 0, [("check", "block")])
+
+
+async def test_h1_a_block_may_bring_its_own_error() -> None:
+    error = {"error_type": "RATE_LIMIT", "message": "ten a day", "retry_after": 60}
+    result = ToolResult[Any].model_validate({"success": False, "next_action": "error", "error": error})
+    told = await run_call("send_message", TO_ANN, pre(lambda _: hook.block(result)))
+    assert told.error == "RATE_LIMIT: ten a day"
+    assert told.outcome.error is not None
+    assert told.outcome.error.retry_after == 60
+
+
+def doubt() -> ToolResult[Any]:
+    error = {"error_type": "IN_DOUBT", "message": "who knows"}
+    return ToolResult[Any].model_validate({"success": False, "next_action": "error", "error": error})
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        Ctx().ok({"sent": "ann"}),
+        doubt(),
+        {"success": False},
+        7,
+        ToolResult.model_construct(success=3, next_action=OK),  # type: ignore[arg-type]
+    ],
+)
+async def test_c3_a_block_is_no_way_to_a_success(result: Any) -> None:
+    told = await run_call("send_message", TO_ANN, pre(lambda _: hook.block(result)))
+    assert told.error.startswith("BLOCKED: ")
+    assert SENT == []
+
+
+# ---- order and globs ----
+
+
+def _note(ran: list[str], said: str, _: object) -> None:
+    ran.append(said)
+
+
+async def test_h1_pre_hooks_run_by_order_and_post_hooks_in_reverse() -> None:
+    ran: list[str] = []
+    hooks = [
+        make(partial(_note, ran, f"{kind} {order}"), name=f"n{order}", order=order)
+        for order in (5, -1, 30)
+        for kind, make in (("pre", pre), ("post", post))
+    ]
+    told = await run_call("send_message", TO_ANN, *hooks)
+    assert ran == ["pre -1", "pre 5", "pre 30", "post 30", "post 5", "post -1"]
+    assert [name for name, _ in told.hooks] == ["n-1", "n5", "n30", "n30", "n5", "n-1"]
+
+
+async def test_h1_the_first_block_ends_the_round() -> None:
+    ran: list[int] = []
+    told = await run_call(
+        "send_message",
+        TO_ANN,
+        pre(lambda _: ran.append(1), name="a", order=1),
+        pre(lambda _: hook.block("no"), name="b", order=2),
+        pre(lambda _: ran.append(3), name="c", order=3),
+        post(lambda _: ran.append(4), name="d"),
+    )
+    assert ran == [1]
+    assert told.hooks == [("a", "allow"), ("b", "block")]
+
+
+@pytest.mark.parametrize(
+    ("globs", "runs"),
+    [
+        ("send_*", True),
+        ("*", True),
+        ("send", False),
+        ("SEND_*", False),
+        (["look", "send_?essage"], True),
+        ("[!s]*", False),
+    ],
+)
+async def test_h1_hooks_match_by_glob(globs: Any, runs: bool) -> None:
+    told = await run_call("send_message", TO_ANN, pre(lambda _: None, tools=globs))
+    assert bool(told.hooks) == runs
+
+
+async def test_h1_a_later_hook_sees_what_an_earlier_one_changed_and_nobody_sees_changes_in_place() -> None:
+    def in_place(call: hook.Call) -> None:
+        call.arguments["to"] = "eve"
+
+    seen: list[Any] = []
+    await run_call(
+        "send_message",
+        TO_ANN,
+        pre(in_place, name="a", order=1),
+        pre(lambda call: hook.modify({**call.arguments, "text": "bye"}), name="b", order=2),
+        pre(lambda call: seen.append((call.call_type, call.tool, call.arguments)), name="c", order=3),
+    )
+    assert seen == [("tool", "send_message", {"to": "ann", "text": "bye"})]
+    assert SENT == [("ann: bye", False)]
+
+
+async def test_r_a_hook_cannot_change_the_context_of_the_tool() -> None:
+    @hook.pre(tools="*")
+    def forging(call: hook.Call, ctx: Ctx) -> None:
+        ctx.confirmed = True
+        ctx.context["to"] = "eve"  # type: ignore[index]
+
+    context = {"to": "ann"}
+    await run_call("send_message", TO_ANN, forging, context=context)
+    assert SENT == [("ann: hi", False)]
+    assert context == {"to": "ann"}
+
+
+# ---- failures ----
+
+
+@pytest.mark.parametrize("what", RAISED)
+@pytest.mark.parametrize("security", [True, False])
+@pytest.mark.parametrize("name", ["send_message", "look"])
+async def test_h2_a_hook_that_raises_is_closed_for_effects_and_security_and_open_else(
+    name: str, security: bool, what: str
+) -> None:
+    @hook.pre(tools="*", security=security)
+    async def check(call: hook.Call, ctx: Ctx) -> None:
+        raise RAISED[what]()
+
+    told = await run_call(name, TO_ANN if name == "send_message" else '{"query": "ann"}', check)
+    if name == "look" and not security:
+        assert told.outcome.success
+        assert told.hooks == [("check", "passed")]
+    else:
+        assert told.error.startswith(f"BLOCKED: {name} was not called: hook ")
+        assert "check failed: " in told.error
+        assert (SENT, told.claims, told.hooks) == ([], 0, [("check", "refused")])
+
+
+NO_VERDICTS = {
+    "true": lambda: True,
+    "words": lambda: "no",
+    "dict": lambda: {"block": True},
+    "class": lambda: ToolResult,
+    "function": lambda: hook.block,
+    "no words": lambda: hook.ask(""),
+    "no text": lambda: hook.ask(7),  # type: ignore[arg-type]
+    "liar": Liar,
+    "exits": Exits,
+}
+
+
+@pytest.mark.parametrize("what", NO_VERDICTS)
+async def test_h2_an_answer_that_is_no_verdict_is_a_failure(what: str) -> None:
+    check = pre(lambda _: NO_VERDICTS[what]())
+    told = await run_call("send_message", TO_ANN, check)
+    assert "check gave an answer that " in told.error
+    assert (await run_call("look", '{"query": "ann"}', check)).outcome.success
+    assert SENT == [("ann", False)]
+
+
+async def test_h2_a_hook_has_its_own_time_limit() -> None:
+    @hook.pre(tools="*", timeout=0.05)
+    async def forever(call: hook.Call, ctx: Ctx) -> None:
+        await asyncio.Event().wait()
+
+    told = await run_call("send_message", TO_ANN, forever)
+    assert told.error.endswith("forever did not answer within 0.05 s")
+    assert (await run_call("look", '{"query": "ann"}', forever)).hooks == [("forever", "passed")]
+
+
+async def test_h2_a_thread_that_does_not_end_is_left_behind() -> None:
+    gate = threading.Event()
+
+    @hook.pre(tools="*", timeout=0.05)
+    def stuck(call: hook.Call, ctx: Ctx) -> None:
+        gate.wait(20)
+
+    told = await run_call("send_message", TO_ANN, stuck)
+    gate.set()
+    assert told.error.endswith("stuck did not answer within 0.05 s")
+
+
+async def test_r_hooks_have_no_more_time_than_their_call() -> None:
+    @hook.pre(tools="*", timeout=60)
+    async def slow(call: hook.Call, ctx: Ctx) -> None:
+        await asyncio.sleep(30)
+
+    told = await run_call("look", '{"query": "ann"}', slow, seconds=0.2)
+    assert told.error == "TIMEOUT: the deadline had passed before it could begin"
+    assert SENT == []
+
+
+# ---- ask ----
+
+
+def sure(_: object) -> hook.Ask:
+    return hook.ask("It is 3 am there. Send anyway?", preview="to Ann")
+
+
+async def test_h1_a_hook_asks_and_an_approval_of_this_call_lets_it_run() -> None:
+    asked = await run_call("send_message", TO_ANN, pre(sure))
+    confirmation = asked.outcome.confirmation
+    assert confirmation is not None
+    assert (confirmation.message, confirmation.preview) == ("It is 3 am there. Send anyway?", "to Ann")
+    assert confirmation.target.type == "tool"
+    assert confirmation.digest == digest_of("send_message", {"to": "ann"})
+    assert confirmation.arguments is None
+    assert (SENT, asked.claims, asked.hooks) == ([], 0, [("check", "ask")])
+
+    told = await run_call("send_message", TO_ANN, pre(sure), approval=confirmation.digest)
+    assert told.outcome.success
+    assert SENT == [("ann: hi", True)]
+    assert told.hooks == [("check", "approved")]
+
+
+@pytest.mark.parametrize(
+    "approval", ["", "true", digest_of("send_message", {"to": "bob"}), digest_of("send_letter", {"to": "ann"})]
+)
+async def test_h1_an_approval_of_another_call_asks_anew(approval: str) -> None:
+    told = await run_call("send_message", TO_ANN, pre(sure), approval=approval)
+    assert told.outcome.confirmation is not None
+    assert SENT == []
+
+
+async def test_h1_a_person_is_asked_about_what_would_run_after_all_hooks() -> None:
+    texts = iter(["bye", "bye", "adieu"])
+    hooks = (
+        pre(sure, name="a", order=1),
+        pre(lambda call: hook.modify({**call.arguments, "text": next(texts)}), name="b", order=2),
+        pre(lambda _: hook.ask("And who pays?"), name="c", order=3),
+    )
+    asked = (await run_call("send_message", TO_ANN, *hooks)).outcome.confirmation
+    assert asked is not None
+    assert asked.arguments == '{"to":"ann","text":"bye"}'
+    assert asked.message == "It is 3 am there. Send anyway?\nAnd who pays?"
+
+    told = await run_call("send_message", TO_ANN, *hooks, approval=asked.digest)
+    assert told.hooks == [("a", "approved"), ("b", "modify"), ("c", "approved")]
+    assert SENT == [("ann: bye", True)]
+    again = await run_call("send_message", TO_ANN, *hooks, approval=asked.digest)  # other arguments than were shown
+    assert again.outcome.confirmation is not None
+    assert again.outcome.confirmation.digest != asked.digest
+    assert len(SENT) == 1
+
+
+async def test_h1_a_block_beats_a_question() -> None:
+    told = await run_call(
+        "send_message", TO_ANN, pre(sure, name="a"), pre(lambda _: hook.block("never"), name="b", order=1)
+    )
+    assert told.error.endswith("never")
+    assert told.hooks == [("a", "ask"), ("b", "block")]
+
+
+async def test_b2_a_tools_own_question_is_bound_to_its_call_too() -> None:
+    asked = (await run_call("pay", '{"bill": "b1"}')).outcome.confirmation
+    assert asked is not None
+    assert asked.digest == digest_of("pay", {"bill": "b1"})
+    assert (await run_call("pay", '{"bill": "b1"}', approval=asked.digest)).data == '{"paid":"b1"}'
+    assert (await run_call("pay", '{"bill": "b2"}', approval=asked.digest)).outcome.confirmation is not None
+
+
+def test_a_digest_does_not_depend_on_how_json_was_written() -> None:
+    assert digest_of("t", {"a": 1, "b": "é"}) == digest_of("t", {"b": "\u00e9", "a": 1})
+    assert (
+        len({digest_of("t", {"a": 1}), digest_of("t", {"a": "1"}), digest_of("u", {"a": 1}), digest_of("t", {})}) == 4
+    )
+
+
+# ---- post ----
+
+
+async def test_h1_a_post_hook_may_put_another_result_in_place() -> None:
+    told = await run_call(
+        "look", '{"query": "ann"}', post(lambda result: result.model_copy(update={"data": {"contact_id": "***"}}))
+    )
+    assert told.data == '{"contact_id":"***"}'
+    assert told.hooks == [("review", "modify")]
+
+
+async def test_h1_a_post_hook_that_gives_the_result_back_has_changed_nothing() -> None:
+    told = await run_call("look", '{"query": "ann"}', post(lambda result: result))
+    assert (told.data, told.hooks) == ('{"contact_id":"ann"}', [("review", "allow")])
+
+
+async def test_h1_post_hooks_see_errors_and_changes_in_place_do_not_count() -> None:
+    def spoil(result: ToolResult) -> None:
+        result.data["contact_id"] = "eve"
+
+    assert (await run_call("look", '{"query": "ann"}', post(spoil))).data == '{"contact_id":"ann"}'
+    seen: list[str] = []
+    told = await run_call(
+        "broken",
+        '{"query": "ann"}',
+        post(lambda result: seen.append(result.error.error_type) if result.error else None),
+    )
+    assert seen == [ErrorType.NOT_FOUND]
+    assert told.error == "NOT_FOUND: nobody is called ann"
+
+
+async def test_e5_no_hook_sees_or_settles_a_doubt() -> None:
+    seen: list[object] = []
+    told = await run_call("crashing", "{}", post(seen.append))
+    assert told.error.startswith("IN_DOUBT: ")
+    assert (seen, told.hooks) == ([], [])
+
+
+@pytest.mark.parametrize("name", ["send_message", "look"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Ctx().ok({"contact_id": 7, "x": object()}).model_copy(update={"next_action": "sideways"}),
+        Ctx().confirm("x", Target(id="x"), "Again?"),
+        doubt(),
+        7,
+        "no",
+        hook.ask("Really?"),
+    ],
+)
+async def test_b1_what_a_post_hook_gives_is_validated(name: str, answer: Any) -> None:
+    told = await run_call(name, TO_ANN if name == "send_message" else '{"query": "ann"}', post(lambda _: answer))
+    if name == "look":
+        assert (told.data, told.hooks) == ('{"contact_id":"ann"}', [("review", "passed")])
+    else:
+        assert told.error.startswith("BLOCKED: send_message was called, but its result is withheld: ")
+        assert told.hooks == [("review", "refused")]
+    assert len(SENT) == 1
+
+
+async def test_b1_data_from_a_hook_have_to_fit_the_result_type() -> None:
+    told = await run_call("look", '{"query": "ann"}', post(lambda _: Ctx().ok({"contact": 1}), security=True))
+    assert told.error.startswith("BLOCKED: look was called, but its result is withheld: hook ")
+
+
+@pytest.mark.parametrize("words", ["a card number", Ctx().ok({})])
+async def test_h1_a_post_hook_may_withhold_a_result(words: Any) -> None:
+    ran: list[int] = []
+    told = await run_call(
+        "look",
+        '{"query": "ann"}',
+        post(lambda _: hook.block(words), order=2),
+        post(lambda _: ran.append(1), name="later", order=1),
+    )
+    assert told.error.startswith("BLOCKED: ")
+    assert (ran, told.hooks, told.data) == ([], [("review", "block")], "{}")
+
+
+async def test_h1_a_question_of_a_tool_passes_post_hooks() -> None:
+    told = await run_call("pay", '{"bill": "b1"}', post(lambda result: result))
+    assert told.outcome.confirmation is not None
+    assert told.outcome.confirmation.digest == digest_of("pay", {"bill": "b1"})
+
+
+# ---- built in ----
+
+
+async def test_h3_internal_tools_are_refused_by_the_worker_too() -> None:
+    told = await run_call("bookkeeping", "{}", unasked="literal")
+    assert told.error == "BLOCKED: bookkeeping is internal: only the runtime and other tools may call it"
+    assert (SENT, told.claims, told.hooks) == ([], 0, [("internal", "block")])
+
+
+async def test_h3_wrong_arguments_are_refused_before_any_hook() -> None:
+    ran: list[object] = []
+    told = await run_call("send_message", '{"to": 7}', pre(ran.append))
+    assert told.error.startswith("VALIDATION: ")
+    assert (ran, told.hooks) == ([], [("arguments", "block")])
+
+
+def found(contact: str, **more: Any) -> Action:
+    outcome = Outcome(success=True, next_action=OK)
+    given: dict[str, Any] = {"tool": "look", "data": f'{{"contact_id":"{contact}"}}', "outcome": outcome} | more
+    return Action("c.s.1", 0, 1, arguments="{}", **given)
+
+
+TO_U1 = '{"contact": "u1"}'
+
+
+async def test_h3_the_worker_asks_once_more_where_a_value_comes_from() -> None:
+    paper = Paper({"c.s.1": found("u1")})
+    assert (await run_call("write_to", TO_U1, origins=("c.s.1",), ledger=paper)).outcome.success
+    assert paper.asked_for == ["c.s.1"]
+    assert SENT == [("u1", False)]
+
+
+@pytest.mark.parametrize(
+    ("receipts", "origins"),
+    [
+        ({}, None),
+        ({}, ("c.s.1",)),
+        ({"c.s.1": found("u1")}, None),
+        ({"c.s.1": found("u2")}, ("c.s.1",)),
+        ({"c.s.1": found("u1", tool="other")}, ("c.s.1",)),
+        ({"c.s.1": found("u1", outcome=None)}, ("c.s.1",)),
+    ],
+)
+async def test_c6_a_value_without_an_origin_is_blocked_whoever_sent_it(
+    receipts: dict[str, Action], origins: tuple[str, ...] | None
+) -> None:
+    told = await run_call("write_to", TO_U1, origins=origins, ledger=Paper(receipts))
+    assert told.error.startswith("BLOCKED: write_to was not called: The contact of write_to must not be made up")
+    assert (SENT, told.claims, told.hooks) == ([], 0, [("provenance", "block")])
+
+
+async def test_c6_a_submitters_own_plan_and_context_are_origins() -> None:
+    assert (await run_call("write_to", TO_U1, unasked="literal")).outcome.success
+    assert (await run_call("write_to", TO_U1, context={"me": ["u1"]})).outcome.success
+
+
+async def test_c6_a_hook_cannot_bring_a_value_without_an_origin() -> None:
+    paper = Paper({"c.s.1": found("u1")})
+    told = await run_call(
+        "write_to", TO_U1, pre(lambda _: hook.modify({"contact": "u9"})), origins=("c.s.1",), ledger=paper
+    )
+    assert told.error.startswith("BLOCKED: ")
+    assert told.hooks == [("check", "modify"), ("provenance", "block")]
+
+
+def test_h4_a_hook_is_testable_alone() -> None:
+    @hook.pre(tools="send_*")
+    def only_ann(call: hook.Call, ctx: Ctx) -> Any:
+        return None if call.arguments["to"] == "ann" else hook.block(f"{call.call_type} {call.tool} is for Ann")
+
+    assert only_ann(hook.Call("send_message", {"to": "ann"}), Ctx()) is None
+    assert only_ann(hook.Call("send_message", {"to": "bob"}), Ctx()) == hook.Block("tool send_message is for Ann")
