@@ -67,7 +67,7 @@ def _by_hand(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)
     name = action_id(work.chain.id, step_id, number)
     action = Action(name, index, number, request.tool, "{}", ActionStatus.DONE, 1, outcome, write_json(value))
-    work.move(index, replace(run, actions=number))
+    work.move(index, replace(run, actions=number, turn=run.turn + 1))  # a turn of their own
     work.outputs += [Record(action), Settle(action)]
     work.tell(
         FactType.ACTION_COMPLETED,

@@ -217,7 +217,9 @@ def _no_call(work: Work, index: int) -> Correction:
     forms = " ".join(form_of(tools[name]) for name in dict.fromkeys(missing) if name in tools)
     text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {', '.join(missing)}. "
     if step.step_type is StepType.TOOL:
-        text += f"Words do not complete it. Call now, in exactly this form: {forms}"
+        advice = work.world.policy.messages.no_tool_used
+        text += advice.format(expected_tools=", ".join(missing), count=work.strikes + 1)
+        text += f" The exact form is: {forms}"
     else:
         text = f"No call of the proposal may run in step {step.id!r}; answer in words instead."
     return Correction(violation=Violation.NO_CALL, message=text)

@@ -82,6 +82,9 @@ def escalate(work: Work, index: int | None, reason: str) -> None:
     missing = missing_tools(work, index)
     where = "the plan" if index is None else f"step {work.steps[index].id!r}"
     question = f"The model does not keep its word in {where}: {reason}. How shall it go on?"
+    if missing:
+        template = work.world.policy.messages.escalate
+        question = f"{template.format(expected_tools=', '.join(missing), count=work.strikes)} ({where}: {reason})"
     told = {} if index is None else {"step_id": work.steps[index].id}
     work.tell(
         FactType.CHAIN_ESCALATED,

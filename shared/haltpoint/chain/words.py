@@ -1,25 +1,69 @@
 """What the model says in words, held against what has really happened (CONTRACT C2, F1)."""
 
+from typing import Final
+
+from haltpoint.chain.claims import unfounded_claims
+from haltpoint.chain.patterns import Match, required_by_words, unmet
 from haltpoint.chain.work import Work
 from haltpoint.contracts.plans import Plan
-from haltpoint.contracts.thoughts import Correction
+from haltpoint.contracts.thoughts import Correction, Violation
+
+_MOST_TOLD: Final = 3
+"""Claims of one text that the model is told, and tools that it is told of each."""
+
+_MOST_QUOTED: Final = 200
+"""Characters of the model's own sentence that it is shown."""
 
 
-def claim_faults(_work: Work, _text: str) -> tuple[Correction, ...]:
+def claim_faults(work: Work, text: str) -> tuple[Correction, ...]:
     """The actions that a text claims without a receipt for them (F1)."""
-    return ()
+    if not text:
+        return ()
+    tools, policy = work.world.tools, work.world.policy
+    told: list[Correction] = []
+    for claim in unfounded_claims(text, tools, _succeeded(work), policy.claims)[:_MOST_TOLD]:
+        names = " or ".join(claim.tools[:_MOST_TOLD]) or "a tool that does it (there is none here)"
+        advice = policy.messages.fabricated.format(expected_tools=names, count=work.strikes + 1)
+        words = f'{advice} Your words: "{claim.sentence[:_MOST_QUOTED]}"'
+        tool = claim.tools[0] if claim.tools else None
+        told.append(Correction(violation=Violation.FABRICATED, message=words, tool=tool))
+    return tuple(told)
 
 
-def plan_pattern_faults(_work: Work, _plan: Plan) -> tuple[Correction, ...]:
+def plan_pattern_faults(work: Work, plan: Plan) -> tuple[Correction, ...]:
     """The tools that the user's words ask for and that no step of a plan requires (C2)."""
-    return ()
+    planned = {name for step in plan.steps for name in step.required_tools}
+    return tuple(_missing(work, match) for match in unmet(_matches(work), planned))
 
 
-def pattern_faults(_work: Work) -> tuple[Correction, ...]:
+def pattern_faults(work: Work) -> tuple[Correction, ...]:
     """The tools that the user's words ask for and that have no successful receipt in the chain yet (C2)."""
-    return ()
+    return tuple(_missing(work, match) for match in unmet(_matches(work), _succeeded(work)))
 
 
 def goal_of(work: Work) -> str:
     """What is asked for: the task's words, or a person's in their place."""
     return work.chain.task.goal if work.goal is None else work.goal
+
+
+def _matches(work: Work) -> tuple[Match, ...]:
+    task = work.chain.task
+    session = task.context.get("active_session")
+    served = {name for name, spec in work.world.tools.items() if not spec.internal and not spec.destructive}
+    named = session if isinstance(session, str) else None
+    return required_by_words(goal_of(work), named, work.world.policy.patterns, served, task.patterns_off)
+
+
+def _missing(work: Work, match: Match) -> Correction:
+    names = " or ".join(match.expected_tools[:_MOST_TOLD])
+    advice = work.world.policy.messages.missing_tool.format(expected_tools=names, count=work.strikes + 1)
+    why = f": {match.reason}" if match.reason else ""
+    text = f'{advice} The words are "{match.matched[:_MOST_QUOTED]}" (pattern {match.pattern_id}{why}).'
+    return Correction(violation=Violation.MISSING_TOOL, message=text, tool=match.expected_tools[0])
+
+
+def _succeeded(work: Work) -> frozenset[str]:
+    """The tools that have a successful receipt in this chain."""
+    return frozenset(
+        action.tool for action in work.actions.values() if action.outcome is not None and action.outcome.satisfies
+    )

@@ -1,0 +1,531 @@
+"""Holding the model to its word: modes, strikes and escalation (D1 to D4), before a person and after."""
+
+import json
+
+import pytest
+
+from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
+from haltpoint.chain.state import ChainStatus, Policy, Record, StepStatus
+from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.plans import Plan, Step, ValidationMode
+from haltpoint.contracts.tasks import Mode, Style, Task
+from haltpoint.contracts.thoughts import Violation
+from haltpoint.contracts.tools import ErrorType, NextAction, Outcome
+from tests.support.builders import call, failed, plan, spec
+from tests.unit.chain.story import Story
+
+TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+FOUND = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+LOOKUP = spec("lookup", result_schema=FOUND)
+SEND = spec("send", read_only=False, parameters=TO, provenance={"to": "lookup.id"})
+SAVE = spec("save", read_only=False)
+COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
+FIND = Step(id="find", required_tools=("lookup",))
+ESCALATION = RequestKind.ESCALATION
+
+
+def planned(*steps: Step, policy: Policy | None = None, **task: object) -> Story:
+    told = Story(Task.model_validate({"goal": "tell John", **task}), LOOKUP, SEND, SAVE, policy=policy)
+    told.submit()
+    told.draft(plan(*steps))
+    return told
+
+
+def struck_out(*steps: Step, **task: object) -> Story:
+    """A chain whose first step has seen three proposals without a call."""
+    told = planned(*(steps or (FIND,)), **task)
+    for words in ("I will look it up.", "I looked it up.", "Looking ..."):
+        told.propose(content=words)
+    return told
+
+
+# ---- counting (D1, D2)
+
+
+def test_d1_each_violation_is_a_strike_of_the_step_and_of_the_chain() -> None:
+    told = planned(FIND)
+    told.propose(content="I have looked it up.")
+
+    assert (told.chain.strikes, told.chain.steps[0].strikes) == (1, 1)
+    [violated] = told.told("contract.violated")
+    assert violated["violation"] == "no_call"
+    assert violated["thought_id"] == "c.find.t1.1"
+    assert violated["said"] == "I have looked it up."
+    assert violated["strikes"] == 1
+    assert told.told("contract.corrected")[0]["message"] == violated["message"]
+    assert (told.thought.turn, told.thought.attempt) == (1, 2)
+
+
+def test_d1_many_faults_of_one_proposal_are_one_strike() -> None:
+    told = planned(FIND)
+    told.propose(call("nope"), call("save"), call("neither"))
+
+    assert told.chain.strikes == 1
+    assert [one["violation"] for one in told.told("contract.violated")] == [
+        "unknown_tool",
+        "not_allowed",
+        "unknown_tool",
+    ]
+
+
+def test_d1_the_correction_names_what_was_missing_and_shows_the_exact_form() -> None:
+    told = planned(Step(id="send", required_tools=("send",)))
+    told.propose(content="sent")
+
+    [correction] = told.thought.corrections
+    assert "Step 'send' is not complete before these tools have succeeded in it: send" in correction.message
+    assert '{"tool":"send","arguments":{"to":"<to>"}}' in correction.message
+
+
+def test_d2_a_successful_receipt_of_a_required_tool_ends_the_row_of_the_step() -> None:
+    told = planned(Step(id="both", required_tools=("lookup", "save")))
+    told.propose(content="one")
+    told.propose(content="two")
+    told.propose(call("lookup"))
+    told.result(data='{"id": "u1"}')
+
+    assert (told.chain.strikes, told.chain.steps[0].strikes, told.chain.case) == (0, 0, ())
+    told.propose(content="three")
+    assert told.chain.status is ChainStatus.EXECUTING
+
+
+def test_d2_any_successful_receipt_ends_the_row_of_the_chain_and_not_that_of_the_step() -> None:
+    told = planned(Step(id="save", required_tools=("save",)))
+    for _ in range(2):
+        told.propose(content="saved")
+        told.propose(call("lookup"))
+        told.result(data='{"id": "u1"}')
+    assert (told.chain.strikes, told.chain.steps[0].strikes) == (0, 2)
+    told.propose(content="saved")
+
+    assert told.chain.status is ChainStatus.ESCALATED
+
+
+def test_d2_a_failed_receipt_ends_no_row() -> None:
+    told = planned(FIND)
+    told.propose(content="one")
+    told.propose(call("lookup"))
+    told.result(failed(ErrorType.NOT_FOUND))
+
+    assert told.chain.strikes == 1
+
+
+def test_d2_the_chain_is_struck_out_over_several_steps() -> None:
+    told = planned(Step(id="think"), FIND, policy=Policy(strikes=2))
+    told.propose(call("nope"))
+    told.propose(content="I thought.")
+    told.propose(content="found")
+
+    assert told.chain.status is ChainStatus.ESCALATED
+    assert [strike.place for strike in told.chain.case] == ["think", "find"]
+
+
+def test_d2_a_refused_call_beside_a_good_one_is_forgiven_with_its_success() -> None:
+    told = planned(Step(id="both", required_tools=("lookup", "save")))
+    told.propose(call("nope"), call("lookup"))
+    assert told.chain.strikes == 1
+    told.result(data='{"id": "u1"}')
+
+    assert told.chain.strikes == 0
+    assert [one.violation for one in told.thought.corrections] == [Violation.UNKNOWN_TOOL]
+
+
+@pytest.mark.parametrize(
+    ("limit", "task", "tool", "thoughts"),
+    [(3, None, None, 3), (3, 2, None, 2), (3, 5, None, 5), (3, 5, 1, 1), (2, None, None, 2)],
+)
+def test_d3_the_limit_is_the_policys_the_tasks_or_the_tools(
+    limit: int, task: int | None, tool: int | None, thoughts: int
+) -> None:
+    told = Story(Task(goal="go", strikes=task), spec("lookup", strikes=tool), policy=Policy(strikes=limit))
+    told.submit()
+    told.draft(plan(FIND))
+    while told.chain.status is ChainStatus.EXECUTING:
+        told.propose(content="no call")
+
+    assert told.chain.status is ChainStatus.ESCALATED
+    assert len(told.thoughts) == thoughts + 1
+
+
+# ---- the case (D3)
+
+
+def test_d3_the_third_violation_brings_the_case_before_a_person() -> None:
+    told = struck_out()
+
+    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.status_of("find") is StepStatus.WAITING
+    assert len(told.thoughts) == 4  # the plan and three proposals: nothing more is asked of the model
+    [question] = told.questions
+    assert question.request.kind is ESCALATION
+    assert question.tool == "lookup"
+    assert [strike.said for strike in question.strikes] == ["I will look it up.", "I looked it up.", "Looking ..."]
+    [case] = told.told("chain.escalated")
+    assert (case["step_id"], case["strikes"], case["missing"]) == ("find", 3, ["lookup"])
+    assert [fact.type.value for fact in told.last.facts][-3:] == ["chain.escalated", "request.opened", "chain.stopped"]
+
+
+def test_d3_rephrase_gives_the_step_new_words_and_all_its_turns() -> None:
+    told = struck_out(FIND, Step(id="after"))
+    told.answer(ESCALATION, Choice.REPHRASE, text="Call lookup with John.")
+
+    assert told.chain.status is ChainStatus.EXECUTING
+    assert told.chain.plan is not None
+    assert [step.description for step in told.chain.plan.steps] == ["Call lookup with John.", ""]
+    assert (told.chain.strikes, told.chain.case) == (0, ())
+    assert (told.thought.thought_id, told.thought.corrections) == ("c.find.t1.4", ())
+    assert told.chain.steps[0].proposals == 1
+    told.propose(call("lookup"))
+    told.result(data='{"id": "u1"}')
+    assert told.status_of("find") is StepStatus.COMPLETED
+
+
+def test_d3_retry_asks_the_other_model_from_then_on() -> None:
+    told = struck_out()
+    assert not told.thought.other_model
+    told.answer(ESCALATION, Choice.RETRY)
+
+    assert told.thought.other_model
+    told.propose(content="no call")
+    assert told.thought.other_model
+
+
+def test_d3_a_result_given_by_hand_counts_and_is_marked_as_theirs() -> None:
+    told = struck_out(FIND, Step(id="send", required_tools=("send",), dependencies=("find",)))
+    told.answer(ESCALATION, Choice.MANUAL, value={"id": "u1"})
+
+    assert told.statuses == {"find": "completed", "send": "in_progress"}
+    [settled] = told.settled
+    assert (settled.action.id, settled.action.tool, json.loads(settled.action.data)) == (
+        "c.find.1",
+        "lookup",
+        {"id": "u1"},
+    )
+    assert settled.action.outcome is not None
+    assert settled.action.outcome.metadata.by == "ann"
+    assert told.dispatches == []
+    assert told.thought.receipts == ("c.find.1",)
+    told.propose(call("send", to="u1"))  # the result that a person gave is an origin of values
+    assert told.tools_called == ["send"]
+
+
+def test_d3_of_several_missing_tools_the_first_is_given_and_the_model_goes_on() -> None:
+    told = struck_out(Step(id="both", required_tools=("lookup", "save")))
+    told.answer(ESCALATION, Choice.MANUAL, value={"id": "u1"})
+
+    assert told.status_of("both") is StepStatus.IN_PROGRESS
+    assert told.thought.thought_id == "c.both.t2.1"
+
+
+def test_d3_a_result_by_hand_that_does_not_fit_the_schema_is_asked_for_again() -> None:
+    told = struck_out()
+    told.answer(ESCALATION, Choice.MANUAL, value={"name": "John"})
+
+    assert told.chain.status is ChainStatus.ESCALATED
+    assert "'id' is a required property" in told.questions[-1].question
+    told.answer(ESCALATION, Choice.MANUAL, value={"id": "u1"})
+    assert told.status_of("find") is StepStatus.COMPLETED
+
+
+def test_d3_words_by_hand_complete_a_reasoning_step() -> None:
+    told = planned(Step(id="think"), policy=Policy(strikes=1))
+    told.propose(call("nope"))
+    told.answer(ESCALATION, Choice.MANUAL, text="It is John Doe.")
+
+    assert told.status_of("think") is StepStatus.COMPLETED
+
+
+def test_d3_words_by_hand_answer_an_open_ended_task() -> None:
+    task = Task(goal="who is it?", style=Style.REACT)
+    told = Story(task, LOOKUP, policy=Policy(strikes=1))
+    told.submit()
+    told.propose(call("nope"))
+    told.answer(ESCALATION, Choice.MANUAL, value={"id": "u1"})
+
+    assert told.chain.answer == '{"id":"u1"}'
+
+
+def test_d3_abort_cancels_the_chain() -> None:
+    told = struck_out()
+    told.answer(ESCALATION, Choice.ABORT, text="never mind")
+
+    assert told.chain.status is ChainStatus.CANCELLED
+    assert told.final_facts == ["chain.cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("decision", "text"), [(Choice.REPHRASE, " "), (Choice.MANUAL, ""), (Choice.SELECT, "x"), (Choice.APPROVE, "")]
+)
+def test_d3_an_answer_that_decides_nothing_changes_nothing(decision: Choice, text: str) -> None:
+    told = struck_out()
+    before = told.chain
+    told.answer(ESCALATION, decision, text=text)
+
+    assert told.chain is before
+
+
+def test_d3_an_escalation_that_nobody_settles_fails_the_chain() -> None:
+    told = struck_out()
+    told.due("c.r1", at=told.chain.requests[0].deadline)
+
+    assert told.chain.error is not None
+    assert told.chain.error.code == "HP-210"
+
+
+# ---- plans
+
+
+def test_d1_a_plan_without_end_is_a_case_too() -> None:
+    told = Story(Task(goal="tell John"), LOOKUP)
+    told.submit()
+    for _ in range(3):
+        told.draft(None, "no JSON in the reply")
+
+    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.chain.requests[0].step == -1
+    assert told.told("chain.escalated")[0]["missing"] == []
+    assert "step_id" not in told.told("request.opened")[0]
+
+
+def test_d3_a_rephrased_task_is_planned_anew() -> None:
+    told = Story(Task(goal="tell John"), LOOKUP, policy=Policy(strikes=1))
+    told.submit()
+    told.draft(None)
+    told.answer(ESCALATION, Choice.REPHRASE, text="Find John.")
+
+    assert (told.chain.status, told.chain.goal) == (ChainStatus.PLANNING, "Find John.")
+    assert told.thought.thought_id == "c.plan.t0.2"
+    told.draft(plan(FIND))
+    assert told.chain.status is ChainStatus.EXECUTING
+
+
+def test_d3_there_is_no_plan_to_be_given_by_hand() -> None:
+    told = Story(Task(goal="tell John"), LOOKUP, policy=Policy(strikes=1))
+    told.submit()
+    told.draft(None)
+    before = told.chain
+    told.answer(ESCALATION, Choice.MANUAL, text="look it up")
+    assert told.chain is before
+    told.due("c.r1", at=told.chain.requests[0].deadline)
+
+    assert told.chain.status is ChainStatus.FAILED
+
+
+def test_d3_a_rephrased_open_ended_task_has_another_goal() -> None:
+    told = Story(Task(goal="tell John", style=Style.REACT), LOOKUP, policy=Policy(strikes=1))
+    told.submit()
+    told.propose(call("nope"))
+    told.answer(ESCALATION, Choice.REPHRASE, text="Find John.")
+
+    assert told.chain.goal == "Find John."
+
+
+# ---- turns (D2)
+
+
+def test_d2_turns_used_up_with_a_required_tool_missing_are_a_case() -> None:
+    told = planned(Step(id="both", required_tools=("lookup", "save"), max_turns=2))
+    for _ in range(2):
+        told.propose(call("lookup"))
+        told.result(data='{"id": "u1"}')
+    assert told.chain.status is ChainStatus.ESCALATED
+    told.answer(ESCALATION, Choice.RETRY)
+
+    assert told.thought.thought_id == "c.both.t3.2"
+
+
+def test_d2_turns_used_up_in_advisory_mode_let_the_step_pass() -> None:
+    told = planned(Step(id="both", required_tools=("lookup", "save"), max_turns=1), mode="advisory")
+    told.propose(call("lookup"))
+    told.result(data='{"id": "u1"}')
+
+    assert told.told("step.completed") == [{"step_id": "both", "validation_status": "failed"}]
+
+
+# ---- advisory and off (D4)
+
+
+def test_d4_in_advisory_mode_the_step_goes_on_and_says_that_its_promise_was_not_kept() -> None:
+    told = planned(FIND, Step(id="after"), mode="advisory")
+    told.propose(content="I looked it up.")
+
+    assert told.statuses == {"find": "completed", "after": "in_progress"}
+    assert told.chain.steps[0].unkept
+    assert told.told("step.completed") == [{"step_id": "find", "validation_status": "failed"}]
+    assert told.told("contract.violated")[0]["violation"] == "no_call"
+    assert told.told("contract.corrected") == []
+    assert told.chain.strikes == 1
+
+
+def test_d4_in_advisory_mode_a_value_that_was_made_up_is_told_and_let_through() -> None:
+    told = planned(Step(id="send", required_tools=("send",)), mode="advisory")
+    told.propose(call("send", to="made up"))
+
+    assert told.tools_called == ["send"]
+    assert told.told("contract.violated")[0]["violation"] == "no_provenance"
+
+
+def test_d4_in_advisory_mode_faulty_calls_end_with_the_strikes() -> None:
+    told = planned(Step(id="send", required_tools=("send",)), mode="advisory")
+    for _ in range(3):
+        assert told.chain.status is ChainStatus.EXECUTING
+        told.propose(call("send"))
+
+    assert told.dispatches == []
+    assert told.told("step.completed") == [{"step_id": "send", "validation_status": "failed"}]
+
+
+def test_a_step_may_be_stricter_than_its_task_and_never_looser() -> None:
+    strict = Step(id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.STRICT)
+    told = struck_out(strict, mode="advisory")
+    assert told.chain.status is ChainStatus.ESCALATED
+
+    loose = Step(id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.ADVISORY)
+    told = struck_out(loose)
+    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.told("step.started") == [{"step_id": "find", "ignored": "tool_validation_mode: advisory"}]
+
+
+def test_off_skips_what_holds_the_model_to_its_word() -> None:
+    told = planned(FIND, Step(id="send", required_tools=("save",)), mode="off")
+    told.propose(content="I looked it up.")
+    assert told.told("step.completed") == [{"step_id": "find", "validation_status": "skipped"}]
+    told.propose(call("send", to="made up"))
+    told.result(COMPLETE)
+
+    assert told.statuses == {"find": "completed", "send": "completed"}
+    assert told.told("contract.violated") == []
+    assert told.chain.strikes == 0
+
+
+def test_off_keeps_what_holds_in_every_mode() -> None:
+    told = Story(
+        Task(goal="go", mode=Mode.OFF), LOOKUP, SEND, spec("secret", internal=True), spec("drop", destructive=True)
+    )
+    told.submit()
+    told.draft(plan(Step(id="send", required_tools=("send",), max_turns=5)))
+    for wrong in (call("secret"), call("drop"), call("nope"), call("send"), call("send", to=7)):
+        told.propose(wrong)
+
+    assert told.dispatches == []
+    assert told.chain.error is not None
+    assert told.chain.error.code == "HP-203"
+    assert len(told.told("contract.violated")) == 5
+    assert told.chain.strikes == 0
+
+
+# ---- askHuman (I4, B5)
+
+ASK = {"question": "Which colour?", "options": ["red", "blue"], "context": "for the door", "priority": "high"}
+
+
+def asking(**arguments: object) -> Story:
+    told = Story(Task(goal="paint"), ASK_HUMAN, LOOKUP, SEND, SAVE)
+    told.submit()
+    told.draft(plan(Step(id="ask", required_tools=("askHuman",)), Step(id="after", dependencies=("ask",))))
+    told.propose(call("askHuman", **(arguments or ASK)), call("lookup"))
+    return told
+
+
+def test_i4_a_question_to_a_person_is_an_action_that_no_worker_is_asked_to_do() -> None:
+    told = asking()
+
+    assert told.chain.status is ChainStatus.AWAITING_INPUT
+    assert told.dispatches == []
+    [question] = told.questions
+    assert (question.question, question.preview, question.priority) == ("Which colour?", "for the door", "high")
+    assert [(option.id, option.title) for option in question.request.options] == [("1", "red"), ("2", "blue")]
+    assert told.never_executed == [("lookup", "stopped by c.r1")]
+    [record] = [output for output in told.last.outputs if isinstance(output, Record)]
+    assert record.action.id == question.request.action_id == "c.ask.1"
+
+
+def test_i4_the_answer_in_words_is_the_receipt() -> None:
+    told = asking()
+    told.answer(RequestKind.INPUT, Choice.ANSWER, text=" green ")
+
+    assert told.status_of("ask") is StepStatus.COMPLETED
+    assert json.loads(told.settled[0].action.data) == {"answer": " green ", "said": "green"}
+
+
+def test_i4_an_option_is_words_and_no_origin_of_an_id() -> None:
+    told = asking(question="Who?", options=["u1", "u2"])
+    told.answer(RequestKind.INPUT, option="1")
+    assert json.loads(told.settled[0].action.data)["answer"] == "u1"
+    told.propose(call("send", to="u1"))
+
+    assert told.dispatches == []
+
+
+def test_i4_what_a_person_typed_is_an_origin() -> None:
+    told = Story(Task(goal="tell"), ASK_HUMAN, SEND)
+    told.submit()
+    told.draft(plan(Step(id="ask", required_tools=("askHuman",)), Step(id="send", required_tools=("send",))))
+    told.propose(call("askHuman", question="Whom?"))
+    told.answer(RequestKind.INPUT, Choice.ANSWER, text="u1")
+    told.propose(call("send", to="u1"))
+
+    assert told.tools_called == ["send"]
+
+
+def test_i4_a_form_is_answered_with_a_value() -> None:
+    form = {"type": "object", "properties": {"size": {"type": "integer"}}}
+    told = asking(question="How large?", schema=form)
+    assert told.questions[0].request.form == form
+    before = told.chain
+    told.answer(RequestKind.INPUT, Choice.ANSWER, text="7")
+    assert told.chain is before
+    told.answer(RequestKind.INPUT, Choice.ANSWER, value={"size": 7})
+
+    assert json.loads(told.settled[0].action.data) == {"answer": {"size": 7}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"pattern": "(a+)+$"},
+        {"properties": {"x": {"$ref": "#"}}},
+        {"properties": []},
+        {"properties": {"x": 1}},
+        {"items": {"items": {"items": {"items": {"items": {"items": {}}}}}}},
+    ],
+)
+def test_i4_a_form_of_a_model_is_of_plain_words_only(schema: dict[str, object]) -> None:
+    told = asking(question="How large?", schema=schema)
+
+    assert told.questions == []
+    assert told.told("contract.violated")[0]["violation"] == "bad_arguments"
+
+
+def test_i4_a_question_expires_when_its_own_time_is_up() -> None:
+    told = asking(question="Now?", timeout=2)
+
+    assert told.chain.requests[0].deadline == told.now + 2000
+
+
+def test_i4_a_literal_plan_may_ask_a_person() -> None:
+    steps = {"steps": [{"id": "ask", "actions": [{"tool": "askHuman", "arguments": {"question": "Go on?"}}]}]}
+    told = Story(Task(plan=Plan.model_validate(steps)), ASK_HUMAN)
+    told.submit()
+    told.answer(RequestKind.INPUT, Choice.ANSWER, text="yes")
+
+    assert told.chain.answer == '{"answer":"yes","said":"yes"}'
+
+
+def test_i4_a_literal_plan_with_a_bad_form_is_refused() -> None:
+    arguments = {"question": "Go on?", "schema": {"pattern": "x"}}
+    steps = {"steps": [{"id": "ask", "actions": [{"tool": "askHuman", "arguments": arguments}]}]}
+    told = Story(Task(plan=Plan.model_validate(steps)), ASK_HUMAN)
+    told.submit()
+
+    assert told.chain.error is not None
+    assert "a form knows no pattern" in told.chain.error.message
+
+
+def test_a_receipt_that_nobody_asked_for_changes_nothing_while_a_case_is_open() -> None:
+    told = struck_out()
+    before = told.chain
+    told.propose(content="late", thought=told.thought)
+    told.no_thought()
+
+    assert told.chain is before
