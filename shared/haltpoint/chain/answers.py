@@ -36,14 +36,11 @@ def apply_answer(work: Work, message: HumanAnswered) -> None:
     decision = data.answer.decision
     work.requests = tuple(one for one in work.requests if one is not request)
     work.tell(FactType.REQUEST_ANSWERED, request_id=data.request_id, decision=decision.value, by=data.by)
-    if decision is Choice.ABORT:
-        cancel_chain(work, data.by, data.answer.text or data.answer.comment)
-    elif in_time(work):
+    if decision is not Choice.ABORT:
+        if not in_time(work):
+            return
         _resume(work, request, data.request_id)
-        if request.kind is RequestKind.ESCALATION:
-            settle_case(work, request, data)
-        else:
-            _apply(work, work.actions[request.action_id], data, request)
+    _apply(work, request, data)
 
 
 def _resume(work: Work, request: OpenRequest, name: str) -> None:
@@ -57,39 +54,57 @@ def _resume(work: Work, request: OpenRequest, name: str) -> None:
     work.tell(FactType.CHAIN_RESUMED, **told, request_id=name)
 
 
-def _apply(work: Work, action: Action, data: HumanAnswer, request: OpenRequest) -> None:
-    """What is decided about an action."""
+def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
     answer = data.answer
     match answer.decision:
         case Choice.SELECT if request.kind is RequestKind.INPUT:
             option = next(option for option in request.options if option.id == answer.option_id)
             picked = {"answer": option.title, "selected": option.model_dump(mode="json", exclude={"value"})}
-            _settle_success(work, action, write_json(picked), (), data.by)
+            _settle_success(work, _asked_about(work, request), write_json(picked), (), data.by)
         case Choice.SELECT:
             option = next(option for option in request.options if option.id == answer.option_id)
-            _select(work, action, option, data.by)
+            _select(work, _asked_about(work, request), option, data.by)
         case Choice.ANSWER:
             given: dict[str, Any] = {"answer": answer.text, SAID: answer.text.strip()}
             if request.form is not None:
                 given = {"answer": answer.value}
-            _settle_success(work, action, write_json(given), (), data.by)
+            _settle_success(work, _asked_about(work, request), write_json(given), (), data.by)
         case Choice.NONE:
             words = answer.text or "none of the options is the right one"
-            _turn_down(work, action, ErrorType.NOT_FOUND, f"A person was asked and said: {words}", answer.text)
+            _turn_down(
+                work,
+                _asked_about(work, request),
+                ErrorType.NOT_FOUND,
+                f"A person was asked and said: {words}",
+                answer.text,
+            )
         case Choice.REJECT:
             words = answer.text or "no"
-            _turn_down(work, action, ErrorType.DENIED, f"A person was asked and did not allow it: {words}", answer.text)
+            _turn_down(
+                work,
+                _asked_about(work, request),
+                ErrorType.DENIED,
+                f"A person was asked and did not allow it: {words}",
+                answer.text,
+            )
         case Choice.HAPPENED:
-            _happened(work, action, answer.value or {}, data.by)
+            _happened(work, _asked_about(work, request), answer.value or {}, data.by)
         case Choice.APPROVE:
+            action = _asked_about(work, request)
             asked = None if action.outcome is None else action.outcome.confirmation
             dispatch_again(work, action, approval=None if asked is None else asked.digest)
         case Choice.NOT_HAPPENED:
-            dispatch_again(work, action, approval=None)
-        case Choice.REPHRASE | Choice.MANUAL | Choice.RETRY | Choice.ABORT:
-            return  # of escalations, and handled before: `answer_fault` lets none of them through
+            dispatch_again(work, _asked_about(work, request), approval=None)
+        case Choice.REPHRASE | Choice.MANUAL | Choice.RETRY:
+            settle_case(work, request, data)
+        case Choice.ABORT:
+            cancel_chain(work, data.by, answer.text or answer.comment)
         case _ as never:
             assert_never(never)
+
+
+def _asked_about(work: Work, request: OpenRequest) -> Action:
+    return work.actions[request.action_id]
 
 
 def _select(work: Work, action: Action, option: Option, by: str) -> None:

@@ -33,10 +33,10 @@ def ask(
     seconds: float | None = None,
     strikes: tuple[Strike, ...] = (),
 ) -> None:
-    """Open a request about a step (None: about the plan) and stop the chain; the state before it is kept.
+    """Open a request about a step (None: about the plan) and stop the chain, which keeps the state before it.
 
-    `arguments` are those of the call that is asked about. `seconds` until it expires: the policy's at most, and never
-    past the chain's deadline.
+    No other request is open then. `arguments` are those of the call that is asked about. `seconds` until it expires:
+    the policy's at most, and never past the chain's deadline.
     """
     name, number = next_request(work), work.asked + 1
     patience = work.world.policy.request_timeout
@@ -45,10 +45,9 @@ def ask(
     wanted = tool if action is None else action.tool
     place = -1 if index is None else index
     request = OpenRequest(number, kind, place, about, min(work.chain.deadline, deadline), options, form, wanted)
-    if not work.requests:
-        work.resume = work.status
+    work.resume = work.status
     work.requests = (*work.requests, request)
-    work.status, work.asked = WAITING[work.requests[0].kind], number
+    work.status, work.asked = WAITING[kind], number
     work.outputs.append(Ask(request, question, wanted, arguments, preview, priority, strikes))
     told = {} if index is None else {"step_id": work.steps[index].id}
     action_told = {} if action is None else {"action_id": action.id}

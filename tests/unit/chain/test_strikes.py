@@ -1,6 +1,7 @@
 """Holding the model to its word: modes, strikes and escalation (D1 to D4), before a person and after."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -24,14 +25,14 @@ FIND = Step(id="find", required_tools=("lookup",))
 ESCALATION = RequestKind.ESCALATION
 
 
-def planned(*steps: Step, policy: Policy | None = None, **task: object) -> Story:
+def planned(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
     told = Story(Task.model_validate({"goal": "tell John", **task}), LOOKUP, SEND, SAVE, policy=policy)
     told.submit()
     told.draft(plan(*steps))
     return told
 
 
-def struck_out(*steps: Step, **task: object) -> Story:
+def struck_out(*steps: Step, **task: Any) -> Story:
     """A chain whose first step has seen three proposals without a call."""
     told = planned(*(steps or (FIND,)), **task)
     for words in ("I will look it up.", "I looked it up.", "Looking ..."):
@@ -182,7 +183,7 @@ def test_d3_rephrase_gives_the_step_new_words_and_all_its_turns() -> None:
 
 def test_d3_retry_asks_the_other_model_from_then_on() -> None:
     told = struck_out()
-    assert not told.thought.other_model
+    assert told.thoughts[0].other_model is False
     told.answer(ESCALATION, Choice.RETRY)
 
     assert told.thought.other_model
