@@ -21,6 +21,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from haltpoint.runtime import embedded, logs
+from haltpoint.runtime.connection import connection_class
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings import Settings
 
@@ -61,6 +62,7 @@ def make_broker(url: str, on_exit: Callable[[], None]) -> RedisBroker:
         apply_types=False,
         ack_policy=AckPolicy.MANUAL,
         graceful_timeout=5.0,
+        connection_class=connection_class(url),  # type: ignore[arg-type]  # it means any of redis-py's
         max_connections=10_000,
         socket_timeout=POLL_MS / 1000 + 6,
         retry=Retry(ExponentialBackoff(cap=0.5, base=0.01), retries=20),

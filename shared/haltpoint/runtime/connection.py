@@ -47,7 +47,11 @@ _REFUSED: Final = (AuthenticationError, AuthorizationError, NoPermissionError)
 """Causes of a failed handshake that no patience mends."""
 
 
-class _Packed(AbstractConnection):
+class _Lean(AbstractConnection):
+    """redis-py's connection without two things that it does for each command: to pack it in Python, and to make a task
+    of writing it, so that this can time out. Only what has to wait can, and a command is written at once.
+    """
+
     def pack_command(self, *args: Any) -> list[bytes]:
         """Pack in C. redis-py gives a command of two words, as XGROUP CREATE, as one argument."""
         name = args[0]
@@ -55,17 +59,33 @@ class _Packed(AbstractConnection):
             args = (*name.split(), *args[1:])
         return [_pack(args)]
 
+    async def send_packed_command(self, command: Any, check_health: bool = True) -> None:
+        """Write; wait as redis-py does when the connection is not there yet or what was written before is not gone."""
+        writer: asyncio.StreamWriter | None = self._writer
+        if writer is None or writer.is_closing() or writer.transport.get_write_buffer_size():
+            await super().send_packed_command(command, check_health)
+        else:
+            writer.writelines(command)
 
-class _TcpConnection(_Packed, Connection): ...
+
+class _TcpConnection(_Lean, Connection): ...
 
 
-class _TlsConnection(_Packed, SSLConnection): ...
+class _TlsConnection(_Lean, SSLConnection): ...
 
 
-class _UnixConnection(_Packed, UnixDomainSocketConnection): ...
+class _UnixConnection(_Lean, UnixDomainSocketConnection): ...
 
 
 _CLASSES: Final = {"redis": _TcpConnection, "rediss": _TlsConnection, "unix": _UnixConnection}
+
+
+def connection_class(url: str) -> type[AbstractConnection]:
+    """How to talk to `redis://`, `rediss://` or `unix://`. Raises ValueError for other addresses."""
+    found = _CLASSES.get(url.partition("://")[0])
+    if found is None:
+        raise ValueError(f"a Redis address begins with redis://, rediss:// or unix://, not {url.partition(':')[0]!r}")
+    return found
 
 
 def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
@@ -73,19 +93,17 @@ def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
 
     `socket_timeout` in seconds. Nothing is sent before the first command. Raises ValueError for other addresses.
     """
-    connection_class = _CLASSES.get(url.partition("://")[0])
-    if connection_class is None:
-        raise ValueError(f"a Redis address begins with redis://, rediss:// or unix://, not {url.partition(':')[0]!r}")
+    chosen = connection_class(url)
     pool = ConnectionPool.from_url(
         url,
-        connection_class=connection_class,
+        connection_class=chosen,
         socket_timeout=socket_timeout,
         retry=Retry(NoBackoff(), 0),
         health_check_interval=0,
         protocol=3,
     )
     # from_url chooses the class by the scheme and overrides what it was given.
-    pool.connection_class = connection_class
+    pool.connection_class = chosen
     return Redis.from_pool(pool)
 
 
