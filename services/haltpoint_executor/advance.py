@@ -152,7 +152,7 @@ class Advance:
 
     def _span(self, received: Received, loaded: Loaded) -> Span | None:
         message = received.message
-        if loaded.trace is None:
+        if loaded.trace is None or not self._tracing.wanted(loaded.trace):
             return None
         name = message.type.rpartition(".")[0]
         attributes: dict[str, telemetry.Value] = {

@@ -16,6 +16,7 @@ FROM: Final = "$from"
 ANY: Final = None
 
 Part = str | int | None
+_encode: Final = json.JSONEncoder(separators=(",", ":")).encode
 _TOKEN: Final = re.compile(r"\.?\[(\d{0,6})\]|(?:^|\.)([^.\[\]]+)")
 
 
@@ -79,7 +80,10 @@ def references(
 
 def is_flat(arguments: dict[str, Any]) -> bool:
     """Whether the arguments hold plain values only, so that no `$from` can be inside of them."""
-    return FROM not in arguments and not any(isinstance(inner, (dict, list)) for inner in arguments.values())
+    for inner in arguments.values():
+        if isinstance(inner, (dict, list)):
+            return False
+    return FROM not in arguments
 
 
 def deeper_than(value: Any, levels: int) -> bool:
@@ -158,4 +162,4 @@ def read_json(text: str) -> Any:
 
 def write_json(value: Any) -> str:
     """A value as compact JSON text in ASCII, so that no encoding can get in its way."""
-    return json.dumps(value, separators=(",", ":"))
+    return _encode(value)

@@ -329,4 +329,6 @@ def next_due(chain: Chain) -> int:
     """The chain's earliest due time in ms: its deadline or that of an open request (R1). 0 when it is final."""
     if chain.status.final:
         return 0
+    if not chain.requests:
+        return chain.deadline
     return min([chain.deadline, *(request.deadline for request in chain.requests)])

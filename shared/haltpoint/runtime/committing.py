@@ -89,10 +89,9 @@ def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]
         if new.answer is not old.answer or new.error is not old.error:
             args += ("S", f"end:{new.id}", to_json({"answer": new.answer, "error": new.error}))
         for before, each in _with_former(commit):
-            decision = each.decision
-            if decision.chain is not before or decision.facts or decision.outputs:
-                args += ("L", each.now, _heading(each.received), _facts(decision))
-                for output in decision.outputs:
+            if each.decision.chain is not before:
+                args += ("L", each.now, _heading(each.received), _facts(each.decision))
+                for output in each.decision.outputs:
                     args += _operation(each, output)
         if new.status is not old.status:
             args += ("I", old.status, new.status, new.updated_at)
@@ -121,10 +120,7 @@ def unspeakable(commit: ChainCommit, error: Exception) -> list[Argument]:
 
 def changes(commit: ChainCommit) -> bool:
     """Whether anything was decided at all; a repeat or a late message changes nothing and is only acknowledged."""
-    return any(
-        each.decision.chain is not before or each.decision.facts or each.decision.outputs
-        for before, each in _with_former(commit)
-    )
+    return commit.chain is not commit.loaded.chain
 
 
 def _with_former(commit: ChainCommit) -> Iterator[tuple[Chain, Decided]]:
@@ -211,7 +207,7 @@ def _dispatch(chain: Chain, output: Dispatch, envelope: Envelope) -> list[Argume
     action, spec = output.action, output.spec
     return [
         *("A", int(output.again), action.id, spec.queue, action.step, action.number, action.tool, action.attempt),
-        *(int(spec.repeatable), action.arguments, encode(envelope.tool_request(output, chain.task))),
+        *(int(spec.repeatable), action.arguments, envelope.tool_request(output, chain.task)),
     ]
 
 

@@ -1,0 +1,63 @@
+"""The order to a worker is written down without making the message; it is that message all the same."""
+
+import json
+from typing import Any
+
+import pytest
+
+from haltpoint.chain.state import Action, Dispatch
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import RequestedTool, ToolRequested
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.runtime.outgoing import Envelope
+from haltpoint.runtime.wire import Decoded, decode, encode
+
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+@pytest.mark.parametrize("trace", [None, TRACE])
+@pytest.mark.parametrize(
+    "told", [{}, {"approval": "0123456789ab", "origins": ("c.find.1",), "unasked": "literal"}, {"origins": ()}]
+)
+@pytest.mark.parametrize(
+    "task", [Task(goal="g"), Task(goal="g", tenant="acme", user='"ann"', context={"none": None, "deep": [{"é": 1.5}]})]
+)
+def test_an_order_is_the_message_that_the_contract_names(trace: str | None, told: dict[str, Any], task: Task) -> None:
+    spec = ToolSpec(name="send", timeout=7, idempotent=True)
+    output = Dispatch(Action("c.s.2", 0, 2, "send", "{}", attempt=3), spec, 1795906537606, 4, **told)
+    message = ToolRequested(
+        id="c.s.2/3",
+        source="haltpoint/executor",
+        subject="c",
+        time="2026-11-21T22:55:37.605+00:00",
+        traceparent=trace,
+        data=RequestedTool(
+            action_id="c.s.2",
+            tool="send",
+            attempt=3,
+            repeatable=True,
+            timeout=7,
+            deadline=1795906537606,
+            position=4,
+            tenant=task.tenant,
+            user=task.user,
+            context=task.context,
+            **told,
+        ),
+    )
+
+    order = Envelope("c", "2026-11-21T22:55:37.605+00:00", trace).tool_request(output, task)
+
+    assert decode(Stream.TOOLS, {b"__data__": order}) == Decoded(message)
+    assert json.loads(order) == json.loads(encode(message))
+
+
+def test_an_order_has_a_place_for_everything_that_the_contract_names() -> None:
+    told = Dispatch(
+        Action("c.s.1", 0, 1, "t", "{}"), ToolSpec(name="t"), 1, 1, "approved", origins=(), unasked="literal"
+    )
+    order = json.loads(Envelope("c", "now", TRACE).tool_request(told, Task(goal="g", tenant="acme", user="ann")))
+
+    assert order.keys() == ToolRequested.model_fields.keys()
+    assert order["data"].keys() == RequestedTool.model_fields.keys()
