@@ -1,5 +1,6 @@
 """The promises under random events: repeats, late and foreign messages, answers of all kinds, jumps of the clock."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -7,9 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from haltpoint.chain.decide import decide
 from haltpoint.chain.needs import forget
-from haltpoint.chain.policy import deadline_of
 from haltpoint.chain.replay import fold
 from haltpoint.chain.state import (
     WAITING,
@@ -20,35 +19,13 @@ from haltpoint.chain.state import (
     Policy,
     StepStatus,
     Think,
-    World,
     next_due,
-)
-from haltpoint.contracts.events import (
-    ActionProposed,
-    AnswerDrafted,
-    Cancellation,
-    CompletedTool,
-    DraftedAnswer,
-    DraftedPlan,
-    Due,
-    FailedThought,
-    HumanAnswer,
-    HumanAnswered,
-    PlanDrafted,
-    ProposedActions,
-    Received,
-    TaskCancelled,
-    TaskSubmitted,
-    ThoughtFailed,
-    TimerDue,
-    ToExecutor,
-    ToolCompleted,
 )
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType
 from haltpoint.contracts.tasks import Budget, Style, Task
-from haltpoint.contracts.thoughts import Proposal, StepDecision, ThoughtKind, Usage
+from haltpoint.contracts.thoughts import Proposal, StepDecision, Usage
 from haltpoint.contracts.tools import (
     Clarification,
     Confirmation,
@@ -60,18 +37,15 @@ from haltpoint.contracts.tools import (
     Target,
     ToolSpec,
 )
+from tests.unit.chain.story import Story
 
-START = 1_000_000
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
-TOOLS = {
-    tool.name: tool
-    for tool in (
-        ToolSpec(name="find", read_only=True),
-        ToolSpec(name="send", parameters=TO, provenance={"to": "find.id"}),
-        ToolSpec(name="save", idempotent=True),
-        ToolSpec(name="drop", destructive=True),
-    )
-}
+TOOLS = (
+    ToolSpec(name="find", read_only=True),
+    ToolSpec(name="send", parameters=TO, provenance={"to": "find.id"}),
+    ToolSpec(name="save", idempotent=True),
+    ToolSpec(name="drop", destructive=True),
+)
 POLICY = Policy(max_turns=4, actions_per_turn=2, max_actions=8, max_chain_turns=10, strikes=2)
 
 # ---- what may be said -----------------------------------------------------------------------------------------------
@@ -176,25 +150,20 @@ class Chains(RuleBasedStateMachine):
 
     @initialize(task=tasks())
     def accept(self, task: Task) -> None:
-        self.world = World(TOOLS, POLICY)
-        self.now = START
-        deadline = deadline_of(task, POLICY, START)
-        self.first = self.chain = Chain("c", task, created_at=START, updated_at=START, deadline=deadline)
-        self.log: list[tuple[Received, int]] = []
+        self.story = Story(task, *TOOLS, policy=POLICY)
         self.dispatches: list[Dispatch] = []
         self.thinks: list[Think] = []
         self.finals: list[str] = []
         self.answered: list[str] = []
-        self.hear(TaskSubmitted(id="c", source="t", data=task))
+        self.hear(self.story.submit)
 
-    def hear(self, message: ToExecutor, body: str = "") -> None:
-        received = Received(message, body)
+    @property
+    def chain(self) -> Chain:
+        return self.story.chain
+
+    def hear(self, tell: Callable[..., Decision], *args: Any, **more: Any) -> None:
         before = self.chain
-        decision = decide(before, received, self.world, self.now)
-        self.log.append((received, self.now))
-        self.check(before, decision)
-        assert decide(forget(before), received, self.world, self.now) == decision
-        self.chain = decision.chain
+        self.check(before, tell(*args, **more))
 
     def check(self, before: Chain, decision: Decision) -> None:
         after = decision.chain
@@ -205,7 +174,7 @@ class Chains(RuleBasedStateMachine):
         if before.status.final:
             assert decision == Decision(before)
         assert len(sent) + len(asked) <= 1
-        if after.requests or self.now >= before.deadline:
+        if after.requests or self.story.now >= before.deadline:
             assert not sent
             assert not asked
         for dispatch in sent:
@@ -237,65 +206,67 @@ class Chains(RuleBasedStateMachine):
             self.report(self.dispatches[pick % len(self.dispatches)], outcome, "{}")
 
     def report(self, dispatch: Dispatch, outcome: Outcome, data: str) -> None:
-        action = dispatch.action
-        message = CompletedTool(action_id=action.id, outcome=outcome)
-        self.hear(ToolCompleted(id=f"{action.id}/{action.attempt}/done", source="t", data=message), data)
+        self.hear(self.story.result, outcome, data, dispatch.action)
 
     @rule(proposal=PROPOSALS, usage=USAGES, back=st.sampled_from([0, 0, 0, 1, 2]))
     def the_model_proposes(self, proposal: Proposal, usage: Usage, back: int) -> None:
         if len(self.thinks) > back:
-            think = self.thinks[-1 - back]
-            step = think.step_id or "s0"
-            data = ProposedActions(thought_id=think.thought_id, step_id=step, proposal=proposal, usage=usage)
-            self.hear(ActionProposed(id="a", source="t", data=data))
+            self.hear(self.story.take, proposal, usage, self.thinks[-1 - back])
 
     @rule(plan=st.none() | plans(literal=False), usage=USAGES)
     def the_model_plans(self, plan: Plan | None, usage: Usage) -> None:
         if self.thinks:
-            data = DraftedPlan(thought_id=self.thinks[-1].thought_id, plan=plan, usage=usage)
-            self.hear(PlanDrafted(id="p", source="t", data=data))
+            self.hear(self.story.draft, plan, usage=usage)
 
     @rule(usage=USAGES)
     def the_model_answers(self, usage: Usage) -> None:
         if self.thinks:
-            data = DraftedAnswer(thought_id=self.thinks[-1].thought_id, text="done", usage=usage)
-            self.hear(AnswerDrafted(id="w", source="t", data=data))
+            self.hear(self.story.say, "done", usage)
 
     @rule(pick=st.integers(0, 30))
     def the_model_is_away(self, pick: int) -> None:
         if self.thinks and pick < len(self.thinks):
-            name = self.thinks[-1 - pick].thought_id
-            data = FailedThought(thought_id=name, kind=ThoughtKind.ACT, code="HP-301", message="away")
-            self.hear(ThoughtFailed(id="f", source="t", data=data))
+            self.hear(self.story.no_thought, self.thinks[-1 - pick].thought_id)
 
     @rule(answer=ANSWERS, back=st.sampled_from([0, 0, 0, 1]))
     def somebody_answers(self, answer: Answer, back: int) -> None:
         if self.chain.requests:
             answer = answer.model_copy(update={"kind": self.chain.requests[0].kind})
-        name = f"c.r{self.chain.asked - back}"
-        data = HumanAnswer(request_id=name, answer=answer, by="ann", at=self.now)
-        self.hear(HumanAnswered(id=f"{name}/answer", source="t", data=data))
+        self.hear(self.story.give, answer, f"c.r{self.chain.asked - back}")
 
     @rule(seconds=st.sampled_from([0, 0, 1, 5]), expired=st.sampled_from([(), (), ("c.r1",)]))
     def time_passes(self, seconds: int, expired: tuple[str, ...]) -> None:
-        self.now += seconds * 1000
-        self.hear(TimerDue(id="d", source="t", data=Due(at=self.now, expired=expired)))
+        self.hear(self.story.due, *expired, at=self.story.now + seconds * 1000)
 
     @rule(really=st.sampled_from([False] * 15 + [True]))
     def somebody_cancels(self, really: bool) -> None:
         if really:
-            self.hear(TaskCancelled(id="x", source="t", data=Cancellation(by="ann")))
+            self.hear(self.story.cancel)
+
+    @rule(really=st.sampled_from([False] * 7 + [True]), pick=st.integers(0, 20), end=st.sampled_from(["", "/reply"]))
+    def a_message_is_lost(self, really: bool, pick: int, end: str) -> None:
+        """Only what the chain waits for ends it: a thought or an order of before does not."""
+        before = self.chain
+        earlier = [think.thought_id + end for think in self.thinks[:-1]]
+        earlier += [f"{one.action.id}/{one.action.attempt}/done" for one in self.dispatches[:-1]] + ["garbage"]
+        self.hear(self.story.lose, earlier[pick % len(earlier)])
+        assert self.chain is before
+        if really and self.dispatches:
+            action = self.dispatches[-1].action
+            waits = self.chain.actions.get(action.id) == action
+            self.hear(self.story.lose, f"{action.id}/{action.attempt}/done")
+            assert self.chain.status.final or not waits
 
     @rule(pick=st.integers(0, 200))
     def anything_comes_again(self, pick: int) -> None:
-        received, _ = self.log[pick % len(self.log)]
-        self.hear(received.message, received.body)
+        received, _ = self.story.log[pick % len(self.story.log)]
+        self.hear(self.story.hear, received.message, received.body)
 
     # ---- what always holds
 
     @invariant()
     def one_final_state_and_one_final_fact(self) -> None:
-        chain = getattr(self, "chain", None)
+        chain = self.chain if hasattr(self, "story") else None
         if chain is not None:
             assert len(self.finals) == int(chain.status.final)
             assert (next_due(chain) == 0) == chain.status.final
@@ -303,7 +274,7 @@ class Chains(RuleBasedStateMachine):
 
     @invariant()
     def a_live_chain_waits_for_exactly_one_thing(self) -> None:
-        chain = getattr(self, "chain", None)
+        chain = self.chain if hasattr(self, "story") else None
         if chain is None or chain.status.final:
             return
         running = [action for action in chain.actions.values() if action.status is ActionStatus.DISPATCHED]
@@ -315,7 +286,7 @@ class Chains(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_used_up_twice_or_overshot(self) -> None:
-        chain = getattr(self, "chain", None)
+        chain = self.chain if hasattr(self, "story") else None
         if chain is None:
             return
         budget = chain.task.budget
@@ -328,7 +299,7 @@ class Chains(RuleBasedStateMachine):
 
     @invariant()
     def a_completed_tool_step_has_its_receipts_and_no_more_is_remembered_than_needed(self) -> None:
-        chain = getattr(self, "chain", None)
+        chain = self.chain if hasattr(self, "story") else None
         if chain is None or chain.plan is None:
             return
         assert forget(chain) == chain
@@ -337,13 +308,13 @@ class Chains(RuleBasedStateMachine):
                 assert run.receipts == (1 << len(step.required_tools)) - 1
 
     def teardown(self) -> None:
-        chain = getattr(self, "chain", None)
+        chain = self.chain if hasattr(self, "story") else None
         if chain is not None:
-            assert fold(self.first, self.log, self.world) == chain
-            everything_twice = [entry for entry in self.log for _ in range(2)]
-            assert fold(self.first, everything_twice, self.world) == chain
-            self.now = chain.deadline
-            self.hear(TimerDue(id="d", source="t", data=Due(at=self.now)))
+            first, log, world = self.story.first, self.story.log, self.story.world
+            assert fold(first, log, world) == chain
+            everything_twice = [entry for entry in log for _ in range(2)]
+            assert fold(first, everything_twice, world) == chain
+            self.hear(self.story.due, at=chain.deadline)
             assert self.chain.status.final
 
 

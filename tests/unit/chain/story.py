@@ -107,13 +107,11 @@ class Story:
         usage: Usage | None = None,
         thought: Think | None = None,
     ) -> Decision:
+        decision = StepDecision.FAIL if give_up else StepDecision.CONTINUE
+        return self.take(Proposal(content=content, calls=calls, decision=decision, repaired=repaired), usage, thought)
+
+    def take(self, proposal: Proposal, usage: Usage | None = None, thought: Think | None = None) -> Decision:
         thought = thought or self.thought
-        proposal = Proposal(
-            content=content,
-            calls=calls,
-            decision=StepDecision.FAIL if give_up else StepDecision.CONTINUE,
-            repaired=repaired,
-        )
         data = ProposedActions(
             thought_id=thought.thought_id,
             step_id=thought.step_id or "",
@@ -122,8 +120,9 @@ class Story:
         )
         return self.hear(ActionProposed(id="a", source="test", subject="c", data=data))
 
-    def say(self, text: str) -> Decision:
-        data = DraftedAnswer(thought_id=self.thought.thought_id, text=text, usage=Usage(output_tokens=1))
+    def say(self, text: str, usage: Usage | None = None) -> Decision:
+        usage = usage or Usage(output_tokens=1)
+        data = DraftedAnswer(thought_id=self.thought.thought_id, text=text, usage=usage)
         return self.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
 
     def no_thought(self, thought_id: str | None = None, kind: ThoughtKind = ThoughtKind.ACT) -> Decision:
@@ -142,7 +141,9 @@ class Story:
         request: str | None = None,
         at: int | None = None,
     ) -> Decision:
-        answer = Answer(kind=kind, option_id=option, decision=decision, text=text, value=value)
+        return self.give(Answer(kind=kind, option_id=option, decision=decision, text=text, value=value), request, at)
+
+    def give(self, answer: Answer, request: str | None = None, at: int | None = None) -> Decision:
         name = request or f"c.r{self.chain.asked}"
         data = HumanAnswer(request_id=name, answer=answer, by="ann", at=self.now if at is None else at)
         return self.hear(HumanAnswered(id=f"{name}/answer", source="test", subject="c", data=data))
