@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime import service, telemetry
+from haltpoint.runtime import policy_file, service, telemetry
 from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.delivery import Subscription
 from haltpoint.runtime.service import Service
@@ -47,7 +47,9 @@ class Executor:
         )
         self._dead_letters = DeadLetters(here.calls, here.topology, retention=policy.retention)
         self._owned: dict[int, _Owned] = {}
-        self.world = CurrentWorld(ToolCatalogue(here.calls, here.topology), policy_of(policy))
+        file = policy_file.read(here.settings.policy_file)
+        catalogue = ToolCatalogue(here.calls, here.topology, file.blocked_tools)
+        self.world = CurrentWorld(catalogue, policy_of(policy, file))
         self.leases = Leases(
             here.instance,
             here.topology.partitions,

@@ -6,8 +6,10 @@ from typing import Protocol
 from haltpoint.chain.state import Chain, Policy, World
 from haltpoint.contracts.events import PlanDrafted, TaskSubmitted, ToExecutor
 from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tasks import Style
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.runtime.policy_file import patterns_of
 from haltpoint.runtime.settings import PolicySettings
 
 
@@ -59,15 +61,19 @@ def takes_all_tools(message: ToExecutor, chain: Chain) -> bool:
     return isinstance(message, TaskSubmitted) and chain.task.plan is None and chain.task.style is Style.REACT
 
 
-def policy_of(settings: PolicySettings) -> Policy:
-    """The numbers of the settings that `decide` needs."""
+def policy_of(settings: PolicySettings, file: PolicyFile) -> Policy:
+    """The numbers of the settings that `decide` needs, and what the policy file says in words."""
     return Policy(
         max_turns=settings.max_turns,
         actions_per_turn=settings.actions_per_turn,
+        strikes=settings.strikes,
         max_steps=settings.steps,
         max_actions=settings.actions,
         request_timeout=settings.request_timeout,
         chain_timeout=settings.chain_deadline,
+        patterns=patterns_of(file),
+        messages=file.messages,
+        claims=file.claims,
     )
 
 

@@ -8,7 +8,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime import library, service
+from haltpoint.runtime import library, policy_file, service
 from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.dead_letters import DeadLetters
@@ -81,7 +81,7 @@ def assemble(
             backlog_limit=policy.backlog_limit,
         ),
         inbox=Inbox(calls, topology),
-        catalogue=ToolCatalogue(calls, topology),
+        catalogue=ToolCatalogue(calls, topology, policy_file.read(settings.policy_file).blocked_tools),
         views=Views(redis, topology),
         keyring=Keyring.of(redis, key),
         tracing=tracing,

@@ -7,7 +7,7 @@ from functools import partial
 import httpx
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime import service, telemetry
+from haltpoint.runtime import policy_file, service, telemetry
 from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.ledger import Ledger
@@ -29,10 +29,11 @@ async def run(settings: Settings) -> None:
         )
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells about every request
     retention = settings.policy.retention
+    blocked = policy_file.read(settings.policy_file).blocked_tools
     tracing = telemetry.start_tracing(Party.PLANNER.value)
     async with service.running(Party.PLANNER, settings) as here, httpx.AsyncClient() as http:
         thinker = Thinker(
-            ContextReader(here.calls, here.topology, ToolCatalogue(here.calls, here.topology)),
+            ContextReader(here.calls, here.topology, ToolCatalogue(here.calls, here.topology, blocked)),
             Model(settings.model, http),
             Ledger(here.calls, here.topology, here.instance, retention=retention),
             DeadLetters(here.calls, here.topology, retention=retention),

@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 from haltpoint.chain.state import ChainStatus
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import CompletedTool, ToolCompleted, ToolRequested
+from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tasks import Budget, Style, Task
 from haltpoint.contracts.tools import Outcome
 from haltpoint.runtime import service
@@ -304,7 +305,7 @@ async def test_deadlines_go_off_by_the_clock_of_the_server(bed: Bed) -> None:
 
 async def test_two_that_decide_for_one_partition_lose_and_double_nothing(bed: Bed) -> None:
     """Both caches are stale after each event of the other: every commit conflicts, is decided again and fits."""
-    world = CurrentWorld(ToolCatalogue(bed.calls, bed.topology), policy_of(bed.settings.policy))
+    world = CurrentWorld(ToolCatalogue(bed.calls, bed.topology), policy_of(bed.settings.policy, PolicyFile()))
     dead_letters, silent = DeadLetters(bed.calls, bed.topology), Tracing(None)
 
     async def decide_alternately(partition: int) -> None:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from haltpoint.chain import claims_english as english
-from haltpoint.chain.claims_english import Verb, regular
+from haltpoint.chain.claims_english import Verb, forms_of
 from haltpoint.chain.claims_reading import Lexicon, lexicon, told_as_done
 from haltpoint.chain.plain_text import words_of
 from haltpoint.contracts.tools import ToolSpec
@@ -119,7 +119,7 @@ def _own(verb: str) -> str:
 @lru_cache(maxsize=64)
 def _words(carried: frozenset[_Carried]) -> Lexicon:
     more = sorted({verb for one in carried for verb in one.verbs})
-    made = [Verb(verb, regular(verb), regular(verb), (_own(verb),)) for verb in more]
+    made = [Verb(verb, *forms_of(verb), (_own(verb),)) for verb in more]
     return lexicon(made, (thing for one in carried for thing in one.things))
 
 

@@ -5,6 +5,7 @@ lasts (a file, an event), since "I wrote a summary" is kept by the text itself; 
 did it ("the tool is called lookup"); `=` also in the present ("the message is sent").
 """
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -177,6 +178,33 @@ NOT_WITH: Final = {
 }
 
 
+_IRREGULAR: Final = {
+    "begin": "began/begun",
+    "build": "built",
+    "draw": "drew/drawn",
+    "freeze": "froze/frozen",
+    "get": "got",
+    "give": "gave/given",
+    "grow": "grew/grown",
+    "hide": "hid/hidden",
+    "hold": "held",
+    "keep": "kept",
+    "lend": "lent",
+    "let": "let",
+    "light": "lit",
+    "put": "put",
+    "read": "read",
+    "sell": "sold",
+    "set": "set",
+    "shut": "shut",
+    "spend": "spent",
+    "take": "took/taken",
+    "throw": "threw/thrown",
+    "win": "won",
+}
+_DOUBLED: Final = re.compile(r"[^aeiou]*[aeiou][^aeiouwxy]")
+
+
 @dataclass(frozen=True, slots=True)
 class Verb:
     """One verb. `thing`: only with a lasting thing; `person`: only as somebody's doing; `state`: also in the "
@@ -200,23 +228,27 @@ class Verb:
         return f"{stem}ing {rest}".strip()
 
 
-def regular(base: str) -> str:
-    """The past of a regular verb: `unlock` -> `unlocked`, `copy` -> `copied`; of two words the first changes."""
+def forms_of(base: str) -> tuple[str, str]:
+    """Past and participle: `unlock` -> `unlocked`, `ship` -> `shipped`; of two words the first changes."""
     first, _, rest = base.partition(" ")
+    past, _, participle = _IRREGULAR.get(first, regular(first)).partition("/")
+    return f"{past} {rest}".strip(), f"{participle or past} {rest}".strip()
+
+
+def regular(first: str) -> str:
+    """The past of one word, when it is regular."""
     if first.endswith("e"):
-        past = first + "d"
+        return first + "d"
     elif first.endswith("y") and first[-2:-1] not in "aeiou":
-        past = first[:-1] + "ied"
-    else:
-        past = first + "ed"
-    return f"{past} {rest}".strip()
+        return first[:-1] + "ied"
+    return first + (first[-1] if _DOUBLED.fullmatch(first) else "") + "ed"
 
 
 def _read(entry: str, kind: str) -> Verb:
     forms = entry.rstrip("*+=")
     marks = entry[len(forms) :]
     base, *rest = (form.replace("_", " ") for form in forms.split("/"))
-    past = rest[0] if rest else regular(base)
+    past = rest[0] if rest else forms_of(base)[0]
     participle = rest[1] if len(rest) > 1 else past
     return Verb(base, past, participle, (kind,), "*" in marks, "+" in marks, "=" in marks)
 

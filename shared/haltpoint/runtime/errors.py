@@ -8,6 +8,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-001": "The settings cannot be used.",
     "HP-002": "The service ended because of a fault in the program.",
     "HP-003": "The address to listen on cannot be used.",
+    "HP-004": "The policy file cannot be used.",
     "HP-010": "The Redis server cannot be reached, or refuses us.",
     "HP-011": "The server lacks a command that Haltpoint needs.",
     "HP-012": "The server may evict keys when its memory is full.",

@@ -1,7 +1,7 @@
 """Every setting, its default and where its value comes from.
 
-One order for all: flag, environment, `.env`, `haltpoint.toml`, standard names (OPENAI_*), default. A name that
-we do not know is an error: a misspelt HALTPOINT_LEASE would otherwise run with the default for months.
+One order for all: flag, environment, `.env`, `haltpoint.toml`, standard names (OPENAI_*), policy file, default. A
+name that we do not know is an error: a misspelt HALTPOINT_LEASE would otherwise run with the default for months.
 
 `load` reads the world; the constructor `Settings(...)` takes only what it is given, which is what tests want.
 """
@@ -35,6 +35,9 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 from pydantic_settings import SettingsError as SourceError
+
+from haltpoint.runtime import policy_file
+from haltpoint.runtime.errors import HaltpointError
 
 _PREFIX = "HALTPOINT_"
 _SCHEMES = ("redis://", "rediss://", "unix://", "redis+cluster://", "redis+sentinel://")
@@ -104,6 +107,7 @@ class PolicySettings(_Section):
 
     max_turns: Count = 10
     actions_per_turn: Count = 1
+    strikes: Count = 3
     steps: Count = 50
     actions: Count = 100
     request_timeout: Seconds = 24 * 3600.0
@@ -148,6 +152,9 @@ class Settings(BaseSettings):
     gateway: GatewaySettings = GatewaySettings()
     log: LogSettings = LogSettings()
     policy: PolicySettings = PolicySettings()
+    policy_file: Annotated[Path, AfterValidator(Path.expanduser)] | None = Field(
+        default=None, description="TOML: patterns, blocked tools, messages, claims and limits"
+    )
 
     @model_validator(mode="after")
     def _beats_fit(self) -> Self:
@@ -249,6 +256,11 @@ def _layers(config: Path | None, flags: Mapping[str, object]) -> tuple[_Layers, 
         str(file): read(from_file),
         "standard name": {"model": _given({key: standard.get(v.lower()) for key, v in _STANDARD.items()})},
     }
+    if named := next((layer["policy_file"] for layer in layers.values() if layer.get("policy_file")), None):
+        try:
+            layers[str(named)] = {"policy": policy_file.numbers(policy_file.read(Path(str(named)).expanduser()))}
+        except HaltpointError as error:
+            faults.append(f"{error.what}: {error.why}")
     return layers, faults
 
 

@@ -1,11 +1,12 @@
 """The tools that workers serve, as they say themselves: the only way in which the other services know tools."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from pydantic import Field
 
+from haltpoint.chain.blocking import with_policy
 from haltpoint.chain.human_tool import with_built_in
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.catalogue import Stream
@@ -26,9 +27,10 @@ class Listed(Contract):
 
 
 class ToolCatalogue:
-    """Written by tool workers into every partition, read by everybody from one."""
+    """Written by tool workers into every partition, read by everybody from one; `blocked` ones are internal."""
 
-    def __init__(self, calls: Coalescer, topology: Topology) -> None:
+    def __init__(self, calls: Coalescer, topology: Topology, blocked: Collection[str] = ()) -> None:
+        self._blocked = blocked
         self._calls = calls
         self._topology = topology
 
@@ -51,4 +53,5 @@ class ToolCatalogue:
 
     async def read(self, partition: int = 0) -> dict[str, ToolSpec]:
         """The specs of all tools that were seen within a day and of the built-in one, by name."""
-        return with_built_in({name: one.spec for name, one in (await self.listed(partition)).items()})
+        listed = await self.listed(partition)
+        return with_built_in(with_policy({name: one.spec for name, one in listed.items()}, self._blocked))

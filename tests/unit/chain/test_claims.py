@@ -74,7 +74,7 @@ def test_f1_verbs_come_from_name_declaration_docstring_and_policy() -> None:
     odd = "I have frobbed the door."
     assert unfounded_claims(odd, {}, ()) == ()
     named = {"frob_door": spec("frob_door")}
-    assert unfounded_claims(odd.replace("frobbed", "frobed"), named, ())[0].tools == ("frob_door",)
+    assert unfounded_claims(odd, named, ())[0].tools == ("frob_door",)
     declared = {"x1": spec("x1", claims=("open", "unlock"))}
     assert unfounded_claims("The door was opened.", declared, ())[0].tools == ("x1",)
     assert unfounded_claims(told, declared, ("x1",)) == ()

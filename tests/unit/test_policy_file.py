@@ -1,0 +1,128 @@
+"""The policy file: the page's example loads, and each fault is told with its name."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from haltpoint.chain.blocking import with_policy
+from haltpoint.chain.patterns import required_by_words
+from haltpoint.chain.patterns_english import PATTERNS
+from haltpoint.contracts.policy import PolicyFile
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.runtime import policy_file, settings
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.settings import SettingsError
+from haltpoint_executor.world import policy_of
+
+PAGE = Path(__file__).parents[2] / "docs" / "policy.md"
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    (said,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    path = tmp_path / "policy.toml"
+    path.write_text(said)
+    return path
+
+
+def refused(tmp_path: Path, said: str | bytes) -> str:
+    path = tmp_path / "policy.toml"
+    path.write_bytes(said if isinstance(said, bytes) else said.encode())
+    with pytest.raises(HaltpointError) as caught:
+        policy_file.read(path)
+    assert caught.value.code == "HP-004"
+    return caught.value.why
+
+
+def test_the_example_of_the_page_loads(example: Path) -> None:
+    file = policy_file.read(example)
+    policy = policy_of(settings.PolicySettings(), file)
+    ids = [one.id for one in policy.patterns]
+    assert ids == ["file-write", "skill-pcc", "skill-cap", "skill-red", "deploy", "open-plan"]
+    assert policy.claims == {"unlock_door": ("open",)}
+    assert (
+        policy.messages.escalate.format(expected_tools="x", count=3)
+        == "The model did not use x, 3 times. Please decide."
+    )
+    served = ("deploy_shop", "WritePlanTool_begin")
+    (match,) = required_by_words("Please deploy the shop", None, policy.patterns, served, ())
+    assert (match.pattern_id, match.expected_tools) == ("deploy", ("deploy_shop",))
+    (match,) = required_by_words("finish it", "write_plan", policy.patterns, served, ())
+    assert (match.pattern_id, match.expected_tools) == ("open-plan", ("WritePlanTool_begin",))
+    assert required_by_words("finish it", "chat", policy.patterns, served, ()) == ()
+
+
+def test_without_a_file_the_defaults_count() -> None:
+    file = policy_file.read(None)
+    assert (file, policy_file.patterns_of(file)) == (PolicyFile(), PATTERNS)
+
+
+def test_all_patterns_may_be_off() -> None:
+    assert policy_file.patterns_of(PolicyFile(patterns_off=("*",))) == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("strike = 3", "strike is no key; did you mean strikes?"),
+        ("[messages]\nescalat = 'x'", "messages.escalat is no key; did you mean escalate?"),
+        ("[[patterns]]\nid='a'\npatern='x'\ntools=['t']", "pattern 'a'.patern is no key; did you mean pattern?"),
+        (
+            "[[patterns]]\nid='a'\npattern='(x'\ntools=['t']",
+            "pattern 'a'.pattern: '(x' is no regular expression: missing )",
+        ),
+        ("[[patterns]]\nid='a'\npattern='(x+)+'\ntools=['t']", "pattern 'a'.pattern: '(x+)+' repeats what repeats"),
+        ("[[patterns]]\nid='a'\npattern='x'\ntools=[]", "pattern 'a'.tools: Tuple should have at least 1 item"),
+        ("[[patterns]]\nid='a'\ntools=['t']", "pattern 'a': pattern 'a' looks at nothing"),
+        ("[[patterns]]\nid='a'\npattern='x'\ntools=['t']\n" * 2, "two patterns are called a"),
+        ("[messages]\nescalate = '{who} decides'", "messages.escalate: {who} is no placeholder"),
+        ("[messages]\nescalate = '{count'", "messages.escalate: '{count' is no template"),
+        ("strikes = 0", "strikes: Input should be greater than or equal to 1"),
+        ("patterns_off = ['file-writ']", "patterns_off: there is no pattern 'file-writ'; did you mean file-write?"),
+        ("[claims]\nx = ['Send It Now']", "claims.x.0: String should match pattern"),
+        ("strikes = ", "it is not TOML"),
+        (b"\xff", "it is not TOML"),
+    ],
+)
+def test_each_fault_is_told(tmp_path: Path, said: str | bytes, why: str) -> None:
+    assert why in refused(tmp_path, said)
+
+
+def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+    assert refused(tmp_path, "strike = 3\nmax_turn = 2").count("is no key") == 2
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(HaltpointError, match="No such file"):
+        policy_file.read(tmp_path / "none.toml")
+
+
+def test_its_limits_are_settings_of_the_weakest_origin(
+    example: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HALTPOINT_POLICY_FILE", str(example))
+    assert settings.load().policy_file == example
+    assert (settings.load().policy.max_turns, settings.load().policy.steps) == (12, 50)
+    origins = {one.name: one.origin for one in settings.explain()[0]}
+    assert (origins["policy.max_turns"], origins["policy_file"]) == (str(example), "environment")
+    monkeypatch.setenv("HALTPOINT_POLICY__MAX_TURNS", "7")
+    assert settings.load().policy.max_turns == 7
+    example.write_text("strike = 3")
+    with pytest.raises(SettingsError, match="did you mean strikes"):
+        settings.load()
+
+
+def test_c6_blocked_tools_are_internal_in_every_spelling() -> None:
+    tools = {
+        name: ToolSpec(name=name) for name in ("finalize_plan", "FINALIZE_PLAN", "fin\u0430lize_plan", "finalize", "x")
+    }
+    told = with_policy(tools, ["finalize_plan"])
+    assert [name for name, spec in told.items() if spec.internal] == [
+        "finalize_plan",
+        "FINALIZE_PLAN",
+        "fin\u0430lize_plan",
+    ]
+    assert with_policy(tools, ["finalize_pl\u200ban"])["finalize_plan"].internal
+    assert with_policy(tools, ()) == tools
