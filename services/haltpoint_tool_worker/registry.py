@@ -78,7 +78,7 @@ class Registry:
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[None]:
-        """Open every lifespan, and close them in reverse order. Raises HaltpointError HP-030 when one fails to open."""
+        """Open every lifespan, and close them in reverse order. Raises HaltpointError HP-033 when one fails to open."""
         async with AsyncExitStack() as stack:
             made: dict[int, Any] = {}
             for name, lifespan in self._lifespans.items():
@@ -86,7 +86,12 @@ class Registry:
                     try:
                         made[id(lifespan)] = await stack.enter_async_context(lifespan())
                     except Exception as error:
-                        raise _unusable(f"the lifespan of tool {name!r}", error) from error
+                        raise HaltpointError(
+                            "HP-033",
+                            f"what the tool {name!r} needs could not be opened",
+                            f"{type(error).__name__}: {error}",
+                            "Mend what its lifespan reaches for; the worker starts again",
+                        ) from error
                 self._deps[name] = made[id(lifespan)]
             yield
 
