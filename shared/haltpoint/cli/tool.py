@@ -54,6 +54,8 @@ def add_to(parent: typer.Typer) -> None:
             shell.out.print(
                 f"  {parameter}: {schema.get('type', 'any')}{optional}{origin}  {words}".rstrip(), markup=False
             )
+        if found.hooks:
+            shell.out.print(f"\nhooks, in order: {', '.join(found.hooks)}", markup=False)
 
     @verb(app, "call", gateway=True)
     def call(
