@@ -7,14 +7,14 @@ tools are refused, arguments parsed, and values of models need an origin in the 
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import from_json
 
 from haltpoint.chain.provenance import provenance_fault
-from haltpoint.contracts.base import MAX_ARGUMENTS
+from haltpoint.contracts.base import MAX_ARGUMENTS, value
 from haltpoint.contracts.plans import Call as Proposed
 from haltpoint.contracts.tools import ErrorType, HookRecord
 from haltpoint.runtime.ledger import Ledger
@@ -33,7 +33,7 @@ from haltpoint_tool_worker.results import Reading, read_failure
 from haltpoint_tool_worker.runner import Runner
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Call:
     """A call that may run: the tool, its parsed arguments (with the context), and for how many seconds.
 
@@ -49,7 +49,7 @@ class Call:
     records: tuple[HookRecord, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Refusal:
     """A call that does not run: its result, and the hooks that ran, the one that refused it last."""
 

@@ -1,8 +1,9 @@
 """Tools of the end-to-end tests' own."""
 
 import asyncio
+from typing import Any
 
-from haltpoint import Ctx, ToolError, ToolResult, tool
+from haltpoint import Ctx, ToolError, ToolResult, hook, tool
 from haltpoint.contracts.tools import Target
 
 
@@ -27,3 +28,15 @@ def publish(page: str, ctx: Ctx) -> ToolResult[dict[str, str]]:
     if not ctx.confirmed:
         return ctx.confirm("publish", Target(id=page, name=page), f"Publish {page!r}?", preview="everybody can read it")
     return ctx.ok({"published": page})
+
+
+@tool
+def deliver(place: str, ctx: Ctx) -> dict[str, Any]:
+    """Bring something to a place."""
+    return {"delivered": place, "confirmed": ctx.confirmed}
+
+
+@hook.post(tools="deliver")
+def signed(call: hook.Call, result: ToolResult, ctx: Ctx) -> ToolResult | None:
+    """Somebody has signed for it."""
+    return result.model_copy(update={"data": {**result.data, "signed": True}}) if result.success else None

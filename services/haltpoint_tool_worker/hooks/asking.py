@@ -3,10 +3,10 @@
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from haltpoint.contracts.base import value
 from haltpoint.contracts.tools import HookRecord, HookVerdict, ToolSpec
 from haltpoint.runtime import logs
 from haltpoint.tools.hooks import Hook
@@ -18,7 +18,7 @@ from haltpoint_tool_worker.runner import Raised, Returned, Runner
 _log = logs.get(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Answer:
     """What a hook said; or, in `fault`, how it failed, in words."""
 
@@ -36,7 +36,7 @@ class Answer:
         return Answer(self.hook, None, fault, self.duration_ms)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Prepared:
     function: Callable[..., Any]
     is_async: bool

@@ -1,12 +1,12 @@
 """Where hooks come from (CONTRACT H4): tools modules, dotted paths in HALTPOINT_HOOKS, and installed packages."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Final
 
+from haltpoint.contracts.base import value
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.tools.hooks import Hook, Moment, hook_of, hooks_in
 
@@ -14,7 +14,7 @@ GROUP: Final = "haltpoint.hooks"
 """The group of entry points; each names one hook, `module:function`."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Around:
     """The hooks of one tool, each list in the order in which it runs."""
 
