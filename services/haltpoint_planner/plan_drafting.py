@@ -1,7 +1,8 @@
 """From what a model said to a plan with tidy step ids, or to the fault in words (C1, C9). Total, like `drafting`.
 
-Known fields only, in any dialect. What a model says of modes, limits, on_failure and ready calls is not taken over: a
-drafted plan may not loosen anything, and the arguments of its calls are asked for when their turn has come.
+Known fields only, in any dialect. What a model says of limits, on_failure and ready calls is not taken over: a drafted
+plan may not loosen anything, and the arguments of its calls are asked for when their turn has come. What it says of
+tool_validation_mode is, as its word: the chain lets it tighten only.
 """
 
 import re
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, STEP_ID
-from haltpoint.contracts.plans import Plan, Step, StepType
+from haltpoint.contracts.plans import Plan, Step, StepType, ValidationMode
 from haltpoint_planner.dialects import bare_name, fields
 from haltpoint_planner.drafting import mended, take_apart
 from haltpoint_planner.json_text import without_surrogates
@@ -21,6 +22,7 @@ _LABEL: Final = 200
 _MOST_NAMES: Final = 100
 _PLAN_SIZE: Final = 128 * 1024  # bytes: the message that carries the plan stays under MAX_BODY
 
+_MODES: Final = frozenset(mode.value for mode in ValidationMode)
 _STEPS: Final = ("steps", "todolist", "todos", "plan", "tasks")
 _DESCRIPTIONS: Final = ("description", "task", "title", "name", "step")
 _NO_PLAN: Final = 'the reply holds no plan; answer with one JSON object: {"steps": [...]}'
@@ -98,6 +100,7 @@ def _step(entry: dict[str, Any], ids: _Ids, place: int) -> Step:
     kind = _text(entry.get("steptype") or entry.get("type"), 40).lower()
     allowed = entry.get("allowedtools")
     outcome = _text(entry.get("expectedoutcome"), _DESCRIPTION)
+    mode = _text(entry.get("toolvalidationmode"), 40).lower()
     label = ids.given[place] if ids.given[place] != ids.tidy[place] else _text(entry.get("label"), _LABEL)
     description = next((entry[name] for name in _DESCRIPTIONS if entry.get(name)), "")
     return Step(
@@ -108,6 +111,7 @@ def _step(entry: dict[str, Any], ids: _Ids, place: int) -> Step:
         required_tools=tuple(tools),
         allowed_tools=tuple(_names(allowed)) if isinstance(allowed, list) else None,
         expected_outcome=outcome or None,
+        tool_validation_mode=ValidationMode(mode) if mode in _MODES else None,
         dependencies=tuple(dict.fromkeys(ids.of(each) for each in _dependencies(entry))),
     )
 

@@ -209,8 +209,9 @@ def _placeholder(name: str, schema: Any) -> Any:
 
 
 def _unknown(name: str, tools: Tools) -> str:
-    near = get_close_matches(name, tools, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are: {_listed(sorted(tools))}"
+    open_tools = sorted(known for known, spec in tools.items() if not spec.internal)
+    near = get_close_matches(name, open_tools, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are: {_listed(open_tools)}"
     return f"no tool is called {name!r}; {hint}"
 
 

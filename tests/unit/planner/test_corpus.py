@@ -53,7 +53,7 @@ def shown(step: Step, wanted: Entry) -> Entry:
     found: Entry = {"id": step.id, "type": step.step_type.value}
     found |= {"tools": list(step.required_tools)} if step.required_tools else {}
     found |= {"after": list(step.dependencies)} if step.dependencies else {}
-    texts = {"description": step.description, "outcome": step.expected_outcome}
+    texts = {"description": step.description, "outcome": step.expected_outcome, "mode": step.tool_validation_mode}
     return found | {name: text for name, text in texts.items() if name in wanted}
 
 

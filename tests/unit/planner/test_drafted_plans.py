@@ -90,7 +90,7 @@ def test_an_unknown_dependency_stays_for_the_check_of_the_plan() -> None:
 
 
 def test_a_drafted_plan_cannot_loosen_anything_or_bring_calls() -> None:
-    loose = {"on_failure": "continue", "max_turns": 999, "actionsPerTurn": 99, "mode": "off"}
+    loose = {"on_failure": "continue", "max_turns": 999, "actionsPerTurn": 99, "toolValidationMode": "off"}
     calls = {"toolCalls": [{"tool": "t", "arguments": {}}]}
     (step,) = drafted({"steps": [{"id": "a", "description": "x", **loose, **calls}]}).steps
     assert (step.on_failure, step.max_turns, step.actions_per_turn, step.actions) == (OnFailure.FAIL, None, None, ())

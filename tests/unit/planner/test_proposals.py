@@ -122,12 +122,12 @@ BRICKS = [
     "<function=a>", "<function=a><parameter=b>", "<function=a><parameter=b>x</parameter>", "<function=a></function>",
     '<invoke name="a">', '<invoke name="a"></invoke>', "<tool_call>", "<tool_call>a<arg_key>",
     "<tool_call>a</tool_call>", "<tool_call>a<arg_key>b</arg_key><arg_value>", "<|python_tag|>a(",
-    "<|python_tag|>a(b=", "<|python_tag|>[a(b='",
-    "<|python_tag|>a(b=1,", "[TOOL_CALLS]a", "[TOOL_CALLS]a{", "[TOOL_CALLS]a{}", "<function=a>{}", "<function=a>{",
-    "Action: a\nAction Input: ", "Action: a\nAction Input: {", "\nAction:", "to=a <|message|>", "to=a", "to=",
-    "<|tool_call_begin|>a", "<|tool_call_begin|>a\n", "<|channel|>analysis<|message|>", "<think>", "</think>", "\n   ",
-    "`", " ", "*", "\n*", "a", "<", "<|", "\\", "'", '"', "(", ",", "{}", "{", "}", "[", '{"a":[', '{"steps":[', "[1]",
-    '{"tool":"a"}', "[<function=a></function>", "---JSON_OUTPUT_START---", '{"tool":"a","arguments":"', "```json\n",
+    "<|python_tag|>a(b=", "<|python_tag|>[a(b='", "<|python_tag|>a(b=1,", "[TOOL_CALLS]a", "[TOOL_CALLS]a{",
+    "[TOOL_CALLS]a{}", "<function=a>{}", "<function=a>{", "Action: a\nAction Input: ", "Action: a\nAction Input: {",
+    "\nAction:", "to=a <|message|>", "to=a", "to=", "<|tool_call_begin|>a", "<|tool_call_begin|>a\n",
+    "<|channel|>analysis<|message|>", "<think>", "</think>", "\n   ", "`", " ", "*", "\n*", "a", "<", "<|", "\\", "'",
+    '"', "(", ",", "{}", "{", "}", "[", '{"a":[', '{"steps":[', "[1]", '{"tool":"a"}', "[<function=a></function>",
+    "---JSON_OUTPUT_START---", '{"tool":"a","arguments":"', "```json\n",
 ]  # fmt: skip
 
 

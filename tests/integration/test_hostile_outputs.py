@@ -1,0 +1,72 @@
+"""Hostile outputs from a model's server, over HTTP and through the real planner: a sample, some of every kind."""
+
+from collections import Counter
+
+from redis.asyncio import Redis
+
+from haltpoint.contracts.events import ActionProposed
+from haltpoint.contracts.plans import Plan, Step
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.topology import Topology
+from haltpoint.testing.script_model import ScriptedModel
+from tests.integration.planning import Board, script
+from tests.support import wait_until
+from tests.support.hostile_outputs import KINDS, TOOLS, Hostile, hostile_outputs
+from tests.unit.chain.story import Story
+
+PLAN = Plan(steps=(Step(id="s1", description="Note it and tell him", required_tools=("note", "send")),))
+OF_EACH_KIND = 4
+
+
+def sample() -> list[Hostile]:
+    """The first of each kind that a script can say as they are."""
+    taken: Counter[str] = Counter()
+    chosen = []
+    for hostile in hostile_outputs():
+        if "{{" not in hostile.words and taken[hostile.kind] < OF_EACH_KIND:
+            taken[hostile.kind] += 1
+            chosen.append(hostile)
+    return chosen
+
+
+async def test_c6_c9_hostile_outputs_through_the_planner_have_no_effect(server: EmbeddedServer, redis: Redis) -> None:
+    outputs = sample()
+    assert {one.kind for one in outputs} == set(KINDS)
+    rules = [
+        {
+            "times": 1,
+            "say": {"content": one.words, "calls": [{"name": name, "arguments": text} for name, text in one.calls]},
+        }
+        for one in outputs
+    ]
+    topology = Topology(2)
+    await topology.ensure(redis, [])
+    async with Coalescer(redis) as calls:
+        board = Board(server.url, redis, topology, calls)
+        await board.know(*TOOLS)
+        async with ScriptedModel(script(*rules)) as model, board.planner(model):
+            thoughts = []
+            for _ in outputs:
+                chain = await board.chain(Task(goal="tell John"), PLAN)
+                name = f"{chain}.s1.t1.1"
+                thoughts.append(await board.ask(chain, ThoughtKind.ACT, thought_id=name, step_id="s1"))
+
+            async def all_said() -> bool:
+                return all([len(await board.replies(thought)) == 1 for thought in thoughts])
+
+            await wait_until(all_said, 50)
+            assert len(model.requests) == len(outputs)
+            replies = [(await board.replies(thought))[0] for thought in thoughts]
+    for reply in replies:
+        proposed = ActionProposed.model_validate(reply)
+        story = Story(Task(goal="tell John"), *TOOLS)
+        story.submit()
+        story.draft(PLAN)
+        same = proposed.data.model_copy(update={"thought_id": story.thought.thought_id})
+        story.hear(proposed.model_copy(update={"data": same}))
+        assert story.dispatches == []
+        assert story.told("contract.violated")
+        assert story.thought.corrections
