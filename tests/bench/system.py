@@ -123,9 +123,12 @@ async def _final_fact(reader: Any, ends: dict[Any, Any]) -> float:
 
 @contextmanager
 def system(
-    folder: Path, *, executors: int = 1, workers: int = 1, slots: int = 64, traced: str = ""
+    folder: Path, *, executors: int = 1, workers: int = 1, slots: int = 256, traced: str = ""
 ) -> Iterator[tuple[EmbeddedServer, dict[str, int]]]:
-    """A server and its services; the pids are named server, executor, executor-2, worker, worker-2 ..."""
+    """A server and its services; the pids are named server, executor, executor-2, worker, worker-2 ...
+
+    With 256 slots a worker reads up to 64 entries of each of the four partitions at once, as the floor does.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with EmbeddedServer(folder / "data") as server, ExitStack() as stack:
         asyncio.run(_prepare(server.url))
