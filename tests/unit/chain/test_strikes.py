@@ -71,7 +71,7 @@ def test_d1_many_faults_of_one_proposal_are_one_strike() -> None:
 
 def test_d1_the_correction_names_what_was_missing_and_shows_the_exact_form() -> None:
     told = planned(Step(id="send", required_tools=("send",)))
-    told.propose(content="sent")
+    told.propose(content="On it.")
 
     [correction] = told.thought.corrections
     assert "Step 'send' is not complete before these tools have succeeded in it: send" in correction.message

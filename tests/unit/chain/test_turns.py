@@ -156,7 +156,7 @@ def test_c3_a_tool_step_ends_at_once_with_the_last_required_receipt() -> None:
 
 def test_c3_words_never_complete_a_tool_step() -> None:
     told = drafted(tool())
-    told.propose(content="I have sent it.")
+    told.propose(content="I will send it.")
 
     think = told.thought
     assert (think.thought_id, think.turn, think.attempt, think.previous) == ("c.send.t1.2", 1, 2, "c.send.t1.1")
