@@ -20,8 +20,11 @@ from haltpoint_tool_worker.slots import Slots
 
 
 async def run(settings: Settings, queues: tuple[str, ...] = ()) -> None:
-    """Serve the tools of `settings.tools` (of these queues only) until the task is cancelled. Raises HaltpointError."""
-    registry = load(settings.tools, queues, settings.hooks)
+    """Serve the settings' tools and skills (of these queues only) until the task is cancelled.
+
+    Raises HaltpointError.
+    """
+    registry = load(settings.tools, queues, settings.hooks, settings.skills)
     slots = _slots(settings, registry)
     async with service.running(Party.WORKER, settings, queues=registry.queues) as here, registry.opened():
         await _serve(here, registry, slots)

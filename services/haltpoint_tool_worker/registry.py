@@ -15,6 +15,7 @@ from haltpoint.tools import Tool, tools_in
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.hooks.builtin import names_around
 from haltpoint_tool_worker.hooks.loading import Around, around, load_hooks
+from haltpoint_tool_worker.skills.folders import skills_in
 
 Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 
@@ -39,7 +40,7 @@ class Registry:
                 "HP-031",
                 f"two tools are called {name!r}",
                 f"one is declared at {other.place}, the other at {tool.place}",
-                "Give one of them another name: @tool(name=...)",
+                "Give one of them another name: @tool(name=...), or a skill's folder and its name",
             )
         self._tools[name] = tool
         if lifespan is not None:
@@ -96,12 +97,15 @@ class Registry:
             yield
 
 
-def load(modules: Sequence[str], queues: Sequence[str] = (), hooks: Sequence[str] = ()) -> Registry:
-    """Import the modules, also from the working directory, and offer their tools, or those of these queues, with the
-    hooks of the modules, those at the dotted paths `hooks`, and those of installed packages around them.
+def load(
+    modules: Sequence[str], queues: Sequence[str] = (), hooks: Sequence[str] = (), skills: Sequence[Path] = ()
+) -> Registry:
+    """Import the modules, also from the working directory, and offer their tools and the skills in the directories
+    `skills`, or those of these queues; with the hooks of the modules, those at the dotted paths `hooks`, and those of
+    installed packages around them.
 
     Raises HaltpointError HP-030 when there is nothing to offer or a module cannot be imported, HP-031 for a name twice,
-    HP-032 for a hook that cannot be loaded.
+    HP-032 for a hook that cannot be loaded, HP-034 for a skill that cannot be used.
     """
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
@@ -117,18 +121,22 @@ def load(modules: Sequence[str], queues: Sequence[str] = (), hooks: Sequence[str
                 continue
             home = sys.modules.get(getattr(tool.function, "__module__", None) or "")
             registry.add(tool, getattr(home, "lifespan", None) or getattr(module, "lifespan", None))
-    if modules and not registry.specs and queues:
+    for skill in skills_in(skills):
+        if not queues or skill.spec.queue in queues:
+            registry.add(skill)
+    sources = [*modules, *map(str, skills)]
+    if sources and not registry.specs and queues:
         raise HaltpointError(
             "HP-030",
             "there is no tool to serve",
-            f"no tool of {', '.join(modules)} is of the queue {' or '.join(queues)}",
+            f"no tool of {', '.join(sources)} is of the queue {' or '.join(queues)}",
             "Name another queue, or none to serve all: --queue",
         )
     if not registry.specs:
         raise HaltpointError(
             "HP-030",
             "there is no tool to serve",
-            f"{', '.join(modules)} declares none" if modules else "no tools module was named",
+            f"{', '.join(sources)} declares none" if sources else "no tools module and no skills were named",
             "Name a module with @tool functions: HALTPOINT_TOOLS=my_tools, or --tools my_tools",
         )
     registry.surround(load_hooks(imported, hooks))

@@ -16,7 +16,7 @@ from haltpoint.chain.human_tool import NAME as ASK_HUMAN
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ToolCompleted, ToolRequested
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import Outcome
+from haltpoint.contracts.tools import Outcome, ToolKind
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
@@ -450,3 +450,22 @@ async def test_r1_an_order_that_cannot_be_read_ends_the_chain_that_waits_for_it(
     async with bench.worker():
         await wait_until(bench.desk.decide_all, timeout=PATIENCE)
     assert await bench.desk.redis.hget(bench.desk.key("chain", chain), "status") == b"failed"
+
+
+# ---- skills ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_skill_is_listed_called_and_recorded_like_any_tool(bench: Bench, tmp_path: Path) -> None:
+    folder = tmp_path / "skills" / "greet"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: greet\ndescription: How to greet.\n---\n\nBe kind.\n")
+    async with bench.worker(skills=(tmp_path / "skills",)):
+        listed = await ToolCatalogue(bench.desk.calls, bench.desk.topology).read()
+        bench.desk.tools = listed
+        action = await bench.order("greet", input="a new colleague")
+        outcome = await bench.outcome(action)
+    assert (listed["greet"].kind, listed["lookup"].kind) == (ToolKind.SKILL, ToolKind.TOOL)
+    assert "builtin:arguments" in listed["greet"].hooks
+    assert outcome.satisfies
+    assert outcome.metadata.tool == "greet"
+    assert await bench.data(action) == {"skill": "greet", "instructions": "Be kind.", "files": []}

@@ -98,11 +98,12 @@ def parse_arguments(pairs: list[str]) -> dict[str, Any]:
 
 
 def effects(tool: "ToolView") -> str:
-    """What a call may do, in words."""
+    """What a call may do, in words, and whether it is a skill's."""
     flags = [
         name.replace("_", "-") for name in ("read_only", "idempotent", "destructive", "internal") if getattr(tool, name)
     ]
-    return ", ".join(flags) or "effects, started at most once"
+    words = ", ".join(flags) or "effects, started at most once"
+    return f"skill, {words}" if tool.kind == "skill" else words
 
 
 def first_line(tool: "ToolView") -> str:

@@ -35,6 +35,7 @@ def add_to(app: typer.Typer) -> None:
         workers: Annotated[int, typer.Option(min=1, max=64, help="Tool-worker processes.")] = 1,
         queue: Annotated[list[str] | None, typer.Option(help="Only these queues (tool-worker).")] = None,
         tools: Annotated[list[str] | None, typer.Option(metavar="MODULE", help="Modules with tools.")] = None,
+        skills: Annotated[list[str] | None, typer.Option(metavar="DIR", help="Directories with skills.")] = None,
         owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
         beside: Annotated[list[Service] | None, typer.Option(hidden=True)] = None,
     ) -> int:
@@ -45,14 +46,14 @@ def add_to(app: typer.Typer) -> None:
             die_with_owner(owner_fd)
         if queue and services and Service.TOOL_WORKER not in services:
             raise usage("--queue is for tool workers", "none is started", "haltpoint up tool-worker --queue Q")
-        settings = shell.load(tools=",".join(tools) if tools else None)
+        settings = shell.load(tools=",".join(tools or ()) or None, skills=",".join(skills or ()) or None)
         if services and len(services) == 1 and workers == 1:
             return _foreground(services[0], settings, tuple(queue or ()), tuple(beside or ()))
-        if not settings.tools and (not services or Service.TOOL_WORKER in services):
+        if not settings.tools and not settings.skills and (not services or Service.TOOL_WORKER in services):
             raise HaltpointError(
                 "HP-030",
                 "there is no tool to serve",
-                "no tools module was named",
+                "no tools module and no skills were named",
                 "Name one: haltpoint up --tools examples.contacts.tools",
             )
         return _supervised(shell, settings, tuple(services or ()), workers, tuple(queue or ()))

@@ -14,7 +14,7 @@ from haltpoint.contracts.humans import Answer, RequestKind, RequestStatus
 from haltpoint.contracts.plans import Call, OnFailure, StepType
 from haltpoint.contracts.tasks import Budget
 from haltpoint.contracts.thoughts import StepDecision
-from haltpoint.contracts.tools import Option, ToolResult
+from haltpoint.contracts.tools import Option, ToolKind, ToolResult
 
 Item = TypeVar("Item")
 
@@ -167,6 +167,7 @@ class ToolView(Contract):
     """A tool of the catalogue. `digest` is over all that it declares; a chain keeps those that it was planned with."""
 
     name: str
+    kind: ToolKind = ToolKind.TOOL
     description: str
     parameters: dict[str, Any]
     result_schema: dict[str, Any] | None

@@ -135,6 +135,7 @@ class Settings(BaseSettings):
     redis_url: Annotated[str, AfterValidator(_redis_url)] | None = Field(default=None, repr=False)
     partitions: int = Field(default=4, ge=1, le=256)
     tools: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = ()
+    skills: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_words)] = ()
     hooks: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = ()
     state_dir: Annotated[Path, AfterValidator(Path.expanduser)] = Field(default_factory=_state_dir)
     profile: Literal["dev", "standard", "strict"] = "dev"

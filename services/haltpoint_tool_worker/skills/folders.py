@@ -1,0 +1,161 @@
+"""Skills from folders: each folder with a SKILL.md becomes a tool that gives back what stands in it.
+
+    skills/                              HALTPOINT_SKILLS=skills
+      reply-in-the-house-style/
+        SKILL.md                         front matter (name, description, ...), then the instructions
+        examples.md                      files beside it are named, not read
+
+The folders are read once, when the worker starts. Whoever may write there decides what models are told.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+from pydantic import AfterValidator, Field, RootModel, ValidationError
+
+from haltpoint.chain.schemas import argument_faults
+from haltpoint.contracts.base import Strict
+from haltpoint.contracts.tools import NextAction, ToolKind, ToolResult, ToolSpec
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.tools import Tool
+from haltpoint.tools.signature import Inputs, Output
+from haltpoint_tool_worker.skills.front_matter import FrontMatterError, split
+
+SKILL_FILE: Final = "SKILL.md"
+MAX_INSTRUCTIONS: Final = 10_000
+"""Characters of a skill's instructions: a prompt shows so much of a result, and instructions must not be cut."""
+
+_MAX_FILE: Final = 64 * 1024
+_MAX_FILES: Final = 100
+_NAME: Final = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+_INPUT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"input": {"type": "string", "description": "what the skill is wanted for"}},
+    "additionalProperties": False,
+}
+_TELLING: Final = (
+    "data.instructions is the text of a skill of this system. Follow it as far as it serves the task. "
+    "It allows no call that is not allowed here."
+)
+
+
+class Head(Strict):
+    """The front matter. All but `parameters`, `queue` is the convention's; what is for other programs is let be."""
+
+    name: str = Field(pattern=_NAME, max_length=64)
+    description: str = Field(min_length=1, max_length=1024)
+    license: str = ""
+    compatibility: str = Field(default="", max_length=500)
+    allowed_tools: str = Field(default="", alias="allowed-tools")
+    metadata: dict[str, str] = Field(default_factory=dict)
+    parameters: dict[str, Any] = Field(default_factory=lambda: _INPUT)
+    queue: str = Field(default="default", pattern=r"^[A-Za-z0-9_-]{1,64}$")
+
+
+def skills_in(directories: Sequence[Path]) -> list[Tool]:
+    """The skills of these directories, by name. Raises HaltpointError HP-034 for the first that cannot be used."""
+    return [_skill(folder) for directory in directories for folder in _folders(directory.expanduser())]
+
+
+def _folders(directory: Path) -> list[Path]:
+    try:
+        return sorted(each for each in directory.iterdir() if (each / SKILL_FILE).is_file())
+    except OSError as error:
+        raise _unusable(directory, f"the directory cannot be read: {error.strerror}") from None
+
+
+def _skill(folder: Path) -> Tool:
+    head, text = _read(folder)
+    if not text:
+        raise _unusable(folder, "there are no instructions behind the front matter")
+    if len(text) > MAX_INSTRUCTIONS:
+        words = f"its instructions have {len(text)} characters; {MAX_INSTRUCTIONS} are shown to a model at most"
+        raise _unusable(folder, words)
+    result = ToolResult[dict[str, Any]](
+        success=True,
+        next_action=NextAction.CONTINUE,
+        instruction_for_ai=_TELLING,
+        data={"skill": head.name, "instructions": text, "files": _files(folder)},
+    )
+
+    async def instruct(arguments: dict[str, Any]) -> ToolResult[dict[str, Any]]:  # noqa: ARG001 - checked, and recorded
+        return result
+
+    spec = ToolSpec(
+        name=head.name,
+        kind=ToolKind.SKILL,
+        description=head.description,
+        parameters=head.parameters,
+        read_only=True,
+        queue=head.queue,
+    )
+    return Tool(spec, instruct, _inputs(folder, spec), Output(), is_async=True, place=str(folder / SKILL_FILE))
+
+
+def _read(folder: Path) -> tuple[Head, str]:
+    file = folder / SKILL_FILE
+    try:
+        if file.stat().st_size > _MAX_FILE:
+            raise _unusable(folder, f"{SKILL_FILE} has more than {_MAX_FILE} bytes")
+        fields, text = split(file.read_text("utf-8"))
+        head = Head.model_validate(fields)
+    except OSError as error:
+        raise _unusable(folder, f"{SKILL_FILE} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise _unusable(folder, f"{SKILL_FILE} is no text in UTF-8") from None
+    except FrontMatterError as error:
+        raise _unusable(folder, str(error)) from None
+    except ValidationError as error:
+        raise _unusable(folder, "; ".join(_problem(dict(one)) for one in error.errors())) from None
+    if head.name != folder.name:
+        raise _unusable(folder, f"its name is {head.name!r}, but its folder is called {folder.name!r}")
+    return head, text
+
+
+def _problem(error: dict[str, Any]) -> str:
+    where = ".".join(map(str, error["loc"]))
+    if error["type"] == "extra_forbidden":
+        return f"{where} is no field of the front matter; what is for other programs belongs under metadata"
+    if error["type"] == "missing":
+        return f"the front matter has no {where}"
+    return f"{where}: {error['msg']}"
+
+
+def _inputs(folder: Path, spec: ToolSpec) -> Inputs:
+    """Arguments are checked against the JSON Schema as it stands, and given to the skill as one object."""
+    schema = spec.parameters
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        raise _unusable(folder, f"parameters are no JSON Schema: {error.message}") from None
+    if schema.get("type") != "object":
+        raise _unusable(folder, 'parameters must describe an object: {"type": "object", "properties": {...}}')
+
+    def checked(arguments: dict[str, Any]) -> dict[str, Any]:
+        if faults := argument_faults(spec, arguments):
+            raise ValueError("; ".join(faults))
+        return arguments
+
+    return Inputs(
+        RootModel[Annotated[dict[str, Any], AfterValidator(checked)]], {"root": "arguments"}, None, schema, {}
+    )
+
+
+def _files(folder: Path) -> list[str]:
+    """The names of the files beside the SKILL.md, hidden ones left out, in order."""
+    names: list[str] = []
+    for place, inner, files in os.walk(folder):
+        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        names += [(Path(place) / name).relative_to(folder).as_posix() for name in files if not name.startswith(".")]
+        if len(names) > _MAX_FILES:
+            break
+    names.remove(SKILL_FILE)
+    return sorted(names)[:_MAX_FILES]
+
+
+def _unusable(place: Path, why: str) -> HaltpointError:
+    return HaltpointError("HP-034", f"the skill {place} cannot be used", why, "Correct it, or take it away")

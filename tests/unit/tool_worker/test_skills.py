@@ -1,0 +1,189 @@
+"""Skills from folders (CONTRACT A): what is read, what is refused and with which words, and what a call gives back."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from haltpoint.contracts.tools import NextAction, ToolKind, ToolResult
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.tools import Tool
+from haltpoint_tool_worker.registry import load
+from haltpoint_tool_worker.results import read_result
+from haltpoint_tool_worker.skills.folders import MAX_INSTRUCTIONS, skills_in
+from haltpoint_tool_worker.skills.front_matter import FrontMatterError, split
+
+EXAMPLES = Path("examples/contacts/skills")
+
+
+def write(directory: Path, name: str, head: str = "", body: str = "Be kind.", folder: str | None = None) -> Path:
+    place = directory / (folder or name)
+    place.mkdir(parents=True)
+    (place / "SKILL.md").write_text(f"---\nname: {name}\ndescription: How to {name}.\n{head}---\n\n{body}\n")
+    return place
+
+
+def only(directory: Path) -> Tool:
+    (skill,) = skills_in([directory])
+    return skill
+
+
+async def called(skill: Tool, arguments: str = "{}") -> ToolResult[Any]:
+    result = await skill.function(**skill.parse(arguments))
+    assert isinstance(result, ToolResult)
+    return result
+
+
+async def test_a_folder_with_a_skill_is_a_read_only_tool_that_gives_back_its_instructions(tmp_path: Path) -> None:
+    place = write(tmp_path, "greet", body="# Greet\n\nBe kind.")
+    (place / "references").mkdir()
+    for name in ("words.md", "references/more.md", ".hidden"):
+        (place / name).write_text("x")
+    (tmp_path / "no-skill").mkdir()
+    skill = only(tmp_path)
+    assert (skill.spec.kind, skill.spec.read_only, skill.spec.queue) == (ToolKind.SKILL, True, "default")
+    assert skill.spec.description == "How to greet."
+    assert list(skill.spec.parameters["properties"]) == ["input"]
+    result = await called(skill, '{"input": "a new colleague"}')
+    assert result.next_action is NextAction.CONTINUE
+    assert result.data == {
+        "skill": "greet",
+        "instructions": "# Greet\n\nBe kind.",
+        "files": ["references/more.md", "words.md"],
+    }
+    assert result.instruction_for_ai is not None
+    assert "data.instructions" in result.instruction_for_ai
+
+
+async def test_what_a_skill_gives_back_is_recorded_whole(tmp_path: Path) -> None:
+    write(tmp_path, "greet", body="é" * MAX_INSTRUCTIONS)
+    skill = only(tmp_path)
+    reading = read_result(skill, await called(skill))
+    assert reading.failure is None
+    assert not reading.truncated
+    assert json.loads(reading.data)["instructions"] == "é" * MAX_INSTRUCTIONS
+
+
+def test_its_own_parameters_are_a_json_schema_and_are_asked(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"who": {"type": "string", "minLength": 2}}, "required": ["who"]}
+    write(tmp_path, "greet", head=f"parameters:\n  {json.dumps(schema)}\nqueue: people\n")
+    skill = only(tmp_path)
+    assert skill.spec.parameters == schema
+    assert skill.spec.queue == "people"
+    assert skill.parse('{"who": "Jo"}') == {"arguments": {"who": "Jo"}}
+    for wrong in ("{}", '{"who": "J"}', '{"who": 5}', "[]", "null"):
+        with pytest.raises(ValidationError):
+            skill.parse(wrong)
+
+
+def test_without_parameters_there_is_one_optional_input(tmp_path: Path) -> None:
+    write(tmp_path, "greet")
+    skill = only(tmp_path)
+    assert skill.parse("{}") == {"arguments": {}}
+    for wrong in ('{"input": 5}', '{"inputs": "a"}'):
+        with pytest.raises(ValidationError):
+            skill.parse(wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("no front matter", "begins with a line of three dashes"),
+        ("---\nname: greet\n", "has no end"),
+        ("---\nname: greet\n---\nBe kind.", "has no description"),
+        ("---\ndescription: x\n---\nBe kind.", "has no name"),
+        ("---\nname: greet\nname: greet\ndescription: x\n---\nBe kind.", "line 3: name is there twice"),
+        ("---\nname: greet\ndescription: x\nparamaters: {}\n---\nBe kind.", "paramaters is no field"),
+        ("---\nname: greet\ndescription: Note: this\n---\nBe kind.", "line 3: .* needs quotes"),
+        ("---\nname: greet\ndescription: x\nparameters: {\n---\nBe kind.", "line 4: this is no JSON"),
+        ("---\nname: greet\ndescription: x\nparameters: {}\n---\nBe kind.", "must describe an object"),
+        ('---\nname: greet\ndescription: x\nparameters: {"type": 5}\n---\nBe kind.', "no JSON Schema"),
+        ("---\nname: Greet\ndescription: x\n---\nBe kind.", "name: "),
+        ("---\nname: greet-them\ndescription: x\n---\nBe kind.", "its folder is called 'greet'"),
+        ("---\nname: greet\ndescription: x\n---\n", "no instructions"),
+        (f"---\nname: greet\ndescription: x\n---\n{'x' * (MAX_INSTRUCTIONS + 1)}", "10001 characters"),
+        ("---\nname: greet\ndescription: [a, b]\n---\nBe kind.", "line 3: this is no JSON"),
+        ("---\nname: greet\ndescription: 5\n---\nBe kind.", "needs quotes"),
+        ("---\n- name: greet\n---\nBe kind.", "not of the form"),
+    ],
+)
+def test_a_skill_that_is_wrong_is_refused_with_its_place_and_the_reason(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "greet").mkdir()
+    (tmp_path / "greet" / "SKILL.md").write_text(text)
+    with pytest.raises(HaltpointError, match=f"HP-034 the skill .*greet cannot be used: .*{words}"):
+        skills_in([tmp_path])
+
+
+def test_a_file_that_is_no_text_and_a_directory_that_is_not_there_are_told(tmp_path: Path) -> None:
+    with pytest.raises(HaltpointError, match=r"HP-034 .*nowhere cannot be used: the directory cannot be read"):
+        skills_in([tmp_path / "nowhere"])
+    (write(tmp_path, "greet") / "SKILL.md").write_bytes(b"---\nname: \xff\n---\n")
+    with pytest.raises(HaltpointError, match="is no text in UTF-8"):
+        skills_in([tmp_path])
+    (tmp_path / "greet" / "SKILL.md").write_bytes(b"x" * 70_000)
+    with pytest.raises(HaltpointError, match="more than 65536 bytes"):
+        skills_in([tmp_path])
+
+
+def test_two_skills_of_one_name_and_a_tool_of_a_skills_name_are_refused(tmp_path: Path) -> None:
+    write(tmp_path / "a", "greet")
+    write(tmp_path / "b", "greet")
+    with pytest.raises(HaltpointError, match="HP-031 two tools are called 'greet'") as caught:
+        load((), skills=[tmp_path / "a", tmp_path / "b"])
+    assert str(tmp_path / "b" / "greet" / "SKILL.md") in str(caught.value)
+
+
+def test_skills_alone_are_something_to_serve_and_belong_to_queues(tmp_path: Path) -> None:
+    write(tmp_path, "greet")
+    write(tmp_path, "thank", head="queue: people\n")
+    assert load((), skills=[tmp_path]).queues == ("default", "people")
+    assert [spec.name for spec in load((), ["people"], skills=[tmp_path]).specs] == ["thank"]
+    with pytest.raises(HaltpointError, match="HP-030"):
+        load((), ["other"], skills=[tmp_path])
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "a: plain words\nb: \"quoted: words # and \\u00e9\"\nc: 'it''s'\n",
+        "# a comment\na: >\n  folded\n  lines\n\n  two paragraphs\nb: |\n  kept\n    lines\n",
+        "a:\n  b: one level\n  c: 'down'\nd: words that go on\n  in the next line\n",
+        'a: {"x": [1, 2,\n  3], "y": {"z": null}}\nb:\n  {"x":\n    true}\n',
+        "a: http://example.org/x#y\nb: a:b\nallowed-tools: Bash(git:*) Read\n",
+    ],
+)
+def test_what_is_read_means_the_same_in_yaml(head: str) -> None:
+    def trimmed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: trimmed(inner) for name, inner in value.items()}
+        return value.strip() if isinstance(value, str) else value
+
+    fields, text = split(f"---\n{head}---\nThe text.\n\n---\n")
+    assert fields == trimmed(yaml.safe_load(head))
+    assert text == "The text.\n\n---"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "a: yes",
+        "a: 1.5",
+        "a: 2026-11-22",
+        "a: *anchor",
+        "a: !tag x",
+        "a: x # comment",
+        "a:\n  b:\n    c: d",
+        "a:\n\tb: c",
+    ],
+)
+def test_what_yaml_reads_otherwise_is_refused(head: str) -> None:
+    with pytest.raises(FrontMatterError, match="line "):
+        split(f"---\n{head}\n---\n")
+
+
+def test_the_example_is_a_skill() -> None:
+    names = [skill.spec.name for skill in skills_in([EXAMPLES])]
+    assert "write-a-short-message" in names
