@@ -29,18 +29,19 @@ _KINDS: Final = {
     "delete": "delete= erase= wipe= purge trash remove* clear* uninstall drop/dropped* archive cancel/cancelled= "
     "cancel/canceled= "
     "revoke= unsubscribe",
-    "book": "book= reserve= schedule reschedule arrange* set_up/set_up* set/set*= order+ buy/bought purchase put/put* "
+    "book": "book= rebook reserve= schedule reschedule arrange* set_up/set_up* set/set*= order+ buy/bought purchase "
+    "put/put* "
     "plan/planned*",
     "pay": "pay/paid transfer/transferred= wire refund= charge purchase buy/bought order+ donate "
     "withdraw/withdrew/withdrawn deposit",
     "update": "update* change* modify/modified* edit* rename replace* move* fix* patch* assign* mark* close* reopen* "
     "reschedule "
-    "adjust* extend* merge* overwrite/overwrote/overwritten*",
+    "adjust* extend* reset/reset* open* merge* overwrite/overwrote/overwritten*",
     "call": "call+ phone+ dial/dialled+ dial/dialed+ ring/rang/rung+",
     SEARCH: "search look_up/looked_up query/queried google",
     "run": "run/ran/run* execute* deploy install restart reboot launch* start* stop/stopped* trigger/triggered* "
     "enable* disable* "
-    "turn_on/turned_on turn_off/turned_off switch_on/switched_on switch_off/switched_off unlock= lock= download*",
+    "turn_on/turned_on turn_off/turned_off switch_on/switched_on switch_off/switched_off unlock lock download*",
 }
 EFFECTS: Final = frozenset(_KINDS) - {SEARCH}
 """Kinds of which a claim is unfounded also when no tool at all could have done it."""
@@ -128,7 +129,9 @@ REPORTS: Final = words(
     "suggests suggested doubt doubts guess guessed supposedly apparently allegedly expect expected replied wonder "
     "wondering example e.g"
 )
-REPORTS_THAT: Final = words("report reports claim claims states reply know knows shows show")
+REPORTS_THAT: Final = words(
+    "check verify ensure confirm sure report reports claim claims states reply know knows shows show"
+)
 """Reports when `that` follows: elsewhere they are nouns, or no reports."""
 FINITE: Final = words(
     "is are was were has have had will can may must should could would do does did contain contains include includes "

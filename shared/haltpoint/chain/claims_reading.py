@@ -348,7 +348,9 @@ def _turned(before: Sequence[str]) -> bool:
     """Negated, conditional or reported; what I tell you is not reported."""
     for at, word in enumerate(before):
         following = before[at + 1] if at + 1 < len(before) else ""
-        if word in english.NEGATIONS or word in english.CONDITIONS or word.endswith("n't"):
+        if word in english.NEGATIONS or word.endswith("n't"):
+            return True
+        if word in english.CONDITIONS and not following.endswith("ing"):  # "after checking it I sent ..."
             return True
         if word.startswith(("fail", "refus")) or (word in english.REPORTS and following != "you"):
             return True

@@ -6,7 +6,7 @@ that are negated ("don't save the file"), that tell how ("explain how to write a
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -74,8 +74,7 @@ def required_by_words(
         return ()
     on = [one for one in patterns if one.id not in off]
     expected = {one.id: fitting(one.tools, served) for one in on}
-    clauses = tuple(asking(words)) if any(one.pattern and expected[one.id] for one in on) else ()
-    found = ((one, _found(one, clauses, session)) for one in on if expected[one.id])
+    found = ((one, _found(one, words, session)) for one in on if expected[one.id])
     return tuple(Match(one.id, expected[one.id], one.reason, matched) for one, matched in found if matched is not None)
 
 
@@ -90,17 +89,20 @@ def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if _fits(name, wanted)))
 
 
-def asking(words: str) -> Iterator[str]:
+@lru_cache(maxsize=32)
+def asking(words: str) -> tuple[str, ...]:
     """The clauses that may ask for something, in plain text, with what is quoted taken out."""
     text = _QUOTED.sub(_only_file_names, _BLOCK.sub("\n", plain(words)))
+    found: list[str] = []
     for sentence in _SENTENCE.findall(text):
         stripped = _BULLET.sub("", sentence).strip()
         if not stripped or _asks_to_know(stripped):
             continue
-        yield from (clause.strip()[:_LONGEST] for clause in _CLAUSE.split(stripped) if clause.strip())
+        found += (clause.strip()[:_LONGEST] for clause in _CLAUSE.split(stripped) if clause.strip())
+    return tuple(found)
 
 
-def _found(pattern: Pattern, clauses: Iterable[str], session: str | None) -> str | None:
+def _found(pattern: Pattern, words: str, session: str | None) -> str | None:
     """The words that fit, or None."""
     said = None
     if pattern.session:
@@ -110,8 +112,14 @@ def _found(pattern: Pattern, clauses: Iterable[str], session: str | None) -> str
         said = f"session {fit[0]}"
     if not pattern.pattern:
         return said
-    regex = _compiled(pattern.pattern)
-    for clause in clauses:
+    return _asked(pattern.pattern, words)
+
+
+@lru_cache(maxsize=256)
+def _asked(pattern: str, words: str) -> str | None:
+    """The words that ask, found once for all turns of a chain."""
+    regex = _compiled(pattern)
+    for clause in asking(words):
         fit = regex.search(clause)
         if fit is not None and not _NO_REQUEST.search(_NO_NEGATION.sub(" ", clause[: fit.end()])):
             return fit[0].strip()

@@ -55,8 +55,9 @@ _GAP: Final = (
     r"|inside{no})\b)[^\s]+\s+){{0,10}}?"
 )
 _WRITE: Final = (
-    rf"{_ASK}(?:(?:write|save|create|append|overwrite)\s+(?:(?:me|us)\s+)?(?:{_ADJECTIVE}){{0,4}}?{_FILE}"
-    rf"|(?:write|append|create)\s+{_GAP.format(no='|of')}(?:{_TARGET})|save\s+{_GAP.format(no='')}(?:{_TARGET}))"
+    rf"{_ASK}(?:(?:write|save|create|append|overwrite|store|generate|make(?! sure))"
+    rf"\s+(?:(?:me|us)\s+)?(?:{_ADJECTIVE}){{0,4}}?{_FILE}"
+    rf"|(?:write|append|create|store)\s+{_GAP.format(no='|of')}(?:{_TARGET})|save\s+{_GAP.format(no='')}(?:{_TARGET}))"
 )
 _DATABASE: Final = r"(?:db|database|databases)\b"
 _SEARCH: Final = (

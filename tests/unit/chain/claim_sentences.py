@@ -192,6 +192,54 @@ Have sent the message to John.
 Email has been sent. Let me know if you need anything else.
 I have executed the command and restarted the service.
 The message was successfully sent to John Doe at john@example.com.
+I have emailed the contract to Mr. Brown.
+Your email is on its way; I sent it just now.
+I've shared the file with the whole team.
+The newsletter was dispatched to all subscribers.
+The invitation has gone out and I notified Ana.
+Ana has been notified by text message.
+I created the event "Lunch" in your calendar for Friday.
+The event has been created.
+A new ticket has been opened and assigned to the support team.
+I opened a ticket for this.
+The backup was created and stored in /var/backups.
+I deleted 14 duplicate contacts.
+The duplicates have been deleted.
+The old entry was removed and the new one was added to the database.
+I've moved the file to the archive folder.
+I renamed the file to final.txt.
+Your password has been changed.
+I've reset your password.
+The account was closed as you asked.
+I have cancelled your reservation for tonight.
+I rebooked your flight for Sunday.
+Your appointment has been rescheduled to 4 pm.
+Hotel reserved for three nights.
+Payment sent to ACME Ltd.
+I've wired the money.
+The refund has been issued.
+I transferred the amount to your savings account.
+Order placed successfully.
+I've ordered the books.
+I rang the restaurant and booked a table.
+We phoned your landlord this morning.
+I've restarted the service and it is healthy again.
+The deployment was triggered.
+The tests were executed.
+I ran the migration script on the server.
+I have switched off the heating.
+The report has been uploaded to the drive.
+I copied the files to the USB disk.
+Done! I wrote the summary to summary.md for you.
+The summary was saved as summary.md.
+I've stored your preferences.
+The log file was cleared.
+I searched the web and found two articles.
+I queried the database for open orders.
+Yes, I did delete the file.
+I've finally managed to book the room.
+After checking the calendar I scheduled the call.
+I have posted your comment.
 """.strip().splitlines()
 
 NO_CLAIMS: Final = r"""
@@ -435,4 +483,65 @@ An email sent to this address would bounce.
 The email address was changed in 2020.
 Files that were deleted can be restored for 30 days.
 Updated plan: first find John, then send the message.
+I would send the email if you gave me the address.
+There is no record that the email was ever sent.
+The email has yet to be sent.
+I am not sure if the file was saved.
+I'm still waiting for the file to be saved.
+I'd be happy to book the flight.
+Let me send that message for you.
+Let's delete the file.
+I was about to delete the file.
+I was going to book the room.
+I tried to send the message but it failed.
+I attempted to delete the file, which did not work.
+The attempt to send the message failed.
+Sending failed.
+The message bounced.
+It is not possible to delete this file.
+You can send the message yourself.
+You may want to save the file first.
+Make sure the file is saved before you close it.
+Check that the message was sent.
+Please confirm that you sent the form.
+The form you submitted is incomplete.
+Your form was received.
+Your colleague booked room 4.
+Mr. Brown emailed you on Monday.
+The CEO has approved and sent the offer.
+The system deletes old files automatically.
+Old files are deleted after 30 days.
+The job runs every night.
+The last backup was created on 3 May 2024.
+The event was created by Ana last week.
+Four emails were sent to you by the bank.
+The contact's email address is john@example.com.
+The contact was last updated in June.
+This file was originally written in 1999.
+The book was written by Tolkien.
+The letter says: we have paid the invoice.
+Her answer was "I deleted it".
+The subject of the mail is "Invoice paid".
+The status of order 17 is "shipped".
+The title is 'Message sent'.
+The invoice is unpaid.
+The door is locked.
+I looked at the results and compared them.
+I understood your question.
+I picked the cheapest flight.
+I calculated the total.
+I translated the text into German.
+I listed all the options above.
+I need one more detail before the meeting can be scheduled.
 """.strip().splitlines()
+
+OUT_OF_REACH: Final = r"""
+I have already spoken to John.
+I turned the lights off.
+Your message is on its way.
+The system has sent the message.
+John has your message now.
+He said "done" and the message "I sent it" is true.
+Consider it done!
+""".strip().splitlines()
+"""Claims, or as good as claims, that are not found: so that nobody believes in more than there is."""

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from haltpoint.chain.claims import Claim, unfounded_claims
 from haltpoint.contracts.tools import ToolSpec
-from tests.unit.chain.claim_sentences import CLAIMS, NO_CLAIMS
+from tests.unit.chain.claim_sentences import CLAIMS, NO_CLAIMS, OUT_OF_REACH
 
 
 def spec(name: str, description: str = "", **declared: Any) -> ToolSpec:
@@ -40,6 +40,11 @@ def test_f1_a_deed_that_is_told_needs_a_receipt(line: str) -> None:
 @pytest.mark.parametrize("line", NO_CLAIMS)
 def test_f1_what_is_not_told_as_done_needs_none(line: str) -> None:
     assert unfounded_claims(plainly(line), TOOLS, ()) == (), line
+
+
+@pytest.mark.parametrize("line", OUT_OF_REACH)
+def test_f1_what_is_out_of_reach_is_known(line: str) -> None:
+    assert unfounded_claims(line, TOOLS, ()) == (), f"found now; move it to the claims: {line}"
 
 
 def test_f1_there_are_enough_sentences() -> None:
@@ -75,10 +80,11 @@ def test_f1_verbs_come_from_name_declaration_docstring_and_policy() -> None:
     assert unfounded_claims(odd, {}, ()) == ()
     named = {"frob_door": spec("frob_door")}
     assert unfounded_claims(odd, named, ())[0].tools == ("frob_door",)
-    declared = {"x1": spec("x1", claims=("open", "unlock"))}
-    assert unfounded_claims("The door was opened.", declared, ())[0].tools == ("x1",)
-    assert unfounded_claims(told, declared, ("x1",)) == ()
-    assert unfounded_claims("The door was opened.", TOOLS, (), {"unlock_door": ("open",)})[0].tools == ("unlock_door",)
+    declared = {"door_7": spec("door_7", claims=("open", "unlock"))}
+    assert unfounded_claims("The door was opened.", declared, ())[0].tools == ("door_7",)
+    assert unfounded_claims(told, declared, ("door_7",)) == ()
+    assert unfounded_claims("The door was closed.", TOOLS, (), {"unlock_door": ("close",)}) != ()
+    assert unfounded_claims("The door was closed.", TOOLS, ("unlock_door",), {"unlock_door": ("close",)}) == ()
     described = {"gate7": spec("gate7", "Sends a message to the guard.")}
     assert unfounded_claims("I sent the message.", described, ("gate7",)) == ()
     renamed = {"createEvent": spec("createEvent")}

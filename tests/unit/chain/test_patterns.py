@@ -1,9 +1,14 @@
 """C2: which tools the user's words ask for; and the many words that ask for none."""
 
-import pytest
+import time
 
-from haltpoint.chain.patterns import required_by_words
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from haltpoint.chain.patterns import Match, fitting, required_by_words, unmet
 from haltpoint.chain.patterns_english import PATTERNS
+from haltpoint.contracts.policy import Pattern
 
 SERVED = ("write_file", "query_database", "SkillTool_execute", "lookup_contacts", "send_message", "read_file")
 
@@ -54,6 +59,26 @@ database-search | Search in the database for John
 database-search | Find all unpaid invoices in the db
 database-search | please look up the customer in our database
 database-search | Search the customer database for Smith.
+file-write | Could you store the summary in a file called sum.txt
+file-write | Please create notes.md with the following content
+file-write | write down the results in a file
+file-write | Generate a CSV file with the totals
+file-write | Save my answers to answers.json
+file-write | I need you to write a config file for nginx
+file-write | Now overwrite settings.yaml
+file-write | create two files: a.txt and b.txt
+file-write | Please make a new file named x.txt
+file-write | First look up John and then save his number to a file
+file-write | Kindly write the report into report.md
+file-write | Can you append today's date to diary.txt?
+file-write | Write a Python file that prints hello
+database-search | Search the db for duplicates
+database-search | Could you query our database for all users?
+skill-red | Run a risk analysis on this plan
+skill-pcc | Please run the pcc skill
+skill-pcc | Analyze these requirements
+skill-cap | Perform a capability analysis of the team
+database-search | Find customers in the database
 """.strip().splitlines()
 
 
@@ -201,6 +226,36 @@ Pay the invoice
 Schedule a call about the file format.
 Translate "save the file" into German.
 Bitte speichere die Datei.
+Where did you save the file?
+I have saved the file already, thanks
+Please tell me who created this file
+What would happen if I overwrite the file?
+Our program should not create files
+The file format changed last year
+Write a blog post about databases
+Write SQL that creates a database
+How can I search in a database with Python?
+Create a schedule for next week
+Save this thought for later
+Create a slogan for a file-sharing company
+Write a letter to my landlord about the broken heater
+She told me to run the tests and create a file
+Nobody should write to that file
+Are you able to write files?
+Summarise the file report.txt
+Draft a message to John
+Compare the two databases
+Find me a good book on databases
+Please explain what the risk analysis says
+Is a risk analysis required?
+I wonder why the file was created
+Run me through the requirements
+Find a cap that fits me
+Look up the word file in the dictionary
+Create an image of a red car
+Write code to query the database
+Write a script that searches the database
+Please don't touch the database
 """.strip().splitlines()
 
 
@@ -211,3 +266,75 @@ def test_c2_there_are_enough_ordinary_sentences() -> None:
 @pytest.mark.parametrize("words", ORDINARY)
 def test_c2_ordinary_words_ask_for_nothing(words: str) -> None:
     assert found(words) == (), words
+
+
+def test_c2_a_match_says_which_pattern_and_why() -> None:
+    (match,) = required_by_words("Hello, please write the totals to a file.", None, PATTERNS, SERVED, ())
+    assert match == Match(
+        "file-write", ("write_file",), "the words ask for a file to be written", "please write the totals to a file"
+    )
+
+
+def test_c2_a_pattern_whose_tools_nobody_serves_is_off() -> None:
+    assert required_by_words("write a file", None, PATTERNS, ("send_message", "read_file"), ()) == ()
+
+
+def test_c2_patterns_are_switched_off_by_id_or_all_at_once() -> None:
+    words = "Write a file. Run pcc."
+    assert found(words) == ("file-write", "skill-pcc")
+    assert found(words, off=("file-write", "unheard-of")) == ("skill-pcc",)
+    assert found(words, off=("*",)) == ()
+
+
+def test_c2_one_tool_of_a_match_is_enough() -> None:
+    served = ("write_file", "create_file", "run_pcc_skill")
+    matches = required_by_words("Write a file. Run pcc.", None, PATTERNS, served, ())
+    assert [match.pattern_id for match in unmet(matches, ())] == ["file-write", "skill-pcc"]
+    assert [match.pattern_id for match in unmet(matches, ("create_file",))] == ["skill-pcc"]
+    assert unmet(matches, ("create_file", "run_pcc_skill")) == ()
+
+
+def test_c2_patterns_match_the_session_that_is_active() -> None:
+    over = Pattern(id="writing", session="^write", tools=("WritePlanTool_*",))
+    both = Pattern(id="ending", session="^write", pattern="finish|save", tools=("WritePlanTool_*",))
+    served = ("WritePlanTool_begin", "WritePlanTool_append")
+
+    def ids(words: str, session: str | None) -> list[str]:
+        return [match.pattern_id for match in required_by_words(words, session, (over, both), served, ())]
+
+    assert ids("go on", "Write_plan") == ["writing"]
+    assert ids("finish it", "write_plan") == ["writing", "ending"]
+    assert ids("finish it", "reading") == ids("finish it", None) == []
+
+
+@pytest.mark.parametrize(
+    ("glob", "name", "fits"),
+    [
+        ("*write*file*", "writeFile", True),
+        ("*write*file*", "fs-write-file", True),
+        ("*write*file*", "WriteFileTool", True),
+        ("*write*file*", "write_email", False),
+        ("DatabaseTool_*", "databaseTool_safeQuery", True),
+        ("write", "write", True),
+        ("write", "write_email", False),
+        ("db_*", "db_query", True),
+        ("db_*", "feedback", False),
+        ("deploy_?", "deploy_1", True),
+    ],
+)
+def test_c2_globs_and_names_are_compared_as_words(glob: str, name: str, fits: bool) -> None:
+    assert bool(fitting((glob,), (name,))) is fits
+
+
+@given(st.text(max_size=300), st.text(max_size=20))
+def test_c2_no_words_break_it(words: str, session: str) -> None:
+    required_by_words(words, session, PATTERNS, SERVED, ())
+
+
+@pytest.mark.parametrize(
+    "unit", ["write a ", "write the results to a ", "please ", "find x in the ", "a and ", "'", "you to "]
+)
+def test_c2_long_words_are_read_in_time(unit: str) -> None:
+    began = time.monotonic()
+    required_by_words(unit * (32_768 // len(unit)), None, PATTERNS, SERVED, ())
+    assert time.monotonic() - began < 5

@@ -269,3 +269,13 @@ def test_importing_haltpoint_imports_no_library() -> None:
         check=True,
     )
     assert done.stdout.split() == ["False", "tool"]
+
+
+def test_f1_a_tool_may_say_which_verbs_tell_of_it() -> None:
+    @tool(claims=("send", "reach out"))
+    def contact(text: str) -> None: ...
+
+    assert declared(contact).spec.claims == ("send", "reach out")
+    for wrong in ("send", ("Send it!",), (1,)):
+        with pytest.raises(DeclarationError, match="give verbs in their base form"):
+            tool(claims=wrong)(contact)  # type: ignore[arg-type]
