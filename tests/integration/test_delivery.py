@@ -164,6 +164,28 @@ async def test_past_the_limit_it_is_buried_and_never_runs_again(server: Embedded
     assert [n for n in reader.numbers if n == 13] == [13, 13, 13]
 
 
+async def test_r9_what_was_read_beside_poison_is_not_buried_with_it(server: EmbeddedServer, redis: Redis) -> None:
+    """A handler that fails for the whole of its batch is like a process that died of one entry of it."""
+
+    async def fail(entries: list[Entry]) -> None:
+        if any(entry.fields[b"n"] == b"13" for entry in entries):
+            raise ValueError("poison")
+
+    async def all_done() -> bool:
+        return await pending(redis) == 0
+
+    reader = Reader(redis, then=fail)
+    await add(redis, 1, 2, 13, 3)
+    async with subscribed(server, reader, "a"):
+        await wait_until(all_done)
+    assert [entry.fields[b"n"] for entry in reader.exhausted] == [b"13"]
+    assert {1, 2, 3} <= {entry for batch in reader.batches if len(batch) == 1 for entry in _numbers(batch)}
+
+
+def _numbers(batch: list[Entry]) -> list[int]:
+    return [int(entry.fields[b"n"]) for entry in batch]
+
+
 async def test_an_entry_under_way_is_not_handed_out_again(server: EmbeddedServer, redis: Redis) -> None:
     """The executor has no beat: a handler that takes longer than the lease keeps its entries in this process."""
     free = asyncio.Event()

@@ -3,7 +3,8 @@
 A `Subscription` is a FastStream batch subscriber and, beside it, our own reclaimer. The subscriber hands over what is
 new, in the stream's order, one batch after the other. The reclaimer hands over what another consumer read and has not
 touched for a lease: it may be dead. An entry that was handed out `max_deliveries` times and is still there goes to
-`on_exhausted` instead, which puts it into the dead letters; it never runs again.
+`on_exhausted` instead, which puts it into the dead letters; it never runs again. One that came back twice is handed out
+alone from then on: what kills its readers does not take with it what was read beside it.
 
 Nothing is acknowledged here: only the functions acknowledge, together with what they write.
 
@@ -25,7 +26,7 @@ nothing can only be known inside the server at that very moment. A dead consumer
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Final, NamedTuple, Self, cast
 
 from faststream import AckPolicy
 from faststream.redis import RedisBroker, StreamSub
@@ -40,6 +41,9 @@ from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.tasks import end
 from haltpoint.runtime.topology import Place
+
+_SUSPECT: Final = 2
+"""Deliveries after which an entry is taken over alone: whoever read it together with others may have died of it."""
 
 _log = logs.get(__name__)
 
@@ -223,7 +227,14 @@ class Subscription:
             for row in idle
             if not self._is_mine(_text(row["message_id"]))
         }
-        taken = await self._claim(redis, dict(list(orphans.items())[:count]))
+        chosen = list(orphans.items())[:count]
+        await self._take_over(redis, {entry: n for entry, n in chosen if n < _SUSPECT})
+        for entry, n in chosen:
+            if n >= _SUSPECT and not self._closing.is_set():
+                await self._take_over(redis, {entry: n})
+
+    async def _take_over(self, redis: Redis, orphans: dict[str, int]) -> None:
+        taken = await self._claim(redis, orphans)
         exhausted = [entry for entry in taken if entry.deliveries > self._max_deliveries]
         for entry in exhausted:
             await self._on_exhausted(entry)
