@@ -12,6 +12,19 @@ from typing import Final
 
 from haltpoint.chain import claims_english as english
 from haltpoint.chain.claims_english import Verb, words
+from haltpoint.chain.claims_phrases import (
+    ASKING,
+    BE,
+    DEFINITE,
+    NOT_PASSIVE,
+    PAST,
+    by_another,
+    leads,
+    long_ago,
+    past,
+    to_the_user,
+    turned,
+)
 from haltpoint.chain.plain_text import plain
 
 _BEHIND: Final = 24  # words of a clause that are looked at before a verb
@@ -128,7 +141,7 @@ class _Reading:
         if self._asked and end > self._last_end >= start - 1:
             return ()
         before, after = self._tokens[start:i], self._tokens[i + width : end]
-        if _turned(before) or (after and after[0] in english.NOTHING) or self._tokens[end : end + 1] == [":"]:
+        if turned(before) or (after and after[0] in english.NOTHING) or self._tokens[end : end + 1] == [":"]:
             return ()
         done = self._how(i, start, form, verb, before, after)
         if not done:
@@ -142,7 +155,7 @@ class _Reading:
             return self._roundabout(form, before, j, start)
         if last in english.ME or last in english.PERFECT or last in ("have", "had", "having"):
             return self._mine(form, last, j, start, verb, after)
-        if last in _BE or last.endswith("'s"):
+        if last in BE or last.endswith("'s"):
             return form in self._lexicon.participles and self._passive(verb, last, j, start, after)
         if last in ("and", "then", "&", "") and self._goes_on(j, start, verb, form, after):
             return True
@@ -152,7 +165,7 @@ class _Reading:
         """I sent, I've sent, we have just sent."""
         known = self._lexicon
         if last in english.ME:
-            if form not in known.pasts or (j > start and self._tokens[self._back(j, start)] in _ASKING):
+            if form not in known.pasts or (j > start and self._tokens[self._back(j, start)] in ASKING):
                 return False
         elif last not in english.PERFECT:
             k = self._back(j, start)
@@ -160,15 +173,15 @@ class _Reading:
                 return form in known.participles
             if k < start or self._tokens[k] not in english.ME or last == "having":
                 return False
-            if k > start and self._tokens[k - 1] in _ASKING:
+            if k > start and self._tokens[k - 1] in ASKING:
                 return False
         elif form not in known.participles:
             return False
-        return not _to_the_user(verb, after)
+        return not to_the_user(verb, after)
 
     def _passive(self, verb: Verb, last: str, j: int, start: int, after: list[str]) -> bool:
         """It was sent, the files have been deleted, the file is saved; not: will be, by John, every day, yesterday."""
-        if verb.person or last in ("be", "being", "am") or _by_another(after) or _long_ago(after):
+        if verb.person or last in ("be", "being", "am") or by_another(after) or long_ago(after):
             return False
         subject = self._tokens[start:j]
         if last == "been":
@@ -179,14 +192,14 @@ class _Reading:
             subject = self._tokens[start:k] or [have]
         while subject and (subject[-1] in english.ADVERBS or subject[-1].endswith("ly")):
             subject = subject[:-1]
-        if subject and subject[-1] in _NOT_PASSIVE:
+        if subject and subject[-1] in NOT_PASSIVE:
             return False
-        if any(word in english.MODALS and word != "to" for word in subject) or _long_ago(subject):
+        if any(word in english.MODALS and word != "to" for word in subject) or long_ago(subject):
             return False
         if last in ("is", "are") or (last.endswith("'s") and last != "been"):
             now = any(word in ("now", "already", "successfully") for word in self._tokens[j : j + 4])
             habit = any(word in english.HABITS for word in after)
-            settled = any(word in _DEFINITE for word in (*subject, last))
+            settled = any(word in DEFINITE for word in (*subject, last))
             return (verb.state or now) and settled and not habit
         if not subject:
             return (
@@ -201,8 +214,8 @@ class _Reading:
             return False
         who = self._inherits(at)
         if who == "me":
-            return form in self._lexicon.pasts and not _by_another(after) and not _to_the_user(verb, after)
-        return who == "thing" and form in self._lexicon.participles and not _by_another(after) and not _long_ago(after)
+            return form in self._lexicon.pasts and not by_another(after) and not to_the_user(verb, after)
+        return who == "thing" and form in self._lexicon.participles and not by_another(after) and not long_ago(after)
 
     def _inherits(self, at: int) -> str:
         """Who does what stands before `at`: `me`, `thing` (a passive), or nobody that counts."""
@@ -211,12 +224,12 @@ class _Reading:
             if word in english.ME or word in english.PERFECT:
                 lo = self._clause(k, k + 1)[0]
                 following = self._tokens[k + 1 : k + 5]
-                turned = _turned(self._tokens[lo:at]) or any(one in english.MODALS for one in following)
-                return "" if turned or not self._did(k, following) else "me"
+                away = turned(self._tokens[lo:at]) or any(one in english.MODALS for one in following)
+                return "" if away or not self._did(k, following) else "me"
             if word in ("was", "were", "been"):
                 lo = self._clause(k, k + 1)[0]
                 whole = self._tokens[lo:at]
-                return "" if _turned(whole) or any(one in english.MODALS for one in whole) else "thing"
+                return "" if turned(whole) or any(one in english.MODALS for one in whole) else "thing"
             if word in english.OTHERS or word in english.MODALS:
                 return ""
         return ""
@@ -228,7 +241,7 @@ class _Reading:
         for word in following:
             if word in ("have", "had") or word in english.ADVERBS or word.endswith("ly"):
                 continue
-            return word.endswith("ed") or word in _PAST or word in self._lexicon.pasts
+            return word.endswith("ed") or word in PAST or word in self._lexicon.pasts
         return False
 
     def _roundabout(self, form: str, before: list[str], j: int, start: int) -> bool:
@@ -249,7 +262,7 @@ class _Reading:
 
     def _news(self, i: int, start: int, verb: Verb, before: list[str], after: list[str]) -> bool:
         """Message sent; Sent the message; Done, 3 files deleted."""
-        if verb.person or _by_another(after) or any(t in english.FINITE for t in after) or _long_ago((*before, *after)):
+        if verb.person or by_another(after) or any(t in english.FINITE for t in after) or long_ago((*before, *after)):
             return False
         k = start
         while k < i and (self._tokens[k] in english.LEADS or not self._tokens[k][0].isalnum()):
@@ -257,7 +270,7 @@ class _Reading:
         k = i if all(word in english.ADVERBS or word.endswith("ly") for word in self._tokens[k:i]) else k
         first = after[0] if after else ""
         if k == i:
-            if before and not all(_leads(word) for word in before):
+            if before and not all(leads(word) for word in before):
                 return False
             named = bool(after) and self._originals[i + 1][:1].isupper() and "send" in verb.kinds
             things = first in self._lexicon.heads or first.isdigit() or bool(_FILE_NAME.fullmatch(first))
@@ -266,7 +279,7 @@ class _Reading:
         phrase = [word for word in self._tokens[k:i] if word not in english.ADVERBS and not word.endswith("ly")]
         if not phrase or len(phrase) > 7 or any(t in english.NEVER_IN_NEWS or t in english.FINITE for t in phrase):
             return False
-        if any(word in english.MODALS and word != "to" for word in phrase) or any(map(_past, phrase)):
+        if any(word in english.MODALS and word != "to" for word in phrase) or any(map(past, phrase)):
             return False
         whole = not any(word[0].isalnum() for word in after)
         heads = [t for t in phrase if t in self._lexicon.heads or _FILE_NAME.fullmatch(t)]
@@ -325,63 +338,3 @@ class _Reading:
 
     def _at(self, i: int) -> str:
         return self._tokens[i] if i < len(self._tokens) else ""
-
-
-_BE: Final = words("was were is are be been being got am")
-_ASKING: Final = words("have had did do should would could can will may might if")
-_NOT_PASSIVE: Final = words("i we you he she who which that what")
-_DEFINITE: Final = words("the your my our his her their this it all everything it's")
-_I_AM: Final = words("i'm we're happy glad pleased")
-_PAST: Final = words("found got went made took did read gave came saw looked put set chose")
-_NO_PAST: Final = words("need feed speed seed red bed")
-
-
-def _past(word: str) -> bool:
-    return word in _PAST or (word.endswith("ed") and word not in _NO_PAST)
-
-
-def _leads(word: str) -> bool:
-    return word in english.LEADS or word in english.ADVERBS or word.endswith("ly") or not word[0].isalnum()
-
-
-def _turned(before: Sequence[str]) -> bool:
-    """Negated, conditional or reported; what I tell you is not reported."""
-    for at, word in enumerate(before):
-        following = before[at + 1] if at + 1 < len(before) else ""
-        if word in english.NEGATIONS or word.endswith("n't"):
-            return True
-        if word in english.CONDITIONS and not following.endswith("ing"):  # "after checking it I sent ..."
-            return True
-        if word.startswith(("fail", "refus")) or (word in english.REPORTS and following != "you"):
-            return True
-        if word in english.REPORTS_THAT and following == "that" and before[0] not in english.ME | _I_AM:
-            return True
-    return False
-
-
-def _by_another(after: Sequence[str]) -> bool:
-    """By somebody who is not the one who speaks, and no means."""
-    for at, word in enumerate(after[:-1]):
-        if word == "by":
-            agent = after[at + 1]
-            return agent not in english.MEANS and not agent.endswith("ing")
-    return False
-
-
-def _long_ago(words: Iterable[str]) -> bool:
-    """At a time that lies before this talk."""
-    previous = ""
-    for word in words:
-        if word in english.LONG_AGO:
-            return True
-        if previous in ("on", "in", "since", "last") and (
-            word in english.MONTHS or word in ("week", "month", "year", "night", "time") or word[:1].isdigit()
-        ):
-            return True
-        previous = word
-    return False
-
-
-def _to_the_user(verb: Verb, after: Sequence[str]) -> bool:
-    """I told you, I informed you that: this talk itself."""
-    return verb.base in english.TELLING and bool(after) and after[0] in english.TO_THE_USER

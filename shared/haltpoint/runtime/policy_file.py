@@ -64,7 +64,7 @@ def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapp
     if error["type"] == "extra_forbidden":
         keys = {"patterns": Pattern.model_fields, "messages": Messages.model_fields}
         known = keys[str(place[0])] if len(place) > 1 else PolicyFile.model_fields
-        return f"{where} is no key{_near(str(place[-1]), known)}"
+        return f"{where} is no key{_near(where.rpartition('.')[2], known)}"
     return f"{where}: {str(error['msg']).removeprefix('Value error, ')}"
 
 

@@ -1,0 +1,68 @@
+"""Phrases around a verb that turn what it tells: negations, conditions, reports, agents and times (CONTRACT F1)."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from haltpoint.chain import claims_english as english
+from haltpoint.chain.claims_english import Verb, words
+
+BE: Final = words("was were is are be been being got am")
+ASKING: Final = words("have had did do should would could can will may might if")
+NOT_PASSIVE: Final = words("i we you he she who which that what")
+DEFINITE: Final = words("the your my our his her their this it all everything it's")
+_I_AM: Final = words("i'm we're happy glad pleased")
+PAST: Final = words("found got went made took did read gave came saw looked put set chose")
+_NO_PAST: Final = words("need feed speed seed red bed")
+
+
+def past(word: str) -> bool:
+    """Looks like a past tense."""
+    return word in PAST or (word.endswith("ed") and word not in _NO_PAST)
+
+
+def leads(word: str) -> bool:
+    """May stand before a line of news: Done, just, successfully."""
+    return word in english.LEADS or word in english.ADVERBS or word.endswith("ly") or not word[0].isalnum()
+
+
+def turned(before: Sequence[str]) -> bool:
+    """Negated, conditional or reported; what I tell you is not reported."""
+    for at, word in enumerate(before):
+        following = before[at + 1] if at + 1 < len(before) else ""
+        if word in english.NEGATIONS or word.endswith("n't"):
+            return True
+        if word in english.CONDITIONS and not following.endswith("ing"):  # "after checking it I sent ..."
+            return True
+        if word.startswith(("fail", "refus")) or (word in english.REPORTS and following != "you"):
+            return True
+        if word in english.REPORTS_THAT and following == "that" and before[0] not in english.ME | _I_AM:
+            return True
+    return False
+
+
+def by_another(after: Sequence[str]) -> bool:
+    """By somebody who is not the one who speaks, and no means."""
+    for at, word in enumerate(after[:-1]):
+        if word == "by":
+            agent = after[at + 1]
+            return agent not in english.MEANS and not agent.endswith("ing")
+    return False
+
+
+def long_ago(words: Iterable[str]) -> bool:
+    """At a time that lies before this talk."""
+    previous = ""
+    for word in words:
+        if word in english.LONG_AGO:
+            return True
+        if previous in ("on", "in", "since", "last") and (
+            word in english.MONTHS or word in ("week", "month", "year", "night", "time") or word[:1].isdigit()
+        ):
+            return True
+        previous = word
+    return False
+
+
+def to_the_user(verb: Verb, after: Sequence[str]) -> bool:
+    """I told you, I informed you that: this talk itself."""
+    return verb.base in english.TELLING and bool(after) and after[0] in english.TO_THE_USER
