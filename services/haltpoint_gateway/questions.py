@@ -5,6 +5,7 @@ from haltpoint.contracts.views import RequestView
 
 _ANSWERS = {
     RequestKind.CONFIRMATION: "--approve, or --reject WORDS",
+    RequestKind.ESCALATION: "--rephrase WORDS, --manual JSON, --retry, or --abort",
     RequestKind.IN_DOUBT: "--happened JSON, or --not-happened",
 }
 
@@ -12,9 +13,11 @@ _ANSWERS = {
 def command(request: RequestView) -> str:
     """What to type, with what can be chosen: `haltpoint answer <id> --option u1 (John Smith) | u2 (John Doe)`."""
     how = _ANSWERS.get(request.kind)
-    if how is None:
+    if how is None and not request.options:
+        how = "--text WORDS" if request.form is None else "--value JSON"
+    elif how is None:
         options = " | ".join(f"{option.id} ({_line(option.title)})" for option in request.options)
-        how = f"--option {options}"
+        how = f"--option {options}{', or --text WORDS' if request.kind is RequestKind.INPUT else ''}"
     return f"haltpoint answer {request.id} {how}"
 
 

@@ -204,18 +204,14 @@ class Client:
     ) -> RequestView:
         """Answer a question: an option, or a decision with what belongs to it. Returns it as answered.
 
+        Input without a decision is an answer in words (`text`), or a form filled in (`value`); an escalation takes
+        rephrase with `text`, manual with `value`, retry, abort.
         Raises GatewayError: answered_already, request_expired, request_stale, no_such_request, invalid_answer.
         """
         kind = (await self.request(request_id)).kind
-        answer = Answer(
-            kind=kind,
-            option_id=option_id,
-            decision=Choice(decision or Choice.SELECT),
-            text=text,
-            value=dict(value) if value is not None else None,
-            comment=comment,
-        )
-        body = answer.model_dump(mode="json", exclude_none=True)
+        said = {"option_id": option_id, "decision": decision, "text": text, "value": value, "comment": comment}
+        given = {name: what for name, what in said.items() if what is not None}
+        body = Answer.model_validate({"kind": kind, **given}).model_dump(mode="json", exclude_none=True)
         headers = {"Idempotency-Key": uuid.uuid4().hex}
         path = f"/v1/requests/{request_id}/answer"
         reply = await self._send("POST", path, json=body, headers=headers, repeatable=True)

@@ -8,8 +8,7 @@ from haltpoint.chain.state import ChainError, ChainStatus, PlanOrigin, StepRun, 
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.plans import OnFailure, StepType
-from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.plans import OnFailure
 from haltpoint.contracts.tools import Fault
 
 READY = StepRun(StepStatus.READY)
@@ -26,14 +25,8 @@ def complete_step(work: Work, index: int) -> None:
 
 
 def _validation(work: Work, index: int) -> str:
-    """Whether the promise was kept: a step that promises no tool and one that nobody checks are skipped (s0)."""
-    if work.origin is PlanOrigin.LITERAL:
-        return "passed"
-    if work.run(index).unkept:
-        return "failed"
-    step = work.steps[index]
-    skipped = step.step_type is StepType.REASONING or policy.mode(work.chain.task, step) is Mode.OFF
-    return "skipped" if skipped else "passed"
+    unkept = work.run(index).unkept
+    return policy.validation(work.chain.task, work.steps[index], work.origin, unkept=unkept)
 
 
 def fail_step(work: Work, index: int, code: Code | str, message: str, answer: str | None = None) -> None:

@@ -63,6 +63,8 @@ def form_faults(arguments: Any) -> tuple[str, ...]:
     if form is None:
         return ()
     fault = _fault(form, _LEVELS)
+    if fault is None and form.get("type", "object") != "object":
+        fault = "a form is an object of named values"
     return () if fault is None else (f"arguments.schema: {fault}",)
 
 

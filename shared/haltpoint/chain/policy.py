@@ -3,7 +3,7 @@
 from datetime import UTC
 
 from haltpoint.chain.state import Chain, PlanOrigin, Policy
-from haltpoint.contracts.plans import Step, ValidationMode
+from haltpoint.contracts.plans import Step, StepType, ValidationMode
 from haltpoint.contracts.tasks import Mode, Task
 
 
@@ -26,6 +26,16 @@ def mode(task: Task, step: Step | None) -> Mode:
     if task.mode is Mode.ADVISORY and step is not None and step.tool_validation_mode is ValidationMode.STRICT:
         return Mode.STRICT
     return task.mode
+
+
+def validation(task: Task, step: Step, origin: PlanOrigin | None, *, unkept: bool) -> str:
+    """Whether a completed step kept its promise; `skipped`: it promised no tool, or nobody checks (s0)."""
+    if origin is PlanOrigin.LITERAL:
+        return "passed"
+    if unkept:
+        return "failed"
+    unchecked = step.step_type is StepType.REASONING or mode(task, step) is Mode.OFF
+    return "skipped" if unchecked else "passed"
 
 
 def strikes(task: Task, policy: Policy) -> int:

@@ -146,6 +146,11 @@ def result_faults(spec: ToolSpec, data: Any) -> tuple[str, ...]:
     return _faults(compiled(spec).result, data, "data", ())
 
 
+def form_value_faults(form: dict[str, Any], value: Any) -> tuple[str, ...]:
+    """What is wrong with the value that somebody gave for a form, in words."""
+    return _faults(_validator(form), value, "value", ())
+
+
 def _faults(
     validator: Validator | None, value: Any, name: str, unknown: tuple[tuple[str | int, ...], ...]
 ) -> tuple[str, ...]:

@@ -1,10 +1,13 @@
 """Asking the person at the terminal: what may be typed for each kind of question, and what it means."""
 
+import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from haltpoint.cli.case import fields
 from haltpoint.cli.following import read_line
+from haltpoint.cli.wording import visible
 from haltpoint.contracts.humans import Choice, RequestKind
 
 if TYPE_CHECKING:
@@ -21,17 +24,24 @@ class Said:
     option_id: str | None = None
     decision: Choice = Choice.SELECT
     text: str = ""
+    value: dict[str, Any] | None = None
 
     def arguments(self) -> dict[str, Any]:
         """As `Client.answer` takes them."""
-        return {"option_id": self.option_id, "decision": self.decision, "text": self.text}
+        said = {"option_id": self.option_id, "decision": self.decision, "text": self.text}
+        return said if self.value is None else {**said, "value": self.value}
 
 
 _KEYS: dict[RequestKind, dict[str, Choice]] = {
     RequestKind.CLARIFICATION: {"n": Choice.NONE, "a": Choice.ABORT},
     RequestKind.CONFIRMATION: {"y": Choice.APPROVE, "n": Choice.REJECT, "a": Choice.ABORT},
+    RequestKind.INPUT: {},
+    RequestKind.ESCALATION: {"r": Choice.REPHRASE, "m": Choice.MANUAL, "t": Choice.RETRY, "a": Choice.ABORT},
     RequestKind.IN_DOUBT: {"h": Choice.HAPPENED, "n": Choice.NOT_HAPPENED, "a": Choice.ABORT},
 }
+_NAMES = {Choice.REPHRASE: "rephrase WORDS", Choice.MANUAL: "give it by hand", Choice.RETRY: "try again"}
+_LEAVE = "/abort"
+"""Instead of words: where every word may be the answer, a letter is no command."""
 
 
 def understand(request: "RequestView", typed: str) -> Said | None:
@@ -41,20 +51,95 @@ def understand(request: "RequestView", typed: str) -> Said | None:
     by_id = {one.id: one.id for one in request.options}
     if chosen := by_number.get(first) or by_id.get(first):
         return Said(option_id=chosen)
-    decision = _KEYS[request.kind].get(first.lower()[:1]) if first else None
+    if request.kind is RequestKind.INPUT:
+        return _understand_input(request, typed.strip())
+    decision = _keys(request).get(first.lower()[:1]) if first else None
+    if decision is Choice.REPHRASE and not words.strip():
+        return None
+    if decision is Choice.MANUAL and words.strip().startswith("{"):
+        value = _object(words)
+        return None if value is None else Said(decision=decision, value=value)
     return Said(decision=decision, text=words.strip()) if decision else None
+
+
+def _understand_input(request: "RequestView", typed: str) -> Said | None:
+    if typed == _LEAVE:
+        return Said(decision=Choice.ABORT)
+    if not typed or request.form is None:
+        return Said(decision=Choice.ANSWER, text=typed) if typed else None
+    value = _object(typed)
+    return None if value is None else Said(decision=Choice.ANSWER, value=value)
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _keys(request: "RequestView") -> dict[str, Choice]:
+    keys = _KEYS[request.kind]
+    return keys if request.step_id else {key: one for key, one in keys.items() if one is not Choice.MANUAL}
 
 
 def prompt_for(request: "RequestView") -> str:
     """What may be typed, in one line."""
-    keys = ", ".join(f"{letter} {choice.value.replace('_', ' ')}" for letter, choice in _KEYS[request.kind].items())
+    if request.kind is RequestKind.INPUT:
+        wanted = f"1-{len(request.options)} or words" if request.options else "words"
+        if request.form is not None:
+            wanted = "JSON, or Enter to be asked for each field"
+        return f"    Your answer ({wanted}; {_LEAVE} ends the chain): "
+    named = {letter: _NAMES.get(one, one.value.replace("_", " ")) for letter, one in _keys(request).items()}
+    keys = ", ".join(f"{letter} {name}" for letter, name in named.items())
     numbers = f"1-{len(request.options)}, " if len(request.options) > 1 else "1, " if request.options else ""
     return f"    Your choice ({numbers}{keys}): "
 
 
 async def ask(client: "Client", request: "RequestView", read: ReadLine = read_line) -> None:
-    """Ask until it is understood, then answer. Raises GatewayError when somebody else was faster, EOFError."""
-    said = None
-    while said is None:
-        said = understand(request, await read(prompt_for(request)))
-    await client.answer(request.id, **said.arguments())
+    """Ask until it is understood and fits, then answer. Raises GatewayError when somebody was faster, EOFError."""
+    from haltpoint.client import GatewayError
+
+    while True:
+        typed = await read(prompt_for(request))
+        said = understand(request, typed)
+        if request.form is not None and said is None and not typed.strip():
+            said = Said(decision=Choice.ANSWER) if request.kind is RequestKind.INPUT else None
+        if said is None:
+            continue
+        if said.value is None and request.form is not None and said.decision in (Choice.ANSWER, Choice.MANUAL):
+            said = await _fill_in(said, request.form, read)
+        try:
+            await client.answer(request.id, **said.arguments())
+        except GatewayError as error:
+            if error.code != "invalid_answer":
+                raise
+            print(f"    {visible(error.detail)}")
+        else:
+            return
+
+
+async def _fill_in(said: Said, form: dict[str, Any], read: ReadLine) -> Said:
+    """Ask for each field of a form; an empty line leaves an optional one out."""
+    value: dict[str, Any] = {}
+    required = form.get("required", ())
+    for name, wanted, schema in fields(form):
+        typed = ""
+        while not typed:
+            typed = (await read(f"      {name} ({wanted}): ")).strip()
+            if not typed and name not in required:
+                break
+        if typed:
+            value[name] = _typed(typed, schema)
+    return replace(said, value=value)
+
+
+def _typed(text: str, schema: Any) -> Any:
+    """What a person types into a field: words where words are wanted, else JSON where it reads as such."""
+    if isinstance(schema, dict) and schema.get("type") == "string":
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

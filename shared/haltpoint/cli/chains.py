@@ -68,7 +68,7 @@ def _table(shell: Shell, page: "Page[ChainSummary]") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from haltpoint.cli.story import visible
+    from haltpoint.cli.wording import visible
 
     if not shell.out.is_terminal:
         for one in page.items:

@@ -24,9 +24,10 @@ from haltpoint.cli.following import follow
 from haltpoint.cli.gateway import KEY_FILE
 from haltpoint.cli.picture import teller
 from haltpoint.cli.shell import Shell
-from haltpoint.cli.story import never_executed, visible
+from haltpoint.cli.story import never_executed
 from haltpoint.cli.supervisor import Child
 from haltpoint.cli.system import System, free_port, http_get
+from haltpoint.cli.wording import visible
 from haltpoint.client import Client
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.runtime.errors import HaltpointError

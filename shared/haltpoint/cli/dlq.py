@@ -142,7 +142,7 @@ def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
 
 
 def _print(shell: Shell, letter: Letter) -> None:
-    from haltpoint.cli.story import visible
+    from haltpoint.cli.wording import visible
 
     if not shell.out.is_terminal:
         shell.row(letter.id, letter.stream, letter.reason, letter.chain, visible(letter.detail))

@@ -56,6 +56,17 @@ def add_to(app: typer.Typer) -> None:
         ] = None,
         approve: Annotated[bool, typer.Option("--approve", help="Yes, do it.")] = False,
         reject: Annotated[str | None, typer.Option(metavar="WORDS", help="No; the model gets the words.")] = None,
+        text: Annotated[str | None, typer.Option(metavar="WORDS", help="The answer in words.")] = None,
+        value: Annotated[str | None, typer.Option(metavar="JSON", help="The form that was asked for.")] = None,
+        rephrase: Annotated[
+            str | None, typer.Option(metavar="WORDS", help="Put it to the model in these words.")
+        ] = None,
+        manual: Annotated[
+            str | None, typer.Option(metavar="JSON", help="The result in the model's place; words where no tool is.")
+        ] = None,
+        retry: Annotated[
+            bool, typer.Option("--retry", help="Ask the model once more; another one, if there is.")
+        ] = False,
         happened: Annotated[str | None, typer.Option(metavar="JSON", help="It happened; this is its result.")] = None,
         not_happened: Annotated[bool, typer.Option("--not-happened", help="It did not: it runs again.")] = False,
         abort: Annotated[bool, typer.Option("--abort", help="End the chain as cancelled.")] = False,
@@ -71,8 +82,20 @@ def add_to(app: typer.Typer) -> None:
             given["--approve"] = {"decision": "approve"}
         if reject is not None:
             given["--reject"] = {"decision": "reject", "text": reject}
+        if text is not None:
+            given["--text"] = {"decision": "answer", "text": text}
+        if value is not None:
+            given["--value"] = {"decision": "answer", "value": _object("--value", value)}
+        if rephrase is not None:
+            given["--rephrase"] = {"decision": "rephrase", "text": rephrase}
+        if manual is not None:
+            words = not manual.lstrip().startswith("{")
+            said = {"text": manual} if words else {"value": _object("--manual", manual)}
+            given["--manual"] = {"decision": "manual", **said}
+        if retry:
+            given["--retry"] = {"decision": "retry"}
         if happened is not None:
-            given["--happened"] = {"decision": "happened", "value": _object(happened)}
+            given["--happened"] = {"decision": "happened", "value": _object("--happened", happened)}
         if not_happened:
             given["--not-happened"] = {"decision": "not_happened"}
         if abort:
@@ -80,8 +103,8 @@ def add_to(app: typer.Typer) -> None:
         if len(given) != 1:
             why = f"{' and '.join(given)} were given together" if given else "no answer was given"
             raise usage("an answer is one thing", why, "haltpoint inbox shows what may be said")
-        (said,) = given.values()
-        answered = talk(shell, lambda client: client.answer(request, comment=comment, **said))
+        (chosen,) = given.values()
+        answered = talk(shell, lambda client: client.answer(request, comment=comment, **chosen))
         if shell.json:
             shell.emit(answered.model_dump(mode="json"))
         else:
@@ -89,25 +112,20 @@ def add_to(app: typer.Typer) -> None:
 
 
 def how_to_answer(request: "RequestView") -> str:
-    """A question with its options and the commands that answer it."""
-    from haltpoint.cli.story import call, options, visible
-    from haltpoint.contracts.humans import RequestKind
+    """A question with all that belongs to it, and the commands that answer it, each with what it means."""
+    from haltpoint.cli.case import commands, details
+    from haltpoint.cli.wording import visible
 
-    start = f"haltpoint answer {request.id}"
-    lines = [f"■ {visible(request.question)}", *(f"    {text}" for text in options(request))]
-    if request.kind is not RequestKind.CLARIFICATION:
-        lines.append(f"    {call(request.tool, request.arguments, width=10_000)}")
-    if request.preview:
-        lines.append(f"    {visible(request.preview)}")
-    match request.kind:
-        case RequestKind.CLARIFICATION:
-            lines += [f"  {start} --option {visible(one.id)}" for one in request.options]
-            lines.append(f"  {start} --none WORDS")
-        case RequestKind.CONFIRMATION:
-            lines.append(f"  {start} --approve | --reject WORDS")
-        case RequestKind.IN_DOUBT:
-            lines.append(f"  {start} --happened JSON | --not-happened")
-    return "\n".join(lines)
+    urgent = f"  [{visible(request.priority)}]" if request.priority not in (None, "normal") else ""
+    ways = commands(request)
+    wide = min(max(len(way) for way, _ in ways), 48)
+    return "\n".join(
+        [
+            f"■ {visible(request.question)}{urgent}",
+            *(f"    {text}" for text in details(request)),
+            *(f"  haltpoint answer {request.id} {way:<{wide}}  {meaning}" for way, meaning in ways),
+        ]
+    )
 
 
 def _print(shell: Shell, request: "RequestView") -> None:
@@ -117,11 +135,11 @@ def _print(shell: Shell, request: "RequestView") -> None:
         shell.out.print(how_to_answer(request), markup=False, highlight=False)
 
 
-def _object(text: str) -> dict[str, Any]:
+def _object(option: str, text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise usage("--happened takes JSON", str(error), '--happened \'{"message_id": "17"}\'') from error
+        raise usage(f"{option} takes JSON", str(error), f'{option} \'{{"message_id": "17"}}\'') from error
     if not isinstance(value, dict):
-        raise usage("--happened takes a JSON object", f"this is {type(value).__name__}", "--happened '{}'")
+        raise usage(f"{option} takes a JSON object", f"this is {type(value).__name__}", f"{option} '{{}}'")
     return value

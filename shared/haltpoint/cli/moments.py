@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from haltpoint.contracts.views import ActionView, StepView, ThoughtView
+from haltpoint.contracts.views import ActionView, RequestView, StepView, ThoughtView, ViolationView
 
 
 @dataclass(slots=True)
@@ -14,11 +14,12 @@ class Moment:
     thought: ThoughtView | None
     actions: list[ActionView] = field(default_factory=list)
     never: list[dict[str, Any]] = field(default_factory=list)
-    violations: list[dict[str, Any]] = field(default_factory=list)
+    violations: list[ViolationView] = field(default_factory=list)
+    cases: list[RequestView] = field(default_factory=list)
 
 
-def moments(step: StepView, never: Sequence[dict[str, Any]]) -> list[Moment]:
-    """The step in its order. `never` are the calls of this step that were never executed."""
+def moments(step: StepView, never: Sequence[dict[str, Any]], cases: Sequence[RequestView] = ()) -> list[Moment]:
+    """The step in its order. `never` are its calls that were never executed, `cases` its questions about no action."""
     found = [Moment(thought) for thought in step.thoughts]
     rest = Moment(None, list(step.actions))
     for moment in found:
@@ -28,9 +29,11 @@ def moments(step: StepView, never: Sequence[dict[str, Any]]) -> list[Moment]:
     for item in never:
         next((one for one in reversed(found) if _wished_for(one.thought, item)), rest).never.append(item)
     for violation in step.violations:
-        # A violation is a thought of which nothing ran.
-        fitting = (one for one in found if not one.actions and not one.violations)
+        fitting = (one for one in found if one.thought and one.thought.id == violation.thought_id)
         next(fitting, rest).violations.append(violation)
+    for case in cases:
+        before = (one for one in reversed(found) if one.thought and one.thought.at and one.thought.at <= case.asked_at)
+        next(before, rest).cases.append(case)
     return [*found, rest]
 
 

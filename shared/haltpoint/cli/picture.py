@@ -13,7 +13,8 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from haltpoint.cli.story import Line, Mark, elapsed, tell, visible
+from haltpoint.cli.story import Line, Mark, elapsed, tell
+from haltpoint.cli.wording import visible
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -128,7 +128,7 @@ async def _leave(_: "RequestView") -> bool:
 def _conclude(shell: Shell, chain: "ChainView") -> None:
     """The answer on stdout, everything about it on stderr."""
     from haltpoint.cli.following import exit_code
-    from haltpoint.cli.story import visible
+    from haltpoint.cli.wording import visible
 
     if exit_code(chain) is Exit.WAITING:
         _hint(shell, chain)

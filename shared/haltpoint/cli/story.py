@@ -3,18 +3,19 @@
 `tell` makes lines of a view. The live picture shows them all anew; a pipe gets each line once, as soon as it is true.
 """
 
-import json
-import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import Any
 
+from haltpoint.cli.case import details, said
 from haltpoint.cli.moments import moments
+from haltpoint.cli.wording import call, count, value_text, visible
 from haltpoint.contracts.humans import Choice, RequestStatus
+from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import NextAction, Option, ToolResult
-from haltpoint.contracts.views import ActionView, ChainView, RequestView, StepView, WaitingView
+from haltpoint.contracts.views import ActionView, ChainView, RequestView, StepView, ViolationView, WaitingView
 
 
 class Mark(Enum):
@@ -29,6 +30,7 @@ class Mark(Enum):
     CHOICE = ("→", "bold green")
     NEVER = ("⊘", "magenta")
     CORRECTED = ("↺", "yellow")
+    BROKEN = ("✗", "yellow")
     WORDS = ("»", "")
     MISSING = ("!", "bold yellow")
 
@@ -59,6 +61,8 @@ def tell(chain: ChainView) -> list[Line]:
     """The whole story so far, in the order in which it happened as far as steps go one after the other."""
     lines: list[Line] = []
     steps = {step.id for step in chain.steps}
+    lines += _broken(chain.violations, "plan")
+    lines += [line for request in _cases(chain, "") for line in (*_question(request), *_outcome(request))]
     for step in chain.steps:
         lines.append(_step(step))
         lines += _events_of(step, chain)
@@ -67,6 +71,7 @@ def tell(chain: ChainView) -> list[Line]:
         if step.status in ("completed", "failed"):
             lines.append(_closing(step))
     lines += [_never(chain, item, 0) for item in chain.never_executed if item.get("step_id") not in steps]
+    lines += _broken(chain.violations, "answer")
     if chain.status in _END_MARKS:
         lines += _end(chain)
     return lines
@@ -88,50 +93,56 @@ def elapsed(chain: ChainView, now: datetime | None = None) -> str:
     return f"{max(0.0, seconds):.1f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
-    """A call as one would write it; long values are cut, invisible characters made visible."""
-    return (
-        f"{visible(tool)}({', '.join(f'{visible(name)}={_value(value, width)}' for name, value in arguments.items())})"
-    )
-
-
-def visible(text: str) -> str:
-    """The same text with everything that a terminal would obey or hide written out."""
-    return "".join(
-        f"\\u{{{ord(c):x}}}" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") else c for c in text
-    )
-
-
-def options(request: RequestView) -> list[str]:
-    """The options of a question, one line each, aligned and numbered from 1."""
-    wide = max((len(visible(option.title)) for option in request.options), default=0)
-    return [
-        f"{number}  {visible(one.title):<{wide}}  {one.confidence:>4.0%}  {visible(one.subtitle)}".rstrip()
-        for number, one in enumerate(request.options, 1)
-    ]
-
-
 def _step(step: StepView) -> Line:
     mark = _STEP_MARKS.get(step.status, Mark.PENDING)
     title = step.label or step.description or step.id
     if step.status in ("completed", "failed"):
         mark = Mark.RUNNING  # how it ended is told below what it did
-    needs = f"needs {visible(', '.join(step.required_tools))}" if step.required_tools else ""
-    return Line(0, mark, visible(title), needs, passing=mark is Mark.PENDING)
+    needs = [f"needs {visible(', '.join(step.required_tools))}"] if step.required_tools else []
+    if step.tool_validation_mode is not Mode.STRICT:
+        needs.append(step.tool_validation_mode.value)
+    return Line(0, mark, visible(title), " · ".join(needs), passing=mark is Mark.PENDING)
 
 
 def _closing(step: StepView) -> Line:
     if step.status == "failed":
         return Line(0, Mark.FAILED, f"{step.id} failed")
+    if step.validation_status == "failed":
+        missing = [one.tool for one in step.promises if one.kept_by is None]
+        note = f"no receipt of {visible(', '.join(missing))}" if missing else "let pass"
+        return Line(0, Mark.BROKEN, f"{step.id} went on without its promise kept", note)
     kept = "its promise is kept" if step.validation_status == "passed" else "done"
+    if step.tool_validation_mode is Mode.OFF and step.required_tools:
+        kept = "done; nobody checks"
     return Line(0, Mark.DONE, f"{step.id} completed", kept)
 
 
+def _cases(chain: ChainView, step_id: str) -> list[RequestView]:
+    """The questions about a step itself, or with no step about the plan: the escalations."""
+    return [one for one in chain.requests if one.step_id == step_id and not one.action_id]
+
+
+def _broken(violations: Sequence[ViolationView], place: str) -> Iterator[Line]:
+    """Where the model broke its word, and what it was told."""
+    for one in violations:
+        if one.place != place:
+            continue
+        where = "" if place not in ("plan", "answer") else f"{place}: "
+        note = f"strike {one.strikes}" if one.strikes else ""
+        yield Line(1, Mark.BROKEN, f"{where}{said(one.said, one.violation)}", note)
+        if one.correction:
+            # Of what the model was told the first sentence: the rest is the exact form, for the model.
+            first = one.correction.partition(". ")[0].rstrip(".")
+            yield Line(1, Mark.CORRECTED, visible(f"corrected: {first}."))
+
+
 def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
-    for moment in moments(step, [item for item in chain.never_executed if item.get("step_id") == step.id]):
+    never = [item for item in chain.never_executed if item.get("step_id") == step.id]
+    for moment in moments(step, never, _cases(chain, step.id)):
         dropped = [_never(chain, item, 1) for item in moment.never]
         for action in moment.actions:
-            yield Line(1, Mark.RUNNING, call(action.tool, action.arguments))
+            if not _by_hand(action):
+                yield Line(1, Mark.RUNNING, call(action.tool, action.arguments))
             if asked := [request for request in chain.requests if request.action_id == action.id]:
                 for request in asked:
                     yield from _question(request)
@@ -142,24 +153,28 @@ def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
             if action.receipt is not None and action.status == "done":
                 yield _receipt(action, action.receipt)
         yield from dropped
-        for violation in moment.violations:
-            message = str(violation.get("message") or violation.get("violation") or "")
-            # Of what the model was told the first sentence: the rest is the exact form, for the model.
-            yield Line(1, Mark.CORRECTED, visible(f"corrected: {message.partition('. ')[0].rstrip('.')}."))
+        yield from _broken(moment.violations, step.id)
+        for case in moment.cases:
+            yield from _question(case)
+            yield from _outcome(case)
+
+
+def _by_hand(action: ActionView) -> bool:
+    """Whether nobody was called: a person gave the result in the model's place (D3)."""
+    return bool(action.receipt and action.receipt.metadata.by and not action.arguments)
 
 
 def _receipt(action: ActionView, receipt: ToolResult) -> Line:
     took = receipt.metadata.duration_ms
     note = f"{took / 1000:.1f} s" if took >= 1000 else f"{took} ms" if took else ""
+    note = f"by {visible(receipt.metadata.by)}" if receipt.metadata.by else note
     return Line(1, Mark.DONE if receipt.success else Mark.FAILED, f"{visible(action.tool)}: {_brief(receipt)}", note)
 
 
 def _question(request: RequestView) -> Iterator[Line]:
     yield Line(1, Mark.STOP, f"STOP  {visible(request.question)}", request.kind.value.replace("_", " "))
-    for text in options(request):
+    for text in details(request):
         yield Line(2, Mark.OPTION, text)
-    if request.preview:
-        yield Line(2, Mark.OPTION, visible(request.preview))
 
 
 def _outcome(request: RequestView) -> Iterator[Line]:
@@ -177,6 +192,8 @@ def _answer(request: RequestView) -> str:
         chosen = next((one for one in request.options if one.id == answer.option_id), Option(id="?", title="?"))
         return f"{visible(chosen.title)}  ({visible(chosen.id)})"
     words = answer.text or answer.comment
+    if not words and answer.value is not None:
+        words = value_text(answer.value, 120)
     return answer.decision.value.replace("_", " ") + (f": {visible(words)}" if words else "")
 
 
@@ -206,12 +223,12 @@ def _end(chain: ChainView) -> Iterator[Line]:
     for text in (chain.answer or "").splitlines():
         yield Line(0, Mark.WORDS, visible(text))
     counts = [
-        _count(chain.usage.actions, "action"),
-        _count(chain.usage.turns, "turn"),
-        _count(len(chain.requests), "question"),
+        count(chain.usage.actions, "action"),
+        count(chain.usage.turns, "turn"),
+        count(len(chain.requests), "question"),
     ]
     if chain.never_executed:
-        counts.append(f"{_count(len(chain.never_executed), 'call')} never executed")
+        counts.append(f"{count(len(chain.never_executed), 'call')} never executed")
     why = f": {chain.error.code} {visible(chain.error.message)}" if chain.error else ""
     yield Line(0, _END_MARKS[chain.status], f"{chain.status}{why}", " · ".join([elapsed(chain), *counts]))
 
@@ -223,16 +240,7 @@ def _brief(receipt: ToolResult | None) -> str:
         hint = f" {receipt.error.suggestion}" if receipt.error.suggestion else ""
         return visible(f"{receipt.error.error_type.value}: {receipt.error.message}{hint}")
     if receipt.next_action is NextAction.CLARIFICATION_NEEDED and receipt.clarification:
-        return f"asks: {_count(len(receipt.clarification.options), 'option')}"
+        return f"asks: {count(len(receipt.clarification.options), 'option')}"
     shown = {name: value for name, value in receipt.data.items() if name != "selected"}
-    parts = [f"{visible(name)}={_value(value, 32)}" for name, value in list(shown.items())[:4]]
+    parts = [f"{visible(name)}={value_text(value, 32)}" for name, value in list(shown.items())[:4]]
     return "  ".join(parts) or "ok"
-
-
-def _value(value: Any, width: int) -> str:
-    text = visible(json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= width else f"{text[: width - 1]}…"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

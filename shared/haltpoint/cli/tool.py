@@ -33,8 +33,8 @@ def add_to(parent: typer.Typer) -> None:
             if shell.out.is_terminal:
                 _row(shell, one)
             else:
-                shell.row(one.name, one.queue, effects(one), first_line(one))
-        if not found:
+                shell.row(one.name, one.queue or "-", effects(one), first_line(one))
+        if not any(one.queue for one in found):
             shell.note("No worker serves any tool. Start one: haltpoint up tool-worker --tools MODULE")
 
     @verb(app, "show", gateway=True)
@@ -44,7 +44,7 @@ def add_to(parent: typer.Typer) -> None:
         if shell.json:
             shell.emit(found.model_dump(mode="json"))
             return
-        shell.out.print(f"{found.name}  ({effects(found)}; queue {found.queue}; {found.timeout:g} s)", markup=False)
+        shell.out.print(f"{found.name}  ({effects(found)}; {served(found)}; {found.timeout:g} s)", markup=False)
         shell.out.print(f"\n{found.description}\n", markup=False)
         required = found.parameters.get("required", [])
         for parameter, schema in found.parameters.get("properties", {}).items():
@@ -106,6 +106,11 @@ def effects(tool: "ToolView") -> str:
     return f"skill, {words}" if tool.kind == "skill" else words
 
 
+def served(tool: "ToolView") -> str:
+    """Who carries it out."""
+    return f"queue {tool.queue}" if tool.queue else "built in"
+
+
 def first_line(tool: "ToolView") -> str:
     """The beginning of its description."""
     return tool.description.strip().partition("\n")[0]
@@ -115,9 +120,7 @@ def _row(shell: Shell, tool: "ToolView") -> None:
     from rich.text import Text
 
     shell.out.print(
-        Text.assemble(
-            (tool.name, "bold"), f"  {first_line(tool)}", (f"\n    {effects(tool)}; queue {tool.queue}", "dim")
-        )
+        Text.assemble((tool.name, "bold"), f"  {first_line(tool)}", (f"\n    {effects(tool)}; {served(tool)}", "dim"))
     )
 
 

@@ -6,14 +6,14 @@ Times are UTC and travel as ISO 8601. Nothing here is ever written back.
 from datetime import datetime
 from typing import Any, Generic
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from typing_extensions import TypeVar
 
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.humans import Answer, RequestKind, RequestStatus
 from haltpoint.contracts.plans import Call, OnFailure, StepType
-from haltpoint.contracts.tasks import Budget
-from haltpoint.contracts.thoughts import StepDecision
+from haltpoint.contracts.tasks import Budget, Mode
+from haltpoint.contracts.thoughts import StepDecision, Strike, Violation
 from haltpoint.contracts.tools import Option, ToolKind, ToolResult
 
 Item = TypeVar("Item")
@@ -67,13 +67,44 @@ class ThoughtView(Contract):
     """What the model said in one turn of a step: words, and the calls that it wished for."""
 
     id: str
+    at: datetime | None = None
     content: str = ""
     calls: tuple[Call, ...] = ()
     decision: StepDecision = StepDecision.CONTINUE
 
 
+class PromiseView(Contract):
+    """A tool that a step requires, and the action whose receipt kept the promise; none has yet: null (C3)."""
+
+    tool: str
+    kept_by: str | None = None
+
+
+class ViolationView(Contract):
+    """Where the model broke its word (D1), and what came of it.
+
+    `place` is the step's id, `plan` or `answer`; `said` are the model's own words, cut. `correction` is what it was
+    told; null: it was not asked again. `strikes` is the chain's count after it, 0 where nobody counts.
+    """
+
+    at: datetime
+    place: str
+    thought_id: str = ""
+    violation: Violation
+    message: str
+    tool: str | None = None
+    said: str = ""
+    strikes: int = 0
+    correction: str | None = None
+
+
 class StepView(Contract):
-    """One step with its run. `validation_status` of a step that is done: passed, failed or skipped."""
+    """One step with its run: what it promised, what was called, what kept the promise, and where the word was broken.
+
+    `validation_status` of a step that is done: passed, failed (also: let pass without its promise kept) or skipped
+    (nothing was promised, or nobody checks). `tool_validation_mode` is the mode that holds for it. `strikes` counts the
+    violations since a required tool last succeeded.
+    """
 
     id: str
     label: str = ""
@@ -82,14 +113,17 @@ class StepView(Contract):
     required_tools: tuple[str, ...] = ()
     allowed_tools: tuple[str, ...] | None = None
     expected_outcome: str | None = None
+    tool_validation_mode: Mode = Mode.STRICT
     dependencies: tuple[str, ...] = ()
     on_failure: OnFailure = OnFailure.FAIL
     status: str
     validation_status: str | None = None
+    strikes: int = 0
+    promises: tuple[PromiseView, ...] = ()
     result: Any = Field(default=None, description="data of the last successful receipt, else the last words")
     thoughts: tuple[ThoughtView, ...] = ()
     actions: tuple[ActionView, ...] = ()
-    violations: tuple[dict[str, Any], ...] = ()
+    violations: tuple[ViolationView, ...] = ()
 
 
 class AnswerView(Contract):
@@ -101,7 +135,13 @@ class AnswerView(Contract):
 
 
 class RequestView(Contract):
-    """One question to people and what became of it."""
+    """One question to people and what became of it.
+
+    `form` (`schema` on the wire) is that of the value which is asked for; of an escalation, that of the result which a
+    person may give by hand. `strikes` are the case: what the model said each time, in its own words.
+    """
+
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
 
     id: str
     chain_id: str
@@ -111,9 +151,14 @@ class RequestView(Contract):
     kind: RequestKind
     status: RequestStatus
     question: str
+    goal: str = ""
+    step: str = Field(default="", description="what the step is to do, in words")
     options: tuple[Option, ...] = ()
+    form: dict[str, Any] | None = Field(default=None, alias="schema")
     arguments: dict[str, Any] = Field(default_factory=dict)
     preview: str | None = None
+    priority: str | None = None
+    strikes: tuple[Strike, ...] = ()
     asked_at: datetime
     deadline: datetime
     answer: AnswerView | None = None
@@ -139,14 +184,27 @@ class ChainSummary(Contract):
     updated_at: datetime
 
 
-class ChainView(ChainSummary):
-    """A whole chain."""
+class ReceiptView(Contract):
+    """A successful receipt: what an answer rests on (F2). `by` is the person who gave the result, when one did."""
 
+    action_id: str
+    step_id: str
+    tool: str
+    by: str = ""
+
+
+class ChainView(ChainSummary):
+    """A whole chain. `violations` are those of its plan and its answer; `strikes` counts since any last success."""
+
+    mode: Mode = Mode.STRICT
     tenant: str | None = None
     conversation_id: str | None = None
     current: CurrentView | None = None
     summary: str
     steps: tuple[StepView, ...] = ()
+    receipts: tuple[ReceiptView, ...] = ()
+    strikes: int = 0
+    violations: tuple[ViolationView, ...] = ()
     never_executed: tuple[dict[str, Any], ...] = ()
     requests: tuple[RequestView, ...] = ()
     budget: Budget = Budget()

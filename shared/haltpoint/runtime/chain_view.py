@@ -2,25 +2,25 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
+from haltpoint.chain import policy
 from haltpoint.chain.state import ActionStatus, ChainStatus, StepRun, StepStatus
 from haltpoint.contracts import views
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.humans import Answer, Question, RequestStatus
-from haltpoint.contracts.plans import Plan, Step, StepType
+from haltpoint.contracts.humans import RequestStatus
+from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import NextAction, ToolResult
+from haltpoint.runtime import contract_view
+from haltpoint.runtime.contract_view import moment
+from haltpoint.runtime.request_view import Background, Fields, question_of, request_of
 
 _ASKS = (NextAction.CLARIFICATION_NEEDED.value, NextAction.CONFIRMATION_NEEDED.value)
-
-Fields = Mapping[str, str]
-"""A hash of Redis, decoded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,10 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class ChainRecord:
-    """All that is kept about a chain. `actions`, `requests`, `thoughts` are hashes by id; missing ones are absent."""
+    """All that is kept about a chain. `actions`, `requests`, `thoughts` are hashes by id; missing ones are absent.
+
+    `forms` are the result schemas of the tools that escalations want called.
+    """
 
     id: str
     head: Fields
@@ -60,12 +63,8 @@ class ChainRecord:
     actions: Mapping[str, Fields] = field(default_factory=dict)
     requests: Mapping[str, Fields] = field(default_factory=dict)
     thoughts: Mapping[str, Fields] = field(default_factory=dict)
+    forms: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     waiting: views.WaitingView | None = None
-
-
-def moment(ms: int | str) -> datetime:
-    """A time of ours, ms since the epoch, as people read it: UTC."""
-    return datetime.fromtimestamp(int(ms) / 1000, UTC)
 
 
 def summary_of(chain_id: str, head: Fields, task: Task, end: Mapping[str, Any]) -> views.ChainSummary:
@@ -84,20 +83,29 @@ def summary_of(chain_id: str, head: Fields, task: Task, end: Mapping[str, Any]) 
 def view_of(record: ChainRecord) -> views.ChainView:
     """The whole chain."""
     head, task = record.head, record.task
-    requests = tuple(request_of(fields) for fields in record.requests.values())
+    raw = {name: fields.get("raw", "") for name, fields in record.thoughts.items()}
+    background = Background(raw, record.plan, record.forms)
+    requests = tuple(request_of(question_of(fields), fields, task, background) for fields in record.requests.values())
     plan = record.plan or Plan(steps=())
-    said, corrected = _by_place(record)
+    said = _thoughts(record)
+    facts = ((line.at, name, details) for line in record.log for name, details in line.facts)
+    broken = contract_view.violations(record.id, facts, raw)
     steps = tuple(
-        _step(record, step, run, tuple(said[step.id]), tuple(corrected[step.id]))
+        _step(record, step, run, tuple(said[step.id]), tuple(broken[step.id]))
         for step, run in zip(plan.steps, record.runs, strict=True)
     )
+    about_answer = broken["answer"]
     return views.ChainView(
         **dict(summary_of(record.id, head, task, record.end)),
+        mode=task.mode,
         tenant=task.tenant,
         conversation_id=task.conversation_id,
         current=_current(record),
-        summary=_summary(record, steps, requests),
+        summary=_summary(record, steps, requests, about_answer),
         steps=steps,
+        receipts=contract_view.receipts(steps),
+        strikes=int(head.get("strikes", 0)),
+        violations=(*broken["plan"], *about_answer),
         never_executed=tuple(map(_never_executed, _told(record, FactType.ACTION_NEVER_EXECUTED))),
         requests=requests,
         budget=task.budget,
@@ -105,32 +113,6 @@ def view_of(record: ChainRecord) -> views.ChainView:
             turns=int(head.get("turns", 0)), actions=int(head.get("actions", 0)), tokens=int(head.get("tokens", 0))
         ),
         deadline=moment(head.get("deadline", head["created"])),
-    )
-
-
-def request_of(fields: Fields) -> views.RequestView:
-    """One question with what became of it, from its hash."""
-    question = Question.model_validate_json(fields["question"])
-    answer = None
-    if fields.get("answer"):
-        answer = views.AnswerView(
-            by=fields.get("by", ""), at=moment(fields["at"]), answer=Answer.model_validate_json(fields["answer"])
-        )
-    return views.RequestView(
-        id=question.request_id,
-        chain_id=fields["chain"],
-        step_id=question.step_id,
-        action_id=question.action_id,
-        tool=question.tool,
-        kind=question.kind,
-        status=RequestStatus(fields["status"]),
-        question=question.question,
-        options=question.options,
-        arguments=json.loads(question.arguments or "{}"),
-        preview=question.preview,
-        asked_at=moment(question.asked_at),
-        deadline=moment(question.deadline),
-        answer=answer,
     )
 
 
@@ -150,17 +132,13 @@ def _never_executed(details: dict[str, Any]) -> dict[str, Any]:
     return details
 
 
-def _by_place(
-    record: ChainRecord,
-) -> tuple[defaultdict[str, list[views.ThoughtView]], defaultdict[str, list[dict[str, Any]]]]:
-    """What was thought, and what had to be corrected, by the id of the step."""
+def _thoughts(record: ChainRecord) -> defaultdict[str, list[views.ThoughtView]]:
+    """What was thought, by the id of the step."""
+    at = {line.ref: line.at for line in record.log}
     said: defaultdict[str, list[views.ThoughtView]] = defaultdict(list)
     for name, fields in record.thoughts.items():
-        said[name.removeprefix(f"{record.id}.").partition(".")[0]].append(_thought(name, fields))
-    corrected: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-    for details in _told(record, FactType.CONTRACT_CORRECTED):
-        corrected[str(details.get("step_id"))].append(details)
-    return said, corrected
+        said[contract_view.place_of(record.id, name)].append(_thought(name, fields, at.get(name)))
+    return said
 
 
 def _step(
@@ -168,7 +146,7 @@ def _step(
     step: Step,
     run: StepRun,
     thoughts: tuple[views.ThoughtView, ...],
-    violations: tuple[dict[str, Any], ...],
+    violations: tuple[views.ViolationView, ...],
 ) -> views.StepView:
     ids = [action_id(record.id, step.id, number) for number in range(1, run.actions + 1)]
     actions = tuple(_action(name, record.actions[name]) for name in ids if name in record.actions)
@@ -180,24 +158,18 @@ def _step(
         required_tools=step.required_tools,
         allowed_tools=step.allowed_tools,
         expected_outcome=step.expected_outcome,
+        tool_validation_mode=policy.mode(record.task, step),
         dependencies=step.dependencies,
         on_failure=step.on_failure,
         status=run.status.value,
-        validation_status=_validation(step, run),
+        validation_status=contract_view.validation(record.task, step, run, record.head.get("origin", "")),
+        strikes=run.strikes,
+        promises=contract_view.promises(step, actions),
         result=_result(run, actions, thoughts),
         thoughts=thoughts,
         actions=actions,
         violations=violations,
     )
-
-
-def _validation(step: Step, run: StepRun) -> str | None:
-    """Whether the promise of the step was kept. A reasoning step promises nothing, a skipped one was not asked."""
-    if not run.status.done:
-        return None
-    if run.status is StepStatus.FAILED:
-        return "failed"
-    return "passed" if run.status is StepStatus.COMPLETED and step.step_type is StepType.TOOL else "skipped"
 
 
 def _result(
@@ -225,11 +197,11 @@ def _action(name: str, fields: Fields) -> views.ActionView:
     )
 
 
-def _thought(name: str, fields: Fields) -> views.ThoughtView:
+def _thought(name: str, fields: Fields, at: int | None) -> views.ThoughtView:
     """A thought from the planner's reply: a proposal, the text of an answer, or words that could not be read."""
     data = json.loads(fields.get("data") or "{}")
     proposal = data.get("proposal") or {"content": data.get("text") or data.get("message") or ""}
-    return views.ThoughtView.model_validate({"id": name, **proposal})
+    return views.ThoughtView.model_validate({"id": name, "at": None if at is None else moment(at), **proposal})
 
 
 def _current(record: ChainRecord) -> views.CurrentView | None:
@@ -254,13 +226,19 @@ def under_way(record: ChainRecord) -> Fields | None:
     return None
 
 
-def _summary(record: ChainRecord, steps: tuple[views.StepView, ...], requests: tuple[views.RequestView, ...]) -> str:
+def _summary(
+    record: ChainRecord,
+    steps: tuple[views.StepView, ...],
+    requests: tuple[views.RequestView, ...],
+    about_answer: Sequence[views.ViolationView],
+) -> str:
     """One or two sentences: how far it came, and what it waits for or how it ended."""
     status = ChainStatus(record.head["status"])
     done = sum(step.status == StepStatus.COMPLETED.value for step in steps)
     parts = [f"{done} of {len(steps)} steps completed." if steps else "No plan yet."]
     if error := _error(record.end):
         parts.append(f"{error.code}: {error.message}")
+    parts += contract_view.remarks(record.task.mode, status is ChainStatus.COMPLETED, steps, about_answer)
     if status.final:
         dropped = sum(1 for _ in _told(record, FactType.ACTION_NEVER_EXECUTED))
         parts += [f"{dropped} calls were never executed."] if dropped else []

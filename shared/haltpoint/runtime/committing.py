@@ -32,6 +32,9 @@ from haltpoint.runtime.outgoing import Envelope, encode_outcome, rfc3339
 from haltpoint.runtime.wire import encode
 
 _CHUNK: Final = 200  # values in one HSET
+_RANKS: Final = {"low": 0, "high": 2}
+_RANK: Final = 10**14
+"""What one rank weighs in the inbox's order: more than any time in ms, so that urgent questions come first."""
 
 
 @value
@@ -231,4 +234,5 @@ def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> list[Argume
     )
     text = to_json(question, exclude_none=True)
     message = encode(envelope.human_request(question))
-    return ["R", question.request_id, text, request.deadline, chain.id, now, message]
+    place = now + _RANKS.get(output.priority or "", 1) * _RANK
+    return ["R", question.request_id, text, request.deadline, chain.id, place, message]

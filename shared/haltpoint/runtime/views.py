@@ -6,18 +6,19 @@ Nothing is written here, and nothing is parsed twice: `chain_view` makes the vie
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from redis.asyncio import Redis
 
 from haltpoint.chain.state import ChainStatus
 from haltpoint.contracts.base import action_id, request_id
-from haltpoint.contracts.humans import RequestKind, RequestStatus
+from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
 from haltpoint.runtime import chain_view
-from haltpoint.runtime.chain_view import ChainRecord, Fields, LogLine
+from haltpoint.runtime.chain_view import ChainRecord, LogLine
 from haltpoint.runtime.loading import as_worked_on
+from haltpoint.runtime.request_view import Background, Fields, question_of, request_of
 from haltpoint.runtime.step_codec import decode_step
 from haltpoint.runtime.tool_catalogue import Listed
 from haltpoint.runtime.topology import Topology
@@ -98,7 +99,7 @@ class Views:
     async def requests(
         self, status: RequestStatus, kind: RequestKind | None, cursor: str | None, limit: int, sees: Sees
     ) -> Page[RequestView]:
-        """Questions in one state: open ones newest first, others by the chains that changed last."""
+        """Questions in one state: open ones by priority and newest first, others by the chains that changed last."""
         if status is RequestStatus.OPEN:
             names, step = ["index:requests"], limit
         else:
@@ -159,6 +160,8 @@ class Views:
         ]
         requests = [request_id(chain_id, number) for number in range(1, int(head.get("asked", 0)) + 1)]
         thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
+        hashes = await self._hashes("request", requests)
+        asked = [question_of(fields) for fields in hashes.values()]
         return ChainRecord(
             id=chain_id,
             head=head,
@@ -168,9 +171,31 @@ class Views:
             end=json.loads(raw_end) if raw_end else {},
             log=log,
             actions=await self._hashes("action", actions),
-            requests=await self._hashes("request", requests),
+            requests=hashes,
             thoughts=await self._hashes("thought", thoughts),
+            forms=await self._forms(chain_id, asked),
         )
+
+    async def _forms(self, chain_id: str, asked: Iterable[Question]) -> dict[str, dict[str, Any]]:
+        """The result schemas of the tools that escalations of one chain want called."""
+        tools = sorted({one.tool for one in asked if one.kind is RequestKind.ESCALATION and one.tool})
+        if not tools:
+            return {}
+        key = self._topology.key(self._topology.partition(chain_id), "catalogue")
+        listed: list[bytes | None] = await cast("Any", self._redis.hmget(key, tools))
+        specs = (Listed.model_validate_json(one).spec for one in listed if one is not None)
+        return {spec.name: spec.result_schema for spec in specs if spec.result_schema is not None}
+
+    async def _background(self, chain_id: str, task: Task, question: Question) -> Background:
+        """What an escalation is told with."""
+        if question.kind is not RequestKind.ESCALATION:
+            return Background()
+        thoughts = [one.thought_id for one in question.strikes]
+        raws = await self._piped(thoughts, lambda pipe, one: pipe.hget(self._topology.key_of("thought", one), "raw"))
+        raw = {one: found.decode() for one, found in zip(thoughts, raws, strict=True) if found}
+        stored = cast("bytes | None", await self._redis.get(self._topology.key_of("plan", chain_id)))
+        _, plan = as_worked_on(stored, task)
+        return Background(raw, plan, await self._forms(chain_id, [question]))
 
     async def _waiting(self, record: ChainRecord) -> WaitingView | None:
         """Whether the action under way waits for a worker that is not there."""
@@ -214,11 +239,13 @@ class Views:
     async def _requests(self, ids: Sequence[str], sees: Sees) -> list[RequestView]:
         hashes = await self._hashes("request", ids)
         found = await self._tasks_and_heads([fields["chain"] for fields in hashes.values()])
-        return [
-            chain_view.request_of(fields)
-            for fields, (task, _) in zip(hashes.values(), found, strict=True)
-            if task and sees(task.tenant)
-        ]
+        views: list[RequestView] = []
+        for fields, (task, _) in zip(hashes.values(), found, strict=True):
+            if task and sees(task.tenant):
+                question = question_of(fields)
+                background = await self._background(fields["chain"], task, question)
+                views.append(request_of(question, fields, task, background))
+        return views
 
     async def _asked(self, page: list[tuple[int, str]]) -> list[tuple[tuple[int, str], list[str]]]:
         """For each chain of a page the ids of all that it ever asked."""

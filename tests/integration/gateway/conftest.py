@@ -27,6 +27,7 @@ from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import Cancellation, Received, TaskCancelled
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.thoughts import Strike
 from haltpoint.contracts.tools import Option, ToolSpec
 from haltpoint.runtime import service
 from haltpoint.runtime.committing import ChainCommit, Decided
@@ -81,7 +82,16 @@ class System:
         assert reply.status_code == 202, reply.text
         return str(reply.json()["chain_id"])
 
-    async def ask(self, chain_id: str, kind: RequestKind = RequestKind.CLARIFICATION, *, within: int = 60_000) -> str:
+    async def ask(
+        self,
+        chain_id: str,
+        kind: RequestKind = RequestKind.CLARIFICATION,
+        *,
+        within: int = 60_000,
+        form: dict[str, Any] | None = None,
+        priority: str | None = None,
+        strikes: tuple[Strike, ...] = (),
+    ) -> str:
         """Let the chain ask a person; the id of the request. `within`: ms from now to its deadline."""
         chain = await self._chain(chain_id)
         assert chain.task.plan is not None
@@ -91,9 +101,10 @@ class System:
             number=number,
             kind=kind,
             step=0,
-            action_id=action_id(chain_id, "find", 1),
+            action_id="" if kind is RequestKind.ESCALATION else action_id(chain_id, "find", 1),
             deadline=chain.updated_at + within,
             options=options if kind is RequestKind.CLARIFICATION else (),
+            form=form,
         )
         after = replace(
             chain,
@@ -105,7 +116,8 @@ class System:
             requests=(*chain.requests, request),
             asked=number,
         )
-        ask = Ask(request, "Which John?", "lookup_contacts", '{"query":"John"}')
+        about = '{"query":"John"}'
+        ask = Ask(request, "Which John?", "lookup_contacts", about, priority=priority, strikes=strikes)
         facts = (
             Fact(FactType.STEP_STARTED, {"step_id": "find"}),
             Fact(FactType.REQUEST_OPENED, {"request_id": request_id(chain_id, number)}),

@@ -1,12 +1,13 @@
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from haltpoint.chain.state import ChainStatus
 from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.humans import RequestKind
-from tests.integration.gateway.conftest import System, problem
+from haltpoint.contracts.thoughts import Strike, Violation
+from tests.integration.gateway.conftest import LOOKUP, System, problem
 
 CHOICE = {"kind": "clarification", "option_id": "u1"}
 
@@ -87,6 +88,111 @@ async def test_an_answer_that_does_not_fit_is_told_what_would(
     assert document["allowed"]["kind"] == kind.value
     assert document["allowed"]["decisions"]
     assert (await system.http.get(f"/v1/requests/{request_id}")).json()["status"] == "open"
+
+
+FORM = {
+    "type": "object",
+    "properties": {"colour": {"type": "string", "enum": ["red", "blue"]}},
+    "required": ["colour"],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "form", "body", "words", "decisions"),
+    [
+        (RequestKind.INPUT, None, {"kind": "input"}, "text", ["abort", "answer"]),
+        (RequestKind.INPUT, None, {"kind": "input", "option_id": "1"}, "options", ["abort", "answer"]),
+        (RequestKind.INPUT, FORM, {"kind": "input", "text": "red"}, "schema", ["abort", "answer"]),
+        (RequestKind.INPUT, FORM, {"kind": "input", "value": {"colour": "green"}}, "value.colour", ["abort", "answer"]),
+        (
+            RequestKind.ESCALATION,
+            None,
+            {"kind": "escalation", "decision": "rephrase", "text": " "},
+            "text",
+            ["abort", "manual", "rephrase", "retry"],
+        ),
+        (
+            RequestKind.ESCALATION,
+            None,
+            {"kind": "escalation", "decision": "manual", "text": "John is u1"},
+            "lookup_contacts",
+            ["abort", "manual", "rephrase", "retry"],
+        ),
+        (
+            RequestKind.ESCALATION,
+            None,
+            {"kind": "escalation", "decision": "manual", "value": {"contact_id": 7}},
+            "data.contact_id",
+            ["abort", "manual", "rephrase", "retry"],
+        ),
+    ],
+)
+async def test_words_and_results_by_hand_are_checked(
+    system: System,
+    kind: RequestKind,
+    form: dict[str, Any] | None,
+    body: dict[str, Any],
+    words: str,
+    decisions: list[str],
+) -> None:
+    """I4, D3: the form that was asked for, the result schema of the tool that is missing."""
+    request_id = await system.ask(await system.submit(), kind, form=form)
+    document = problem(await system.http.post(f"/v1/requests/{request_id}/answer", json=body), 422, "invalid_answer")
+    assert words in document["detail"]
+    assert document["allowed"]["decisions"] == decisions
+    wanted = LOOKUP.result_schema if kind is RequestKind.ESCALATION else form
+    assert document["allowed"].get("schema") == wanted
+    assert (await system.http.get(f"/v1/requests/{request_id}")).json()["status"] == "open"
+
+
+@pytest.mark.parametrize(
+    ("kind", "form", "body"),
+    [
+        (RequestKind.INPUT, None, {"kind": "input", "text": "the blue one"}),
+        (RequestKind.INPUT, FORM, {"kind": "input", "value": {"colour": "red"}}),
+        (RequestKind.ESCALATION, None, {"kind": "escalation", "decision": "rephrase", "text": "Look John up"}),
+        (RequestKind.ESCALATION, None, {"kind": "escalation", "decision": "manual", "value": {"contact_id": "u1"}}),
+        (RequestKind.ESCALATION, None, {"kind": "escalation", "decision": "retry"}),
+        (RequestKind.ESCALATION, None, {"kind": "escalation", "decision": "abort"}),
+    ],
+)
+async def test_what_fits_is_taken(
+    system: System, kind: RequestKind, form: dict[str, Any] | None, body: dict[str, Any]
+) -> None:
+    request_id = await system.ask(await system.submit(), kind, form=form)
+    reply = await system.http.post(f"/v1/requests/{request_id}/answer", json=body)
+    assert reply.status_code == 200, reply.text
+    assert reply.json()["answer"]["answer"] == {
+        "option_id": None,
+        "decision": "answer",
+        "text": "",
+        "value": None,
+        "comment": "",
+        **body,
+    }
+
+
+async def test_d3_a_case_shows_what_was_asked_and_what_the_model_said(system: System) -> None:
+    chain_id = await system.submit()
+    thought = f"{chain_id}.find.t1.1"
+    strike = Strike(place="find", thought_id=thought, violation=Violation.NO_CALL, message="call it", said="cut")
+    await cast("Any", system.redis.hset(system.topology.key_of("thought", thought), "raw", "John is u1, I know him."))
+    request_id = await system.ask(chain_id, RequestKind.ESCALATION, strikes=(strike,))
+    alone = (await system.http.get(f"/v1/requests/{request_id}")).json()
+    assert alone["goal"] == "Find John"
+    assert alone["schema"] == LOOKUP.result_schema
+    assert alone["tool"] == "lookup_contacts"
+    assert [one["said"] for one in alone["strikes"]] == ["John is u1, I know him."]
+    within = (await system.http.get(f"/v1/chains/{chain_id}")).json()["requests"][0]
+    assert within["schema"] == alone["schema"]
+
+
+async def test_urgent_questions_come_first(system: System) -> None:
+    asked = {}
+    for priority in ("low", "high", None, "normal"):
+        asked[priority] = await system.ask(await system.submit(), RequestKind.INPUT, priority=priority)
+    found = await system.pages("/v1/requests", limit=2)
+    assert [one["id"] for one in found] == [asked["high"], asked["normal"], asked[None], asked["low"]]
 
 
 async def test_a_person_may_say_that_it_happened(system: System) -> None:

@@ -15,7 +15,7 @@ async def test_a_chain_is_shown_whole(system: System) -> None:
     chain = (await system.http.get(f"/v1/chains/{chain_id}")).json()
     assert chain["status"] == "awaiting_clarification"
     assert chain["goal"] == "Find John"
-    assert chain["current"] == {"step_id": "find", "tool": None, "index": 0}
+    assert chain["current"] == {"step_id": "find", "tool": None, "index": 0, "waiting_for": None}
     assert chain["summary"] == "0 of 1 steps completed. Waits for a person: Which John?"
     assert [step["status"] for step in chain["steps"]] == ["waiting"]
     assert [request["id"] for request in chain["requests"]] == [request_id]
@@ -136,7 +136,7 @@ async def test_the_inbox_is_paged(system: System) -> None:
 
 async def test_tools_are_those_of_the_catalogue(system: System) -> None:
     items = (await system.http.get("/v1/tools")).json()["items"]
-    assert [item["name"] for item in items] == ["lookup_contacts", "read_secret"]
+    assert [item["name"] for item in items] == ["askHuman", "lookup_contacts", "read_secret"]
     one = (await system.http.get("/v1/tools/lookup_contacts")).json()
     assert one["may_clarify"] is True
     assert len(one["digest"]) == 12

@@ -27,6 +27,17 @@ NEVER = {
 }
 
 
+MADE_UP = {
+    "at": BEGUN,
+    "place": "tell",
+    "thought_id": "c1.tell.t2.1",
+    "violation": "no_provenance",
+    "message": "It is made up.",
+    "correction": "It is made up. Call lookup_contacts first.",
+    "strikes": 1,
+}
+
+
 def chain(**changes: Any) -> ChainView:
     view: dict[str, Any] = {
         "id": "c1",
@@ -160,7 +171,7 @@ def careless() -> ChainView:
                     {"id": "c1.tell.t2.1", "calls": [invented]},
                     {"id": "c1.tell.t2.2", "calls": [right]},
                 ],
-                violations=[{"violation": "no_provenance", "message": "It is made up. Call lookup_contacts first."}],
+                violations=[MADE_UP],
                 actions=[
                     action("tell.1", "lookup_contacts", {"query": "Jane"}, found),
                     action("tell.2", "send_message", {"recipient_id": "user_jan001"}, sent),

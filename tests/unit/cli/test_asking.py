@@ -31,6 +31,16 @@ def question(kind: str = "clarification") -> RequestView:
         ("confirmation", "n not now", Said(decision=Choice.REJECT, text="not now")),
         ("in_doubt", "h", Said(decision=Choice.HAPPENED)),
         ("in_doubt", "n", Said(decision=Choice.NOT_HAPPENED)),
+        ("input", "blue, please", Said(decision=Choice.ANSWER, text="blue, please")),
+        ("input", "a", Said(decision=Choice.ANSWER, text="a")),
+        ("input", "/abort", Said(decision=Choice.ABORT)),
+        ("input", " ", None),
+        ("escalation", "r call send_message", Said(decision=Choice.REPHRASE, text="call send_message")),
+        ("escalation", "r", None),
+        ("escalation", 'm {"message_id": "m1"}', Said(decision=Choice.MANUAL, value={"message_id": "m1"})),
+        ("escalation", "m {", None),
+        ("escalation", "t", Said(decision=Choice.RETRY)),
+        ("escalation", "a", Said(decision=Choice.ABORT)),
     ],
 )
 def test_what_is_typed_is_understood(kind: str, typed: str, said: Said | None) -> None:
@@ -57,8 +67,10 @@ async def test_one_asks_until_it_is_understood() -> None:
     ("kind", "commands"),
     [
         ("clarification", ["--option user_abc123", "--option user_ghi789", "--none WORDS"]),
-        ("confirmation", ["--approve | --reject WORDS", 'recipient_id="user_abc123"']),
-        ("in_doubt", ["--happened JSON | --not-happened"]),
+        ("confirmation", ["--approve", "--reject WORDS", 'recipient_id="user_abc123"']),
+        ("input", ["--text WORDS", "--abort"]),
+        ("escalation", ["--rephrase WORDS", "--manual '{", "--retry", "--abort"]),
+        ("in_doubt", ["--happened JSON", "--not-happened"]),
     ],
 )
 def test_the_inbox_says_how_to_answer(kind: str, commands: list[str]) -> None:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from haltpoint.cli.story import Mark, call, elapsed, never_executed, receipts, tell, visible
+from haltpoint.cli.story import Mark, elapsed, never_executed, receipts, tell
+from haltpoint.cli.wording import call, visible
 from haltpoint.contracts.views import ChainView
-from tests.unit.cli.chains import careless, chain, completed, failed, step, stopped
+from tests.unit.cli.chains import BEGUN, careless, chain, completed, failed, step, stopped
 
 
 def told(view_marks: list[tuple[int, Mark, str]], mark: Mark) -> list[str]:
@@ -49,6 +50,7 @@ def test_a_step_is_told_in_the_order_in_which_it_happened() -> None:
         (1, Mark.RUNNING, 'lookup_contacts(query="Jane")'),
         (1, Mark.DONE, 'lookup_contacts: contact_id="user_jan001"'),
         (1, Mark.NEVER, 'never executed: send_message(recipient_id="user_123")'),
+        (1, Mark.BROKEN, "a value that comes from nowhere"),
         (1, Mark.CORRECTED, "corrected: It is made up."),
         (1, Mark.RUNNING, 'send_message(recipient_id="user_jan001")'),
         (1, Mark.DONE, "send_message: ok"),
@@ -56,8 +58,9 @@ def test_a_step_is_told_in_the_order_in_which_it_happened() -> None:
 
 
 def test_a_violation_of_a_literal_step_is_told_too() -> None:
-    view = chain(steps=[step("a", "send_message", violations=[{"violation": "bad_arguments"}])])
-    assert lines(view)[1:] == [(1, Mark.CORRECTED, "corrected: bad_arguments.")]
+    broken = {"at": BEGUN, "place": "a", "violation": "bad_arguments", "message": "They are wrong."}
+    view = chain(steps=[step("a", "send_message", violations=[broken])])
+    assert lines(view)[1:] == [(1, Mark.BROKEN, "arguments that do not fit")]
 
 
 def test_a_failed_chain_says_why() -> None:

@@ -123,7 +123,8 @@ def test_the_log_tells_what_never_ran_and_what_was_corrected() -> None:
     view = view_of(record(log=(LogLine.parse(0, line),)))
     assert view.never_executed[0]["reason"] == "stopped by c1.r1"
     assert [one["arguments"] for one in view.never_executed] == [{"to": "u1"}, '{"to":"u']
-    assert view.steps[0].violations[0]["violation"] == "no_call"
+    assert view.steps[0].violations[0].violation == "no_call"
+    assert view.steps[0].violations[0].correction == "call a tool"
     assert view.steps[1].violations == ()
 
 

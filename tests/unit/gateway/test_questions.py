@@ -31,6 +31,8 @@ def test_a_choice_names_the_real_ids() -> None:
 def test_other_kinds_name_their_decisions() -> None:
     assert "--approve" in command(question(RequestKind.CONFIRMATION))
     assert "--not-happened" in command(question(RequestKind.IN_DOUBT))
+    assert "--text WORDS" in command(question(RequestKind.INPUT))
+    assert "--rephrase WORDS, --manual JSON, --retry" in command(question(RequestKind.ESCALATION))
 
 
 def test_what_a_tool_writes_cannot_write_a_line_of_its_own() -> None:

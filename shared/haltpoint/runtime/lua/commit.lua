@@ -14,7 +14,7 @@ Operations, each a letter and its arguments:
   A again id queue step n tool attempt repeatable arguments message    dispatch: the action's hash, its entry, its message
                                again '1': the worker's mark, receipt and doubt move to fields with the former attempt
   X stream message             a message to `plans`
-  R id question deadline chain asked message     open a request, tell the gateway
+  R id question deadline chain place message     open a request, tell the gateway; place: in the inbox's order
   W id message                 withdraw a request, unless it was answered or has expired
   N id step n tool arguments   write an action down that no worker is asked to do
   E action outcome data        settle an action: outcome and data as a person completed them
@@ -101,10 +101,10 @@ function operations.X(run, args, i)
 end
 
 function operations.R(run, args, i)
-  local id, asked = args[i + 1], args[i + 5]
+  local id, place = args[i + 1], args[i + 5]
   redis.call('HSET', run.prefix .. 'request:' .. id, 'question', args[i + 2], 'status', 'open',
     'deadline', args[i + 3], 'chain', args[i + 4])
-  redis.call('ZADD', run.prefix .. 'index:requests', asked, id)
+  redis.call('ZADD', run.prefix .. 'index:requests', place, id)
   add(run.prefix, 'humans', args[i + 6])
   return i + 7
 end

@@ -1,0 +1,119 @@
+"""A question to people in words: the case of an escalation, the form of an input, what may be decided and how."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from haltpoint.cli.wording import call, options, visible
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.thoughts import Violation
+from haltpoint.contracts.views import RequestView
+
+WIDTH: Final = 160
+"""Characters of the model's words in one line."""
+
+BROKEN: Final[dict[Violation, str]] = {
+    Violation.BAD_PLAN: "a plan that cannot be carried out",
+    Violation.NO_CALL: "words in place of a call",
+    Violation.UNKNOWN_TOOL: "a tool that does not exist",
+    Violation.NOT_ALLOWED: "a tool that may not be called here",
+    Violation.BAD_ARGUMENTS: "arguments that do not fit",
+    Violation.NO_PROVENANCE: "a value that comes from nowhere",
+    Violation.REPAIRED_CALL: "a call in broken JSON",
+    Violation.UNFOUNDED_FAIL: "gave up without an error",
+    Violation.MISSING_TOOL: "left out a tool that was asked for",
+    Violation.FABRICATED: "told of what did not happen",
+}
+"""What each violation is, for people."""
+
+_COMMANDS: Final[dict[RequestKind, tuple[tuple[str, str], ...]]] = {
+    RequestKind.CLARIFICATION: (("--none WORDS", "none of them; the model gets the words"),),
+    RequestKind.CONFIRMATION: (("--approve", "yes, do it"), ("--reject WORDS", "no; the model gets the words")),
+    RequestKind.INPUT: (),
+    RequestKind.ESCALATION: (
+        ("--rephrase WORDS", "put it in other words"),
+        ("--retry", "ask the model once more"),
+    ),
+    RequestKind.IN_DOUBT: (
+        ("--happened JSON", "it happened; this is its result"),
+        ("--not-happened", "it did not: it runs again"),
+    ),
+}
+
+
+def details(request: RequestView) -> Iterator[str]:
+    """What a person has to know beside the question, a line each: options, the call, the form, or the whole case."""
+    yield from options(request)
+    if request.kind in (RequestKind.CONFIRMATION, RequestKind.IN_DOUBT):
+        yield call(request.tool, request.arguments, width=10_000)
+    if request.preview:
+        yield from (visible(line) for line in request.preview.splitlines())
+    if request.kind is RequestKind.INPUT and request.form is not None:
+        yield from (f"{name}: {words}" for name, words, _ in fields(request.form))
+    if request.kind is RequestKind.ESCALATION:
+        yield from _case(request)
+
+
+def _case(request: RequestView) -> Iterator[str]:
+    if request.step:
+        yield f"asked:    {visible(request.step)}"
+    elif request.goal:
+        yield f"asked:    {visible(request.goal)}"
+    for number, strike in enumerate(request.strikes, 1):
+        yield f"{'answers:' if number == 1 else '':<8}  {number}  {said(strike.said, strike.violation)}"
+    if request.tool:
+        yield f"missing:  a receipt of {visible(request.tool)}"
+
+
+def said(words: str, violation: Violation) -> str:
+    """What was wrong with a thought, and the model's own words."""
+    line = visible(" ".join(words.split()))
+    cut = line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
+    return f"{BROKEN[violation]}: “{cut}”" if cut else BROKEN[violation]
+
+
+def commands(request: RequestView) -> list[tuple[str, str]]:
+    """What may be typed behind `haltpoint answer REQUEST`, each with what it means."""
+    chosen = [(f"--option {visible(one.id)}", visible(one.title)) for one in request.options]
+    own = list(_COMMANDS[request.kind])
+    if request.kind is RequestKind.INPUT and request.form is None:
+        own = [("--text WORDS", "the answer in words")]
+    elif request.kind is RequestKind.INPUT:
+        own = [(f"--value '{example(request.form or {})}'", "the form, filled in")]
+    elif request.kind is RequestKind.ESCALATION and request.step_id:
+        given = f"you give the result of {visible(request.tool)}" if request.tool else "you say it in its place"
+        form = example(request.form) if request.form else "{}"
+        own.insert(1, (f"--manual '{form}'" if request.tool else "--text WORDS", given))
+    return [*chosen, *own, ("--abort", "end the chain as cancelled")]
+
+
+def fields(form: dict[str, Any]) -> list[tuple[str, str, Any]]:
+    """The fields of a form: name, what is wanted in words, and the schema of each."""
+    properties = form.get("properties")
+    if not isinstance(properties, dict):
+        return []
+    required = form.get("required", ())
+    return [
+        (visible(str(name)), _wanted(schema if isinstance(schema, dict) else {}, name in required), schema)
+        for name, schema in properties.items()
+    ]
+
+
+def example(form: dict[str, Any]) -> str:
+    """A value of this form with a placeholder in each field, as JSON text."""
+    return json.dumps({name: _placeholder(schema) for name, _, schema in fields(form)}, ensure_ascii=False)
+
+
+def _wanted(schema: dict[str, Any], required: bool) -> str:
+    kind = schema.get("type", "any")
+    choice = schema.get("enum")
+    words = " | ".join(visible(str(one)) for one in choice) if isinstance(choice, list) else str(kind)
+    about = schema.get("description") or schema.get("title") or ""
+    return f"{visible(words)}{'' if required else ', optional'}{f'  {visible(str(about))}' if about else ''}"
+
+
+def _placeholder(schema: Any) -> Any:
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    if isinstance(schema, dict) and isinstance(schema.get("enum"), list) and schema["enum"]:
+        return schema["enum"][0]
+    return {"integer": 0, "number": 0, "boolean": True, "array": [], "object": {}}.get(str(kind), "...")

@@ -1,0 +1,47 @@
+"""Words for terminals: nothing that a model or a tool wrote can do more there than be read."""
+
+import json
+import unicodedata
+from typing import Any
+
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.tools import Option
+from haltpoint.contracts.views import RequestView
+
+
+def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
+    """A call as one would write it; long values are cut, invisible characters made visible."""
+    written = [f"{visible(name)}={value_text(value, width)}" for name, value in arguments.items()]
+    return f"{visible(tool)}({', '.join(written)})"
+
+
+def visible(text: str) -> str:
+    """The same text with everything that a terminal would obey or hide written out."""
+    return "".join(
+        f"\\u{{{ord(c):x}}}" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") else c for c in text
+    )
+
+
+def options(request: RequestView) -> list[str]:
+    """The options of a question, one line each, aligned and numbered from 1."""
+    wide = max((len(visible(option.title)) for option in request.options), default=0)
+    return [
+        f"{number}  {visible(one.title):<{wide}}{_sure(request, one)}  {visible(one.subtitle)}".rstrip()
+        for number, one in enumerate(request.options, 1)
+    ]
+
+
+def _sure(request: RequestView, option: Option) -> str:
+    """How sure the tool is; what somebody wrote as an answer to choose from has no such number."""
+    return "" if request.kind is RequestKind.INPUT else f"  {option.confidence:>4.0%}"
+
+
+def value_text(value: Any, width: int) -> str:
+    """A value as JSON, cut."""
+    text = visible(json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 call`, `2 calls`."""
+    return f"{number} {noun}" + ("" if number == 1 else "s")

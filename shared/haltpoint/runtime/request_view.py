@@ -1,0 +1,68 @@
+"""A question to people as they see it, made from what its hash holds. Pure, like `chain_view`."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from haltpoint.contracts import views
+from haltpoint.contracts.humans import Answer, Question, RequestKind, RequestStatus
+from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.tasks import Task
+from haltpoint.runtime import contract_view
+from haltpoint.runtime.contract_view import moment
+
+Fields = Mapping[str, str]
+"""A hash of Redis, decoded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What a question to people is told with: the model's own words by thought, the plan, the result schemas by tool.
+
+    Of an escalation only; other questions say all themselves.
+    """
+
+    raw: Mapping[str, str] = field(default_factory=dict)
+    plan: Plan | None = None
+    forms: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def question_of(fields: Fields) -> Question:
+    """What was asked, from the hash of a request."""
+    return Question.model_validate_json(fields["question"])
+
+
+def request_of(question: Question, fields: Fields, task: Task, background: Background) -> views.RequestView:
+    """One question with what became of it, from its hash."""
+    form, step = question.form, None
+    if question.kind is RequestKind.ESCALATION:
+        form = background.forms.get(question.tool)
+        steps = background.plan.steps if background.plan else ()
+        step = next((one for one in steps if one.id == question.step_id), None)
+    answer = None
+    if fields.get("answer"):
+        answer = views.AnswerView(
+            by=fields.get("by", ""), at=moment(fields["at"]), answer=Answer.model_validate_json(fields["answer"])
+        )
+    return views.RequestView(
+        id=question.request_id,
+        chain_id=fields["chain"],
+        step_id=question.step_id,
+        action_id=question.action_id,
+        tool=question.tool,
+        kind=question.kind,
+        status=RequestStatus(fields["status"]),
+        question=question.question,
+        goal=task.goal,
+        step=step.description or step.label if step else "",
+        form=form,
+        options=question.options,
+        arguments=json.loads(question.arguments or "{}"),
+        preview=question.preview,
+        priority=question.priority,
+        strikes=contract_view.case_of(question.strikes, background.raw),
+        asked_at=moment(question.asked_at),
+        deadline=moment(question.deadline),
+        answer=answer,
+    )
