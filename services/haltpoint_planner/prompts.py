@@ -24,6 +24,10 @@ _THINK: Final = "Answer in plain words now. Only if something is missing that a 
 _GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the user>"}'
 _SPEAK: Final = "Now tell the user in plain words what was done."
 
+_ONLY_WORDS: Final = frozenset({Violation.NO_CALL, Violation.MISSING_TOOL, Violation.FABRICATED})
+_MOST_NATIVES: Final = 4096
+_natives: dict[int, tuple[ToolSpec, dict[str, Any]]] = {}
+
 Message = dict[str, Any]
 
 
@@ -55,10 +59,14 @@ def build(context: Context) -> Prompt:
 
 
 def _reason(context: Context) -> Prompt:
-    """A reasoning step, or the open-ended one of a ReAct task: answered in words; tools may be called, never must."""
+    """A reasoning step, or the open-ended one of a ReAct task: answered in words; tools may be called.
+
+    One must be called only when words came where the goal's own words require a tool (C2, C10).
+    """
     system, due = (wording.AGENT, _open_end(context)) if context.open_ended else (wording.THINKER, _THINK)
     tools = tuple(_native(spec) for spec in context.tools.values())
-    return Prompt(_messages(system, context, _step_task(context), _reminder(context, due)), tools)
+    forced = bool(tools) and Violation.MISSING_TOOL in _violations(context)
+    return Prompt(_messages(system, context, _step_task(context), _reminder(context, due)), tools, forced)
 
 
 def _act(context: Context) -> Prompt:
@@ -74,8 +82,12 @@ def _act(context: Context) -> Prompt:
 
 def _only_way(context: Context) -> ToolSpec | None:
     """The one tool that a model which called nothing should have called: the last missing one, if its ids are there."""
-    violations = {correction.violation for correction in context.request.corrections}
-    return _ready(context) if violations == {Violation.NO_CALL} else None
+    violations = _violations(context)
+    return _ready(context) if Violation.NO_CALL in violations and violations <= _ONLY_WORDS else None
+
+
+def _violations(context: Context) -> set[Violation]:
+    return {correction.violation for correction in context.request.corrections}
 
 
 def _ready(context: Context) -> ToolSpec | None:
@@ -168,6 +180,8 @@ def _history(context: Context) -> Iterator[Message]:
 
 def _chosen(receipt: Receipt) -> str:
     """What a person chose of the options that this result offered; empty when nobody was asked."""
+    if '"selected"' not in receipt.data:
+        return ""
     try:
         selected = json.loads(receipt.data or "{}")["selected"]
         return pretty({"id": selected["id"], "title": selected["title"], "title_is": MARK})
@@ -263,26 +277,33 @@ def _open_end(context: Context) -> str:
 
 
 def _native(spec: ToolSpec) -> dict[str, Any]:
-    """The tool as a provider's native tools take it; where a value has to come from stands with its parameter."""
+    """The tool as a provider's native tools take it, remembered for the spec: prompts show fifty of them each time."""
+    known = _natives.get(id(spec))
+    if known is not None and known[0] is spec:
+        return known[1]
+    if len(_natives) >= _MOST_NATIVES:
+        _natives.clear()
+    native = _made_native(spec)
+    _natives[id(spec)] = spec, native
+    return native
+
+
+def _made_native(spec: ToolSpec) -> dict[str, Any]:
+    """Where a value has to come from stands with its parameter."""
     parameters = dict(spec.parameters)
     properties = parameters.get("properties")
     if isinstance(properties, dict) and spec.provenance:
-        parameters["properties"] = {name: _with_origin(spec, name, schema) for name, schema in properties.items()}
+        origins = ((name, path) for name, path in spec.provenance.items() if name in properties)
+        described = {name: _with_origin(properties[name], path) for name, path in origins}
+        parameters["properties"] = {**properties, **described}
     description = " ".join(spec.description.split())[:1000]
     return {"type": "function", "function": {"name": spec.name, "description": description, "parameters": parameters}}
 
 
-def _with_origin(spec: ToolSpec, name: str, schema: Any) -> Any:
-    origin = _origin(spec, name)
-    if not origin or not isinstance(schema, dict):
+def _with_origin(schema: Any, path: str) -> Any:
+    """A parameter's schema, with the place that its value has to come from in words (C6 provenance)."""
+    if not isinstance(schema, dict):
         return schema
-    return {**schema, "description": f"{schema.get('description', '')} {origin}".strip()}
-
-
-def _origin(spec: ToolSpec, name: str) -> str:
-    """Where the value of a parameter has to come from, in words (C6 provenance); empty when it is free."""
-    path = spec.provenance.get(name)
-    if path is None:
-        return ""
     tool, _, inner = path.partition(".")
-    return f"copied from {inner} in the data of a result of {tool}"
+    origin = f"copied from {inner} in the data of a result of {tool}"
+    return {**schema, "description": f"{schema.get('description', '')} {origin}".strip()}

@@ -6,7 +6,10 @@ end of its message: `<|` and `</` are written as JSON escapes, which mean the sa
 
 import json
 from collections.abc import Sequence
-from typing import Any, Final
+from functools import lru_cache
+from typing import Final
+
+from pydantic_core import to_json
 
 from haltpoint_planner.context import Receipt
 
@@ -18,38 +21,43 @@ _LEFT_OUT: Final = "[left out: too long ago for this prompt]"
 
 def shown(receipts: Sequence[Receipt]) -> list[str]:
     """The results as the model reads them. When they get too long together, the oldest lose their data."""
-    data = [_data(receipt.data) for receipt in receipts]
     left = ALL_TOGETHER
-    kept: list[Any] = []
-    for value in reversed(data):
-        size = len(json.dumps(value, ensure_ascii=False))
-        kept.append(value if size <= left else _LEFT_OUT)
+    texts: list[str] = []
+    for receipt in reversed(receipts):
+        size = min(len(receipt.data), LONGEST)
+        texts.append(_result(receipt, _pretty_data(receipt.data) if size <= left else pretty(_LEFT_OUT)))
         left -= min(size, left)
-    return [_result(receipt, value) for receipt, value in zip(receipts, reversed(kept), strict=True)]
+    return texts[::-1]
 
 
 def pretty(value: object) -> str:
     """JSON for a model to read, which cannot break out of its place in a chat template."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
+    try:
+        text = to_json(value, indent=2).decode()  # what the line below says, much faster
+    except ValueError:  # a lone surrogate
+        text = json.dumps(value, ensure_ascii=False, indent=2)
     return text.replace("<|", "\\u003c|").replace("</", "\\u003c/")
 
 
-def _result(receipt: Receipt, data: object) -> str:
+def _result(receipt: Receipt, data: str) -> str:
+    """One result; `data` is pretty JSON already, since the same data are shown again in every turn."""
     outcome = receipt.outcome
     clarification, confirmation, error = outcome.clarification, outcome.confirmation, outcome.error
-    return pretty(
-        {
-            "success": outcome.success,
-            "next_action": outcome.next_action.value,
-            "data_is": MARK,
-            "data": data,
-            "clarification": clarification and clarification.model_dump(mode="json", exclude_defaults=True),
-            "confirmation": confirmation and confirmation.model_dump(mode="json", exclude_none=True),
-            "error": error and error.model_dump(mode="json", exclude_defaults=True),
-            "warnings": list(outcome.warnings),
-            "instruction_for_ai": outcome.instruction_for_ai,
-        }
-    )
+    before = {"success": outcome.success, "next_action": outcome.next_action.value, "data_is": MARK}
+    behind = {
+        "clarification": clarification and clarification.model_dump(mode="json", exclude_defaults=True),
+        "confirmation": confirmation and confirmation.model_dump(mode="json", exclude_none=True),
+        "error": error and error.model_dump(mode="json", exclude_defaults=True),
+        "warnings": list(outcome.warnings),
+        "instruction_for_ai": outcome.instruction_for_ai,
+    }
+    indented = data.replace("\n", "\n  ")
+    return f'{pretty(before)[:-2]},\n  "data": {indented},{pretty(behind)[1:]}'
+
+
+@lru_cache(maxsize=512)
+def _pretty_data(text: str) -> str:
+    return pretty(_data(text))
 
 
 def _data(text: str) -> object:

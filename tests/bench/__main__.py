@@ -22,6 +22,7 @@ from rich.table import Table
 
 from haltpoint.runtime.embedded import EmbeddedServer
 from tests.bench import floor, system
+from tests.bench.contract import contract_ms
 from tests.bench.processes import cpu_us, running, stopwatch
 from tests.bench.waiting import waiting_bytes
 
@@ -164,6 +165,11 @@ def table(figures: Figures) -> Table:
         ("a waiting chain, bytes beside payload", f"{figures['waiting_bytes']:,}", "2,500"),
         ("cost per action, 500 steps beside 5", f"{figures['long_chain_ratio']:.2f}", "1.30"),
         ("tools of 20 ms: three workers beside one", f"{figures['ratio_three_workers']:.2f}", "2.50"),
+        (
+            "contract time per turn, p50 / p99 ms",
+            f"{figures['contract_p50_ms']} / {figures['contract_p99_ms']}",
+            "- / 1",
+        ),
     ]
     for row in rows:
         shown.add_row(*row)
@@ -199,6 +205,7 @@ def main() -> None:
             "traced_actions_s": traced["actions_s"],
             "two_executors_ratio": round(two["actions_s"] / untraced["actions_s"], 2),
             **part("one chain at a time, waiting chains, long chains", lambda: measure_one(folder / "one")),
+            **part("prompts, replies and checks of a turn", contract_ms),
             **part("tools of 20 ms", lambda: measure_scaling(folder / "scaling")),
         }
     console.print(table(figures))

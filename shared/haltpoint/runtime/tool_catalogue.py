@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 from typing import Final
 
 from pydantic import Field
@@ -26,6 +27,18 @@ class Listed(Contract):
     seen: int = Field(ge=0)
 
 
+def _listed(value: bytes) -> Listed:
+    """One entry, as the function `beat` writes it: {"spec":...,"seen":...}."""
+    spec, _, seen = value.removeprefix(b'{"spec":').rpartition(b',"seen":')
+    return Listed(spec=_spec(spec), seen=int(seen.removesuffix(b"}")))
+
+
+@lru_cache(maxsize=4096)
+def _spec(text: bytes) -> ToolSpec:
+    """The same text is the same object: what others have worked out from it is found again."""
+    return ToolSpec.model_validate_json(text)
+
+
 class ToolCatalogue:
     """Written by tool workers into every partition, read by everybody from one; `blocked` ones are internal."""
 
@@ -48,7 +61,7 @@ class ToolCatalogue:
             self._calls.call("HGETALL", self._topology.key(partition, "catalogue")), self._calls.call("TIME")
         )
         oldest = int(seconds) * 1000 - _DAY
-        tools = (Listed.model_validate_json(value) for value in found.values())
+        tools = map(_listed, found.values())
         return {one.spec.name: one for one in tools if one.seen >= oldest}
 
     async def read(self, partition: int = 0) -> dict[str, ToolSpec]:

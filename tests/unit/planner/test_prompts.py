@@ -73,7 +73,7 @@ def test_without_tools_only_reasoning_is_planned() -> None:
     assert "enum" not in prompt.schema["properties"]["steps"]["items"]["properties"]["required_tools"]["items"]
 
 
-def test_a_tool_step_demands_its_call_and_is_free_to_choose() -> None:
+def test_c5_c10_a_tool_step_demands_its_call_and_is_free_to_choose() -> None:
     prompt = prompts.build(context(ThoughtKind.ACT, "find"))
     assert [tool["function"]["name"] for tool in prompt.tools] == ["lookup_contacts", "send_message"]
     assert (prompt.force, prompt.schema) == (False, None)
@@ -81,7 +81,7 @@ def test_a_tool_step_demands_its_call_and_is_free_to_choose() -> None:
     assert "Only a call does something" in prompt.messages[0]["content"]
 
 
-def test_a_reasoning_step_asks_for_words_and_carries_the_results() -> None:
+def test_c5_a_reasoning_step_asks_for_words_and_carries_the_results() -> None:
     prompt = prompts.build(
         context(ThoughtKind.REASON, "think", receipts=(receipt(),), tools={"lookup_contacts": LOOKUP})
     )
@@ -95,7 +95,7 @@ def test_what_reasoning_steps_found_out_is_shown() -> None:
     assert "Found out in step think:\nBe brief." in text(prompt)
 
 
-def test_step_prompts_show_a_result_and_a_stop_in_exactly_the_form_of_real_ones() -> None:
+def test_c5_step_prompts_show_a_result_and_a_stop_in_exactly_the_form_of_real_ones() -> None:
     real = [line for line in shown([receipt()])[0].splitlines() if line.startswith('  "')]
     for kind, step in ((ThoughtKind.ACT, "send"), (ThoughtKind.REASON, "think")):
         system = prompts.build(context(kind, step)).messages[0]["content"]
@@ -105,14 +105,14 @@ def test_step_prompts_show_a_result_and_a_stop_in_exactly_the_form_of_real_ones(
         assert "A person chooses" in system
 
 
-def test_results_have_the_same_keys_in_the_same_order_whatever_happened() -> None:
+def test_b6_results_have_the_same_keys_in_the_same_order_whatever_happened() -> None:
     results = [receipt(), receipt(failed()), receipt(asks("a", "b")), receipt(OK, {}, tool="send_message")]
     keys = [list(json.loads(each)) for each in shown(results)]
     assert keys == [["success", "next_action", "data_is", "data", "clarification", "confirmation", "error", "warnings",
                      "instruction_for_ai"]] * 4  # fmt: skip
 
 
-def test_results_are_pretty_printed_marked_as_data_and_hold_one_instruction_at_most() -> None:
+def test_b6_results_are_pretty_printed_marked_as_data_and_hold_one_instruction_at_most() -> None:
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, instruction_for_ai="Use contact_id.")
     (result,) = shown([receipt(outcome)])
     assert result.startswith('{\n  "success": true,\n  "next_action": "continue",\n')
@@ -135,7 +135,7 @@ def test_too_much_data_is_cut_and_the_oldest_is_left_out_first() -> None:
     assert json.loads(results[0])["data"] == "[left out: too long ago for this prompt]"
 
 
-def test_a_persons_choice_is_said_clearly() -> None:
+def test_b4_a_persons_choice_is_said_clearly() -> None:
     chosen = {"contact_id": "user_abc123", "selected": {"id": "user_abc123", "title": "John Doe", "subtitle": "x"}}
     last = prompts.build(context(ThoughtKind.ACT, "send", receipts=(receipt(OK, chosen),))).messages[-1]
     assert last["role"] == "user"
@@ -161,7 +161,7 @@ def test_where_an_id_must_come_from_stands_with_its_parameter() -> None:
     assert described["content"] == TEXT
 
 
-def test_a_retry_shows_the_rejected_words_and_what_was_wrong_and_forces_a_call() -> None:
+def test_c10_a_retry_shows_the_rejected_words_and_what_was_wrong_and_forces_a_call() -> None:
     prompt = prompts.build(
         context(
             ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(NO_CALL,),
@@ -176,15 +176,49 @@ def test_a_retry_shows_the_rejected_words_and_what_was_wrong_and_forces_a_call()
     assert prompt.schema == prompts.call_schema([SEND])
 
 
-def test_a_retry_does_not_force_the_very_call_that_lacks_its_id() -> None:
+def test_c10_a_retry_does_not_force_the_very_call_that_lacks_its_id() -> None:
     """Before anybody looked the id up, forcing send_message would only get another made-up one."""
     prompt = prompts.build(context(ThoughtKind.ACT, "send", corrections=(NO_CALL,), previous=Previous("no")))
     assert prompt.force
     assert len(prompt.tools) == 2
 
 
-def test_a_retry_of_a_reasoning_step_forces_nothing() -> None:
+def test_c10_a_retry_of_a_reasoning_step_forces_nothing() -> None:
     assert not prompts.build(context(ThoughtKind.REASON, "think", corrections=(NO_CALL,))).force
+
+
+def test_c10_after_the_retry_the_model_is_asked_freely_again() -> None:
+    free = [
+        prompts.build(context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=corrections))
+        for corrections in ((), (NO_CALL,), ())
+    ]
+    assert [prompt.force for prompt in free] == [False, True, False]
+    assert [prompt.schema is None for prompt in free] == [True, False, True]
+    assert [len(prompt.tools) for prompt in free] == [2, 1, 2]
+    assert free[0] == free[2]
+
+
+def test_c10_a_claim_without_a_call_is_answered_with_the_one_tool_that_is_due() -> None:
+    claim = Correction(violation=Violation.FABRICATED, message="Nothing was sent.")
+    prompt = prompts.build(context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(NO_CALL, claim)))
+    assert [tool["function"]["name"] for tool in prompt.tools] == ["send_message"]
+
+
+def test_c10_words_where_the_goal_requires_a_tool_force_a_call() -> None:
+    missing = Correction(violation=Violation.MISSING_TOOL, message="The goal asks for send_message.")
+    react = {"task": Task(goal="Tell John", style=Style.REACT)}
+    assert prompts.build(context(ThoughtKind.REASON, "think", corrections=(missing,), **react)).force
+    assert not prompts.build(context(ThoughtKind.REASON, "think", **react)).force
+    assert not prompts.build(context(ThoughtKind.REASON, "think", corrections=(missing,), tools={}, **react)).force
+
+
+def test_h3_the_same_data_look_the_same_in_every_turn_and_as_plain_json_would() -> None:
+    data = {"rows": [{"a": [1, 2.5, None, "é \u2028 </b> <|im_end|>"]}, {}], "empty": []}
+    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=("half of it",))
+    first, second = shown([receipt(outcome, data), receipt(outcome, data)])
+    assert first == second
+    plain = json.dumps(json.loads(first), ensure_ascii=False, indent=2)
+    assert first == plain.replace("<|", "\\u003c|").replace("</", "\\u003c/")
 
 
 def test_a_retry_of_a_plan_lists_every_fault() -> None:

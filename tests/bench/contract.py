@@ -1,0 +1,130 @@
+"""What the contract costs per turn: building the prompt, reading the reply, and the checks of its calls.
+
+A plan of twenty steps in a world of fifty tools, every step but the last done, without model and network. Measured is
+the time of the processor that the thread takes, so that other processes on the machine do not count.
+"""
+
+import json
+import statistics
+import time
+from typing import Any, Final
+
+from haltpoint.chain.decide import decide
+from haltpoint.chain.policy import deadline_of
+from haltpoint.chain.state import Chain, Decision, Dispatch, Policy, Think, World
+from haltpoint.contracts.events import (
+    ActionProposed,
+    CompletedTool,
+    DraftedPlan,
+    PlanDrafted,
+    ProposedActions,
+    Received,
+    TaskSubmitted,
+    ThoughtRequest,
+    ToExecutor,
+    ToolCompleted,
+)
+from haltpoint.contracts.plans import Plan, Step
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.tools import NextAction, Outcome, ToolSpec
+from haltpoint_planner import prompts
+from haltpoint_planner.context import Context, Receipt
+from haltpoint_planner.drafting import draft_proposal
+from haltpoint_planner.replies import read_reply
+
+STEPS, TOOLS, ROUNDS = 20, 50, 1000
+NOW: Final = 1_000_000
+OK: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
+DATA: Final = json.dumps(
+    {"id": "record-1", "rows": [{"name": f"row {row}", "words": "some " * 10} for row in range(8)]}
+)
+ARGUMENTS: Final = '{"query": "goal", "limit": 5, "record": "record-1"}'
+
+
+def _tool(number: int) -> ToolSpec:
+    text = {"type": "string", "description": "What it is about."}
+    return ToolSpec(
+        name=f"tool_{number:02}",
+        description="Finds things, changes them and says what became of them. " * 3,
+        read_only=number % 2 == 0,
+        parameters={
+            "type": "object",
+            "properties": {"query": text, "limit": {"type": "integer"}, "record": text},
+            "required": ["query"],
+            "additionalProperties": False,
+        },
+        provenance={"record": "tool_00.id"} if number else {},
+    )
+
+
+def _plan() -> Plan:
+    return Plan(
+        steps=tuple(
+            Step(
+                id=f"s{number}",
+                description=f"Use tool {number} for the next part of the work",
+                required_tools=(f"tool_{number:02}",),
+                dependencies=(f"s{number - 1}",) if number else (),
+            )
+            for number in range(STEPS)
+        )
+    )
+
+
+def _proposed(thought: Think, tool: str) -> ActionProposed:
+    """One turn of the planner behind the model: what it makes of a server's answer."""
+    call = {"type": "function", "function": {"name": tool, "arguments": ARGUMENTS}}
+    body = json.dumps({"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [call]}}]})
+    reply = read_reply(body)
+    if reply is None:
+        raise RuntimeError("the answer was not read: the measurement is void")
+    data = ProposedActions(thought_id=thought.thought_id, step_id=thought.step_id or "", proposal=draft_proposal(reply))
+    return ActionProposed(id=f"{thought.thought_id}/reply", source="bench", subject="c", data=data)
+
+
+def _last_turn(world: World) -> tuple[Chain, Think]:
+    """A chain whose last step is being thought about."""
+    task = Task(goal="Do all of it")
+    chain = Chain("c", task, created_at=NOW, updated_at=NOW, deadline=deadline_of(task, world.policy, NOW))
+
+    def hear(message: ToExecutor, body: str = "") -> list[Any]:
+        nonlocal chain
+        decision: Decision = decide(chain, Received(message, body), world, NOW)
+        chain = decision.chain
+        return list(decision.outputs)
+
+    (planning,) = hear(TaskSubmitted(id="c", source="bench", subject="c", data=task))
+    drafted = DraftedPlan(thought_id=planning.thought_id, plan=_plan())
+    (thought,) = hear(PlanDrafted(id="p", source="bench", subject="c", data=drafted))
+    for number in range(STEPS - 1):
+        said = hear(_proposed(thought, f"tool_{number:02}"))
+        (action,) = [one.action for one in said if isinstance(one, Dispatch)]
+        done = CompletedTool(action_id=action.id, outcome=OK)
+        said = hear(ToolCompleted(id=f"{action.id}/1/done", source="bench", subject="c", data=done), DATA)
+        (thought,) = [one for one in said if isinstance(one, Think)]
+    return chain, thought
+
+
+def contract_ms() -> dict[str, float]:
+    """Milliseconds of one turn: the median, and what one in a hundred takes."""
+    tools = {f"tool_{number:02}": _tool(number) for number in range(TOOLS)}
+    world = World(tools, Policy())
+    chain, thought = _last_turn(world)
+    receipts = tuple(Receipt(f"s{number}", f"tool_{number:02}", ARGUMENTS, OK, DATA) for number in range(STEPS - 1))
+    request = ThoughtRequest(
+        thought_id=thought.thought_id, kind=thought.kind, step_id=thought.step_id, deadline=chain.deadline
+    )
+    context = Context(request, chain.task, plan=chain.plan, receipts=receipts, tools=tools)
+    times = []
+    for _ in range(ROUNDS):
+        started = time.thread_time()
+        prompt = prompts.build(context)
+        proposed = _proposed(thought, f"tool_{STEPS - 1:02}")
+        decision = decide(chain, Received(proposed, ""), world, NOW)
+        times.append((time.thread_time() - started) * 1000)
+        if not prompt.tools or not any(isinstance(one, Dispatch) for one in decision.outputs):
+            raise RuntimeError("nothing was dispatched: the measurement is void")
+    return {
+        "contract_p50_ms": round(statistics.median(times), 2),
+        "contract_p99_ms": round(statistics.quantiles(times, n=100)[98], 2),
+    }
