@@ -201,7 +201,11 @@ async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: 
         assert reply["data"]["proposal"]["calls"] == [{"tool": "lookup_contacts", "arguments": {"query": "John"}}]
         (asked,) = model.requests
         assert (asked.thought, asked.step) == ("act", "send")
-        assert [tool["function"]["name"] for tool in asked.body["tools"]] == ["lookup_contacts", "send_message"]
+        assert [tool["function"]["name"] for tool in asked.body["tools"]] == [
+            "askHuman",
+            "lookup_contacts",
+            "send_message",
+        ]
         assert asked.body["tool_choice"] == "auto"
         (result,) = [one for one in asked.body["messages"] if one["role"] == "tool"]
         assert json.loads(result["content"])["data"] == data
