@@ -17,6 +17,7 @@ import asyncio
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from opentelemetry.trace import Span, SpanKind
@@ -84,7 +85,8 @@ class Pipeline:
             return
         records = call.records
         if call.around is not None and call.around.post and not reading.doubtful:
-            reading, records = await self._admission.review(job, call, reading)
+            # What was cut away has not been reviewed, so it is not kept.
+            reading, records = await self._admission.review(job, call, replace(reading, whole=""))
         reading = bound(reading, job.request.tool, call.text, changed=call.changed)
         await self._record(job, reading, began, span, records)
 
@@ -151,6 +153,8 @@ class Pipeline:
         )
         if records:
             metadata = metadata.model_copy(update={"hooks": records})
+        if reading.whole and await self._kept(job, reading.whole):
+            metadata = metadata.model_copy(update={"whole": len(reading.whole.encode())})
         outcome, trace = reading.outcome, telemetry.context_of(span, job.trace)
         finished = Finished(
             job.place, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata
@@ -167,6 +171,15 @@ class Pipeline:
         if status is not Completion.RECORDED:
             _log.info("a result was not needed", status=status.value if status else "lost", **job.ids)
         telemetry.finish(span, outcome.error.error_type.value if outcome.error else None)
+
+    async def _kept(self, job: Job, whole: str) -> bool:
+        """Whether the uncut data lie beside the receipt: a help, and not worth failing for."""
+        try:
+            await self._ledger.keep_whole(job.place.partition, job.request.action_id, whole, job.request.deadline)
+        except (*UNREACHABLE, RedisError) as error:
+            _log.warning("an uncut result could not be kept", reason=str(error), **job.ids)
+            return False
+        return True
 
     def _span(self, job: Job) -> Span | None:
         if not self._tracing.wanted(job.trace):

@@ -13,7 +13,7 @@ from typing import Any, Final
 import jsonschema
 from pydantic import TypeAdapter, ValidationError
 
-from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT, value
+from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT, MAX_WHOLE, value
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Option, Outcome, ToolResult
 from haltpoint.runtime.wire import too_deep
 from haltpoint.tools import MalformedResultError, Tool
@@ -41,11 +41,15 @@ _COMPLETE: Final = Outcome(success=True, next_action=NextAction.COMPLETE)
 
 @value
 class Reading:
-    """An outcome without metadata, and its data as JSON text; or, in `failure`, why there is no success."""
+    """An outcome without metadata, and its data as JSON text; or, in `failure`, why there is no success.
+
+    `whole` are the data before they were cut.
+    """
 
     outcome: Outcome
     data: str = EMPTY
     truncated: bool = False
+    whole: str = ""
     failure: Failure | None = None
 
     @property
@@ -88,6 +92,12 @@ def _with_data(tool: Tool, outcome: Outcome, raw: object) -> Reading:
 
 def _dump(tool: Tool, raw: object) -> bytes | None:
     """The data as JSON, or None when it takes the slow way."""
+    data = _as_json(tool, raw)
+    return data if data is not None and _fits(data) and _says_its_numbers(tool, data) else None
+
+
+def _as_json(tool: Tool, raw: object) -> bytes | None:
+    """The data as they are, of whatever size, or None when they are not plainly JSON of the result's type."""
     adapter = tool.output.adapter
     if hasattr(type(raw), "__next__"):
         return None  # pydantic would ask an iterator for its items, and it may never end
@@ -102,7 +112,7 @@ def _dump(tool: Tool, raw: object) -> bytes | None:
             data = b'{"%s":%s}' % (WRAP.encode(), data)
     except Exception:  # noqa: BLE001 - the slow way finds out what is wrong with it
         return None
-    return data if _fits(data) and _says_its_numbers(tool, data) else None
+    return data
 
 
 def _fits(data: bytes) -> bool:
@@ -137,18 +147,24 @@ def _slowly(tool: Tool, outcome: Outcome, raw: object) -> Reading:
         tamed = tame(raw, depth=MAX_DEPTH - 1, text=text, items=items)
         data = _as_object(tool, tamed.value)
         if len(data) <= MAX_RESULT:
-            return _told(tool, outcome, tamed, data)
+            return _told(tool, outcome, raw, tamed, data)
     tamed = Tamed("[cut: too large]", cut=True)
-    return _told(tool, outcome, tamed, _as_object(tool, tamed.value))
+    return _told(tool, outcome, raw, tamed, _as_object(tool, tamed.value))
 
 
-def _told(tool: Tool, outcome: Outcome, tamed: Tamed, data: bytes) -> Reading:
+def _told(tool: Tool, outcome: Outcome, raw: object, tamed: Tamed, data: bytes) -> Reading:
     if not tamed.cut:
         data = _normal(tool, tamed.value, data)
     told = list(tamed.notes)[:10] + (["the result was too large or nested too deep and is cut"] if tamed.cut else [])
     if told:
         outcome = outcome.model_copy(update={"warnings": (*outcome.warnings, *told)})
-    return Reading(outcome, data.decode(), truncated=tamed.cut)
+    return Reading(outcome, data.decode(), truncated=tamed.cut, whole=_whole(tool, raw) if tamed.cut else "")
+
+
+def _whole(tool: Tool, raw: object) -> str:
+    """The uncut data of a result that is plain JSON, if they are not too large to be kept; else nothing."""
+    data = _as_json(tool, raw)
+    return data.decode() if data is not None and len(data) <= MAX_WHOLE else ""
 
 
 def _as_object(tool: Tool, value: object) -> bytes:

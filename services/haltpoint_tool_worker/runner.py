@@ -53,10 +53,12 @@ class Runnable(Protocol):
     @property
     def function(self) -> Callable[..., Any]:
         """What to call."""
+        ...
 
     @property
     def is_async(self) -> bool:
         """Whether calling it gives something to await; else it is called in a thread."""
+        ...
 
 
 class Run:

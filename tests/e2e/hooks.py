@@ -2,7 +2,8 @@
 
 from itertools import count
 
-from haltpoint import Ctx, hook
+from haltpoint import Ctx, ToolResult, hook
+from haltpoint.contracts.tools import ErrorType, Fault, NextAction
 
 _SERIAL = count(1)
 
@@ -25,3 +26,12 @@ def restless(call: hook.Call, ctx: Ctx) -> hook.Modify | None:
 def not_the_moon(call: hook.Call, ctx: Ctx) -> hook.Block | None:
     """Nothing goes to the moon."""
     return hook.block("nothing goes to the moon") if call.arguments.get("place") == "moon" else None
+
+
+@hook.pre(tools="lookup_*", order=5)
+def not_mallory(call: hook.Call, ctx: Ctx) -> hook.Block | None:
+    """An error that a model may recover from."""
+    if "Mallory" not in str(call.arguments):
+        return None
+    fault = Fault(error_type=ErrorType.NOT_FOUND, message="Mallory is not to be found", recoverable=True)
+    return hook.block(ToolResult(success=False, next_action=NextAction.ERROR, error=fault))

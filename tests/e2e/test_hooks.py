@@ -4,6 +4,8 @@ import json
 import time
 from typing import Any
 
+import httpx
+
 from tests.e2e.running import Running
 from tests.e2e.test_command_line import document
 
@@ -100,3 +102,32 @@ def test_h1_what_was_approved_runs_and_nothing_else(system: Running) -> None:
     assert len(set(asked)) == 3
     assert all(place.startswith("restless and far ") for place in asked)
     assert system.command("chain", "cancel", chain).returncode == 0
+
+
+def test_h3_a_result_that_was_cut_is_kept_whole(system: Running) -> None:
+    chain = document(system.process("tool", "call", "archive", "pages=3000", "--json"))
+    action = action_of(chain)
+    metadata = action["receipt"]["metadata"]
+    assert (metadata["truncated"], metadata["whole"] > 3_000_000) == (True, True)
+    assert len(json.dumps(action["receipt"]["data"])) < 1_100_000
+    whole = httpx.get(
+        f"{system.url}/v1/chains/{chain['id']}/results/{action['id']}",
+        headers={"Authorization": f"Bearer {system.key}"},
+    )
+    assert whole.status_code == 200
+    assert len(whole.content) == metadata["whole"]
+    assert whole.json() == {"pages": ["x" * 1000] * 3000}
+    other = httpx.get(
+        f"{system.url}/v1/chains/{chain['id']}/results/{chain['id']}.call.2",
+        headers={"Authorization": f"Bearer {system.key}"},
+    )
+    assert (other.status_code, other.json()["code"]) == (404, "no_such_result")
+
+
+def test_h1_a_model_sees_a_block_that_it_may_recover_from(system: Running) -> None:
+    chain = document(system.process("run", "Tell Mallory hello", "--json"), 1)
+    find = chain["steps"][0]
+    assert hooks_of(chain) == ["not_mallory block"]
+    assert find["actions"][0]["receipt"]["error"]["error_type"] == "NOT_FOUND"
+    assert [thought["content"] for thought in find["thoughts"]] == ["", "Mallory is not to be found"]
+    assert not system.sent(chain["id"])

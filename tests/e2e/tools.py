@@ -30,6 +30,12 @@ def publish(page: str, ctx: Ctx) -> ToolResult[dict[str, str]]:
     return ctx.ok({"published": page})
 
 
+@tool(read_only=True)
+def archive(pages: int) -> dict[str, Any]:
+    """Give back much more than a result may hold."""
+    return {"pages": ["x" * 1000] * pages}
+
+
 @tool
 def deliver(place: str, ctx: Ctx) -> dict[str, Any]:
     """Bring something to a place."""

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse
 from pydantic import BaseModel
 
+from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.events import Cancellation, TaskCancelled
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page
 from haltpoint.runtime.store import CancelStatus
@@ -91,6 +92,21 @@ def routes(gateway: Gateway) -> APIRouter:
                 return Response(status_code=204)
         stream = follow(views, gateway.watchers, chain_id, after, who.sees)
         return EventSourceResponse(stream, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+
+    @router.get(
+        "/{chain_id}/results/{action_id}",
+        response_class=Response,
+        responses={200: {"content": {"application/json": {}}}, **responses(404)},
+    )
+    async def get_result(chain_id: str, action_id: str, who: Reader) -> Response:
+        """The whole data of a result that was cut: its receipt says how large they are in `metadata.whole`."""
+        data = await views.whole(action_id, who.sees) if chain_of(action_id) == chain_id else None
+        if data is None:
+            hint = (
+                "GET the chain: a receipt whose metadata have no `whole` holds all data itself, or they were not kept."
+            )
+            raise Problem(404, "no_such_result", f"No uncut data are kept of {action_id!r}.", hint=hint)
+        return Response(data, media_type="application/json")
 
     @router.post("/{chain_id}/cancel", status_code=202, responses=responses(400, 404, 409, 413, 415))
     async def cancel(chain_id: str, who: Submitter, body: Cancel | None = None) -> Accepted:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 MAX_BODY: Final = 256 * 1024  # bytes of a message or an HTTP body, checked before parsing
 MAX_ARGUMENTS: Final = 64 * 1024  # bytes of one action's arguments
 MAX_RESULT: Final = 1024 * 1024  # bytes of one result's data; larger ones are cut with a mark
+MAX_WHOLE: Final = 16 * 1024 * 1024  # bytes of data that were cut and are kept beside; larger ones are not kept
 MAX_DEPTH: Final = 32
 MAX_ITEMS: Final = 10_000
 MAX_STEPS: Final = 500  # of a literal plan; a drafted one is bound by the policy

@@ -142,6 +142,7 @@ class Metadata(Contract):
     started_at: int = 0
     duration_ms: int = 0
     truncated: bool = False
+    whole: int = Field(default=0, description="bytes of the uncut data, when they are kept under the action's id (H3)")
     hooks: tuple[HookRecord, ...] = ()
     by: str = Field(default="", description="the person who gave the result, when one did (D3 manual)")
 

@@ -5,6 +5,7 @@ All calls of one turn of the event loop go together; completions for one partiti
 
 import asyncio
 import secrets
+import time
 from collections.abc import Sequence
 from enum import StrEnum
 from itertools import count
@@ -134,6 +135,11 @@ class Ledger:
             for one, fields in zip(wanted, found, strict=True)
             if fields
         }
+
+    async def keep_whole(self, partition: int, action: str, data: str, deadline: int) -> None:
+        """Keep data that were cut, before their receipt says so, for the retention time after the chain's deadline."""
+        seconds = max(0, round(deadline / 1000 - time.time())) + self._retention
+        await self._calls.call("SET", self._topology.key(partition, "whole", action), data.encode(), "EX", seconds)
 
     async def heartbeat(self, held: Sequence[Held]) -> list[bool]:
         """Keep the leases of all that is held; for each whether it is still ours."""

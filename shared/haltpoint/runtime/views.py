@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from redis.asyncio import Redis
 
 from haltpoint.chain.state import ChainStatus
-from haltpoint.contracts.base import action_id, request_id
+from haltpoint.contracts.base import action_id, chain_of, request_id
 from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
@@ -67,6 +67,14 @@ class Views:
         if not task or not head or not sees(task.tenant):
             return None
         return Standing(ChainStatus(head["status"]), head.get("trace") or None)
+
+    async def whole(self, action: str, sees: Sees) -> bytes | None:
+        """The uncut data of an action's result as JSON, or None when none are kept that this reader sees."""
+        chain_id = chain_of(action)
+        if await self.standing(chain_id, sees) is None:
+            return None
+        found: bytes | None = await self._redis.get(self._topology.key_of("whole", action))
+        return found
 
     async def chains(
         self, status: ChainStatus | None, cursor: str | None, limit: int, sees: Sees

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import pytest
 from pydantic import BaseModel
+from redis.exceptions import OutOfMemoryError
 
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
 from haltpoint.chain.state import Action
@@ -35,9 +36,11 @@ class Paper:
     """The ledger, without a server: what was claimed and recorded, in order."""
 
     receipts_of: dict[str, Action] = field(default_factory=dict)
+    full: bool = False
     claims: int = 0
     finished: list[Finished] = field(default_factory=list)
     asked_for: list[str] = field(default_factory=list)
+    wholes: list[str] = field(default_factory=list)
 
     async def claim(self, place: Place, action_id: str) -> Claimed:
         self.claims += 1
@@ -46,6 +49,11 @@ class Paper:
     async def complete(self, finished: Finished) -> Completion:
         self.finished.append(finished)
         return Completion.RECORDED
+
+    async def keep_whole(self, partition: int, action: str, data: str, deadline: int) -> None:
+        if self.full:
+            raise OutOfMemoryError("used memory > 'maxmemory'")
+        self.wholes.append(data)
 
     async def receipts(self, partition: int, action: str, others: Any) -> dict[str, Action]:
         self.asked_for += others
@@ -119,7 +127,12 @@ async def bookkeeping() -> str:
     return "kept"
 
 
-TOOLS = (send_message, look, broken, crashing, pay, write_to, bookkeeping)
+@tool(read_only=True)
+async def flood(kind: str) -> Any:
+    return {"words": "x" * 2_000_000, "much": ["y" * 1000] * (17_000 if kind == "too much" else 1)}
+
+
+TOOLS = (flood, send_message, look, broken, crashing, pay, write_to, bookkeeping)
 
 
 async def run_call(
@@ -643,6 +656,30 @@ async def test_c6_a_hook_cannot_bring_a_value_without_an_origin() -> None:
     )
     assert told.error.startswith("BLOCKED: ")
     assert told.hooks == [("check", "modify"), ("provenance", "block")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "hooks", "full", "kept"),
+    [
+        ("much", (), False, True),
+        ("too much", (), False, False),
+        ("much", (), True, False),
+        ("much", (pre(lambda _: None),), False, True),
+        ("much", (post(lambda _: None),), False, False),
+    ],
+)
+async def test_h3_a_result_that_was_cut_is_kept_whole_unless_hooks_review_it(
+    kind: str, hooks: tuple[Any, ...], full: bool, kept: bool
+) -> None:
+    paper = Paper(full=full)
+    told = await run_call("flood", f'{{"kind": "{kind}"}}', *hooks, ledger=paper)
+    assert told.outcome.success
+    assert len(told.data) < 1_048_576
+    assert [len(whole) > 2_000_000 for whole in paper.wholes] == [True] * kept
+    (finished,) = paper.finished
+    assert finished.metadata is not None
+    assert finished.metadata.truncated
+    assert bool(finished.metadata.whole) == kept
 
 
 def test_h4_a_hook_is_testable_alone() -> None:
