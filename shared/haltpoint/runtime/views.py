@@ -73,8 +73,8 @@ class Views:
         chain_id = chain_of(action)
         if await self.standing(chain_id, sees) is None:
             return None
-        found: bytes | None = await self._redis.get(self._topology.key_of("whole", action))
-        return found
+        found = await self._redis.get(self._topology.key_of("whole", action))
+        return found.encode() if isinstance(found, str) else found
 
     async def chains(
         self, status: ChainStatus | None, cursor: str | None, limit: int, sees: Sees

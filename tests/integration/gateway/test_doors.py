@@ -23,6 +23,7 @@ ROUTES = [
     ("GET", "/v1/tools", Scope.READ),
     ("GET", "/v1/tools/x", Scope.READ),
     ("POST", "/v1/tasks", Scope.SUBMIT),
+    ("GET", "/v1/chains/x/results/x.s.1", Scope.READ),
     ("POST", "/v1/chains/x/cancel", Scope.SUBMIT),
     ("POST", "/v1/requests/x.r1/answer", Scope.ANSWER),
 ]
@@ -52,7 +53,7 @@ async def test_a_key_opens_what_its_scopes_say(system: System, method: str, path
 async def test_every_route_under_v1_is_in_this_table(system: System) -> None:
     paths = (await system.http.get("/openapi.json")).json()["paths"]
     known = {(m.upper(), p) for p, item in paths.items() for m in item if p.startswith("/v1/")}
-    table = {(m, p.replace("/x.r1", "/{request_id}")) for m, p, _ in ROUTES}
+    table = {(m, p.replace("/x.r1", "/{request_id}").replace("/x.s.1", "/{action_id}")) for m, p, _ in ROUTES}
     names = {"/v1/chains": "{chain_id}", "/v1/tools": "{name}"}
     table = {(m, p.replace("/x", f"/{names[p[: p.index('/x')]]}") if "/x" in p else p) for m, p in table}
     assert known == table
