@@ -1,6 +1,7 @@
 """The real system for end-to-end tests: `haltpoint up` with all its processes, once for each test process.
 
-The model follows both scripts of the example: to "Tell ..." it behaves well, to "Message ..." it is careless.
+The model follows both scripts of the example: to "Tell ..." it behaves well, to "Message ..." it is careless; to
+"Book ..." and "Ask ..." it does as `stubborn` says.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from haltpoint.cli.system import free_port, http_get
 from haltpoint.client import Client
 from tests.e2e.otlp import Receiver
 from tests.e2e.running import CHECKOUT, HALTPOINT, Running, script_for
+from tests.e2e.stubborn import STUBBORN
 
 READY_WITHIN = 60.0
 
@@ -37,7 +39,7 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
     """Server, model and four services; stopped as Ctrl-C does. HALTPOINT_PARTITIONS is honoured."""
     folder = tmp_path_factory.mktemp("system")
     script = folder / "script.json"
-    rules = script_for("Tell", "contacts_good") + script_for("Message", "contacts_careless")
+    rules = script_for("Tell", "contacts_good") + script_for("Message", "contacts_careless") + STUBBORN
     script.write_text(json.dumps({"model": "contacts", "rules": rules}))
     model_port, outbox = free_port(), Outbox(folder / "outbox.jsonl")
     state = folder / "state"
@@ -52,6 +54,7 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
         "HALTPOINT_GATEWAY__PORT": str(free_port()),
         "HALTPOINT_LEASE": "2s",
         "HALTPOINT_BEAT": "0.5s",
+        "HALTPOINT_EXECUTOR_LEASE": "1s",
         "CONTACTS_OUTBOX": str(outbox.path),
         "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{receiver.port}",
         "OTEL_BSP_SCHEDULE_DELAY": "200",

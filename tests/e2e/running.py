@@ -1,5 +1,6 @@
 """What a running system is to a test."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -36,6 +37,10 @@ class Running:
         """Run `haltpoint` with these words as a person would beside this system, but in this process: it is quicker."""
         done = CliRunner().invoke(app, words, env=self.environment, prog_name="haltpoint")
         return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
+
+    async def typed(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        """The same from a test that has an event loop."""
+        return await asyncio.to_thread(self.command, *words)
 
     def process(self, *words: str) -> "subprocess.CompletedProcess[str]":
         """The same in a process of its own."""

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from haltpoint import Ctx, ToolError, ToolResult, hook, tool
 from haltpoint.contracts.tools import Target
 
@@ -20,6 +22,19 @@ def echo(words: str) -> dict[str, str]:
     if words == "break":
         raise ToolError.permission("not these words")
     return {"words": words}
+
+
+class Booking(TypedDict):
+    """A room that is booked."""
+
+    room: str
+    code: int
+
+
+@tool
+def book_room(room: str) -> Booking:
+    """Book a room."""
+    return {"room": room, "code": 17}
 
 
 @tool

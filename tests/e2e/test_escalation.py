@@ -1,0 +1,129 @@
+"""What the model does not keep is brought before a person, over real processes (CONTRACT D)."""
+
+import os
+import signal
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from haltpoint.client import Client, GatewayError, Run
+from haltpoint.contracts.catalogue import Party
+from haltpoint.contracts.humans import Choice
+from haltpoint.contracts.views import ChainView, RequestView
+from haltpoint.runtime.embedded import running
+from haltpoint.runtime.service import alive
+from haltpoint.runtime.topology import Topology
+from tests.e2e.running import Running
+from tests.e2e.stubborn import HEARD, PROSE
+from tests.support import wait_until
+
+
+async def escalated(client: Client, goal: str = "Book a room", **more: Any) -> tuple[Run, RequestView]:
+    run = await client.run(task={"goal": goal, **more})
+    return run, await run.expects_request("escalation")
+
+
+def kinds(chain: ChainView) -> list[str]:
+    return [one.violation.value for one in chain.steps[0].violations]
+
+
+async def test_d3_prose_three_times_is_a_case_with_everything_that_was_said(system: Running, client: Client) -> None:
+    run, request = await escalated(client)
+    assert [one.said for one in request.strikes] == [PROSE] * 3
+    assert (request.goal, request.step, request.tool) == ("Book a room", "Get a room", "book_room")
+    assert request.form is not None
+    assert sorted(request.form["required"]) == ["code", "room"]
+    chain = await client.chain(run.id)
+    (step,) = chain.steps
+    assert chain.status == "escalated"
+    assert (step.strikes, chain.strikes, kinds(chain)) == (3, 3, ["no_call"] * 3)
+    assert [one.correction is not None for one in step.violations] == [True, True, False]
+    assert [(one.tool, one.kept_by) for one in step.promises] == [("book_room", None)]
+    inbox = (await system.typed("inbox")).stdout
+    assert "words in place of a call" in inbox
+    assert f"haltpoint answer {request.id} --rephrase WORDS" in inbox
+    assert (await system.typed("answer", request.id, "--abort")).returncode == 0
+    assert (await run.result()).status == "cancelled"
+
+
+async def test_d3_a_person_finds_the_words(system: Running, client: Client) -> None:
+    run, request = await escalated(client)
+    with pytest.raises(GatewayError, match="say in `text`"):
+        await client.answer(request.id, decision=Choice.REPHRASE)
+    assert (await system.typed("answer", request.id, "--rephrase", HEARD)).returncode == 0
+    result = await run.result()
+    (step,) = result.chain.steps
+    assert result.status == "completed"
+    assert (step.description, step.validation_status, step.strikes) == (HEARD, "passed", 0)
+    assert [(one.tool, one.kept_by) for one in step.promises] == [("book_room", f"{run.id}.book.1")]
+    assert [(one.tool, one.by) for one in result.chain.receipts] == [("book_room", "")]
+    assert result.chain.requests[0].answer is not None
+    shown = (await system.typed("chain", "show", run.id)).stdout
+    assert f"→ rephrase: {HEARD}" in shown
+    assert "strike 3" in shown
+
+
+async def test_d3_a_person_gives_the_result(system: Running, client: Client) -> None:
+    """It counts for the promise, is marked as theirs, and has to be one of the tool."""
+    run, request = await escalated(client)
+    refused = await system.typed("answer", request.id, "--manual", '{"room": "R9"}')
+    assert refused.returncode == 2
+    assert "'code' is a required property" in refused.stderr
+    assert (await system.typed("answer", request.id, "--manual", '{"room": "R9", "code": 4}')).returncode == 0
+    chain = (await run.result()).chain
+    (step,) = chain.steps
+    assert (chain.status, step.result, step.validation_status) == ("completed", {"room": "R9", "code": 4}, "passed")
+    assert [(one.tool, one.by) for one in chain.receipts] == [("book_room", "admin")]
+    assert "by admin" in (await system.typed("chain", "show", run.id)).stdout
+
+
+async def test_d3_the_model_gets_another_chance(system: Running, client: Client) -> None:
+    run, request = await escalated(client, "Book on retry")
+    assert (await system.typed("answer", request.id, "--retry")).returncode == 0
+    result = await run.result()
+    assert result.status == "completed"
+    assert [call.arguments for call in result.calls("book_room")] == [{"room": "R4"}]
+
+
+async def test_d5_strikes_survive_the_executor(system: Running, client: Client) -> None:
+    run = await client.run(task={"goal": "Book slowly"})
+    async for event in run.events():
+        if event.type == "contract.violated":
+            break
+    url = running(system.state_dir / "data")
+    assert url is not None
+    redis = Redis.from_url(url)
+    try:
+        topology = Topology(int(system.environment.get("HALTPOINT_PARTITIONS", "4")))
+        before = {one["instance"] for one in await alive(redis, topology) if one["name"] == Party.EXECUTOR.value}
+        for instance in before:
+            os.kill(int(instance.split("-")[-2]), signal.SIGKILL)
+        request = await run.expects_request("escalation")
+        assert [one.thought_id.rpartition(".")[2] for one in request.strikes] == ["1", "2", "3"]
+
+        async def back() -> bool:
+            found = await alive(redis, topology)
+            return any(one["name"] == Party.EXECUTOR.value and one["instance"] not in before for one in found)
+
+        await wait_until(back, timeout=40)
+    finally:
+        await redis.aclose()
+    await client.answer(request.id, decision=Choice.ABORT)
+    assert (await run.result()).status == "cancelled"
+
+
+async def test_d4_advice_that_is_not_kept_is_told(system: Running, client: Client) -> None:
+    chain = (await (await client.run(task={"goal": "Book kindly", "mode": "advisory"})).result()).chain
+    (step,) = chain.steps
+    assert (chain.status, step.status, step.validation_status) == ("completed", "completed", "failed")
+    assert (step.tool_validation_mode, kinds(chain)) == ("advisory", ["no_call"])
+    assert "Step 'book' went on without its promise kept (advisory)." in chain.summary
+    assert "book went on without its promise kept" in (await system.typed("chain", "show", chain.id)).stdout
+
+
+async def test_off_checks_nothing(client: Client) -> None:
+    chain = (await (await client.run(task={"goal": "Book at will", "mode": "off"})).result()).chain
+    (step,) = chain.steps
+    assert (chain.status, step.validation_status, step.violations) == ("completed", "skipped", ())
+    assert chain.mode == "off"
