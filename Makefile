@@ -5,7 +5,7 @@ SHELL := /bin/sh
 BIN   := .venv/bin
 SYNCED := .venv/.synced
 
-.PHONY: help demo test check lint type cov bench chaos lock compose-check clean
+.PHONY: help demo test check lint type cov bench eval chaos lock compose-check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -35,6 +35,9 @@ cov: $(SYNCED) ## all tests, with the lines and branches that they miss
 
 bench: $(SYNCED) ## actions per second and CPU per action on this machine
 	@$(BIN)/python -m tests.bench
+
+eval: $(SYNCED) ## models that misbehave, a thousand chains, and a judge of what really happened
+	@$(BIN)/haltpoint eval
 
 chaos: $(SYNCED) ## kill processes and servers at random, then judge the history
 	@$(BIN)/pytest tests/chaos

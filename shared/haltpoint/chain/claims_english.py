@@ -21,8 +21,9 @@ def words(text: str) -> frozenset[str]:
 _KINDS: Final = {
     "send": "send/sent= email e-mail mail message text notify/notified forward deliver dispatch reply/replied "
     "tell/told+ inform let/let+ "
-    "remind+ contact+ ping/pinged invite alert post publish share* submit/submitted tweet reach_out/reached_out+ "
+    "remind+ contact+ ping/pinged invite alert post share* submit/submitted tweet reach_out/reached_out+ "
     "announce* upload",
+    "publish": "publish post share* tweet announce* upload",
     "write": "write/wrote/written* save= store= create* add* append record* log/logged* insert* export copy/copied* "
     "register* "
     "generate* put/put* draft* set_up/set_up* file*",
@@ -50,7 +51,7 @@ SAME: Final = {"write": ("update",), "update": ("write",)}
 """Who writes a file has changed it too: a tool of the first kind carries the others as well."""
 
 TOOL_WORDS: Final = {
-    "send": "sms notification whatsapp slack notifier sender mailer emailer invitation publish",
+    "send": "sms notification whatsapp slack notifier sender mailer emailer invitation",
     "write": "persist dump put upsert new make build generate edit",
     "delete": "destroy rm unlink del cancellation",
     "book": "event events meeting appointment reminder calendar reservation booking alarm timer",

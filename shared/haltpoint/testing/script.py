@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
@@ -38,6 +38,7 @@ from haltpoint.runtime.errors import HaltpointError
 _TEMPLATE: Final = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
 _TOLD: Final = re.compile(r"^(\S+) was called with .*\. Its result:\n", re.MULTILINE)
 _GOAL: Final = re.compile(r"^Goal: (.*)$", re.MULTILINE)
+_KNOWN: Final = re.compile(r"^Known about the task: (.*)$", re.MULTILINE)
 
 
 class When(Strict):
@@ -134,7 +135,10 @@ class Script(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A request as rules see it. `results` are (tool, result) in order; values of headers are None when absent."""
+    """A request as rules see it. `results` are (tool, result) in order; values of headers are None when absent.
+
+    `known` is the task's context as the prompt tells it.
+    """
 
     thought: str | None = None
     step: str | None = None
@@ -143,13 +147,15 @@ class Conversation:
     goal: str = ""
     last: str = ""
     results: tuple[tuple[str, Any], ...] = ()
+    known: str = ""
 
     @classmethod
     def of(cls, headers: Mapping[str, str], body: Mapping[str, Any]) -> Self:
         """From the headers (names in lower case) and the body of a chat completion request."""
         messages = [message for message in body.get("messages") or () if isinstance(message, dict)]
         spoken = [str(message.get("content") or "") for message in messages if message.get("role") == "user"]
-        goal = _GOAL.search("\n".join(spoken))
+        said = "\n".join(spoken)
+        goal, known = _GOAL.search(said), _KNOWN.search(said)
         return cls(
             headers.get("x-haltpoint-thought"),
             headers.get("x-haltpoint-step"),
@@ -158,7 +164,20 @@ class Conversation:
             goal[1] if goal else (spoken[0] if spoken else ""),
             spoken[-1] if spoken else "",
             tuple(_results(messages)),
+            known[1] if known else "",
         )
+
+
+class Speaker(Protocol):
+    """Whoever says what a model says: a script, or a program in its place."""
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        ...
+
+    def next(self, talk: Conversation) -> tuple[int, Rule, dict[str, Any]] | None:
+        """What is answered: a number for the record, a rule, and what its templates may refer to; None: nothing."""
 
 
 @dataclass(slots=True)
@@ -167,6 +186,11 @@ class Following:
 
     script: Script
     used: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.script.model
 
     def next(self, talk: Conversation) -> tuple[int, Rule, dict[str, Any]] | None:
         """The first rule that fits, its number, and what its templates may refer to; None when there is none."""

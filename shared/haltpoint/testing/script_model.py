@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from haltpoint.runtime.http import HttpServer
-from haltpoint.testing.script import Conversation, Following, Rule, Say, Script, fill
+from haltpoint.testing.script import Conversation, Following, Rule, Say, Script, Speaker, fill
 
 _REMEMBERED: Final = 1000
 _MAX_BODY: Final = 8 * 1024 * 1024
@@ -46,11 +46,14 @@ class Seen:
 
 
 class ScriptedModel:
-    """The server. `port` 0 takes a free one. Enter it, or call `start` and `stop`."""
+    """The server of a script, or of a program that speaks in its place. `port` 0 takes a free one.
 
-    def __init__(self, script: Script, host: str = "127.0.0.1", port: int = 0) -> None:
+    Enter it, or call `start` and `stop`.
+    """
+
+    def __init__(self, script: Script | Speaker, host: str = "127.0.0.1", port: int = 0) -> None:
         self.requests: deque[Seen] = deque(maxlen=_REMEMBERED)
-        self._following = Following(script)
+        self._speaker: Speaker = Following(script) if isinstance(script, Script) else script
         self._stopping = asyncio.Event()
 
         async def app(scope: MutableMapping[str, Any], receive: _Receive, send: _Send) -> None:
@@ -88,7 +91,7 @@ class ScriptedModel:
             headers = {name.decode().lower(): value.decode("latin-1") for name, value in scope["headers"]}
             await self._complete(headers, await _read(receive), send)
         elif route == ("GET", "/v1/models"):
-            models = [{"id": self._following.script.model, "object": "model"}]
+            models = [{"id": self._speaker.model, "object": "model"}]
             await _send_json(send, 200, {"object": "list", "data": models})
         elif route == ("GET", "/requests"):
             await _send_json(send, 200, {"requests": [asdict(seen) for seen in self.requests]})
@@ -102,7 +105,7 @@ class ScriptedModel:
         except (ValueError, AttributeError, RecursionError) as error:
             await _send_json(send, 400, _error(f"this is no chat completion request: {error}"))
             return
-        found = self._following.next(talk)
+        found = self._speaker.next(talk)
         status, answer = (500, _error(_unmatched(talk))) if found is None else self._answer(found[1], found[2], text)
         self.requests.append(
             Seen(
@@ -141,7 +144,7 @@ class ScriptedModel:
             "id": f"chatcmpl-{len(self.requests)}",
             "object": "chat.completion",
             "created": int(time.time()),
-            "model": self._following.script.model,
+            "model": self._speaker.model,
             "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
             "usage": usage | {"total_tokens": sum(usage.values())},
         }

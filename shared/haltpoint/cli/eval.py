@@ -1,0 +1,40 @@
+"""`haltpoint eval`: how well models are held to their word, measured."""
+
+from typing import Annotated
+
+import typer
+
+from haltpoint.cli.errors import usage
+from haltpoint.cli.shell import Shell, verb
+from haltpoint.contracts.tasks import Mode
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verb."""
+
+    @verb(app, "eval")
+    def evaluate(
+        shell: Shell,
+        mode: Annotated[
+            list[Mode] | None, typer.Option(help="strict, advisory, off; again for more. None: all.")
+        ] = None,
+        kinds: Annotated[str | None, typer.Option(metavar="A,B", help="Kinds of models; none: all.")] = None,
+        chains: Annotated[
+            int | None, typer.Option(min=1, help="How many chains in all; of your own model: how many requests.")
+        ] = None,
+        seed: Annotated[int, typer.Option(help="The same seed, the same cases and the same models.")] = 1,
+        model_url: Annotated[
+            str | None, typer.Option("--model-url", metavar="URL", help="A model of yours (OpenAI-compatible).")
+        ] = None,
+        model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Its name.")] = None,
+    ) -> int:
+        """Run misbehaving models, or your own, and judge from what really happened. 0: all bars of strict hold."""
+        if (model_url is None) != (model is None):
+            raise usage("--model-url and --model go together", "one was given without the other", "Give both or none")
+        # Only now: these imports are slow.
+        from haltpoint.cli.eval_run import Real
+        from haltpoint.cli.eval_show import perform
+
+        real = Real(model_url, model) if model_url and model else None
+        modes = mode or ([Mode.OFF, Mode.STRICT] if real else [Mode.OFF, Mode.ADVISORY, Mode.STRICT])
+        return perform(shell, modes=tuple(dict.fromkeys(modes)), kinds=kinds, chains=chains, seed=seed, real=real)

@@ -1,0 +1,88 @@
+"""The suite at work: a system of its own, many chains at a time, and the histories that come of them."""
+
+import asyncio
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from haltpoint.cli.gateway import KEY_FILE
+from haltpoint.cli.system import System
+from haltpoint.client import Client
+from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.tasks import Mode
+from haltpoint.evals import effects
+from haltpoint.evals.cases import Case
+from haltpoint.evals.history import History
+from haltpoint.evals.player import Player
+from haltpoint.evals.playing import play
+from haltpoint.runtime.settings import load
+from haltpoint.testing.script_model import ScriptedModel
+
+AT_ONCE: Final = 24
+"""Chains under way at a time; with a real model one, so that its time is that of one chain."""
+
+_SECONDS: Final = 60.0
+_SECONDS_REAL: Final = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """A model of the user's, instead of the suite's."""
+
+    url: str
+    name: str
+
+
+def run(
+    cases: Sequence[Case], modes: Sequence[Mode], seed: int, real: Real | None, done: Callable[[History], None]
+) -> list[History]:
+    """Run every case under every mode; `done` hears of each that is over. Raises HaltpointError, GatewayError.
+
+    When something goes wrong the folder with the services' log is kept.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="haltpoint-eval-"))
+    histories = asyncio.run(_run(folder, [(case, mode) for mode in modes for case in cases], seed, real, done))
+    # Only now that the workers have ended: a call that came too late is in the record too.
+    runs: defaultdict[str, list[effects.Ran]] = defaultdict(list)
+    for ran in effects.read(folder / "effects.jsonl"):
+        runs[chain_of(ran.action)].append(ran)
+    shutil.rmtree(folder, ignore_errors=True)
+    return [replace(history, ran=tuple(runs[history.chain])) for history in histories]
+
+
+async def _run(
+    folder: Path, work: Sequence[tuple[Case, Mode]], seed: int, real: Real | None, done: Callable[[History], None]
+) -> list[History]:
+    gate = asyncio.Semaphore(1 if real else AT_ONCE)
+
+    async def one(client: Client, case: Case, mode: Mode) -> History:
+        async with gate:
+            history = await play(client, case, mode, _SECONDS_REAL if real else _SECONDS)
+        done(history)
+        return history
+
+    async with AsyncExitStack() as stack:
+        address = real.url if real else (await stack.enter_async_context(ScriptedModel(Player(seed)))).base_url
+        log = stack.enter_context((folder / "services.log").open("wb"))
+        settings = load(
+            state_dir=str(folder),
+            tools="haltpoint.evals.tools",
+            gateway={"port": 0},
+            model={"base_url": address, "name": real.name if real else "suite", "timeout": _SECONDS_REAL},
+        )
+        system = System(
+            # Always a server of its own, whatever is configured: nobody's data are touched.
+            settings.model_copy(update={"redis_url": None}),
+            environment={effects.PLACE: str(folder / "effects.jsonl")},
+            output=log,
+        )
+        await stack.enter_async_context(system)
+        client = await stack.enter_async_context(Client(system.url, (folder / KEY_FILE).read_text().strip()))
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(client, case, mode)) for case, mode in work]
+    return [task.result() for task in tasks]

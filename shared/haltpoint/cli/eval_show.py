@@ -1,0 +1,206 @@
+"""What `haltpoint eval` is told to run, and how it shows what came of it."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Final
+
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
+
+from haltpoint.cli.errors import Exit, usage
+from haltpoint.cli.eval_run import Real, run
+from haltpoint.contracts.tasks import Mode
+from haltpoint.evals import kinds as suite
+from haltpoint.evals.judge import Figures, Verdict, broken_bars, figures, judge
+from haltpoint.evals.requests import REQUESTS
+
+if TYPE_CHECKING:
+    from haltpoint.cli.shell import Shell
+    from haltpoint.evals.cases import Case
+    from haltpoint.evals.history import History
+
+CHAINS: Final = 1000
+"""In all, when nobody says how many."""
+
+ROWS: Final = (
+    ("chains", "chains"),
+    ("clarification_success", "choices that reached the person"),
+    ("calls_after_stop", "stops with a call behind them"),
+    ("wrong_recipient", "effects on somebody who was not meant"),
+    ("fabricated_delivered", "answers that tell of what was not done"),
+    ("completed_without_receipt", "steps done without their receipts"),
+    ("false_alarms", "well-behaved chains that were held up"),
+    ("strikes_mean", "strikes per chain"),
+    ("escalated", "chains that came before a person"),
+)
+_RATES: Final = ("clarification_success", "calls_after_stop", "wrong_recipient")
+_SAID_EVERY: Final = 100  # chains, where nobody sees a bar
+
+Judged = list[tuple["History", Verdict]]
+
+
+def perform(
+    shell: "Shell", *, modes: tuple[Mode, ...], kinds: str | None, chains: int | None, seed: int, real: Real | None
+) -> int:
+    """Run, judge and show. Raises CliError, HaltpointError, GatewayError."""
+    cases = _real_cases(chains, kinds) if real else _cases(_kinds(kinds), chains or CHAINS, len(modes), seed)
+    shell.note(f"{len(cases) * len(modes)} chains: a server, four services and a model are starting ...")
+    begun = time.monotonic()
+    with _progress(shell, len(cases) * len(modes)) as done:
+        histories = run(cases, modes, seed, real, done)
+    seconds = time.monotonic() - begun
+    judged = [(history, judge(history)) for history in histories]
+    by_mode = {mode: [one for one in judged if one[0].mode is mode] for mode in modes}
+    measured = {
+        mode: figures([verdict for _, verdict in ones], scripted=real is None) for mode, ones in by_mode.items()
+    }
+    broken = broken_bars([verdict for _, verdict in by_mode.get(Mode.STRICT, [])])
+    if shell.json:
+        extra = {mode: {"seconds": _mean_time(ones)} for mode, ones in by_mode.items()} if real else {}
+        shell.emit({mode.value: {**one.as_json(), **extra.get(mode, {})} for mode, one in measured.items()})
+    else:
+        shell.out.print(_by_case(by_mode) if real else _by_kind(by_mode))
+        shell.out.print(_by_figure(measured, {mode: _mean_time(ones) for mode, ones in by_mode.items()}))
+    shell.note(f"{len(histories)} chains in {seconds:.0f} s")
+    for words in broken:
+        shell.err.print(Text(f"strict: {words}", style="bold red"))
+    if broken:
+        _tell_faults(shell, by_mode[Mode.STRICT])
+    return Exit.FAILED if broken else Exit.OK
+
+
+def _kinds(given: str | None) -> list[str]:
+    names = [name.strip() for name in given.split(",")] if given else list(suite.KINDS)
+    if unknown := sorted(set(names) - set(suite.KINDS)):
+        raise usage(f"there is no kind {', '.join(unknown)}", "kinds are fixed", f"There are {', '.join(suite.KINDS)}")
+    return names
+
+
+def _cases(kinds: Sequence[str], chains: int, modes: int, seed: int) -> list["Case"]:
+    """The same cases for every mode: the kinds in turn."""
+    count = -(-chains // modes)
+    return [suite.build(seed, kinds[number % len(kinds)], number // len(kinds)) for number in range(count)]
+
+
+def _real_cases(chains: int | None, kinds: str | None) -> list["Case"]:
+    if kinds is not None:
+        raise usage("--kinds and --model-url do not go together", "a real model has no kind", "Leave --kinds out")
+    return list(REQUESTS if chains is None else REQUESTS[:chains])
+
+
+def _progress(shell: "Shell", total: int) -> AbstractContextManager[Callable[["History"], None]]:
+    """Progress on stderr: a bar at a terminal, else a line now and then."""
+    if shell.quiet:
+        return nullcontext(lambda _: None)
+    if shell.err.is_terminal:
+        return _Bar(shell, total)
+    count = 0
+
+    def said(_: "History") -> None:
+        nonlocal count
+        count += 1
+        if count % _SAID_EVERY == 0:
+            shell.note(f"{count} of {total}")
+
+    return nullcontext(said)
+
+
+class _Bar(AbstractContextManager[Callable[["History"], None]]):
+    def __init__(self, shell: "Shell", total: int) -> None:
+        self._bar = Progress(console=shell.err, transient=True)
+        self._task = self._bar.add_task("chains", total=total)
+
+    def __enter__(self) -> Callable[["History"], None]:
+        self._bar.start()
+        return lambda _: self._bar.advance(self._task)
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+
+def _by_kind(by_mode: dict[Mode, Judged]) -> Table:
+    """For each kind of model: how many of its chains went wrong under each mode, and what strict did about it."""
+    table = Table(box=None, padding=(0, 1), title="Chains that went wrong, by kind of model", title_justify="left")
+    table.add_column("kind", no_wrap=True)
+    table.add_column("chains", justify="right")
+    for mode in by_mode:
+        table.add_column(mode.value, justify="right")
+    if Mode.STRICT in by_mode:
+        for name in ("reached", "strikes", "escalated"):
+            table.add_column(name, justify="right")
+    names = dict.fromkeys(history.case.kind for ones in by_mode.values() for history, _ in ones)
+    for name in names:
+        mine = {
+            mode: [verdict for history, verdict in ones if history.case.kind == name] for mode, ones in by_mode.items()
+        }
+        cells = [_count(sum(bool(broken_bars([one])) for one in ones)) for ones in mine.values()]
+        strict = mine.get(Mode.STRICT, [])
+        if Mode.STRICT in by_mode:
+            strikes = sum(one.strikes for one in strict) / max(1, len(strict))
+            reached = sum(one.reached for one in strict)
+            cells += [Text(str(reached)), Text(f"{strikes:.1f}"), Text(str(sum(one.escalated for one in strict)))]
+        table.add_row(name, str(len(next(iter(mine.values())))), *cells)
+    return table
+
+
+def _by_case(by_mode: dict[Mode, Judged]) -> Table:
+    """For each request to a real model: how it went under each mode."""
+    table = Table(box=None, padding=(0, 2), title="What came of each request", title_justify="left")
+    table.add_column("request", overflow="fold")
+    for mode in by_mode:
+        table.add_column(mode.value)
+    rows = zip(*by_mode.values(), strict=True)
+    for row in rows:
+        table.add_row(row[0][0].case.goal, *(Text(_came_of(verdict)) for _, verdict in row))
+    return table
+
+
+def _came_of(verdict: Verdict) -> str:
+    """One chain in a word or two."""
+    faults = [
+        word
+        for word, is_so in (
+            ("wrong recipient", verdict.wrong),
+            ("claimed", verdict.fabricated),
+            ("no receipt", verdict.unreceipted),
+            ("ran after a stop", verdict.after_stop),
+            ("no end", verdict.unfinished),
+        )
+        if is_so
+    ]
+    good = "done" if verdict.reached else "to a person" if verdict.escalated else "not done"
+    return ", ".join(faults) or good
+
+
+def _by_figure(measured: dict[Mode, Figures], times: dict[Mode, float]) -> Table:
+    table = Table(box=None, padding=(0, 1), title="\nIn short", title_justify="left")
+    table.add_column("", no_wrap=True)
+    for mode in measured:
+        table.add_column(mode.value, justify="right")
+    for name, words in ROWS:
+        table.add_row(words, *(_cell(name, getattr(one, name)) for one in measured.values()))
+    table.add_row("seconds per chain", *(f"{seconds:.2f}" for seconds in times.values()))
+    return table
+
+
+def _cell(name: str, value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{100 * value:.1f} %" if name in _RATES else f"{value:g}"
+
+
+def _count(number: int) -> Text:
+    return Text(str(number), style="bold red" if number else "green")
+
+
+def _mean_time(ones: Judged) -> float:
+    return round(sum(history.seconds for history, _ in ones) / max(1, len(ones)), 3)
+
+
+def _tell_faults(shell: "Shell", ones: Judged) -> None:
+    """Which cases they were, so that they can be run again."""
+    for history, verdict in ones:
+        for words in broken_bars([verdict]):
+            shell.err.print(Text(f"  {history.case.id} ({history.case.goal}): {words}", style="red"))

@@ -1,0 +1,59 @@
+"""What is known of one chain when it is over: the truth of its case, and what really happened. Values only."""
+
+from dataclasses import dataclass
+
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.evals.cases import Case
+from haltpoint.evals.effects import Ran
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question that reached the person, as they saw it; `answered` (ns) None: it never was.
+
+    `before`: the actions that had been dispatched when it was asked. `chosen` is the option that they took, `by_hand`
+    the tool whose work they did themselves.
+    """
+
+    kind: RequestKind
+    step: str
+    action: str
+    answered: int | None
+    before: frozenset[str] = frozenset()
+    options: tuple[str, ...] = ()
+    chosen: str | None = None
+    by_hand: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A step of the plan, as it ended: what it had promised, and whether it passes for done."""
+
+    id: str
+    completed: bool
+    required: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """One chain. `status` is empty when it did not end; `dispatched` are its actions up to its final event.
+
+    `violations` are the thoughts that broke the contract, as the chain counted them; `answer` is what was delivered.
+    """
+
+    chain: str
+    case: Case
+    mode: str
+    status: str
+    answer: str
+    dispatched: frozenset[str] = frozenset()
+    steps: tuple[Ended, ...] = ()
+    ran: tuple[Ran, ...] = ()
+    asked: tuple[Asked, ...] = ()
+    violations: int = 0
+    escalated: bool = False
+    seconds: float = 0.0
+
+    def by_hand(self, step: str | None = None) -> frozenset[str]:
+        """The tools whose work a person has done, in this step or in any."""
+        return frozenset(one.by_hand for one in self.asked if one.by_hand and step in (None, one.step))

@@ -1,0 +1,120 @@
+"""One chain of the suite from its task to its history: a client submits it, and answers as the person who knows."""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from haltpoint.client import Client
+from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.tasks import Budget, Mode, Task
+from haltpoint.contracts.views import ChainView, RequestView
+from haltpoint.evals.cases import Case
+from haltpoint.evals.history import Asked, Ended, History
+from haltpoint.evals.player import CONTEXT
+
+LATE: Final = 30.0
+"""Seconds after its deadline within which a chain must have ended."""
+
+
+@dataclass(slots=True)
+class Person:
+    """Who answers: chooses who is meant, approves what is wanted, and decides escalations as the case says."""
+
+    case: Case
+    asked: list[Asked] = field(default_factory=list)
+    dispatched: set[str] = field(default_factory=set)
+    decided: int = 0
+
+    async def answer(self, client: Client, request: RequestView) -> None:
+        """Answer, and remember when and how."""
+        told, chosen, by_hand = self._decide(request)
+        self.asked.append(
+            Asked(
+                request.kind,
+                request.step_id,
+                request.action_id,
+                time.time_ns(),
+                frozenset(self.dispatched),
+                tuple(option.id for option in request.options),
+                chosen,
+                by_hand,
+            )
+        )
+        await client.answer(request.id, **told)
+
+    def _decide(self, request: RequestView) -> tuple[dict[str, Any], str | None, str]:
+        """What is answered, the option that is taken, the tool whose work the person has done."""
+        case, options = self.case, [option.id for option in request.options]
+        match request.kind:
+            case RequestKind.CLARIFICATION if case.target in options:
+                return {"option_id": case.target}, case.target, ""
+            case RequestKind.CLARIFICATION:
+                return {"decision": Choice.NONE, "text": "none of them"}, None, ""
+            case RequestKind.CONFIRMATION:
+                page = request.arguments.get("page_id")
+                approved = case.approve and (case.tool, page) in case.effects
+                return {"decision": Choice.APPROVE if approved else Choice.REJECT, "text": "as I said"}, None, ""
+            case RequestKind.INPUT if options:
+                return {"option_id": options[0]}, options[0], ""
+            case RequestKind.INPUT:
+                return {"decision": Choice.ANSWER, "text": "do as you were asked"}, None, ""
+            case RequestKind.ESCALATION:
+                return self._settle(request)
+            case _:
+                return {"decision": Choice.ABORT}, None, ""
+
+    def _settle(self, request: RequestView) -> tuple[dict[str, Any], str | None, str]:
+        """The next decision of the case; whatever cannot be done by hand is aborted, so that every chain ends."""
+        decisions = self.case.decisions
+        decision = decisions[min(self.decided, len(decisions) - 1)]
+        self.decided += 1
+        value = self.case.by_hand(request.tool) if decision is Choice.MANUAL else None
+        if decision is Choice.MANUAL and value is None:
+            return {"decision": Choice.ABORT}, None, ""
+        if value is not None:
+            return {"decision": decision, "value": value}, None, request.tool
+        words = self.case.goal if decision is Choice.REPHRASE else ""
+        return {"decision": decision, "text": words}, None, ""
+
+
+async def play(client: Client, case: Case, mode: Mode, seconds: float) -> History:
+    """Run the case; the calls of its tools are still missing from the history. Raises GatewayError."""
+    task = Task(goal=case.goal, mode=mode, style=case.style, context={CONTEXT: case.id}, budget=Budget(seconds=seconds))
+    begun, person = time.monotonic(), Person(case)
+    run = await client.run(task=task)
+    violating: set[str] = set()
+    escalated = False
+    try:
+        async with asyncio.timeout(seconds + LATE):
+            async for event in run.events():
+                escalated = escalated or event.type == "chain.escalated"
+                if event.type == "contract.violated":
+                    violating.add(str(event.details.get("thought_id")))
+                elif event.type == "action.dispatched":
+                    person.dispatched.add(str(event.details["action_id"]))
+                elif event.type == "request.opened":
+                    await person.answer(client, await client.request(str(event.details["request_id"])))
+    except TimeoutError:
+        pass  # its status tells that it did not end
+    chain = await client.chain(run.id)
+    return _history(chain, case, mode, person, len(violating), escalated, time.monotonic() - begun)
+
+
+def _history(
+    chain: ChainView, case: Case, mode: Mode, person: Person, violations: int, escalated: bool, seconds: float
+) -> History:
+    over = chain.status in ("completed", "failed", "cancelled")
+    return History(
+        chain=chain.id,
+        case=case,
+        mode=mode,
+        status=chain.status if over else "",
+        answer=chain.answer or "",
+        dispatched=frozenset(person.dispatched),
+        steps=tuple(Ended(step.id, step.status == "completed", step.required_tools) for step in chain.steps),
+        asked=tuple(person.asked),
+        violations=violations,
+        escalated=escalated,
+        seconds=seconds,
+    )
