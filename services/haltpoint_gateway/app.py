@@ -13,6 +13,7 @@ from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.delivery import Entry
+from haltpoint.runtime.history import History
 from haltpoint.runtime.http import HttpServer
 from haltpoint.runtime.inbox import Inbox
 from haltpoint.runtime.library import LibraryError
@@ -83,6 +84,7 @@ def assemble(
         inbox=Inbox(calls, topology),
         catalogue=ToolCatalogue(calls, topology, policy_file.read(settings.policy_file).blocked_tools),
         views=Views(redis, topology),
+        history=History(redis, topology),
         keyring=Keyring.of(redis, key),
         tracing=tracing,
         faults=lambda: _faults(redis, topology, Counter(beside)),

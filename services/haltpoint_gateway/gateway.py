@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPBearer
 
+from haltpoint.runtime.history import History
 from haltpoint.runtime.inbox import Inbox
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.store import Store
@@ -29,6 +30,7 @@ class Gateway:
     inbox: Inbox
     catalogue: ToolCatalogue
     views: Views
+    history: History
     keyring: Keyring
     tracing: Tracing
     faults: Callable[[], Awaitable[list[str]]]
@@ -54,3 +56,4 @@ def _allowed(scope: Scope) -> Callable[..., Principal]:
 Reader = Annotated[Principal, Depends(_allowed(Scope.READ))]
 Submitter = Annotated[Principal, Depends(_allowed(Scope.SUBMIT))]
 Answerer = Annotated[Principal, Depends(_allowed(Scope.ANSWER))]
+Admin = Annotated[Principal, Depends(_allowed(Scope.ADMIN))]

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 
-from haltpoint_gateway.api import chains, health, requests, tasks, tools
+from haltpoint_gateway.api import chains, health, requests, stats, tasks, tools
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.guard import Guard
 from haltpoint_gateway.problems import ProblemDocument, install
@@ -28,7 +28,7 @@ def make_api(gateway: Gateway) -> FastAPI:
         redoc_url=None,
         separate_input_output_schemas=False,
     )
-    for resource in (tasks, chains, requests, tools, health):
+    for resource in (tasks, chains, requests, tools, stats, health):
         app.include_router(resource.routes(gateway))
     install(app)
     app.add_middleware(Guard, keyring=gateway.keyring)

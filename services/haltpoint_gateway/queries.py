@@ -9,6 +9,7 @@ from pydantic import Field
 from haltpoint.chain.state import ChainStatus
 from haltpoint.contracts.base import Strict
 from haltpoint.contracts.humans import RequestKind, RequestStatus
+from haltpoint.runtime.history import KEPT
 
 Cursor = Annotated[str, Field(pattern=r"^[0-9]{1,20}_[0-9A-Za-z_.~-]{1,200}$", description="`next_cursor` of a page")]
 Limit = Annotated[int, Field(ge=1, le=200, description="items on a page")]
@@ -36,6 +37,12 @@ class RequestQuery(Strict):
     kind: RequestKind | None = None
     cursor: Cursor | None = None
     limit: Limit = 50
+
+
+class StatsQuery(Strict):
+    """Of how many days, today among them."""
+
+    days: int = Field(default=7, ge=1, le=KEPT)
 
 
 class EventQuery(Strict):

@@ -8,6 +8,7 @@ import json
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -106,10 +107,19 @@ class Model:
             if status == _OK:
                 _log.warning("the model's server refuses some parameters; they are left out from now on")
                 self._plainly = True
-        return self._judge(status, headers, text)
+        reply = self._judge(status, headers, text)
+        return replace(reply, usage=reply.usage.model_copy(update={"model": self._chosen(request)}))
+
+    def _chosen(self, request: ThoughtRequest) -> str:
+        """The model that is asked: another one where a person wants a retry and there is one (D3)."""
+        another = self._settings.retry_name if request.other_model else None
+        return another or self.name
 
     def _body(self, prompt: Prompt, request: ThoughtRequest) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": self._settings.name or "default", "messages": list(prompt.messages)}
+        name = self._settings.name or "default"
+        if request.other_model:
+            name = self._settings.retry_name or name
+        body: dict[str, Any] = {"model": name, "messages": list(prompt.messages)}
         if prompt.tools:
             body["tools"] = list(prompt.tools)
         if self._plainly:

@@ -22,7 +22,16 @@ from pydantic import BaseModel, TypeAdapter
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind, RequestStatus
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.views import ActionView, ChainSummary, ChainView, EventView, Page, RequestView, ToolView
+from haltpoint.contracts.views import (
+    ActionView,
+    ChainSummary,
+    ChainView,
+    EventView,
+    Page,
+    RequestView,
+    StatsView,
+    ToolView,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -220,6 +229,10 @@ class Client:
     async def tools(self) -> tuple[ToolView, ...]:
         """The catalogue, by name."""
         return (await self._get(Page[ToolView], "/v1/tools")).items
+
+    async def stats(self, days: int = 7) -> StatsView:
+        """The failure history of so many days; for admins."""
+        return await self._get(StatsView, "/v1/stats", {"days": days})
 
     async def _get(self, kind: type[_Model], path: str, query: Mapping[str, object] | None = None) -> _Model:
         params = {name: str(value) for name, value in (query or {}).items() if value is not None}

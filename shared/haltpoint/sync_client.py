@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 from haltpoint.client import Client, Result, Run
 from haltpoint.contracts.humans import Choice, RequestKind, RequestStatus
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, ToolView
+from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, StatsView, ToolView
 
 _T = TypeVar("_T")
 
@@ -120,6 +120,10 @@ class SyncClient:
     def tools(self) -> tuple[ToolView, ...]:
         """See `Client.tools`."""
         return self.wait(self._client.tools())
+
+    def stats(self, days: int = 7) -> StatsView:
+        """See `Client.stats`."""
+        return self.wait(self._client.stats(days))
 
     def wait(self, call: Coroutine[Any, Any, _T]) -> _T:
         """Run something on the client's loop and wait for it."""

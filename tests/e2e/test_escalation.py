@@ -40,6 +40,13 @@ async def test_d3_prose_three_times_is_a_case_with_everything_that_was_said(syst
     assert (step.strikes, chain.strikes, kinds(chain)) == (3, 3, ["no_call"] * 3)
     assert [one.correction is not None for one in step.violations] == [True, True, False]
     assert [(one.tool, one.kept_by) for one in step.promises] == [("book_room", None)]
+    stats = await client.stats(1)
+    (row,) = [one for one in stats.tools if one.name == "book_room"]
+    assert row.violations >= row.strikes >= 3
+    assert row.escalations >= 1
+    (model,) = [one for one in stats.models if one.name == "contacts"]
+    assert model.strikes >= 3
+    assert "tool\tbook_room\t" in (await system.typed("stats")).stdout
     inbox = (await system.typed("inbox")).stdout
     assert "words in place of a call" in inbox
     assert f"haltpoint answer {request.id} --rephrase WORDS" in inbox

@@ -89,6 +89,15 @@ async def test_a_paid_thought_that_was_not_recorded_is_paid_again_and_recorded_o
         assert len(model.requests) == 2
 
 
+async def test_d3_another_model_is_asked_when_a_person_wants_that(board: Board) -> None:
+    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model, retry_name="bigger"):
+        chain = await board.chain()
+        first = await board.reply(await board.ask(chain))
+        again = await board.reply(await board.ask(chain, thought_id=f"{chain}.plan.t0.2", other_model=True))
+        assert [reply["data"]["usage"]["model"] for reply in (first, again)] == ["scripted", "bigger"]
+        assert [asked.body["model"] for asked in model.requests] == ["scripted", "bigger"]
+
+
 async def test_a_slow_thought_keeps_its_lease(board: Board) -> None:
     """Three leases long, beside an idle planner that would take it over."""
     slowly = script(GOOD_PLAN | {"delay": 1.8})

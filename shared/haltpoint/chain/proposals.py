@@ -222,7 +222,7 @@ def _no_call(work: Work, index: int) -> Correction:
         text += f" The exact form is: {forms}"
     else:
         text = f"No call of the proposal may run in step {step.id!r}; answer in words instead."
-    return Correction(violation=Violation.NO_CALL, message=text)
+    return Correction(violation=Violation.NO_CALL, message=text, tool=missing[0] if missing else None)
 
 
 def _unfounded_fail(step: Step) -> Correction:

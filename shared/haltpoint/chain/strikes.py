@@ -46,6 +46,8 @@ def violate(work: Work, index: int | None, place: str, thought: str, faults: Seq
         )
         work.case = (*work.case, strike)[-MOST_REMEMBERED:]
         about = {} if fault.tool is None else {"tool": fault.tool}
+        if fault.pattern is not None:
+            about["pattern"] = fault.pattern
         work.tell(
             FactType.CONTRACT_VIOLATED,
             **told,

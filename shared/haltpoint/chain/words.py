@@ -59,7 +59,9 @@ def _missing(work: Work, match: Match) -> Correction:
     advice = work.world.policy.messages.missing_tool.format(expected_tools=names, count=work.strikes + 1)
     why = f": {match.reason}" if match.reason else ""
     text = f'{advice} The words are "{match.matched[:_MOST_QUOTED]}" (pattern {match.pattern_id}{why}).'
-    return Correction(violation=Violation.MISSING_TOOL, message=text, tool=match.expected_tools[0])
+    return Correction(
+        violation=Violation.MISSING_TOOL, message=text, tool=match.expected_tools[0], pattern=match.pattern_id
+    )
 
 
 def _succeeded(work: Work) -> frozenset[str]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from haltpoint.cli import chains, demo, deployment, dlq, eval, inbox, model, run, schema, tool, up
+from haltpoint.cli import chains, demo, deployment, dlq, eval, inbox, model, run, schema, stats, tool, up
 
 app = typer.Typer(
     name="haltpoint",
@@ -34,7 +34,7 @@ def _root(
     """Tool calls of language-model agents as typed events that hold the model to its word."""
 
 
-for group in (demo, up, run, chains, inbox, tool, dlq, deployment, schema, model, eval):
+for group in (demo, up, run, chains, inbox, tool, stats, dlq, deployment, schema, model, eval):
     group.add_to(app)
 
 

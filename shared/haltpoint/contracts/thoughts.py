@@ -25,10 +25,11 @@ class StepDecision(StrEnum):
 
 
 class Usage(Contract):
-    """Tokens that one thought cost."""
+    """Tokens that one thought cost, and the model that had it."""
 
     input_tokens: int = 0
     output_tokens: int = 0
+    model: str = ""
 
 
 class Proposal(Contract):
@@ -62,6 +63,7 @@ class Correction(Contract):
     violation: Violation
     message: str
     tool: str | None = None
+    pattern: str | None = Field(default=None, description="the pattern over the user's words that asked for it (C2)")
 
 
 class Strike(Contract):

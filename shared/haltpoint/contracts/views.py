@@ -3,7 +3,7 @@
 Times are UTC and travel as ISO 8601. Nothing here is ever written back.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Generic
 
 from pydantic import ConfigDict, Field
@@ -219,6 +219,39 @@ class EventView(Contract):
     at: datetime
     type: str
     details: dict[str, Any] = Field(default_factory=dict)
+
+
+class StatsRow(Contract):
+    """What was counted of one tool, model or pattern. `calls` of a model are its thoughts."""
+
+    name: str
+    calls: int = 0
+    failures: int = 0
+    violations: int = 0
+    strikes: int = 0
+    escalations: int = 0
+
+
+class DayView(Contract):
+    """What was counted on one day (UTC): calls and failures of tools, the rest of models."""
+
+    day: date
+    calls: int
+    failures: int
+    violations: int
+    strikes: int
+    escalations: int
+
+
+class StatsView(Contract):
+    """The failure history of some days, both ends included. `?` is a tool that does not exist, or a model unnamed."""
+
+    since: date
+    until: date
+    tools: tuple[StatsRow, ...] = ()
+    models: tuple[StatsRow, ...] = ()
+    patterns: tuple[StatsRow, ...] = ()
+    days: tuple[DayView, ...] = ()
 
 
 class ToolView(Contract):

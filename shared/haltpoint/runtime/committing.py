@@ -3,6 +3,7 @@
 Pure, and the executor's hottest path: what an output needs is written once, and nothing is parsed.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, assert_never
 
@@ -28,6 +29,7 @@ from haltpoint.contracts.events import Received
 from haltpoint.contracts.humans import Question
 from haltpoint.runtime.chain_codec import changed_fields
 from haltpoint.runtime.connection import Argument
+from haltpoint.runtime.counting import count
 from haltpoint.runtime.outgoing import Envelope, encode_outcome, rfc3339
 from haltpoint.runtime.wire import encode
 
@@ -91,11 +93,15 @@ def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]
             args += ("S", f"plan:{new.id}", to_json(_worked_on(new), exclude_none=True))
         if new.answer is not old.answer or new.error is not old.error:
             args += ("S", f"end:{new.id}", to_json({"answer": new.answer, "error": new.error}))
+        counts: Counter[str] = Counter()
         for before, each in _with_former(commit):
             if each.decision.chain is not before:
+                count(counts, before, each.received.message, each.decision)
                 args += ("L", each.now, _heading(each.received), _facts(each.decision))
                 for output in each.decision.outputs:
                     args += _operation(each, output)
+        if counts:
+            args += ("K", 2 * len(counts), *(part for pair in counts.items() for part in pair))
         if new.status is not old.status:
             args += ("I", old.status, new.status, new.updated_at)
     args += _timer(old, new, commit.decided, retention)

@@ -79,6 +79,9 @@ class ModelSettings(_Section):
 
     base_url: str | None = None
     name: str | None = None
+    retry_name: str | None = Field(
+        default=None, description="the model that is asked when a person wants an escalated case tried again"
+    )
     api_key: SecretStr | None = None
     timeout: Seconds = 60.0
     max_tokens: Count = Field(default=2048, description="tokens of one reply; bounds a small model that repeats itself")

@@ -18,6 +18,7 @@ Operations, each a letter and its arguments:
   W id message                 withdraw a request, unless it was answered or has expired
   N id step n tool arguments   write an action down that no worker is asked to do
   E action outcome data        settle an action: outcome and data as a person completed them
+  K n (field by)*              add to the day's counters, n counts both; once for the whole batch
   I old new at                 the chain moves between the status indexes (score: since when)
   T due                        the chain's timer
   F retention n name...        the chain is final: all its keys expire after `retention` s, its timer goes
@@ -29,6 +30,7 @@ Returns {now, status...}: 0 ok | 1 conflict (nothing written) | 2 fault. A repea
 is "fault", which no commit can expect, and its timer and questions go; each of its entries goes to the dead letters
 with its bytes, and is acknowledged.
 ]]
+local DAYS_KEPT = 31 -- of counters: a month and the day that has begun
 local STALE_INDEX_BATCH = 200 -- more than the chains that can end in one batch
 
 local operations = {}
@@ -124,6 +126,24 @@ function operations.E(run, args, i)
   return i + 4
 end
 
+function operations.K(run, args, i)
+  local counts, last = run.counts, i + 1 + tonumber(args[i + 1])
+  for n = i + 2, last, 2 do
+    counts[args[n]] = (counts[args[n]] or 0) + tonumber(args[n + 1])
+  end
+  return last + 1
+end
+
+-- A day's counters in one hash; a field that is new may be the first of its day.
+local function keep_count(run)
+  local key = run.prefix .. 'stats:' .. math.floor(real_now() / DAY)
+  for field, by in pairs(run.counts) do
+    if redis.call('HINCRBY', key, field, by) == by then
+      redis.call('EXPIRE', key, DAYS_KEPT * DAY / 1000)
+    end
+  end
+end
+
 function operations.I(run, args, i)
   redis.call('ZREM', run.prefix .. 'index:status:' .. args[i + 1], run.chain)
   redis.call('ZADD', run.prefix .. 'index:status:' .. args[i + 2], args[i + 3], run.chain)
@@ -198,7 +218,7 @@ end
 register('commit', function(keys, args)
   local prefix = prefix_of(keys)
   local at = now(prefix)
-  local run = { prefix = prefix, at = at, chains = {}, lines = {} }
+  local run = { prefix = prefix, at = at, chains = {}, lines = {}, counts = {} }
   local reply, finished = { at }, {}
   local i = 3 + tonumber(args[2])
   for n = 3, i - 1 do
@@ -231,6 +251,7 @@ register('commit', function(keys, args)
     i = last + 1
   end
   feed(run, args[1])
+  keep_count(run)
   finish_all(prefix, 'events', finished)
   if run.retention then
     forget_old(prefix, digits(at - run.retention * 1000))

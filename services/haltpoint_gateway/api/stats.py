@@ -1,0 +1,22 @@
+"""The failure history: what was called, what failed, where models broke their word."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from haltpoint.contracts.views import StatsView
+from haltpoint_gateway.gateway import Admin, Gateway
+from haltpoint_gateway.problems import responses
+from haltpoint_gateway.queries import StatsQuery
+
+
+def routes(gateway: Gateway) -> APIRouter:
+    """The route of the history."""
+    router = APIRouter(prefix="/v1/stats", tags=["stats"])
+
+    @router.get("", responses=responses())
+    async def stats(_: Admin, query: Annotated[StatsQuery, Query()]) -> StatsView:
+        """Calls, failures, violations, strikes and escalations by tool, model, pattern and day, of all tenants."""
+        return await gateway.history.read(query.days)
+
+    return router

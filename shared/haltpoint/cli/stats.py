@@ -1,0 +1,65 @@
+"""`haltpoint stats`: the failure history, by tool, model, pattern and day."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from haltpoint.cli.gateway import talk
+from haltpoint.cli.shell import Shell, verb
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from haltpoint.contracts.views import DayView, StatsRow
+
+_COLUMNS = ("calls", "failures", "violations", "strikes", "escalations")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verb."""
+
+    @verb(app, "stats", gateway=True)
+    def stats(
+        shell: Shell, days: Annotated[int, typer.Option(min=1, max=30, help="Of how many days, with today.")] = 7
+    ) -> None:
+        """What was called, what failed, and where models broke their word. Needs a key with the scope admin."""
+        found = talk(shell, lambda client: client.stats(days))
+        if shell.json:
+            shell.emit(found.model_dump(mode="json"))
+            return
+        _print(shell, "tool", found.tools)
+        _print(shell, "model", found.models)
+        _print(shell, "pattern", found.patterns)
+        _print(shell, "day (UTC)", found.days)
+        if not found.tools and not found.models:
+            shell.note(f"Nothing was called since {found.since}.")
+
+
+def _print(shell: Shell, what: str, rows: "Sequence[StatsRow] | Sequence[DayView]") -> None:
+    """A table at a terminal, tabs elsewhere; nothing when nothing was counted."""
+    from haltpoint.cli.wording import visible
+
+    lines = [
+        (visible(str(getattr(row, "name", None) or getattr(row, "day", ""))), [getattr(row, one) for one in _COLUMNS])
+        for row in rows
+    ]
+    lines = [(name, numbers) for name, numbers in lines if any(numbers)]
+    if not shell.out.is_terminal:
+        for name, numbers in lines:
+            shell.row(what.partition(" ")[0], name, *map(str, numbers))
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    if not lines:
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column(what, min_width=24, overflow="fold")
+    for column in _COLUMNS:
+        table.add_column(column, justify="right")
+    for name, numbers in lines:
+        table.add_row(
+            Text(name), *(Text(str(one), style="yellow" if at and one else "") for at, one in enumerate(numbers))
+        )
+    shell.out.print(table)
+    shell.out.print()

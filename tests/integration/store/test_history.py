@@ -1,0 +1,106 @@
+"""The failure history (CONTRACT D5): counted with what is committed, once, whatever is repeated."""
+
+from collections import Counter
+
+from redis.asyncio import Redis
+
+from haltpoint.chain.state import Chain, Decision
+from haltpoint.contracts.base import thought_id
+from haltpoint.contracts.events import ActionProposed, ProposedActions
+from haltpoint.contracts.facts import Fact, FactType
+from haltpoint.contracts.tasks import Mode, Task
+from haltpoint.contracts.thoughts import Proposal, Strike, Usage, Violation
+from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
+from haltpoint.runtime.counting import count
+from haltpoint.runtime.history import History
+from tests.support.builders import literal_task
+from tests.support.desk import Desk, desk_at
+
+FAILED = Outcome(
+    success=False, next_action=NextAction.ERROR, error=Fault(error_type=ErrorType.PERMISSION, message="no")
+)
+
+
+async def counted(desk: Desk) -> tuple[int, int]:
+    found = await History(desk.redis, desk.topology).read(1)
+    (day,) = found.days
+    (row,) = found.tools
+    assert (row.calls, row.failures) == (day.calls, day.failures)
+    return row.calls, row.failures
+
+
+async def test_d5_every_call_is_counted_once(redis: Redis) -> None:
+    async with desk_at(redis) as desk:
+        for _ in range(2):
+            await desk.submit(literal_task(3))
+        await desk.run()
+        assert await counted(desk) == (6, 0)
+        await desk.submit(literal_task(3))
+        await desk.decide_all()
+        await desk.work_all(FAILED)
+        await desk.decide_all()
+        assert await counted(desk) == (7, 1)
+
+
+async def test_d5_what_was_counted_is_forgotten_after_a_month(redis: Redis) -> None:
+    async with desk_at(redis) as desk:
+        await desk.submit(literal_task(1))
+        await desk.run()
+        (key,) = await desk.redis.keys("*:stats:*")
+        assert 30 * 86400 < await desk.redis.ttl(key) <= 31 * 86400
+
+
+async def test_d5_a_history_without_calls_is_empty(redis: Redis) -> None:
+    async with desk_at(redis) as desk:
+        found = await History(desk.redis, desk.topology).read(30)
+        assert (found.tools, found.models, found.patterns, len(found.days)) == ((), (), (), 30)
+
+
+def violated(thought: str, violation: Violation, **more: str) -> Fact:
+    details = {"thought_id": thought, "violation": violation.value, "message": "no", "strikes": 1, **more}
+    return Fact(FactType.CONTRACT_VIOLATED, details)
+
+
+def counts_of(*facts: Fact, mode: Mode = Mode.STRICT, case: tuple[Strike, ...] = ()) -> Counter[str]:
+    chain = Chain(id="c", task=Task(goal="x", mode=mode), case=case)
+    data = ProposedActions(thought_id="t", step_id="s", proposal=Proposal(), usage=Usage(model="m"))
+    message = ActionProposed(id="t/reply", source="x", subject="c", data=data)
+    counts: Counter[str] = Counter()
+    count(counts, chain, message, Decision(chain, facts=facts))
+    return counts
+
+
+def test_d5_violations_are_counted_by_model_tool_and_pattern_and_strikes_by_thought() -> None:
+    thought = thought_id("c", "s", 1, 1)
+    facts = (
+        violated(thought, Violation.BAD_ARGUMENTS, tool="send"),
+        violated(thought, Violation.UNKNOWN_TOOL, tool="invented"),
+        violated(thought, Violation.MISSING_TOOL, tool="write_file", pattern="file-write"),
+    )
+    assert counts_of(*facts) == {
+        "model:calls:m": 1,
+        "model:violations:m": 3,
+        "model:strikes:m": 1,
+        "tool:violations:send": 1,
+        "tool:strikes:send": 1,
+        "tool:violations:?": 1,
+        "tool:violations:write_file": 1,
+        "pattern:violations:file-write": 1,
+    }
+    again = Strike(place="s", thought_id=thought, violation=Violation.NO_CALL, message="no")
+    assert "model:strikes:m" not in counts_of(*facts, case=(again,))
+    assert "model:strikes:m" not in counts_of(*facts, mode=Mode.OFF)
+
+
+def test_d5_an_escalation_is_counted_for_what_is_missing() -> None:
+    told = {"request_id": "c.r1", "reason": "no", "strikes": 3, "missing": ["send"]}
+    assert counts_of(Fact(FactType.CHAIN_ESCALATED, told)) == {
+        "model:calls:m": 1,
+        "model:escalations:m": 1,
+        "tool:escalations:send": 1,
+    }
+
+
+def test_d5_what_a_person_gave_is_no_call() -> None:
+    given = {"tool": "send", "by": "ada", "next_action": "continue"}
+    assert "tool:calls:send" not in counts_of(Fact(FactType.ACTION_COMPLETED, given))
