@@ -52,7 +52,8 @@ class Registry:
             found = around(name, hooks)
             if found is not None:
                 self._around[name] = found
-            names = names_around(tool.spec, found)
+            # A skill with steps never comes here: hooks are around the tools that it calls.
+            names = names_around(tool.spec, found) if tool.spec.plan is None else ()
             self._tools[name] = replace(tool, spec=tool.spec.model_copy(update={"hooks": names}))
 
     def around(self, name: str) -> Around | None:

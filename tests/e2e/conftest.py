@@ -47,6 +47,7 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
         **{name: value for name, value in os.environ.items() if not name.startswith(("COV_", "COVERAGE_"))},
         "HALTPOINT_STATE_DIR": str(state),
         "HALTPOINT_TOOLS": "examples.contacts.tools,tests.e2e.tools",
+        "HALTPOINT_SKILLS": "examples/contacts/skills",
         "HALTPOINT_HOOKS": "tests.e2e.hooks:far_away,tests.e2e.hooks:restless,tests.e2e.hooks:not_the_moon,"
         "tests.e2e.hooks:not_mallory",
         "HALTPOINT_MODEL__BASE_URL": f"http://127.0.0.1:{model_port}/v1",

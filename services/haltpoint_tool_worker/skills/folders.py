@@ -1,9 +1,13 @@
-"""Skills from folders: each folder with a SKILL.md becomes a tool that gives back what stands in it.
+"""Skills from folders: each folder with a SKILL.md becomes a tool that gives back what stands in it, or that is carried
+out step by step.
 
     skills/                              HALTPOINT_SKILLS=skills
       reply-in-the-house-style/
         SKILL.md                         front matter (name, description, ...), then the instructions
         examples.md                      files beside it are named, not read
+      tell-somebody/
+        SKILL.md                         the same; what stands behind the front matter is for people
+        plan.json                        its steps: a literal plan with {"$from": "input.NAME"} for arguments
 
 The folders are read once, when the worker starts. Whoever may write there decides what models are told.
 """
@@ -18,14 +22,17 @@ from jsonschema.exceptions import SchemaError
 from pydantic import AfterValidator, Field, RootModel, ValidationError
 
 from haltpoint.chain.schemas import argument_faults
+from haltpoint.chain.templates import template_faults
 from haltpoint.contracts.base import Strict
-from haltpoint.contracts.tools import NextAction, ToolKind, ToolResult, ToolSpec
+from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.tools import ErrorType, NextAction, ToolKind, ToolResult, ToolSpec
 from haltpoint.runtime.errors import HaltpointError
-from haltpoint.tools import Tool
-from haltpoint.tools.signature import Inputs, Output
+from haltpoint.tools import Tool, ToolError
+from haltpoint.tools.signature import Function, Inputs, Output
 from haltpoint_tool_worker.skills.front_matter import FrontMatterError, split
 
 SKILL_FILE: Final = "SKILL.md"
+PLAN_FILE: Final = "plan.json"
 MAX_INSTRUCTIONS: Final = 10_000
 """Characters of a skill's instructions: a prompt shows so much of a result, and instructions must not be cut."""
 
@@ -70,6 +77,23 @@ def _folders(directory: Path) -> list[Path]:
 
 def _skill(folder: Path) -> Tool:
     head, text = _read(folder)
+    spec = ToolSpec(
+        name=head.name,
+        kind=ToolKind.SKILL,
+        description=head.description,
+        parameters=head.parameters,
+        queue=head.queue,
+    )
+    inputs = _inputs(folder, spec)
+    if (folder / PLAN_FILE).is_file():
+        spec, function = spec.model_copy(update={"plan": _plan(folder, spec)}), _refuse
+    else:
+        spec, function = spec.model_copy(update={"read_only": True}), _instruct(folder, head.name, text)
+    return Tool(spec, function, inputs, Output(), is_async=True, place=str(folder / SKILL_FILE))
+
+
+def _instruct(folder: Path, name: str, text: str) -> Function:
+    """What a call of a skill without steps does."""
     if not text:
         raise _unusable(folder, "there are no instructions behind the front matter")
     if len(text) > MAX_INSTRUCTIONS:
@@ -79,21 +103,33 @@ def _skill(folder: Path) -> Tool:
         success=True,
         next_action=NextAction.CONTINUE,
         instruction_for_ai=_TELLING,
-        data={"skill": head.name, "instructions": text, "files": _files(folder)},
+        data={"skill": name, "instructions": text, "files": _files(folder)},
     )
 
     async def instruct(arguments: dict[str, Any]) -> ToolResult[dict[str, Any]]:  # noqa: ARG001 - checked, and recorded
         return result
 
-    spec = ToolSpec(
-        name=head.name,
-        kind=ToolKind.SKILL,
-        description=head.description,
-        parameters=head.parameters,
-        read_only=True,
-        queue=head.queue,
-    )
-    return Tool(spec, instruct, _inputs(folder, spec), Output(), is_async=True, place=str(folder / SKILL_FILE))
+    return instruct
+
+
+async def _refuse(arguments: dict[str, Any]) -> None:  # noqa: ARG001 - it is called like any tool
+    """A skill with steps that was ordered all the same: it was something else when its chain was planned."""
+    raise ToolError(ErrorType.BLOCKED, "a skill with steps is carried out by the executor, not by a worker")
+
+
+def _plan(folder: Path, spec: ToolSpec) -> Plan:
+    file = folder / PLAN_FILE
+    try:
+        if file.stat().st_size > _MAX_FILE:
+            raise _unusable(folder, f"{PLAN_FILE} has more than {_MAX_FILE} bytes")
+        plan = Plan.model_validate_json(file.read_bytes())
+    except OSError as error:
+        raise _unusable(folder, f"{PLAN_FILE} cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        raise _unusable(folder, f"{PLAN_FILE}: {'; '.join(_problem(dict(one)) for one in error.errors())}") from None
+    if faults := template_faults(plan, spec.parameters):
+        raise _unusable(folder, f"{PLAN_FILE}: {'; '.join(faults)}")
+    return plan
 
 
 def _read(folder: Path) -> tuple[Head, str]:
@@ -119,9 +155,9 @@ def _read(folder: Path) -> tuple[Head, str]:
 def _problem(error: dict[str, Any]) -> str:
     where = ".".join(map(str, error["loc"]))
     if error["type"] == "extra_forbidden":
-        return f"{where} is no field of the front matter; what is for other programs belongs under metadata"
+        return f"{where} is no field that is known; what is for other programs belongs under metadata"
     if error["type"] == "missing":
-        return f"the front matter has no {where}"
+        return f"there is no {where}"
     return f"{where}: {error['msg']}"
 
 

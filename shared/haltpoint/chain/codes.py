@@ -17,6 +17,7 @@ class Code(StrEnum):
     TOO_LATE = "HP-209"
     NO_ANSWER = "HP-210"
     MESSAGE_LOST = "HP-211"
+    TOO_DEEP = "HP-212"
 
 
 MEANING: dict[Code, str] = {
@@ -31,5 +32,6 @@ MEANING: dict[Code, str] = {
     Code.TOO_LATE: "The chain's deadline has passed.",
     Code.NO_ANSWER: "Nobody answered the chain's question in time.",
     Code.MESSAGE_LOST: "A message that the chain waited for could not be processed; it lies in the dead letters.",
+    Code.TOO_DEEP: "Skills that call skills go deeper than is allowed.",
 }
 """What each code means in general; a `ChainError` says what happened in particular."""

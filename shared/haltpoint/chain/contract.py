@@ -185,6 +185,8 @@ def call_fault(call: Call, step: Step, tools: Tools, mode: Mode, *, repaired: bo
     faults = argument_faults(spec, call.arguments)
     if spec.name == human_tool.NAME:
         faults = faults or human_tool.form_faults(call.arguments)
+    if spec.plan is not None and next(references(call.arguments), None) is not None:
+        faults = (*faults, "$from: only the steps of a skill itself refer to results")
     if len(write_json(call.arguments)) > MAX_ARGUMENTS:
         faults = (f"they have more than {MAX_ARGUMENTS} bytes",)
     if faults:

@@ -5,6 +5,7 @@ from typing import Any
 
 from haltpoint.chain import human_tool, policy
 from haltpoint.chain.asking import ask_for_input, next_request
+from haltpoint.chain.children import child_for
 from haltpoint.chain.codes import Code
 from haltpoint.chain.ending import fail_chain, fail_step
 from haltpoint.chain.held import drop_held
@@ -19,9 +20,10 @@ from haltpoint.chain.references import (
     write_json,
 )
 from haltpoint.chain.schemas import argument_faults, compiled
-from haltpoint.chain.state import Action, ActionStatus, Dispatch, PlanOrigin, StepRun, StepStatus
+from haltpoint.chain.state import Action, ActionStatus, Dispatch, PlanOrigin, StartChild, StepRun, StepStatus
+from haltpoint.chain.templates import calls_inside
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH, action_id
+from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH, action_id, child_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ToolSpec
@@ -73,7 +75,8 @@ def dispatch(work: Work, index: int, tool: str, arguments: dict[str, Any], spec:
     """Send a checked call to its queue as the step's next action; deadline and budget come first."""
     if not in_time(work):
         return
-    if not policy.actions_left(work.chain, work.origin, work.world.policy, work.used):
+    inside = 0 if spec.plan is None else calls_inside(spec.plan, work.world.tools)
+    if not policy.actions_left(work.chain, work.origin, work.world.policy, work.used + inside):
         fail_chain(work, Code.OVER_BUDGET, f"the chain has used up its {work.used} actions", work.steps[index].id)
         return
     text = write_json(arguments)
@@ -87,17 +90,27 @@ def dispatch(work: Work, index: int, tool: str, arguments: dict[str, Any], spec:
     number = run.actions + 1
     step_id = work.steps[index].id
     action = Action(action_id(work.chain.id, step_id, number), index, number, tool, text)
-    work.used += 1
+    work.used += 1 + inside
     if tool == human_tool.NAME:
         _ask_a_person(work, action, arguments)
         return
+    order: Dispatch | StartChild | tuple[Code, str]
+    if spec.plan is None:
+        order = _order(work, action, spec)
+    else:
+        action = replace(action, child=child_id(action.id))
+        order = child_for(work, action, spec, spec.plan, arguments)
+        if not isinstance(order, StartChild):
+            fail_step(work, index, *order)
+            return
     work.keep(action)
     if run is IN_PROGRESS:
         work.move(index, FIRST_SENT)
     else:
         work.move(index, replace(run, actions=number, taken=run.taken + 1, in_turn=run.in_turn + 1))
-    work.outputs.append(_order(work, action, spec))
-    work.tell(FactType.ACTION_DISPATCHED, step_id=step_id, action_id=action.id, n=number, tool=tool)
+    work.outputs.append(order)
+    told = {"child": action.child} if action.child else {}
+    work.tell(FactType.ACTION_DISPATCHED, step_id=step_id, action_id=action.id, n=number, tool=tool, **told)
 
 
 def _ask_a_person(work: Work, action: Action, arguments: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """How a step and a chain come to their ends (CONTRACT C3, C11; R1)."""
 
 from haltpoint.chain import policy
+from haltpoint.chain.children import cancel_child, report
 from haltpoint.chain.codes import Code
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.needs import result_needed
@@ -9,7 +10,7 @@ from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import OnFailure
-from haltpoint.contracts.tools import Fault
+from haltpoint.contracts.tools import ErrorType, Fault
 
 READY = StepRun(StepStatus.READY)
 """A step whose dependencies are done; nothing of it has happened yet."""
@@ -29,13 +30,15 @@ def _validation(work: Work, index: int) -> str:
     return policy.validation(work.chain.task, work.steps[index], work.origin, unkept=unkept)
 
 
-def fail_step(work: Work, index: int, code: Code | str, message: str, answer: str | None = None) -> None:
+def fail_step(
+    work: Work, index: int, code: Code | str, message: str, answer: str | None = None, fault: Fault | None = None
+) -> None:
     """The step cannot keep its promise; its `on_failure` says what that does to the chain (C11)."""
     step = work.steps[index]
     work.tell(FactType.STEP_FAILED, step_id=step.id, code=str(code), reason=message)
     if step.on_failure is OnFailure.FAIL:
         work.move(index, work.run(index).ended(StepStatus.FAILED))
-        fail_chain(work, code, message, step.id, answer)
+        fail_chain(work, code, message, step.id, answer, fault)
     else:
         _end_step(work, index, StepStatus.FAILED)
 
@@ -43,7 +46,7 @@ def fail_step(work: Work, index: int, code: Code | str, message: str, answer: st
 def fail_by_tool(work: Work, index: int, code: Code, tool: str, fault: Fault) -> None:
     """The step fails because of a tool's error; the user is told the tool's own message and suggestion."""
     message = f"{tool}: {fault.error_type.value}: {fault.message}"
-    fail_step(work, index, code, message, answer=words_of(fault))
+    fail_step(work, index, code, message, words_of(fault), fault)
 
 
 def words_of(fault: Fault) -> str:
@@ -102,32 +105,42 @@ def complete_chain(work: Work, answer: str | None) -> None:
     """The chain has done what was asked."""
     work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, {})
     work.answer = answer
+    report(work)
 
 
 def fail_chain(
-    work: Work, code: Code | str, message: str, step_id: str | None = None, answer: str | None = None
+    work: Work,
+    code: Code | str,
+    message: str,
+    step_id: str | None = None,
+    answer: str | None = None,
+    fault: Fault | None = None,
 ) -> None:
-    """The chain cannot do what was asked; `answer` is what the user is told beside the error."""
+    """The chain cannot do what was asked; `answer` is what the user is told beside the error, `fault` a tool's own."""
     _stop(work, f"stopped by {code}", message)
     details = {"code": str(code), "message": message}
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, details if step_id is None else {**details, "step_id": step_id})
     work.error = ChainError(str(code), message, step_id)
     work.answer = answer
+    report(work, fault or Fault(error_type=ErrorType.SERVER, message=message, recoverable=False))
 
 
 def cancel_chain(work: Work, by: str, reason: str) -> None:
     """Somebody wants no more of the chain."""
     _stop(work, "stopped by cancellation", reason or "the chain was cancelled")
     work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
+    words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"
+    report(work, Fault(error_type=ErrorType.DENIED, message=words, suggestion="Do not retry this call."))
 
 
 def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
-    """Take back the open questions and stop the step that is under way."""
+    """Take back the open questions and stop the step that is under way, and the chain that it waits for."""
     for request in work.requests:
         name = request_id(work.chain.id, request.number)
         work.outputs.append(Withdraw(request.number, why_withdrawn))
         work.tell(FactType.REQUEST_WITHDRAWN, request_id=name, reason=why_withdrawn)
     for index in range(len(work.steps)):
         if work.run(index).status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
+            cancel_child(work, index, why_withdrawn)
             drop_held(work, index, why_held)
             work.move(index, work.run(index).ended(StepStatus.CANCELLED))

@@ -129,7 +129,8 @@ class StepRun:
 class Action:
     """One call with an id that never changes over retries. `arguments` and `data` are JSON text.
 
-    `outcome` is the receipt as it counts: the worker's, or the completed one after a person's answer.
+    `outcome` is the receipt as it counts: the worker's, or the completed one after a person's answer. `child` is the
+    id of the chain that carries it out, when that is no worker.
     """
 
     id: str
@@ -141,12 +142,14 @@ class Action:
     attempt: int = 1
     outcome: Outcome | None = None
     data: str = ""
+    child: str = ""
 
     def done(self, outcome: Outcome, data: str) -> Self:
         """The same action with its receipt (written out: see `StepRun.ended`)."""
         status = ActionStatus.DONE
         return type(self)(
-            self.id, self.step, self.number, self.tool, self.arguments, status, self.attempt, outcome, data
+            self.id, self.step, self.number, self.tool, self.arguments, status, self.attempt, outcome, data,
+            self.child,
         )  # fmt: skip
 
 
@@ -312,7 +315,33 @@ class Settle:
     action: Action
 
 
-Output = Dispatch | Think | Ask | Withdraw | Record | Settle
+@value
+class StartChild:
+    """Begin the chain `action.child` with this task, to carry the action out; its deadline is `deadline` (ms)."""
+
+    action: Action
+    task: Task
+    deadline: int
+
+
+@value
+class CancelChild:
+    """Tell a child that nobody needs it any more."""
+
+    chain_id: str
+    reason: str
+
+
+@value
+class Report:
+    """The chain, which is a child, is over: this is the receipt of the action that it carried out, for its parent."""
+
+    action_id: str
+    outcome: Outcome
+    data: str
+
+
+Output = Dispatch | Think | Ask | Withdraw | Record | Settle | StartChild | CancelChild | Report
 
 
 @value

@@ -4,6 +4,7 @@ from typing import Final
 
 from haltpoint.chain.claims import unfounded_claims
 from haltpoint.chain.patterns import Match, required_by_words, unmet
+from haltpoint.chain.templates import with_those_inside
 from haltpoint.chain.work import Work
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.thoughts import Correction, Violation
@@ -32,7 +33,8 @@ def claim_faults(work: Work, text: str) -> tuple[Correction, ...]:
 
 def plan_pattern_faults(work: Work, plan: Plan) -> tuple[Correction, ...]:
     """The tools that the user's words ask for and that no step of a plan requires (C2)."""
-    planned = {name for step in plan.steps for name in step.required_tools}
+    required = (name for step in plan.steps for name in step.required_tools)
+    planned = with_those_inside(required, work.world.tools)
     return tuple(_missing(work, match) for match in unmet(_matches(work), planned))
 
 
@@ -65,7 +67,8 @@ def _missing(work: Work, match: Match) -> Correction:
 
 
 def _succeeded(work: Work) -> frozenset[str]:
-    """The tools that have a successful receipt in this chain."""
-    return frozenset(
+    """The tools that have a successful receipt in this chain, or in one that carried out a skill for it."""
+    called = (
         action.tool for action in work.actions.values() if action.outcome is not None and action.outcome.satisfies
     )
+    return with_those_inside(called, work.world.tools)

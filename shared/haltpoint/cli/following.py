@@ -22,7 +22,9 @@ _ENDS = {"completed": Exit.OK, "failed": Exit.FAILED, "cancelled": Exit.FAILED}
 
 
 async def follow(client: "Client", chain_id: str, show: Show, asked: Asked | None = None) -> "ChainView":
-    """Show each newer state until the chain has ended, or until `asked` does not want to wait. Returns the last one."""
+    """Show each newer state until the chain has ended, or until `asked` does not want to wait. Returns the last one,
+    with the questions of the chains that carry out skills for it.
+    """
     news = asyncio.Event()
     over = False
 
@@ -45,6 +47,7 @@ async def follow(client: "Client", chain_id: str, show: Show, asked: Asked | Non
             show(chain)
             if chain.status in _ENDS:
                 return chain
+            chain = chain.model_copy(update={"requests": (*chain.requests, *await _asked_below(client, chain))})
             for request in chain.requests:
                 if asked and request.status is RequestStatus.OPEN and request.id not in seen:
                     seen.add(request.id)
@@ -58,6 +61,17 @@ async def follow(client: "Client", chain_id: str, show: Show, asked: Asked | Non
     finally:
         listener.cancel()
         await asyncio.gather(listener, return_exceptions=True)
+
+
+async def _asked_below(client: "Client", chain: "ChainView") -> list["RequestView"]:
+    """The questions of the chains that carry out a skill for this one."""
+    found: list[RequestView] = []
+    for step in chain.steps if chain.status == "executing" else ():
+        for action in step.actions:
+            if action.child and action.receipt is None:
+                below = await client.chain(action.child)
+                found += [*below.requests, *await _asked_below(client, below)]
+    return found
 
 
 def exit_code(chain: "ChainView") -> Exit:

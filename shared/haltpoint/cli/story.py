@@ -142,7 +142,8 @@ def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
         dropped = [_never(chain, item, 1) for item in moment.never]
         for action in moment.actions:
             if not _by_hand(action):
-                yield Line(1, Mark.RUNNING, call(action.tool, action.arguments))
+                below = f"chain {action.child}" if action.child else ""
+                yield Line(1, Mark.RUNNING, call(action.tool, action.arguments), below)
             if asked := [request for request in chain.requests if request.action_id == action.id]:
                 for request in asked:
                     yield from _question(request)

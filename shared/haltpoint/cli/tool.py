@@ -46,6 +46,9 @@ def add_to(parent: typer.Typer) -> None:
             return
         shell.out.print(f"{found.name}  ({effects(found)}; {served(found)}; {found.timeout:g} s)", markup=False)
         shell.out.print(f"\n{found.description}\n", markup=False)
+        for step in found.plan.steps if found.plan else ():
+            called = ", ".join(one.tool for one in step.actions)
+            shell.out.print(f"  step {step.id}: {called}  {step.description}".rstrip(), markup=False)
         required = found.parameters.get("required", [])
         for parameter, schema in found.parameters.get("properties", {}).items():
             origin = f", from {found.provenance[parameter]}" if parameter in found.provenance else ""

@@ -72,6 +72,24 @@ def action_id(chain_id: str, step_id: str, number: int) -> str:
     return f"{chain_id}.{step_id}.{number}"
 
 
+def child_id(action: str) -> str:
+    """The id of the chain that carries out an action: `<chain>~<step>-<n>` for the action `<chain>.<step>.<n>`."""
+    chain, step, number = action.split(".")
+    return f"{chain}~{step}-{number}"
+
+
+def action_of(chain_id: str) -> str | None:
+    """The id of the action that a child chain carries out; None for a chain that somebody submitted."""
+    parent, tilde, place = chain_id.rpartition("~")
+    step, _, number = place.rpartition("-")
+    return f"{parent}.{step}.{number}" if tilde else None
+
+
+def levels_of(chain_id: str) -> int:
+    """How many chains stand above a chain."""
+    return chain_id.count("~")
+
+
 def request_id(chain_id: str, number: int) -> str:
     """The id of a chain's question to people: `<chain>.r<n>`, n from 1."""
     return f"{chain_id}.r{number}"

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from typing_extensions import TypeVar
 
 from haltpoint.contracts.base import Contract
+from haltpoint.contracts.plans import Plan
 
 Data = TypeVar("Data", default=dict[str, Any])
 
@@ -215,6 +216,7 @@ class ToolSpec(Contract):
         default=(), description="the worker's hooks that match, in the order they run in (H1)"
     )
     claims: tuple[str, ...] = Field(default=(), description="verbs that tell of it (F1); none: by name and description")
+    plan: Plan | None = Field(default=None, description="the steps of a skill that a chain of its own carries out")
 
     @property
     def repeatable(self) -> bool:

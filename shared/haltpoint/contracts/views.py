@@ -11,7 +11,7 @@ from typing_extensions import TypeVar
 
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.humans import Answer, RequestKind, RequestStatus
-from haltpoint.contracts.plans import Call, OnFailure, StepType
+from haltpoint.contracts.plans import Call, OnFailure, Plan, StepType
 from haltpoint.contracts.tasks import Budget, Mode
 from haltpoint.contracts.thoughts import StepDecision, Strike, Violation
 from haltpoint.contracts.tools import Option, ToolKind, ToolResult
@@ -54,13 +54,17 @@ class CurrentView(Contract):
 
 
 class ActionView(Contract):
-    """One action. `status` is dispatched, asking or done; without a receipt it has not ended."""
+    """One action. `status` is dispatched, asking or done; without a receipt it has not ended.
+
+    `child` is the id of the chain that carries it out, when it is a call of a skill with steps.
+    """
 
     id: str
     tool: str
     arguments: dict[str, Any] = Field(default_factory=dict)
     status: str
     receipt: ToolResult | None = None
+    child: str | None = None
 
 
 class ThoughtView(Contract):
@@ -269,6 +273,7 @@ class ToolView(Contract):
     internal: bool
     queue: str
     timeout: float
+    plan: Plan | None = Field(default=None, description="the steps of a skill that a chain of its own carries out")
     provenance: dict[str, str]
     hooks: tuple[str, ...] = ()
     digest: str

@@ -193,7 +193,12 @@ def _action(name: str, fields: Fields) -> views.ActionView:
         if receipt.next_action.value in _ASKS:
             status = ActionStatus.ASKING
     return views.ActionView(
-        id=name, tool=fields["tool"], arguments=json.loads(fields.get("args") or "{}"), status=status, receipt=receipt
+        id=name,
+        tool=fields["tool"],
+        arguments=json.loads(fields.get("args") or "{}"),
+        status=status,
+        receipt=receipt,
+        child=fields.get("child"),
     )
 
 
@@ -222,7 +227,7 @@ def under_way(record: ChainRecord) -> Fields | None:
     for step, run in zip(record.plan.steps if record.plan else (), record.runs, strict=True):
         last = record.actions.get(action_id(record.id, step.id, run.actions))
         if run.status is StepStatus.IN_PROGRESS and last is not None:
-            return None if any(last.get(one) for one in ("receipt", "doubt", "settled")) else last
+            return None if any(last.get(one) for one in ("receipt", "doubt", "settled", "child")) else last
     return None
 
 

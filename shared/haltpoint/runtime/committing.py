@@ -11,27 +11,30 @@ from pydantic_core import to_json
 
 from haltpoint.chain.state import (
     Ask,
+    CancelChild,
     Chain,
     Decision,
     Dispatch,
     Output,
     PlanOrigin,
     Record,
+    Report,
     Settle,
+    StartChild,
     Think,
     Withdraw,
     next_due,
 )
 from haltpoint.contracts import events
-from haltpoint.contracts.base import action_id, request_id, value
+from haltpoint.contracts.base import action_id, chain_of, request_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.humans import Question
 from haltpoint.runtime.chain_codec import changed_fields
 from haltpoint.runtime.connection import Argument
 from haltpoint.runtime.counting import count
-from haltpoint.runtime.outgoing import Envelope, encode_outcome, rfc3339
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.outgoing import Envelope, completed_parts, encode_outcome, rfc3339
+from haltpoint.runtime.wire import compact, encode
 
 _CHUNK: Final = 200  # values in one HSET
 _RANKS: Final = {"low": 0, "high": 2}
@@ -208,6 +211,12 @@ def _operation(each: Decided, output: Output) -> list[Argument]:
             if action.outcome is None:
                 raise ValueError(f"action {action.id} is settled without an outcome")
             return ["E", action.id, encode_outcome(action.outcome), action.data]
+        case StartChild():
+            return _start_child(output, envelope)
+        case CancelChild():
+            return ["K", output.chain_id, encode(envelope.child_cancelled(output.chain_id, output.reason))]
+        case Report():
+            return _report(output, envelope)
         case _:
             assert_never(output)
 
@@ -218,6 +227,21 @@ def _dispatch(chain: Chain, output: Dispatch, envelope: Envelope) -> list[Argume
         *("A", int(output.again), action.id, spec.queue, action.step, action.number, action.tool, action.attempt),
         *(int(spec.repeatable), action.arguments, envelope.tool_request(output, chain.task)),
     ]
+
+
+def _start_child(output: StartChild, envelope: Envelope) -> list[Argument]:
+    action, task = output.action, output.task
+    return [
+        *("N", action.id, action.step, action.number, action.tool, action.arguments),
+        *("B", action.id, action.child, compact(task), encode(envelope.child_submitted(action.child, task))),
+        *(output.deadline, envelope.trace or ""),
+    ]
+
+
+def _report(output: Report, envelope: Envelope) -> list[Argument]:
+    outcome = encode_outcome(output.outcome)
+    head, tail = completed_parts(output.action_id, 1, chain_of(output.action_id), envelope.trace)
+    return ["P", output.action_id, outcome, output.data, head + outcome + tail]
 
 
 def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> list[Argument]:

@@ -181,6 +181,7 @@ def decode_action(name: str, fields: Fields, status: ActionStatus) -> Action:
         attempt=int(fields[b"attempt"]),
         outcome=Outcome.model_validate_json(outcome) if outcome else None,
         data=data.decode(),
+        child=fields.get(b"child", b"").decode(),
     )
 
 

@@ -123,6 +123,28 @@ class Envelope:
             ),
         )
 
+    def child_submitted(self, child: str, task: Task) -> events.TaskSubmitted:
+        """The first message of a child; the task lies under its own key, as with every chain."""
+        return events.TaskSubmitted(
+            id=child,
+            source=_SOURCE,
+            subject=child,
+            time=self.time,
+            traceparent=self.trace,
+            data=Task(goal=task.goal),
+        )
+
+    def child_cancelled(self, child: str, reason: str) -> events.TaskCancelled:
+        """The word to a child that its parent is over."""
+        return events.TaskCancelled(
+            id=f"{child}/cancel",
+            source=_SOURCE,
+            subject=child,
+            time=self.time,
+            traceparent=self.trace,
+            data=events.Cancellation(reason=reason),
+        )
+
     def withdrawn(self, request: str, reason: str) -> events.HumanWithdrawn:
         """The word to the gateway that nobody needs to answer any more."""
         return events.HumanWithdrawn(

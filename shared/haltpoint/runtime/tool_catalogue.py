@@ -9,6 +9,7 @@ from pydantic import Field
 
 from haltpoint.chain.blocking import with_policy
 from haltpoint.chain.human_tool import with_built_in
+from haltpoint.chain.templates import with_skills
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.tools import ToolSpec
@@ -65,6 +66,10 @@ class ToolCatalogue:
         return {one.spec.name: one for one in tools if one.seen >= oldest}
 
     async def read(self, partition: int = 0) -> dict[str, ToolSpec]:
-        """The specs of all tools that were seen within a day and of the built-in one, by name."""
+        """The specs of all tools that were seen within a day and of the built-in one, by name.
+
+        What a skill with steps may do is worked out of what its tools may do.
+        """
         listed = await self.listed(partition)
-        return with_built_in(with_policy({name: one.spec for name, one in listed.items()}, self._blocked))
+        served = with_policy({name: one.spec for name, one in listed.items()}, self._blocked)
+        return with_skills(with_built_in(served))

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from haltpoint.contracts.tools import NextAction, ToolKind, ToolResult
 from haltpoint.runtime.errors import HaltpointError
-from haltpoint.tools import Tool
+from haltpoint.tools import Tool, ToolError
 from haltpoint_tool_worker.registry import load
 from haltpoint_tool_worker.results import read_result
 from haltpoint_tool_worker.skills.folders import MAX_INSTRUCTIONS, skills_in
@@ -93,10 +93,10 @@ def test_without_parameters_there_is_one_optional_input(tmp_path: Path) -> None:
     [
         ("no front matter", "begins with a line of three dashes"),
         ("---\nname: greet\n", "has no end"),
-        ("---\nname: greet\n---\nBe kind.", "has no description"),
-        ("---\ndescription: x\n---\nBe kind.", "has no name"),
+        ("---\nname: greet\n---\nBe kind.", "there is no description"),
+        ("---\ndescription: x\n---\nBe kind.", "there is no name"),
         ("---\nname: greet\nname: greet\ndescription: x\n---\nBe kind.", "line 3: name is there twice"),
-        ("---\nname: greet\ndescription: x\nparamaters: {}\n---\nBe kind.", "paramaters is no field"),
+        ("---\nname: greet\ndescription: x\nparamaters: {}\n---\nBe kind.", "paramaters is no field that is known"),
         ("---\nname: greet\ndescription: Note: this\n---\nBe kind.", "line 3: .* needs quotes"),
         ("---\nname: greet\ndescription: x\nparameters: {\n---\nBe kind.", "line 4: this is no JSON"),
         ("---\nname: greet\ndescription: x\nparameters: {}\n---\nBe kind.", "must describe an object"),
@@ -184,6 +184,50 @@ def test_what_yaml_reads_otherwise_is_refused(head: str) -> None:
         split(f"---\n{head}\n---\n")
 
 
-def test_the_example_is_a_skill() -> None:
-    names = [skill.spec.name for skill in skills_in([EXAMPLES])]
-    assert "write-a-short-message" in names
+# ---- skills with steps ----------------------------------------------------------------------------------------------
+
+STEPS = {
+    "steps": [
+        {
+            "id": "find",
+            "required_tools": ["lookup_contacts"],
+            "actions": [{"tool": "lookup_contacts", "arguments": {"query": {"$from": "input.input"}}}],
+        }
+    ]
+}
+
+
+async def test_a_skill_with_a_plan_is_listed_with_its_steps_and_not_carried_out_by_a_worker(tmp_path: Path) -> None:
+    (write(tmp_path, "greet", body="") / "plan.json").write_text(json.dumps(STEPS))
+    registry = load((), skills=[tmp_path])
+    (spec,) = registry.specs
+    assert spec.plan is not None
+    assert spec.plan.steps[0].actions[0].tool == "lookup_contacts"
+    assert (spec.kind, spec.read_only, spec.hooks) == (ToolKind.SKILL, False, ())
+    with pytest.raises(ToolError, match="carried out by the executor"):
+        await only(tmp_path).function(arguments={})
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ("{", "Invalid JSON"),
+        ('{"stages": []}', "there is no steps"),
+        ('{"steps": []}', "the plan has no steps"),
+        (json.dumps(STEPS).replace("input.input", "input.who"), "the skill has no parameter 'who'"),
+        (json.dumps(STEPS).replace("input.input", "ask.data"), "unknown step"),
+        (json.dumps(STEPS).replace('"actions"', '"calls"'), "calls is no field that is known"),
+        ('{"steps": [{"id": "a", "required_tools": ["x"]}]}', "must bring its calls in actions; no model is asked"),
+        (" " * 70_000, "more than 65536 bytes"),
+    ],
+)
+def test_c1_steps_that_cannot_be_carried_out_are_refused_with_the_reason(tmp_path: Path, plan: str, words: str) -> None:
+    (write(tmp_path, "greet") / "plan.json").write_text(plan)
+    with pytest.raises(HaltpointError, match=f"HP-034 the skill .*greet cannot be used: plan.json.*{words}"):
+        skills_in([tmp_path])
+
+
+def test_the_examples_are_skills() -> None:
+    found = {skill.spec.name: skill.spec for skill in skills_in([EXAMPLES])}
+    assert sorted(found) == ["tell-somebody", "write-a-short-message"]
+    assert found["tell-somebody"].plan is not None

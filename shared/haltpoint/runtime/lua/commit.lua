@@ -17,6 +17,11 @@ Operations, each a letter and its arguments:
   R id question deadline chain place message     open a request, tell the gateway; place: in the inbox's order
   W id message                 withdraw a request, unless it was answered or has expired
   N id step n tool arguments   write an action down that no worker is asked to do
+  B action child task head deadline trace    begin the chain that carries out an action (written down by N before), as
+                               `submit` does; nothing when there is one. head: its task.submitted
+  K child message              tell a child that is not over: cancel
+  P action outcome data message    this chain is a child and over: the receipt of the action that it carried out, once,
+                               and the word to the parent, unless that is over
   E action outcome data        settle an action: outcome and data as a person completed them
   K n (field by)*              add to the day's counters, n counts both; once for the whole batch
   I old new at                 the chain moves between the status indexes (score: since when)
@@ -95,6 +100,36 @@ function operations.N(run, args, i)
   redis.call('HSET', run.prefix .. 'action:' .. args[i + 1], 'step', args[i + 2], 'n', args[i + 3], 'tool', args[i + 4],
     'attempt', '1', 'repeatable', '0', 'args', args[i + 5], 'epoch', '0')
   return i + 6
+end
+
+function operations.B(run, args, i)
+  local action, child = args[i + 1], args[i + 2]
+  redis.call('HSET', run.prefix .. 'action:' .. action, 'child', child)
+  if redis.call('EXISTS', run.prefix .. 'chain:' .. child) == 0 then
+    local version = '0-' .. string.match(run.version, '[^-]*$')
+    begin_chain(run.prefix, run.at, child, '', version, args[i + 3], args[i + 4], args[i + 5], args[i + 6])
+  end
+  return i + 7
+end
+
+function operations.K(run, args, i)
+  local status = redis.call('HGET', run.prefix .. 'chain:' .. args[i + 1], 'status')
+  if status and not FINAL[status] then
+    add(run.prefix, 'events', args[i + 2])
+  end
+  return i + 3
+end
+
+function operations.P(run, args, i)
+  local action = args[i + 1]
+  local is = redis.call('HMGET', run.prefix .. 'action:' .. action, 'child', 'receipt')
+  if is[1] == run.chain and not is[2] then
+    record(run.prefix, action, 'receipt', args[i + 2], args[i + 3])
+    if not is_final(run.prefix, chain_of(action)) then
+      add(run.prefix, 'events', args[i + 4], args[i + 3])
+    end
+  end
+  return i + 5
 end
 
 function operations.X(run, args, i)
@@ -189,6 +224,17 @@ end
 local LIVE = { 'accepted', 'planning', 'executing', 'awaiting_clarification', 'awaiting_confirmation',
   'awaiting_input', 'escalated' }
 
+-- A child that could not be written reports nothing: what its parent waits for is lost.
+local function tell_parent(prefix, chain)
+  local parent, step, number = string.match(chain, '^(.*)~([^~]*)%-(%d+)$')
+  if parent then
+    local action = parent .. '.' .. step .. '.' .. number
+    redis.pcall('XADD', prefix .. 'events', '*', '__data__', '{"specversion":"1.0","id":"' .. action .. '/1/done/lost",'
+      .. '"source":"haltpoint/executor","subject":"' .. parent .. '","type":"message.lost.v1","data":{"message_id":"'
+      .. action .. '/1/done","reason":"the chain ' .. chain .. ' could not be written"}}')
+  end
+end
+
 -- By pcall, each on its own: what made the commit fail may well be one of these keys.
 local function quarantine(run, args, first, last, problem)
   local prefix, chain = run.prefix, run.chain
@@ -210,6 +256,7 @@ local function quarantine(run, args, first, last, problem)
     end
     redis.pcall('ZREM', prefix .. 'index:requests', request)
   end
+  tell_parent(prefix, chain)
   for n = first, last do
     bury(prefix, 'events', args[n], 'fault', problem, chain, '')
   end
@@ -233,7 +280,7 @@ register('commit', function(keys, args)
     local version = redis.call('HGET', key, 'ver')
     local status = 0
     if version == args[i + 2] then
-      run.chain, run.key = chain, key
+      run.chain, run.key, run.version = chain, key, args[i + 3]
       local fine, problem = pcall(apply, run, args, first_op, last)
       if not fine then
         status = 2

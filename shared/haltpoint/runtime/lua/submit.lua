@@ -27,11 +27,6 @@ register('submit', function(keys, args)
   if wished > 0 and wished < deadline then
     deadline = wished
   end
-  redis.call('HSET', key, 'ver', args[3], 'status', 'accepted', 'created', digits(at), 'updated', digits(at),
-    'deadline', digits(deadline), 'digest', digest, 'trace', args[8])
-  redis.call('SET', prefix .. 'task:' .. chain, args[4])
-  redis.call('ZADD', prefix .. 'timers', digits(deadline), chain)
-  redis.call('ZADD', prefix .. 'index:status:accepted', digits(at), chain)
-  add(prefix, 'events', args[5])
+  begin_chain(prefix, at, chain, digest, args[3], args[4], args[5], digits(deadline), args[8])
   return { 'created', at }
 end)

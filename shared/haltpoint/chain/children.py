@@ -1,0 +1,78 @@
+"""Chains that carry out an action of another chain: skills with steps (CONTRACT A).
+
+A child is a chain like any other: its own log, deadline, questions and one final state (R1). Its id says whose action
+it carries out (`base.child_id`), so parent and child keep nothing that could disagree. Both live in one partition, and
+what one says to the other is part of its own commit: the parent's dispatch begins the child, the child's end is the
+receipt of the parent's action together with the message that tells of it, the parent's end cancels the child. A process
+that dies has said all of it or nothing.
+"""
+
+from typing import Any, Final
+
+from haltpoint.chain.codes import Code
+from haltpoint.chain.references import references
+from haltpoint.chain.state import Action, ActionStatus, CancelChild, Report, StartChild
+from haltpoint.chain.templates import MOST_LEVELS, fill
+from haltpoint.chain.work import Work
+from haltpoint.contracts.base import MAX_BODY, action_id, action_of, levels_of
+from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.tools import Fault, Metadata, NextAction, Outcome, ToolSpec
+
+MAX_GOAL: Final = 1000
+"""Characters of what a child's task says of itself: the skill and its description."""
+
+
+def child_for(
+    work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any]
+) -> StartChild | tuple[Code, str]:
+    """The chain that carries the action out, for the same tenant, user and context; or why there can be none."""
+    if levels_of(work.chain.id) >= MOST_LEVELS:
+        return Code.TOO_DEEP, f"{spec.name}: skills call skills more than {MOST_LEVELS} deep"
+    if next(references(arguments), None) is not None:
+        return Code.NOT_RESOLVED, f"{spec.name}: its arguments hold a $from, which would be read as one of the skill's"
+    steps = fill(plan, arguments)
+    try:
+        size = len(steps.model_dump_json())
+    except ValueError:
+        return Code.NOT_RESOLVED, f"{spec.name}: its arguments hold text that cannot be written down"
+    if size > MAX_BODY:
+        return Code.NOT_RESOLVED, f"{spec.name}: its steps with these arguments have more than {MAX_BODY} bytes"
+    task = work.chain.task
+    child = Task(
+        goal=f"{spec.name}: {spec.description}"[:MAX_GOAL],
+        plan=steps,
+        conversation_id=task.conversation_id,
+        context=task.context,
+        mode=task.mode,
+        tenant=task.tenant,
+        user=task.user,
+    )
+    return StartChild(action, child, work.chain.deadline)
+
+
+def cancel_child(work: Work, index: int, reason: str) -> None:
+    """The step is stopped: the chain that it waits for, if it does, hears of it."""
+    name = action_id(work.chain.id, work.steps[index].id, work.run(index).actions)
+    action = work.actions.get(name)
+    if action is not None and action.child and action.status is ActionStatus.DISPATCHED:
+        work.outputs.append(CancelChild(action.child, f"the chain that called it was stopped: {reason}"))
+
+
+def report(work: Work, fault: Fault | None = None) -> None:
+    """The chain is over: when it is a child, its end is the receipt of the action that it carried out.
+
+    The receipt bears the mark of the runtime (`metadata.action_id`): nobody typed it (C6).
+    """
+    action = action_of(work.chain.id)
+    if action is None:
+        return
+    metadata = Metadata(
+        action_id=action, started_at=work.chain.created_at, duration_ms=max(0, work.now - work.chain.created_at)
+    )
+    if fault is None:
+        outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)
+        work.outputs.append(Report(action, outcome, work.answer or "{}"))
+    else:
+        outcome = Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=metadata)
+        work.outputs.append(Report(action, outcome, "{}"))

@@ -1,0 +1,135 @@
+"""The steps of a skill: a literal plan in which `{"$from": "input.NAME"}` stands for an argument of the call.
+
+`input` is the name of no step. An argument that the call leaves out is left out wherever the template refers to it, so
+that what is optional for the skill may be optional for its tools.
+
+What a skill may do follows from its tools and is never declared: it is read-only when all of them are, destructive when
+one of them is, and an argument that becomes a parameter with an origin needs that origin itself (C6). So nothing can be
+done by way of a skill that could not be done without it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from haltpoint.chain.contract import plan_faults
+from haltpoint.chain.references import FROM, Reference, reference, references, values_at
+from haltpoint.chain.state import Policy
+from haltpoint.contracts.plans import Call, OnFailure, Plan
+from haltpoint.contracts.tools import ToolSpec
+
+INPUT: Final = "input"
+MOST_LEVELS: Final = 3
+"""How deep chains may call chains: a skill that calls itself ends there."""
+
+_LEFT_OUT: Final = object()
+
+Tools = Mapping[str, ToolSpec]
+
+
+def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
+    """The literal plan that carries out one call."""
+    given = dict(arguments)
+    steps = (
+        step.model_copy(
+            update={
+                "actions": tuple(
+                    Call.model_construct(tool=call.tool, arguments=_filled(call.arguments, given))
+                    for call in step.actions
+                )
+            }
+        )
+        for step in plan.steps
+    )
+    return Plan.model_construct(steps=tuple(steps))
+
+
+def _filled(value: Any, given: dict[str, Any]) -> Any:
+    if isinstance(value, dict):
+        if FROM in value:
+            found = _input(reference(value))
+            if found is None:
+                return value
+            return next(iter(values_at(given, found.path)), _LEFT_OUT)
+        inner = {name: _filled(one, given) for name, one in value.items()}
+        return {name: one for name, one in inner.items() if one is not _LEFT_OUT}
+    if isinstance(value, list):
+        return [one for one in (_filled(each, given) for each in value) if one is not _LEFT_OUT]
+    return value
+
+
+def _input(found: Reference | None) -> Reference | None:
+    return found if found is not None and found.step == INPUT else None
+
+
+def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is wrong with the steps of a skill, as far as that can be told without its tools (C1)."""
+    anything = {call.tool: ToolSpec(name=call.tool, parameters={}) for step in plan.steps for call in step.actions}
+    anything |= {name: ToolSpec(name=name) for step in plan.steps for name in step.required_tools}
+    declared = parameters.get("properties", {})
+    return (
+        *(f"step {step.id!r}: {INPUT} is the name of the skill's arguments" for step in plan.steps if step.id == INPUT),
+        *(
+            f"{found.text!r}: the skill has no parameter {found.path[0]!r}"
+            for _, _, found in _inputs(plan)
+            if found.path[0] not in declared
+        ),
+        *map(str, plan_faults(fill(plan, {}), anything, Policy(), literal=True)),
+    )
+
+
+def _inputs(plan: Plan) -> Iterator[tuple[Call, str, Reference]]:
+    """Each call that takes an argument of the skill, the parameter that it becomes part of, and the reference."""
+    for step in plan.steps:
+        for call in step.actions:
+            for place, target in references(call.arguments):
+                if (found := _input(target)) is not None:
+                    yield call, str(place[0]) if place else "", found
+
+
+def with_skills(tools: Tools) -> dict[str, ToolSpec]:
+    """The tools, with what each skill may do worked out from the tools that it calls."""
+    found = dict(tools)
+    skills = [(name, spec, spec.plan) for name, spec in tools.items() if spec.plan is not None]
+    for _ in range(MOST_LEVELS):  # what is known of a skill moves up to those that call it, a level each time
+        for name, spec, plan in skills:
+            found[name] = _derived(spec, plan, found)
+    return found
+
+
+def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
+    called = [tools.get(call.tool) for step in plan.steps for call in step.actions]
+    provenance: dict[str, str] = {}
+    for call, parameter, found in _inputs(plan):
+        tool = tools.get(call.tool)
+        if tool is not None and parameter in tool.provenance:
+            provenance.setdefault(str(found.path[0]), tool.provenance[parameter])
+    return spec.model_copy(
+        update={
+            "read_only": all(tool is not None and tool.read_only for tool in called),
+            "destructive": any(tool is not None and tool.destructive for tool in called),
+            "may_clarify": any(tool is not None and tool.may_clarify for tool in called),
+            "provenance": provenance,
+        }
+    )
+
+
+def with_those_inside(names: Iterable[str], tools: Tools) -> frozenset[str]:
+    """These tools, and for each skill among them those without which it does not succeed: it has their receipts."""
+    found = list(dict.fromkeys(names))
+    for name in found:  # grows while it is walked
+        spec = tools.get(name)
+        if spec is not None and spec.plan is not None:
+            sure = (step for step in spec.plan.steps if step.on_failure is OnFailure.FAIL)
+            found += [call.tool for step in sure for call in step.actions if call.tool not in found]
+    return frozenset(found)
+
+
+def calls_inside(plan: Plan, tools: Tools, levels: int = MOST_LEVELS) -> int:
+    """How many actions a call of a skill may take at most, those of the skills that it calls included."""
+    count = 0
+    for step in plan.steps:
+        for call in step.actions:
+            tool = tools.get(call.tool)
+            more = 0 if tool is None or tool.plan is None or levels <= 1 else calls_inside(tool.plan, tools, levels - 1)
+            count += 1 + more
+    return count

@@ -1,0 +1,122 @@
+"""Skills over real processes: instructions that a tool gives back, and steps that a chain of its own carries out."""
+
+import asyncio
+import json
+
+import httpx
+
+from haltpoint.client import Client, Run
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.views import ChainView, RequestView
+from tests.e2e.running import Running
+from tests.support import wait_until
+
+TELL = {"who": "John", "words": "I'm running late"}
+
+
+def task(tool: str, **arguments: str) -> dict[str, object]:
+    step = {"id": "do", "required_tools": [tool], "actions": [{"tool": tool, "arguments": arguments}]}
+    return {"goal": f"call {tool}", "plan": {"steps": [step]}}
+
+
+async def asked_by(client: Client, chain_id: str) -> RequestView:
+    """The open question of a chain, once there is one."""
+    found: list[RequestView] = []
+
+    async def is_asked() -> bool:
+        try:
+            chain = await client.chain(chain_id)
+        except httpx.HTTPError:
+            return False
+        found[:] = [request for request in chain.requests if request.status == "open"]
+        return bool(found)
+
+    await wait_until(is_asked, 20)
+    return found[0]
+
+
+async def begun(client: Client) -> tuple[Run, str, RequestView]:
+    """A chain whose one step is the skill, its child, and what that asks."""
+    run = await client.run(task=task("tell-somebody", **TELL))
+    child = f"{run.id}~do-1"
+
+    async def is_there() -> bool:
+        chain = await client.chain(run.id)
+        return [action.child for step in chain.steps for action in step.actions] == [child]
+
+    await wait_until(is_there, 20)
+    return run, child, await asked_by(client, child)
+
+
+def calls(chain: ChainView) -> list[str]:
+    return [action.tool for step in chain.steps for action in step.actions]
+
+
+async def test_a_skill_gives_its_instructions_back_and_is_listed_with_its_kind(system: Running, client: Client) -> None:
+    listed = {tool.name: tool for tool in await client.tools()}
+    assert {name: tool.kind.value for name, tool in listed.items() if tool.kind.value == "skill"} == {
+        "write-a-short-message": "skill",
+        "tell-somebody": "skill",
+    }
+    told = listed["tell-somebody"]
+    assert (told.read_only, told.may_clarify, told.provenance) == (False, True, {})
+    result = await (await client.run(task=task("write-a-short-message"))).result()
+    assert result.status == "completed"
+    data = json.loads(result.answer or "{}")
+    assert (data["skill"], data["files"]) == ("write-a-short-message", ["examples.md"])
+    assert "Two sentences at most" in data["instructions"]
+    shown = (await asyncio.to_thread(system.process, "tool", "show", "tell-somebody")).stdout
+    assert "skill, effects" in shown
+    assert "step find: lookup_contacts" in shown
+
+
+async def test_a_skill_with_steps_is_a_chain_of_its_own_whose_question_is_answered(
+    system: Running, client: Client
+) -> None:
+    run, child, request = await begun(client)
+    assert (request.kind, request.id, request.chain_id) == (RequestKind.CLARIFICATION, f"{child}.r1", child)
+    assert (await client.chain(run.id)).status == "executing"
+    assert f"chain {child}" in (await asyncio.to_thread(system.process, "chain", "show", run.id)).stdout
+    assert request.id in (await asyncio.to_thread(system.process, "inbox")).stdout
+    await client.answer(request.id, option_id="user_def456")
+    result = await run.result()
+    assert result.status == "completed"
+    assert calls(result.chain) == ["tell-somebody"]
+    below = await client.chain(child)
+    assert (below.status, calls(below)) == ("completed", ["lookup_contacts", "send_message"])
+    (message,) = system.sent(child)
+    assert (message.to, message.content) == ("user_def456", TELL["words"])
+    assert json.loads(result.answer or "{}")["recipient_id"] == "user_def456"
+    facts = [event.type async for event in client.attach(child).events()]
+    assert facts.count("chain.completed") == 1
+    assert (facts[0], facts[-1]) == ("chain.started", "chain.completed")
+
+
+async def test_a_parent_that_is_cancelled_cancels_the_child_that_waits_for_a_person(
+    system: Running, client: Client
+) -> None:
+    run, child, request = await begun(client)
+    await client.cancel(run.id)
+
+    async def both_are() -> bool:
+        return [(await client.chain(one)).status for one in (run.id, child)] == ["cancelled", "cancelled"]
+
+    await wait_until(both_are, 20)
+    assert (await client.chain(child)).requests[0].status == "withdrawn"
+    assert system.sent(child) == []
+    assert request.id not in (await asyncio.to_thread(system.process, "inbox")).stdout
+
+
+async def test_a_skill_whose_tool_fails_fails_with_its_words(system: Running, client: Client) -> None:
+    run = await client.run(task=task("tell-somebody", who="Zorgblort", words="hello"))
+    result = await run.result()
+    assert result.status == "failed"
+    assert "Zorgblort" in (result.answer or "")
+    assert "Check the spelling." in (result.answer or "")
+    assert system.sent(f"{run.id}~do-1") == []
+
+
+def test_run_without_watching_ends_as_soon_as_the_child_asks(system: Running) -> None:
+    called = system.command("tool", "call", "tell-somebody", "who=John", "words=hello")
+    assert called.returncode == 3
+    assert "haltpoint answer" in called.stdout + called.stderr

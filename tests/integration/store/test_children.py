@@ -1,0 +1,194 @@
+"""Parent and child in the real functions: begun, reported and cancelled with the commit that says so, or not at all."""
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from haltpoint.chain.decide import decide
+from haltpoint.chain.state import ChainStatus, World
+from haltpoint.chain.templates import with_skills
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import Cancellation, MessageLost, Received, TaskCancelled, ToolCompleted
+from haltpoint.contracts.humans import Answer, RequestKind
+from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.runtime.committing import ChainCommit, Decided
+from haltpoint.runtime.connection import Argument
+from haltpoint.runtime.store import CommitStatus
+from tests.support.builders import asks, call, literal_task, plan, tool_step
+from tests.support.desk import LOOKUP, NOTE, SEND, Desk
+
+TELL = ToolSpec(
+    name="tell",
+    kind=ToolKind.SKILL,
+    parameters={"type": "object", "properties": {"who": {"type": "string"}}},
+    plan=plan(
+        tool_step("find", call("lookup", query={"$from": "input.who"})),
+        tool_step("note", call("note", text={"$from": "find.data.id"}), after=("find",)),
+    ),
+)
+
+
+@pytest.fixture
+def desk(desk: Desk) -> Desk:
+    desk.tools = with_skills({one.name: one for one in (NOTE, SEND, LOOKUP, TELL)})
+    return desk
+
+
+async def called(desk: Desk) -> tuple[str, str]:
+    """A parent whose one step is the skill, and the child that has asked for its first action."""
+    parent = await desk.submit(
+        literal_task(1, "tell", who="John").model_copy(update={"tenant": "t"}), trace="00-a-b-01"
+    )
+    await desk.decide_all()
+    child = f"{parent}~s1-1"
+    await desk.decide_all()
+    return parent, child
+
+
+async def answered(desk: Desk, request: str) -> None:
+    answer = Answer(kind=RequestKind.CLARIFICATION, option_id="a")
+    await desk.inbox.answer(request, answer, by="ann")
+
+
+async def receipt(desk: Desk, parent: str) -> dict[str, Any]:
+    fields = await desk.redis.hgetall(desk.key("action", f"{parent}.s1.1"))
+    assert b"entry" not in fields, "no worker is asked"
+    return json.loads(fields[b"receipt"]) if b"receipt" in fields else {}
+
+
+async def test_a_child_is_a_whole_chain_of_its_own_and_its_end_is_the_parents_receipt(desk: Desk) -> None:
+    parent, child = await called(desk)
+    one = await desk.chain(child)
+    above = await desk.chain(parent)
+    assert (one.status, one.deadline, one.task.tenant) == (ChainStatus.EXECUTING, above.deadline, "t")
+    assert above.actions[f"{parent}.s1.1"].child == child
+    assert await desk.redis.zscore(desk.key("timers"), child) == one.deadline
+    (order,) = await desk.orders()
+    assert order.data.tenant == "t"
+    await desk.finish(order, data='{"id":"john"}')
+    await desk.run()
+    for name in (parent, child):
+        assert (await desk.chain(name)).status is ChainStatus.COMPLETED
+        assert await desk.redis.zscore(desk.key("timers"), name) is None
+        assert await desk.redis.llen(desk.key("log", name)) >= 2
+        assert await desk.redis.ttl(desk.key("log", name)) > 0
+    told = await receipt(desk, parent)
+    assert (told["success"], told["metadata"]["action_id"]) == (True, f"{parent}.s1.1")
+    assert (await desk.chain(parent)).answer == '{"done":true}'
+    assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
+
+
+async def test_a_question_of_the_child_is_one_in_the_inbox(desk: Desk) -> None:
+    parent, child = await called(desk)
+    (order,) = await desk.orders()
+    await desk.finish(order, asks("a", "b"))
+    await desk.decide_all()
+    assert (await desk.chain(child)).status is ChainStatus.AWAITING_CLARIFICATION
+    assert (await desk.chain(parent)).status is ChainStatus.EXECUTING
+    await answered(desk, f"{child}.r1")
+    await desk.run()
+    assert (await desk.chain(parent)).status is ChainStatus.COMPLETED
+
+
+async def test_what_ends_the_parent_cancels_the_child_and_its_word_comes_too_late(desk: Desk) -> None:
+    parent, child = await called(desk)
+    (order,) = await desk.orders()
+    await desk.finish(order, asks("a", "b"))
+    await desk.decide_all()
+    await desk.store.cancel(TaskCancelled(id="x", source="t", subject=parent, data=Cancellation(by="ann")))
+    await desk.run()
+    for name in (parent, child):
+        assert (await desk.chain(name)).status is ChainStatus.CANCELLED
+    assert await desk.redis.hget(desk.key("request", f"{child}.r1"), "status") == b"withdrawn"
+    assert (await receipt(desk, parent))["error"]["error_type"] == "DENIED"
+    assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
+
+
+async def test_a_commit_that_is_sent_again_begins_and_reports_nothing_twice(desk: Desk) -> None:
+    sent: list[tuple[Argument, ...]] = []
+    call_through = desk.calls.call
+
+    def overheard(*args: Argument) -> asyncio.Future[Any]:
+        sent.append(args)
+        return call_through(*args)
+
+    desk.calls.call = overheard  # type: ignore[method-assign]
+
+    async def again() -> None:
+        """Every commit so far once more: each finds its own version, or a newer one, and writes nothing."""
+        before = await desk.snapshot()
+        for args in [one for one in sent if one[1] == "hp1_commit"]:
+            await call_through(*args)
+        assert await desk.snapshot() == before
+
+    parent, child = await called(desk)
+    await again()
+    (order,) = await desk.orders()
+    await desk.finish(order, data='{"id":"john"}')
+    while await desk.decide_all():
+        await again()
+    await desk.work_all()
+    while await desk.decide_all():
+        await again()
+    assert {(await desk.chain(name)).status for name in (parent, child)} == {ChainStatus.COMPLETED}
+
+
+async def test_a_child_that_is_there_is_not_begun_again(desk: Desk) -> None:
+    """As when a parent's commit is decided anew after a conflict: the id is the action's."""
+    parent = await desk.submit(literal_task(1, "tell", who="John"))
+    (place, message), *_ = await desk.read(Stream.EVENTS)
+    loaded = (await desk.store.load(0, [parent]))[parent]
+    now = await desk.now()
+    received = Received(message.message, "")  # type: ignore[arg-type]
+    decision = decide(loaded.chain, received, World(desk.tools), now)
+    stale = replace(loaded, version="0-somebody")
+    decided = [Decided(received, decision, now)]
+    batch = await desk.store.commit(0, [ChainCommit(stale, decided, [place.entry])])
+    assert batch.chains[0].status is CommitStatus.CONFLICT
+    assert await desk.redis.exists(desk.key("chain", f"{parent}~s1-1")) == 0
+    await desk.redis.hset(desk.key("chain", f"{parent}~s1-1"), mapping={"ver": "7-x", "status": "executing"})
+    batch = await desk.store.commit(0, [ChainCommit(loaded, decided, [place.entry])])
+    assert batch.chains[0].status is CommitStatus.OK
+    assert await desk.redis.hget(desk.key("chain", f"{parent}~s1-1"), "ver") == b"7-x"
+    assert await desk.redis.exists(desk.key("task", f"{parent}~s1-1")) == 0
+
+
+async def test_a_chain_that_is_not_the_actions_child_cannot_report_for_it(desk: Desk) -> None:
+    parent, child = await called(desk)
+    await desk.redis.hset(desk.key("action", f"{parent}.s1.1"), "child", "somebody")
+    await desk.store.cancel(TaskCancelled(id="x", source="t", subject=child, data=Cancellation(by="ann")))
+    await desk.decide_all()
+    assert (await desk.chain(child)).status is ChainStatus.CANCELLED
+    assert await receipt(desk, parent) == {}
+    assert [one for one in await desk.messages() if isinstance(one, ToolCompleted)] == []
+
+
+async def test_a_child_that_cannot_be_written_ends_its_parent_too(desk: Desk) -> None:
+    parent, child = await called(desk)
+    (order,) = await desk.orders()
+    await desk.finish(order, data='{"id":"john"}')
+    await desk.redis.delete(desk.key("log", child))
+    await desk.redis.set(desk.key("log", child), "no list")
+    await desk.decide_all()
+    assert desk.commits[-1] is CommitStatus.FAULT
+    (lost,) = [one for one in await desk.messages() if isinstance(one, MessageLost)]
+    assert (lost.subject, lost.data.message_id) == (parent, f"{parent}.s1.1/1/done")
+    await desk.decide_all()
+    ended = await desk.chain(parent)
+    assert ended.status is ChainStatus.FAILED
+    assert ended.error is not None
+    assert ended.error.code == "HP-211"
+
+
+async def test_a_child_that_ends_after_its_parent_was_forgotten_leaves_nothing_behind(desk: Desk) -> None:
+    parent, child = await called(desk)
+    for kind in ("chain", "task", "plan", "log"):
+        await desk.redis.delete(desk.key(kind, parent))
+    await desk.redis.delete(desk.key("action", f"{parent}.s1.1"))
+    await desk.store.cancel(TaskCancelled(id="x", source="t", subject=child, data=Cancellation(by="ann")))
+    await desk.decide_all()
+    assert await desk.redis.exists(desk.key("action", f"{parent}.s1.1")) == 0
+    assert await desk.backlog(Stream.EVENTS) == 0

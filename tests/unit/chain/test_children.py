@@ -1,0 +1,418 @@
+"""Skills with steps (CONTRACT A): a call that a chain of its own carries out, and what each says to the other."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from haltpoint.chain.state import CancelChild, Chain, Decision, Report, StartChild
+from haltpoint.chain.templates import calls_inside, fill, template_faults, with_skills
+from haltpoint.contracts.base import action_of, child_id, levels_of, root_of
+from haltpoint.contracts.events import CompletedTool, ToolCompleted
+from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.plans import Plan, Step
+from haltpoint.contracts.tasks import Budget, Task
+from haltpoint.contracts.tools import ErrorType, ToolKind, ToolSpec
+from tests.support.builders import asks, call, failed, literal_task, plan, spec, tool_step
+from tests.unit.chain.story import START, Story
+
+PARAMETERS = {
+    "type": "object",
+    "properties": {"who": {"type": "string"}, "words": {"type": "string"}},
+    "required": ["who"],
+    "additionalProperties": False,
+}
+FIND = spec("find", may_clarify=True)
+SEND = ToolSpec(name="send", provenance={"to": "find.id"})
+TELL = plan(
+    tool_step("find", call("find", query={"$from": "input.who"})),
+    tool_step(
+        "send",
+        call("send", to={"$from": "find.data.id"}, content={"$from": "input.words"}, tags=[{"$from": "input.words"}]),
+        after=("find",),
+    ),
+)
+
+
+def skill(name: str = "tell", steps: Plan = TELL, **more: Any) -> ToolSpec:
+    given: dict[str, Any] = {"parameters": PARAMETERS} | more
+    return ToolSpec(name=name, kind=ToolKind.SKILL, description="Tell somebody.", plan=steps, **given)
+
+
+def tools(*specs: ToolSpec) -> tuple[ToolSpec, ...]:
+    return tuple(with_skills({one.name: one for one in specs}).values())
+
+
+TOOLS = tools(FIND, SEND, skill())
+
+
+def outputs(decision: Decision, kind: type[Any]) -> list[Any]:
+    return [one for one in decision.outputs if isinstance(one, kind)]
+
+
+def started(story: Story) -> StartChild:
+    (order,) = outputs(story.last, StartChild)
+    assert isinstance(order, StartChild)
+    return order
+
+
+def below(story: Story) -> Story:
+    """The child that the last decision began, with its first message heard."""
+    order = started(story)
+    child = Story(order.task, *story.world.tools.values(), policy=story.world.policy)
+    child.first = child.chain = Chain(
+        order.action.child, order.task, created_at=story.now, updated_at=story.now, deadline=order.deadline
+    )
+    child.submit()
+    return child
+
+
+def tell_parent(story: Story, child: Story) -> Decision:
+    """What the child's end says, heard by its parent."""
+    (said,) = outputs(child.last, Report)
+    return hear_of(story, said)
+
+
+def hear_of(story: Story, said: Report) -> Decision:
+    data = CompletedTool(action_id=said.action_id, outcome=said.outcome)
+    return story.hear(ToolCompleted(id=f"{said.action_id}/1/done", source="t", subject="c", data=data), said.data)
+
+
+def calling(name: str = "tell", **arguments: Any) -> Story:
+    story = Story(literal_task(1, name, **(arguments or {"who": "John", "words": "late"})), *TOOLS)
+    story.submit()
+    return story
+
+
+# ---- ids ------------------------------------------------------------------------------------------------------------
+
+
+@given(st.from_regex(r"[0-9a-f]{32}", fullmatch=True), st.from_regex(r"[A-Za-z0-9_-]{1,64}", fullmatch=True), st.data())
+def test_a_childs_id_names_its_parents_action_and_lies_in_its_partition(root: str, step: str, data: Any) -> None:
+    number = data.draw(st.integers(1, 999))
+    action = f"{root}.{step}.{number}"
+    child = child_id(action)
+    assert action_of(child) == action
+    assert root_of(child) == root
+    grandchild = child_id(f"{child}.{step}.{number}")
+    assert action_of(grandchild) == f"{child}.{step}.{number}"
+    assert (levels_of(root), levels_of(child), levels_of(grandchild)) == (0, 1, 2)
+    assert action_of(root) is None
+
+
+# ---- templates ------------------------------------------------------------------------------------------------------
+
+
+def test_arguments_are_put_into_the_steps_and_those_left_out_are_left_out() -> None:
+    filled = fill(TELL, {"who": "John", "words": "late"})
+    assert filled.steps[0].actions[0].arguments == {"query": "John"}
+    assert filled.steps[1].actions[0].arguments == {
+        "to": {"$from": "find.data.id"},
+        "content": "late",
+        "tags": ["late"],
+    }
+    assert fill(TELL, {"who": "John"}).steps[1].actions[0].arguments == {"to": {"$from": "find.data.id"}, "tags": []}
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        (Plan(steps=()), "no steps"),
+        (plan(tool_step("input")), "the name of the skill's arguments"),
+        (plan(tool_step("a", call("find", q={"$from": "input.whom"}))), "no parameter 'whom'"),
+        (plan(tool_step("a", call("find", q={"$from": "other.data.id"}))), "unknown step"),
+        (plan(tool_step("a", call("find", q={"$from": "input"}))), "a reference is"),
+        (plan(Step(id="a", required_tools=("find",))), "must bring its calls"),
+        (plan(tool_step("a", after=("b",)), tool_step("b", after=("a",))), "circle"),
+        (plan(tool_step("a"), tool_step("a")), "the same id"),
+    ],
+)
+def test_c1_steps_are_checked_when_they_are_loaded(steps: Plan, words: str) -> None:
+    assert words in "; ".join(template_faults(steps, PARAMETERS))
+
+
+def test_steps_that_will_do_have_no_faults() -> None:
+    assert template_faults(TELL, PARAMETERS) == ()
+
+
+def test_what_a_skill_may_do_follows_from_its_tools_however_deep() -> None:
+    looks = skill("looks", plan(tool_step("a", call("find", query={"$from": "input.who"}))), read_only=False)
+    tells = skill("tells", plan(tool_step("a", call("tell", who={"$from": "input.who"}))), read_only=True)
+    passes = skill("passes", plan(tool_step("a", call("send", to={"$from": "input.who"}))))
+    passes_on = skill("passes_on", plan(tool_step("a", call("passes", who={"$from": "input.words"}))))
+    wipes = ToolSpec(name="wipe", destructive=True)
+    wiping = skill("wiping", plan(tool_step("a", call("wipes_too"))), read_only=True)
+    wipes_too = skill("wipes_too", plan(tool_step("a", call("wipe"))))
+    gone = skill("gone", plan(tool_step("a", call("nobody"))), read_only=True)
+    found = with_skills(
+        {
+            one.name: one
+            for one in (wiping, passes_on, FIND, SEND, skill(), looks, tells, passes, wipes, wipes_too, gone)
+        }
+    )
+    assert (found["looks"].read_only, found["looks"].may_clarify) == (True, True)
+    assert (found["tell"].read_only, found["tells"].read_only, found["gone"].read_only) == (False, False, False)
+    assert found["tell"].provenance == {}, "what goes to send comes from find"
+    assert found["passes"].provenance == {"who": "find.id"}
+    assert found["passes_on"].provenance == {"words": "find.id"}
+    assert (found["wipes_too"].destructive, found["wiping"].destructive) == (True, True)
+    assert found["find"] == FIND
+    assert calls_inside(tells.plan or TELL, found) == 3
+
+
+# ---- a call and its chain -------------------------------------------------------------------------------------------
+
+
+def test_a_call_of_a_skill_begins_a_chain_and_its_end_is_the_receipt() -> None:
+    task = literal_task(1, "tell", who="John", words="late").model_copy(
+        update={"tenant": "t", "user": "u", "context": {"a": 1}, "conversation_id": "k"}
+    )
+    story = Story(task, *TOOLS)
+    story.submit()
+    order = started(story)
+    assert (order.action.child, order.deadline) == ("c~s1-1", story.chain.deadline)
+    assert (order.task.tenant, order.task.user, order.task.context) == ("t", "u", {"a": 1})
+    assert order.task.conversation_id == "k"
+    assert story.dispatches == []
+    assert story.told("action.dispatched") == [
+        {"step_id": "s1", "action_id": "c.s1.1", "n": 1, "tool": "tell", "child": "c~s1-1"}
+    ]
+    child = below(story)
+    assert child.action.id == "c~s1-1.find.1"
+    child.result(asks("john"))
+    child.answer(RequestKind.CLARIFICATION, option="john", request="c~s1-1.r1")
+    assert child.action.arguments == '{"to":"john","content":"late","tags":["late"]}'
+    child.result(data='{"message_id":"m1"}')
+    assert child.final_facts == ["chain.completed"]
+    tell_parent(story, child)
+    assert story.final_facts == ["chain.completed"]
+    assert story.chain.answer == '{"message_id":"m1"}'
+
+
+def test_a_roots_end_reports_to_nobody() -> None:
+    story = Story(literal_task(), spec("note"))
+    story.submit()
+    assert outputs(story.result(), Report) == []
+
+
+@pytest.mark.parametrize("kind", [ErrorType.NOT_FOUND, ErrorType.PERMISSION])
+def test_a_childs_fault_is_its_tools_fault(kind: ErrorType) -> None:
+    story = calling()
+    child = below(story)
+    child.result(failed(kind, "nobody"))
+    (said,) = outputs(child.last, Report)
+    error = said.outcome.error
+    assert (error.error_type, error.message, error.recoverable) == (kind, "nobody", kind is ErrorType.NOT_FOUND)
+    assert said.outcome.metadata.action_id == "c.s1.1", "nobody typed it (C6)"
+    tell_parent(story, child)
+    assert story.final_facts == ["chain.failed"]
+
+
+def test_a_child_that_fails_of_itself_is_a_fault_that_cannot_be_recovered_from() -> None:
+    story = calling()
+    child = below(story)
+    child.due(at=story.chain.deadline)
+    (said,) = outputs(child.last, Report)
+    assert (said.outcome.error.error_type, said.outcome.error.recoverable) == (ErrorType.SERVER, False)
+
+
+def test_a_skill_whose_tools_are_not_there_fails_with_all_faults() -> None:
+    story = Story(literal_task(1, "tell", who="John"), *tools(FIND, skill()))
+    story.submit()
+    child = below(story)
+    (said,) = outputs(child.last, Report)
+    assert "no tool is called 'send'" in said.outcome.error.message
+
+
+def test_a_person_who_stops_the_child_denies_the_call() -> None:
+    story = calling()
+    child = below(story)
+    child.result(asks("john"))
+    child.answer(RequestKind.CLARIFICATION, Choice.ABORT, request="c~s1-1.r1")
+    (said,) = outputs(child.last, Report)
+    assert said.outcome.error.error_type is ErrorType.DENIED
+    tell_parent(story, child)
+    assert story.final_facts == ["chain.failed"]
+
+
+@pytest.mark.parametrize("end", ["cancel", "deadline", "lost"])
+def test_r1_whatever_ends_the_parent_cancels_the_child_once(end: str) -> None:
+    story = calling()
+    child = below(story)
+    if end == "cancel":
+        story.cancel("never mind")
+    elif end == "deadline":
+        story.due(at=story.chain.deadline)
+    else:
+        story.lose("c.s1.1/1/done")
+    (order,) = outputs(story.last, CancelChild)
+    assert order.chain_id == "c~s1-1"
+    assert len(story.final_facts) == 1
+    child.cancel(order.reason)
+    assert child.final_facts == ["chain.cancelled"]
+    assert tell_parent(story, child) == Decision(story.chain), "its word comes too late"
+
+
+def test_an_end_after_the_receipt_cancels_nobody() -> None:
+    two = plan(tool_step("a", call("tell", who="John")), tool_step("b", call("find", query="x"), after=("a",)))
+    story = Story(Task(plan=two), *TOOLS)
+    story.submit()
+    child = below(story)
+    child.result(data='{"id":"john"}')
+    child.result()
+    tell_parent(story, child)
+    assert outputs(story.cancel(), CancelChild) == []
+
+
+def test_a_repeated_word_of_the_child_changes_nothing() -> None:
+    story = calling()
+    child = below(story)
+    child.result(data='{"id":"john"}')
+    child.result()
+    tell_parent(story, child)
+    assert tell_parent(story, child) == Decision(story.chain)
+
+
+def test_skills_that_call_themselves_end_three_levels_down() -> None:
+    again = skill("again", plan(tool_step("a", call("again", who={"$from": "input.who"}))))
+    story = Story(literal_task(1, "again", who="x"), *tools(again))
+    story.submit()
+    stories = [story]
+    while outputs(stories[-1].last, StartChild):
+        stories.append(below(stories[-1]))
+    assert levels_of(stories[-1].chain.id) == 3
+    for parent, child in zip(reversed(stories[:-1]), reversed(stories), strict=False):
+        tell_parent(parent, child)
+    assert story.chain.error is not None
+    assert "more than 3 deep" in story.chain.error.message
+
+
+def test_the_actions_of_a_skill_count_against_the_parents_budget() -> None:
+    task = literal_task(1, "tell", who="John").model_copy(update={"budget": Budget(actions=2)})
+    story = Story(task, *TOOLS)
+    story.submit()
+    assert story.chain.error is not None
+    assert story.chain.error.code == "HP-208"
+    story = Story(task.model_copy(update={"budget": Budget(actions=3)}), *TOOLS)
+    story.submit()
+    assert story.chain.actions_used == 3
+    assert started(story).action.child == "c~s1-1"
+
+
+@pytest.mark.parametrize("value", ["\ud800", {"$from": "find.data.secret"}])
+def test_arguments_from_results_cannot_become_references_or_break_the_task(value: Any) -> None:
+    loose = skill(
+        "loose", plan(tool_step("a", call("find", query={"$from": "input.x"}))), parameters={"properties": {"x": {}}}
+    )
+    steps = plan(tool_step("a", call("find")), tool_step("b", call("loose", x={"$from": "a.data.x"}), after=("a",)))
+    story = Story(Task(plan=steps), *tools(FIND, loose))
+    story.submit()
+    story.result(data=json.dumps({"x": value}))
+    assert story.chain.error is not None
+    assert story.chain.error.code == "HP-206"
+    assert outputs(story.last, StartChild) == []
+
+
+# ---- a model that calls skills --------------------------------------------------------------------------------------
+
+
+def asked(*specs: ToolSpec, allowed: tuple[str, ...] = ()) -> Story:
+    step = Step(id="do", required_tools=allowed or ("tell",))
+    story = Story(Task(goal="tell John"), *tools(*specs))
+    story.submit()
+    story.draft(Plan(steps=(step,)))
+    return story
+
+
+def test_c6_a_model_cannot_hand_a_made_up_id_to_a_tool_by_way_of_a_skill() -> None:
+    passes = skill("passes", plan(tool_step("a", call("send", to={"$from": "input.who"}))))
+    story = asked(FIND, SEND, passes, allowed=("passes",))
+    story.propose(call("passes", who="john"))
+    assert outputs(story.last, StartChild) == []
+    assert story.told("contract.violated")[-1]["violation"] == "no_provenance"
+    story.propose(call("find", query="John"))
+    story.result(data='{"id":"john"}')
+    story.propose(call("passes", who="john"))
+    assert started(story).task.plan is not None
+
+
+def test_c6_a_model_cannot_write_references_into_a_skill() -> None:
+    loose = skill(
+        "loose", plan(tool_step("a", call("find", query={"$from": "input.x"}))), parameters={"properties": {"x": {}}}
+    )
+    story = asked(FIND, loose, allowed=("loose",))
+    story.propose(call("loose", x={"$from": "a.data.secret"}))
+    assert outputs(story.last, StartChild) == []
+    assert story.told("contract.violated")[-1]["violation"] == "bad_arguments"
+
+
+def test_a_model_tries_something_else_when_the_childs_fault_can_be_recovered_from() -> None:
+    story = asked(FIND, SEND, skill())
+    story.propose(call("tell", who="Jon"))
+    child = below(story)
+    child.result(failed(ErrorType.NOT_FOUND, "nobody"))
+    tell_parent(story, child)
+    assert story.chain.status.value == "executing"
+    story.propose(call("tell", who="John"))
+    second = below(story)
+    assert second.chain.id == "c~do-2"
+    second.result(data='{"id":"john"}')
+    second.result()
+    tell_parent(story, second)
+    assert story.statuses == {"do": "completed"}
+
+
+# ---- any order ------------------------------------------------------------------------------------------------------
+
+_EVENTS = st.sampled_from(
+    ["child ok", "child fails", "child asks", "answer", "cancel parent", "cancel child", "due", "again"]
+)
+
+
+@given(st.lists(_EVENTS, max_size=14))
+def test_r1_parent_and_child_each_end_once_whatever_happens_in_between(happenings: list[str]) -> None:
+    """Both in one partition, messages in any order and twice: nothing is left waiting for an end that has been."""
+    story = calling()
+    child = below(story)
+    mail: list[tuple[Story, Any]] = []
+
+    def post(decision: Decision) -> None:
+        for one in decision.outputs:
+            if isinstance(one, Report) and not story.chain.status.final:
+                mail.append((story, one))
+            if isinstance(one, CancelChild) and not child.chain.status.final:
+                mail.append((child, one))
+
+    def deliver(to: Story, one: Any) -> None:
+        post(hear_of(story, one) if isinstance(one, Report) else child.cancel(one.reason))
+
+    for what in happenings:
+        match what:
+            case "child ok":
+                post(child.result(data='{"id":"john"}'))
+            case "child fails":
+                post(child.result(failed()))
+            case "child asks":
+                post(child.result(asks("john")))
+            case "answer":
+                post(
+                    child.answer(
+                        RequestKind.CLARIFICATION, option="john", request=f"{child.chain.id}.r{child.chain.asked}"
+                    )
+                )
+            case "cancel parent":
+                post(story.cancel())
+            case "cancel child":
+                post(child.cancel())
+            case "due":
+                post(story.due(at=max(story.now, START + 1)))
+            case _:
+                for to, one in mail[:1]:
+                    deliver(to, one)
+    for to, one in [*mail, *mail]:
+        deliver(to, one)
+    assert len(story.final_facts) == int(story.chain.status.final)
+    assert len(child.final_facts) == int(child.chain.status.final)
+    assert story.chain.status.final == child.chain.status.final
