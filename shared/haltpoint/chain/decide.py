@@ -28,8 +28,9 @@ action runs. From this follow the rules that keep the machine small:
 How to read on: `handler_for` says which handler takes which event in which state, and the type checkers prove that no
 pair was forgotten. `scheduling` begins chains and steps, `results` takes what tools report, `proposals` runs the turns
 of the model, `thoughts` takes plans and answers, `asking` stops the chain and asks a person, `answers` takes what
-people and clocks bring, `strikes` and `case` hold the model to its word and bring it before a person, `losses` hears
-what nobody could process, `ending` ends steps and chains, and `contract`, `words`, `provenance` and `schemas` judge.
+people and clocks bring, `children` has skills carried out by chains of their own, `strikes` and `case` hold the model
+to its word and bring it before a person, `losses` hears what nobody could process, `ending` ends steps and chains, and
+`contract`, `words`, `provenance` and `schemas` judge.
 Everything here is a function of its arguments.
 """
 
