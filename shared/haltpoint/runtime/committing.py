@@ -214,7 +214,7 @@ def _operation(each: Decided, output: Output) -> list[Argument]:
         case StartChild():
             return _start_child(output, envelope)
         case CancelChild():
-            return ["K", output.chain_id, encode(envelope.child_cancelled(output.chain_id, output.reason))]
+            return ["D", output.chain_id, encode(envelope.child_cancelled(output.chain_id, output.reason))]
         case Report():
             return _report(output, envelope)
         case _:

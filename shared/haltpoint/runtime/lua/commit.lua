@@ -19,7 +19,7 @@ Operations, each a letter and its arguments:
   N id step n tool arguments   write an action down that no worker is asked to do
   B action child task head deadline trace    begin the chain that carries out an action (written down by N before), as
                                `submit` does; nothing when there is one. head: its task.submitted
-  K child message              tell a child that is not over: cancel
+  D child message              dismiss a child that is not over: the message to it
   P action outcome data message    this chain is a child and over: the receipt of the action that it carried out, once,
                                and the word to the parent, unless that is over
   E action outcome data        settle an action: outcome and data as a person completed them
@@ -112,7 +112,7 @@ function operations.B(run, args, i)
   return i + 7
 end
 
-function operations.K(run, args, i)
+function operations.D(run, args, i)
   local status = redis.call('HGET', run.prefix .. 'chain:' .. args[i + 1], 'status')
   if status and not FINAL[status] then
     add(run.prefix, 'events', args[i + 2])
