@@ -57,7 +57,11 @@ def tools_named(message: ToExecutor, chain: Chain) -> set[str]:
 
 
 def takes_all_tools(message: ToExecutor, chain: Chain) -> bool:
-    """Whether the message begins an open-ended step: it may call every tool that is served just then."""
+    """Whether every tool that is served just then counts: an open-ended step begins, which may call each of them, or a
+    plan is here, which is held against those that the user's words ask for, named in it or not (C2).
+    """
+    if isinstance(message, PlanDrafted):
+        return True
     return isinstance(message, TaskSubmitted) and chain.task.plan is None and chain.task.style is Style.REACT
 
 

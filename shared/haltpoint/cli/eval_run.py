@@ -62,7 +62,7 @@ async def _run(
 
     async def one(client: Client, case: Case, mode: Mode) -> History:
         async with gate:
-            history = await play(client, case, mode, _SECONDS_REAL if real else _SECONDS)
+            history = await play(client, case, mode, _SECONDS_REAL if real else _SECONDS, named=real is None)
         done(history)
         return history
 

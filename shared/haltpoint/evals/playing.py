@@ -78,9 +78,13 @@ class Person:
         return {"decision": decision, "text": words}, None, ""
 
 
-async def play(client: Client, case: Case, mode: Mode, seconds: float) -> History:
-    """Run the case; the calls of its tools are still missing from the history. Raises GatewayError."""
-    task = Task(goal=case.goal, mode=mode, style=case.style, context={CONTEXT: case.id}, budget=Budget(seconds=seconds))
+async def play(client: Client, case: Case, mode: Mode, seconds: float, *, named: bool) -> History:
+    """Run the case; `named` tells the model which one it is. Raises GatewayError.
+
+    What the tools really did is still missing from the history.
+    """
+    context = {CONTEXT: case.id} if named else {}
+    task = Task(goal=case.goal, mode=mode, style=case.style, context=context, budget=Budget(seconds=seconds))
     begun, person = time.monotonic(), Person(case)
     run = await client.run(task=task)
     violating: set[str] = set()

@@ -6,8 +6,8 @@ from typing import Final
 _DEEDS: Final[dict[str, tuple[str, ...]]] = {
     r"sent|messaged|told|informed|notified|delivered|passed on|let \w+ know": ("send_message",),
     r"published|put online|posted|made public": ("publish_page",),
-    r"written|wrote|created": ("write_file",),
-    r"saved|stored|noted|recorded": ("write_file", "save_note"),
+    r"written|wrote": ("write_file",),
+    r"saved|stored|noted|recorded|created|added": ("write_file", "save_note"),
     r"deleted|removed|wiped": ("delete_page", "wipe_store"),
 }
 """Participles, and the tools that would have done it."""

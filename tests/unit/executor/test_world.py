@@ -1,0 +1,48 @@
+"""Which tools the executor knows when it decides."""
+
+from haltpoint.chain.state import Chain, Policy
+from haltpoint.contracts.events import DraftedPlan, PlanDrafted, TaskSubmitted
+from haltpoint.contracts.plans import Plan, Step
+from haltpoint.contracts.tasks import Style, Task
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint_executor.world import CurrentWorld, takes_all_tools, tools_named
+from tests.support.builders import literal_task, spec, specs
+
+
+class Catalogue:
+    def __init__(self) -> None:
+        self.tools = specs(spec("read_file"))
+
+    async def read(self, partition: int = 0) -> dict[str, ToolSpec]:
+        return self.tools
+
+
+def chain(task: Task) -> Chain:
+    return Chain(id="c", task=task, deadline=10)
+
+
+def submitted(task: Task) -> TaskSubmitted:
+    return TaskSubmitted(id="t", source="test", subject="c", data=task)
+
+
+DRAFTED = PlanDrafted(
+    id="p", source="test", subject="c", data=DraftedPlan(thought_id="c.plan.0.1", plan=Plan(steps=(Step(id="s1"),)))
+)
+
+
+async def test_C2_a_drafted_plan_is_held_against_tools_that_have_come_since_the_last_look() -> None:
+    task = Task(goal="Write a file a.txt")
+    catalogue = Catalogue()
+    world = CurrentWorld(catalogue, Policy())
+    await world.refresh()
+    catalogue.tools = specs(spec("read_file"), spec("write_file"))
+    assert tools_named(DRAFTED, chain(task)) == set()  # it does not name the tool: that is what is wrong with it
+    await world.know(set(), all_there_are=takes_all_tools(DRAFTED, chain(task)))
+    assert "write_file" in world.value.tools
+
+
+def test_an_open_ended_step_takes_all_tools_and_a_literal_plan_those_that_it_names() -> None:
+    react, literal = Task(goal="x", style=Style.REACT), literal_task(tool="note")
+    assert takes_all_tools(submitted(react), chain(react))
+    assert not takes_all_tools(submitted(literal), chain(literal))
+    assert tools_named(submitted(literal), chain(literal)) == {"note"}
