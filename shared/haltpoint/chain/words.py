@@ -23,10 +23,11 @@ def claim_faults(work: Work, text: str) -> tuple[Correction, ...]:
     tools, policy = work.world.tools, work.world.policy
     told: list[Correction] = []
     for claim in unfounded_claims(text, tools, _succeeded(work), policy.claims)[:_MOST_TOLD]:
-        names = " or ".join(claim.tools[:_MOST_TOLD]) or "a tool that does it (there is none here)"
+        callable_ones = [name for name in claim.tools if not (tools[name].internal or tools[name].destructive)]
+        names = " or ".join(callable_ones[:_MOST_TOLD]) or "a tool that does it (there is none here)"
         advice = policy.messages.fabricated.format(expected_tools=names, count=work.strikes + 1)
         words = f'{advice} Your words: "{claim.sentence[:_MOST_QUOTED]}"'
-        tool = claim.tools[0] if claim.tools else None
+        tool = callable_ones[0] if callable_ones else None
         told.append(Correction(violation=Violation.FABRICATED, message=words, tool=tool))
     return tuple(told)
 

@@ -55,6 +55,18 @@ def test_f1_a_reasoning_step_that_claims_what_did_not_happen_is_asked_again() ->
     assert told.status_of("think") is StepStatus.COMPLETED
 
 
+def test_f1_the_correction_names_no_tool_that_a_model_may_not_call() -> None:
+    hidden = spec("send_all", read_only=False, internal=True)
+    told = Story(Task(goal="tell John"), hidden, FIND)
+    told.submit()
+    told.draft(plan(Step(id="think")))
+    told.propose(content=LIE)
+
+    [correction] = told.thought.corrections
+    assert correction.tool is None
+    assert "send_all" not in correction.message
+
+
 def test_f1_a_claim_with_its_receipt_is_no_violation() -> None:
     told = at_work(Step(id="send", required_tools=("send_message",)), Step(id="think"))
     told.propose(call("send_message"))

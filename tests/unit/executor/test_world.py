@@ -30,7 +30,7 @@ DRAFTED = PlanDrafted(
 )
 
 
-async def test_C2_a_drafted_plan_is_held_against_tools_that_have_come_since_the_last_look() -> None:
+async def test_c2_a_drafted_plan_is_held_against_tools_that_have_come_since_the_last_look() -> None:
     task = Task(goal="Write a file a.txt")
     catalogue = Catalogue()
     world = CurrentWorld(catalogue, Policy())
