@@ -25,6 +25,7 @@ from haltpoint.runtime.topology import Place, Topology
 from haltpoint.runtime.views import Views
 from haltpoint_gateway import feed, unattended
 from haltpoint_gateway.auth import Keyring, admin_key
+from haltpoint_gateway.escalations import EscalationHandler
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.handlers import Humans
 from haltpoint_gateway.http_api import make_api
@@ -97,7 +98,9 @@ async def _listen(here: service.Service, gateway: Gateway, calls: Coalescer) -> 
     async def bury(entry: Entry, reason: str, detail: str) -> None:
         await letters.bury(Place.of(entry.stream, entry.id), reason, detail)
 
-    humans = Humans(here.redis, gateway.views, bury)
+    path = gateway.settings.escalation_handler
+    handler = EscalationHandler.load(path) if path else None
+    humans = Humans(here.redis, gateway.views, bury, gateway.inbox, gateway.catalogue, handler)
     for partition in range(here.topology.partitions):
         await here.subscribe(
             here.topology.stream(partition, Stream.HUMANS),

@@ -4,18 +4,24 @@ A question is in the inbox already when its message comes: the message only call
 harmless, and a message that cannot be read goes to the dead letters.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import HumanRequested, HumanWithdrawn
-from haltpoint.contracts.humans import RequestStatus
+from haltpoint.contracts.humans import RequestKind, RequestStatus
+from haltpoint.contracts.views import RequestView
 from haltpoint.runtime import logs
 from haltpoint.runtime.delivery import Entry
+from haltpoint.runtime.inbox import Inbox
+from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views import Views
 from haltpoint.runtime.wire import Rejected, decode
 from haltpoint_gateway import questions
+from haltpoint_gateway.answering import faults_of
+from haltpoint_gateway.escalations import EscalationHandler
 
 Bury = Callable[[Entry, str, str], Awaitable[None]]
 """Put an entry among the dead letters, for a reason and with a detail in words."""
@@ -24,27 +30,40 @@ _log = logs.get(__name__)
 
 
 class Humans:
-    """Calls people by a line in the log, with the command that answers."""
+    """Calls people by a line in the log, with the command that answers; an escalation goes to `handler` first."""
 
-    def __init__(self, redis: Redis, views: Views, bury: Bury) -> None:
+    def __init__(
+        self,
+        redis: Redis,
+        views: Views,
+        bury: Bury,
+        inbox: Inbox,
+        catalogue: ToolCatalogue,
+        handler: EscalationHandler | None,
+    ) -> None:
         self._redis = redis
         self._views = views
         self._bury = bury
+        self._inbox = inbox
+        self._catalogue = catalogue
+        self._handler = handler
 
     async def handle(self, entries: list[Entry]) -> None:
         """Tell about each entry and finish it."""
-        for entry in entries:
-            decoded = decode(Stream.HUMANS, entry.fields)
-            if isinstance(decoded, Rejected):
-                _log.error("a message for people cannot be read", reason=decoded.reason.value, detail=decoded.detail)
-                await self._bury(entry, decoded.reason.value, decoded.detail)
-                continue
-            message = decoded.message
-            if isinstance(message, HumanRequested):
-                await self._tell(message)
-            elif isinstance(message, HumanWithdrawn):
-                _log.info("a question was withdrawn", request=message.data.request_id, reason=message.data.reason)
-            await self._finish(entry)
+        await asyncio.gather(*(self._take(entry) for entry in entries))
+
+    async def _take(self, entry: Entry) -> None:
+        decoded = decode(Stream.HUMANS, entry.fields)
+        if isinstance(decoded, Rejected):
+            _log.error("a message for people cannot be read", reason=decoded.reason.value, detail=decoded.detail)
+            await self._bury(entry, decoded.reason.value, decoded.detail)
+            return
+        message = decoded.message
+        if isinstance(message, HumanRequested):
+            await self._tell(message)
+        elif isinstance(message, HumanWithdrawn):
+            _log.info("a question was withdrawn", request=message.data.request_id, reason=message.data.reason)
+        await self._finish(entry)
 
     async def exhausted(self, entry: Entry) -> None:
         """Bury what could not be told about again and again."""
@@ -55,12 +74,31 @@ class Humans:
         if request is None or request.status is not RequestStatus.OPEN:
             return  # answered, late or forgotten while the message was on its way
         with logs.about(chain=request.chain_id, step=request.step_id, action=request.action_id):
+            if request.kind is RequestKind.ESCALATION and await self._settled(request):
+                return
             _log.info(
                 questions.about(request),
                 answer=questions.command(request),
                 kind=request.kind.value,
                 until=request.deadline.isoformat(),
             )
+
+    async def _settled(self, case: RequestView) -> bool:
+        """Whether the handler has decided the case; its answer is checked and taken as a person's is."""
+        handler = self._handler
+        answer = None if handler is None else await handler.decide(case)
+        if handler is None or answer is None:
+            return False
+        _, faults = await faults_of(self._catalogue, case, answer)
+        if faults:
+            _log.error("the answer of the escalation handler does not fit", handler=handler.name, faults=list(faults))
+            return False
+        standing = await self._views.standing(case.chain_id, sees=lambda _: True)
+        trace = standing.trace if standing else None
+        # The case as token: a handler that is asked a second time says the same, or is too late.
+        await self._inbox.answer(case.id, answer, by=handler.name, trace=trace, token=f"{handler.name}/{case.id}")
+        _log.info("an escalation was settled", handler=handler.name, decision=answer.decision.value)
+        return True
 
     async def _finish(self, entry: Entry) -> None:
         pipeline = self._redis.pipeline(transaction=True)

@@ -1,17 +1,17 @@
 """Requests: the inbox, and the one way to answer."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from haltpoint.chain.schemas import form_value_faults, result_faults
-from haltpoint.contracts.humans import Answer, Choice, RequestKind, RequestStatus, answer_fault, choices
+from haltpoint.contracts.humans import Answer, RequestStatus
 from haltpoint.contracts.views import AnswerView, Page, RequestView
 from haltpoint.runtime import telemetry
 from haltpoint.runtime.contract_view import moment
 from haltpoint.runtime.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown
 from haltpoint.runtime.telemetry import Tracing
+from haltpoint_gateway.answering import allowed, faults_of
 from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.gateway import Answerer, Gateway, Reader
 from haltpoint_gateway.problems import Problem, responses
@@ -80,26 +80,9 @@ async def _seen(gateway: Gateway, request_id: str, who: Principal) -> RequestVie
 
 async def _check(gateway: Gateway, request: RequestView, answer: Answer) -> None:
     """Refuse an answer that does not fit the question, with what would (B4: only ids that the tool has offered)."""
-    options = frozenset(option.id for option in request.options)
-    asks_for_form = request.kind is RequestKind.INPUT and request.form is not None
-    if fault := answer_fault(answer, request.kind, options, step=bool(request.step_id), form=asks_for_form):
-        raise _unfit(request, "decision", [fault])
-    if faults := await _value_faults(gateway, request, answer):
-        raise _unfit(request, "value", faults)
-
-
-async def _value_faults(gateway: Gateway, request: RequestView, answer: Answer) -> tuple[str, ...]:
-    """What is wrong with a result that a person gives, or with a form that they have filled in."""
-    match answer.decision:
-        case Choice.ANSWER if request.form is not None:
-            return form_value_faults(request.form, answer.value)
-        case Choice.MANUAL if request.tool and answer.value is None:
-            return (f"give the result of {request.tool} in `value`",)
-        case Choice.HAPPENED | Choice.MANUAL if request.tool:
-            spec = (await gateway.catalogue.read()).get(request.tool)
-            return result_faults(spec, answer.value or {}) if spec else ()
-        case _:
-            return ()
+    field, faults = await faults_of(gateway.catalogue, request, answer)
+    if faults:
+        raise _unfit(request, field, faults)
 
 
 def _unfit(request: RequestView, field: str, faults: Iterable[str]) -> Problem:
@@ -110,21 +93,8 @@ def _unfit(request: RequestView, field: str, faults: Iterable[str]) -> Problem:
         "; ".join(messages),
         hint="`allowed` says what can be answered here.",
         errors=[{"field": field, "message": message} for message in messages],
-        allowed=_allowed(request),
+        allowed=allowed(request),
     )
-
-
-def _allowed(request: RequestView) -> dict[str, Any]:
-    """What can be answered: decisions, options, and the form of a value where one is wanted."""
-    decisions = choices(request.kind, step=bool(request.step_id))
-    if not request.options:
-        decisions -= {Choice.SELECT}
-    allowed: dict[str, Any] = {
-        "kind": request.kind.value,
-        "decisions": sorted(choice.value for choice in decisions),
-        "option_ids": [option.id for option in request.options],
-    }
-    return allowed if request.form is None else {**allowed, "schema": request.form}
 
 
 def _refused(request_id: str, verdict: AnsweredAlready | Expired | Stale | Unknown) -> Problem:

@@ -25,6 +25,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-032": "A hook cannot be loaded.",
     "HP-033": "What a tool needs could not be opened.",
     "HP-034": "A skill cannot be used.",
+    "HP-035": "The escalation handler cannot be loaded.",
     "HP-040": "What was typed does not fit the command.",
     "HP-041": "A file cannot be read, or is not what it should be.",
     "HP-042": "The embedded server cannot be started.",

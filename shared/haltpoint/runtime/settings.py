@@ -139,6 +139,11 @@ class Settings(BaseSettings):
     partitions: int = Field(default=4, ge=1, le=256)
     tools: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = ()
     skills: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_words)] = ()
+    escalation_handler: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$",
+        description="module:function that the gateway shows an escalated case to before people",
+    )
     hooks: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = ()
     state_dir: Annotated[Path, AfterValidator(Path.expanduser)] = Field(default_factory=_state_dir)
     profile: Literal["dev", "standard", "strict"] = "dev"

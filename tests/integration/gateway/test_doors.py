@@ -20,6 +20,7 @@ ROUTES = [
     ("GET", "/v1/chains/x/events", Scope.READ),
     ("GET", "/v1/requests", Scope.READ),
     ("GET", "/v1/requests/x.r1", Scope.READ),
+    ("GET", "/v1/stats", Scope.ADMIN),
     ("GET", "/v1/tools", Scope.READ),
     ("GET", "/v1/tools/x", Scope.READ),
     ("POST", "/v1/tasks", Scope.SUBMIT),

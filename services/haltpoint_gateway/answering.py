@@ -1,0 +1,45 @@
+"""Whether an answer fits its question, and what would: for people's answers and for a handler's alike (B4, D3, I4)."""
+
+from typing import Any
+
+from haltpoint.chain.schemas import form_value_faults, result_faults
+from haltpoint.contracts.humans import Answer, Choice, RequestKind, answer_fault, choices
+from haltpoint.contracts.views import RequestView
+from haltpoint.runtime.tool_catalogue import ToolCatalogue
+
+
+async def faults_of(catalogue: ToolCatalogue, request: RequestView, answer: Answer) -> tuple[str, tuple[str, ...]]:
+    """The field of the answer that does not fit and all that is wrong with it; no faults: it fits."""
+    options = frozenset(option.id for option in request.options)
+    asks_for_form = request.kind is RequestKind.INPUT and request.form is not None
+    fault = answer_fault(answer, request.kind, options, step=bool(request.step_id), form=asks_for_form)
+    if fault is not None:
+        return "decision", (fault,)
+    return "value", await _value_faults(catalogue, request, answer)
+
+
+async def _value_faults(catalogue: ToolCatalogue, request: RequestView, answer: Answer) -> tuple[str, ...]:
+    """What is wrong with a result that somebody gives, or with a form that they have filled in."""
+    match answer.decision:
+        case Choice.ANSWER if request.form is not None:
+            return form_value_faults(request.form, answer.value)
+        case Choice.MANUAL if request.tool and answer.value is None:
+            return (f"give the result of {request.tool} in `value`",)
+        case Choice.HAPPENED | Choice.MANUAL if request.tool:
+            spec = (await catalogue.read()).get(request.tool)
+            return result_faults(spec, answer.value or {}) if spec else ()
+        case _:
+            return ()
+
+
+def allowed(request: RequestView) -> dict[str, Any]:
+    """What can be answered: decisions, options, and the form of a value where one is wanted."""
+    decisions = choices(request.kind, step=bool(request.step_id))
+    if not request.options:
+        decisions -= {Choice.SELECT}
+    found: dict[str, Any] = {
+        "kind": request.kind.value,
+        "decisions": sorted(choice.value for choice in decisions),
+        "option_ids": [option.id for option in request.options],
+    }
+    return found if request.form is None else {**found, "schema": request.form}

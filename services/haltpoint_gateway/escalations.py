@@ -1,0 +1,71 @@
+"""An escalated case is shown to a function first, which may decide it in a person's place (CONTRACT D5).
+
+    def settle(case: RequestView) -> Answer | None: ...      # or async
+
+None passes the case to people; so does a handler that fails, takes too long, or says what does not fit.
+"""
+
+import asyncio
+import inspect
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from haltpoint.contracts.humans import Answer
+from haltpoint.contracts.views import RequestView
+from haltpoint.runtime import logs
+from haltpoint.runtime.errors import HaltpointError
+
+PATIENCE: Final = 30.0
+"""Seconds that a handler has."""
+
+_log = logs.get(__name__)
+
+
+class EscalationHandler:
+    """The function at a dotted path, `module:function`. Its answers are recorded as those of `name`."""
+
+    def __init__(self, path: str, function: Callable[[RequestView], Any], *, patience: float = PATIENCE) -> None:
+        self.name = f"handler:{path.partition(':')[2]}"
+        self._function = function
+        self._patience = patience
+
+    @classmethod
+    def load(cls, path: str) -> "EscalationHandler":
+        """Import it; the working directory counts as a place for modules. Raises HaltpointError HP-035."""
+        if (here := str(Path.cwd())) not in sys.path:
+            sys.path.append(here)
+        name, _, place = path.partition(":")
+        try:
+            value: Any = import_module(name)
+            for part in place.split("."):
+                value = getattr(value, part)
+        except Exception as error:
+            raise _unusable(path, f"{type(error).__name__}: {error}", "Correct the path or the module") from error
+        if not callable(value):
+            raise _unusable(path, "what it names is no function", "Write module:function")
+        return cls(path, value)
+
+    async def decide(self, case: RequestView) -> Answer | None:
+        """What the handler says; None when it passes. Never raises but for cancellation."""
+        try:
+            async with asyncio.timeout(self._patience):
+                if inspect.iscoroutinefunction(self._function):
+                    said = await self._function(case)
+                else:
+                    said = await asyncio.to_thread(self._function, case)
+        except Exception as error:  # noqa: BLE001 - whatever it raises, people are asked
+            _log.error("the escalation handler failed; people are asked", handler=self.name, exc_info=error)
+            return None
+        if said is None or isinstance(said, Answer):
+            return said
+        _log.error(
+            "the escalation handler gave no answer; people are asked", handler=self.name, gave=type(said).__name__
+        )
+        return None
+
+
+def _unusable(path: str, why: str, remedy: str) -> HaltpointError:
+    return HaltpointError("HP-035", f"the escalation handler {path} cannot be loaded", why, remedy)

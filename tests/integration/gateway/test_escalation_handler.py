@@ -1,0 +1,84 @@
+"""D5: a function may decide an escalated case before people do; whatever it cannot decide is theirs."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.views import RequestView
+from haltpoint.runtime import service
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.settings import GatewaySettings
+from haltpoint_gateway.app import run
+from haltpoint_gateway.escalations import EscalationHandler
+from tests.integration.gateway.conftest import ADMIN, System
+from tests.support import wait_until
+
+
+@asynccontextmanager
+async def gateway(system: System, server: EmbeddedServer, folder: Path, handler: str) -> AsyncIterator[None]:
+    more = {"gateway": GatewaySettings(port=0, admin_key=SecretStr(ADMIN)), "escalation_handler": handler}
+    settings = system.gateway.settings.model_copy(update={"redis_url": server.url, "state_dir": folder, **more})
+    running = asyncio.create_task(run(settings))
+
+    async def ready() -> bool:
+        if running.done():
+            await running
+        return bool(await service.alive(system.redis, system.topology))
+
+    try:
+        await wait_until(ready, timeout=20)
+        yield
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+
+async def seen(system: System, request: str) -> Any:
+    return (await system.http.get(f"/v1/requests/{request}")).json()
+
+
+@pytest.mark.parametrize("name", ["settle", "settle_later"])
+async def test_d5_a_handler_decides_what_it_can_and_people_the_rest(
+    system: System, server: EmbeddedServer, tmp_path: Path, name: str
+) -> None:
+    async with gateway(system, server, tmp_path, f"tests.support.escalations:{name}"):
+        asked = {
+            goal: await system.ask(await system.submit(goal=goal), RequestKind.ESCALATION)
+            for goal in ("give it", "give something else", "fail", "pass")
+        }
+        other = await system.ask(await system.submit(goal="give it"), RequestKind.INPUT)
+
+        async def all_told() -> bool:
+            return not any([await system.entries("humans", one) for one in (*asked.values(), other)])
+
+        await wait_until(all_told, timeout=20)
+        answer = (await seen(system, asked.pop("give it")))["answer"]
+        assert (answer["by"], answer["answer"]["value"]) == (f"handler:{name}", {"contact_id": "u1"})
+        for request in (*asked.values(), other):
+            assert (await seen(system, request))["status"] == "open"
+
+
+async def test_d5_a_handler_that_takes_too_long_passes(system: System) -> None:
+    request = await system.ask(await system.submit(), RequestKind.ESCALATION)
+    case = RequestView.model_validate(await seen(system, request))
+
+    async def slow(_: RequestView) -> None:
+        await asyncio.sleep(60)
+
+    assert await EscalationHandler("m:slow", slow, patience=0.05).decide(case) is None
+
+
+@pytest.mark.parametrize("path", ["tests.support.escalations:nobody", "no.such.module:f", "tests.support:__doc__"])
+def test_a_handler_that_is_not_there_is_named(path: str) -> None:
+    with pytest.raises(HaltpointError) as refused:
+        EscalationHandler.load(path)
+    assert refused.value.code == "HP-035"
+    assert path in refused.value.what

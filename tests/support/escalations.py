@@ -1,0 +1,23 @@
+"""An escalation handler for tests: what it says depends on the goal of the chain."""
+
+from haltpoint.contracts.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.views import RequestView
+
+
+def settle(case: RequestView) -> Answer | None:
+    """Decide, pass, fail, or say what does not fit."""
+    kind = RequestKind.ESCALATION
+    match case.goal:
+        case "give it":
+            return Answer(kind=kind, decision=Choice.MANUAL, value={"contact_id": "u1"})
+        case "give something else":
+            return Answer(kind=kind, decision=Choice.MANUAL, value={"contact_id": 7})
+        case "fail":
+            raise RuntimeError("on purpose")
+        case _:
+            return None
+
+
+async def settle_later(case: RequestView) -> Answer | None:
+    """The same, asynchronously."""
+    return settle(case)
