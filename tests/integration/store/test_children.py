@@ -192,3 +192,18 @@ async def test_a_child_that_ends_after_its_parent_was_forgotten_leaves_nothing_b
     await desk.decide_all()
     assert await desk.redis.exists(desk.key("action", f"{parent}.s1.1")) == 0
     assert await desk.backlog(Stream.EVENTS) == 0
+
+
+async def test_a_parent_that_cannot_be_written_takes_its_child_with_it(desk: Desk) -> None:
+    parent, child = await called(desk)
+    (order,) = await desk.orders()
+    await desk.finish(order, asks("a", "b"))
+    await desk.decide_all()
+    await desk.redis.delete(desk.key("log", parent))
+    await desk.redis.set(desk.key("log", parent), "no list")
+    await desk.store.cancel(TaskCancelled(id="x", source="t", subject=parent, data=Cancellation(by="ann")))
+    await desk.decide_all()
+    assert desk.commits[-1] is CommitStatus.FAULT
+    await desk.run()
+    assert (await desk.chain(child)).status is ChainStatus.CANCELLED
+    assert await desk.backlog(Stream.EVENTS) == 0

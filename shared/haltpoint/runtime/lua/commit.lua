@@ -105,6 +105,7 @@ end
 function operations.B(run, args, i)
   local action, child = args[i + 1], args[i + 2]
   redis.call('HSET', run.prefix .. 'action:' .. action, 'child', child)
+  redis.call('HSET', run.key, 'child', string.sub(child, #run.chain + 2)) -- the last one, for `dismiss_child`
   if redis.call('EXISTS', run.prefix .. 'chain:' .. child) == 0 then
     local version = '0-' .. string.match(run.version, '[^-]*$')
     begin_chain(run.prefix, run.at, child, '', version, args[i + 3], args[i + 4], args[i + 5], args[i + 6])
@@ -235,6 +236,21 @@ local function tell_parent(prefix, chain)
   end
 end
 
+-- A chain that could not be written cannot say what becomes of its child: it goes with its parent, as always.
+local function dismiss_child(prefix, chain, key)
+  local place = redis.pcall('HGET', key, 'child')
+  if type(place) ~= 'string' then
+    return
+  end
+  local child = chain .. '~' .. place
+  local status = redis.pcall('HGET', prefix .. 'chain:' .. child, 'status')
+  if type(status) == 'string' and not FINAL[status] then
+    redis.pcall('XADD', prefix .. 'events', '*', '__data__', '{"specversion":"1.0","id":"' .. child .. '/cancel",'
+      .. '"source":"haltpoint/executor","subject":"' .. child .. '","type":"task.cancelled.v1","data":{"reason":'
+      .. '"the chain that called it could not be written"}}')
+  end
+end
+
 -- By pcall, each on its own: what made the commit fail may well be one of these keys.
 local function quarantine(run, args, first, last, problem)
   local prefix, chain = run.prefix, run.chain
@@ -257,6 +273,7 @@ local function quarantine(run, args, first, last, problem)
     redis.pcall('ZREM', prefix .. 'index:requests', request)
   end
   tell_parent(prefix, chain)
+  dismiss_child(prefix, chain, run.key)
   for n = first, last do
     bury(prefix, 'events', args[n], 'fault', problem, chain, '')
   end
