@@ -2,17 +2,27 @@
 
 import asyncio
 import json
+import os
+import signal
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from redis.asyncio import Redis
 from typer.testing import CliRunner
 
 from examples.contacts.outbox import Message, Outbox
 from haltpoint.cli.main import app
+from haltpoint.contracts.catalogue import Party
+from haltpoint.runtime.embedded import running
+from haltpoint.runtime.service import alive
+from haltpoint.runtime.topology import Topology
+from tests.support import wait_until
 
 HALTPOINT = (sys.executable, "-m", "haltpoint")
 CHECKOUT = Path(__file__).parents[2]
@@ -54,6 +64,30 @@ class Running:
             timeout=45,
             check=False,
         )
+
+
+@asynccontextmanager
+async def executors_killed(system: Running) -> AsyncIterator[None]:
+    """Kill the executors at once; at the end wait until their supervisor has brought one back."""
+    url = running(system.state_dir / "data")
+    assert url is not None
+    redis = Redis.from_url(url)
+    topology = Topology(int(system.environment.get("HALTPOINT_PARTITIONS", "4")))
+
+    async def living() -> set[str]:
+        return {one["instance"] for one in await alive(redis, topology) if one["name"] == Party.EXECUTOR.value}
+
+    async def back() -> bool:
+        return bool(await living() - before)
+
+    try:
+        before = await living()
+        for instance in before:
+            os.kill(int(instance.split("-")[-2]), signal.SIGKILL)
+        yield
+        await wait_until(back, timeout=40)
+    finally:
+        await redis.aclose()
 
 
 def script_for(word: str, name: str) -> list[dict[str, Any]]:

@@ -1,22 +1,14 @@
 """What the model does not keep is brought before a person, over real processes (CONTRACT D)."""
 
-import os
-import signal
 from typing import Any
 
 import pytest
-from redis.asyncio import Redis
 
 from haltpoint.client import Client, GatewayError, Run
-from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.humans import Choice
 from haltpoint.contracts.views import ChainView, RequestView
-from haltpoint.runtime.embedded import running
-from haltpoint.runtime.service import alive
-from haltpoint.runtime.topology import Topology
-from tests.e2e.running import Running
+from tests.e2e.running import Running, executors_killed
 from tests.e2e.stubborn import HEARD, PROSE
-from tests.support import wait_until
 
 
 async def escalated(client: Client, goal: str = "Book a room", **more: Any) -> tuple[Run, RequestView]:
@@ -98,24 +90,9 @@ async def test_d5_strikes_survive_the_executor(system: Running, client: Client) 
     async for event in run.events():
         if event.type == "contract.violated":
             break
-    url = running(system.state_dir / "data")
-    assert url is not None
-    redis = Redis.from_url(url)
-    try:
-        topology = Topology(int(system.environment.get("HALTPOINT_PARTITIONS", "4")))
-        before = {one["instance"] for one in await alive(redis, topology) if one["name"] == Party.EXECUTOR.value}
-        for instance in before:
-            os.kill(int(instance.split("-")[-2]), signal.SIGKILL)
+    async with executors_killed(system):
         request = await run.expects_request("escalation")
         assert [one.thought_id.rpartition(".")[2] for one in request.strikes] == ["1", "2", "3"]
-
-        async def back() -> bool:
-            found = await alive(redis, topology)
-            return any(one["name"] == Party.EXECUTOR.value and one["instance"] not in before for one in found)
-
-        await wait_until(back, timeout=40)
-    finally:
-        await redis.aclose()
     await client.answer(request.id, decision=Choice.ABORT)
     assert (await run.result()).status == "cancelled"
 

@@ -8,7 +8,7 @@ import httpx
 from haltpoint.client import Client, Run
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.views import ChainView, RequestView
-from tests.e2e.running import Running
+from tests.e2e.running import Running, executors_killed
 from tests.support import wait_until
 
 TELL = {"who": "John", "words": "I'm running late"}
@@ -90,6 +90,15 @@ async def test_a_skill_with_steps_is_a_chain_of_its_own_whose_question_is_answer
     facts = [event.type async for event in client.attach(child).events()]
     assert facts.count("chain.completed") == 1
     assert (facts[0], facts[-1]) == ("chain.started", "chain.completed")
+
+
+async def test_parent_and_child_survive_the_executor(system: Running, client: Client) -> None:
+    run, child, request = await begun(client)
+    async with executors_killed(system):
+        await client.answer(request.id, option_id="user_abc123")
+        result = await run.result()
+    assert (result.status, (await client.chain(child)).status) == ("completed", "completed")
+    assert [message.to for message in system.sent(child)] == ["user_abc123"]
 
 
 async def test_a_parent_that_is_cancelled_cancels_the_child_that_waits_for_a_person(
