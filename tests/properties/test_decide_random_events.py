@@ -8,7 +8,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from haltpoint.chain import human_tool
 from haltpoint.chain.needs import forget
+from haltpoint.chain.policy import mode
 from haltpoint.chain.replay import fold
 from haltpoint.chain.state import (
     WAITING,
@@ -17,14 +19,15 @@ from haltpoint.chain.state import (
     Decision,
     Dispatch,
     Policy,
+    Record,
     StepStatus,
     Think,
     next_due,
 )
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
-from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType
-from haltpoint.contracts.tasks import Budget, Style, Task
+from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType, ValidationMode
+from haltpoint.contracts.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.thoughts import Proposal, StepDecision, Usage
 from haltpoint.contracts.tools import (
     Clarification,
@@ -45,6 +48,7 @@ TOOLS = (
     ToolSpec(name="send", parameters=TO, provenance={"to": "find.id"}),
     ToolSpec(name="save", idempotent=True),
     ToolSpec(name="drop", destructive=True),
+    human_tool.SPEC,
 )
 POLICY = Policy(max_turns=4, actions_per_turn=2, max_actions=8, max_chain_turns=10, strikes=2)
 
@@ -72,6 +76,13 @@ OUTCOMES = st.sampled_from(
     ]
 )
 DATA = st.sampled_from(["{}", '{"id": "u1"}', '{"id": 7}', "not json"])
+FORM = {"type": "object", "properties": {"id": {"type": "string"}}}
+QUESTIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"options": ["one"], "timeout": 2},
+    {"schema": FORM},
+    {"schema": {"$ref": "#"}},
+)
 CALLS = st.lists(
     st.sampled_from(
         [
@@ -82,13 +93,14 @@ CALLS = st.lists(
             Call(tool="save"),
             Call(tool="drop"),
             Call(tool="nope"),
+            *[Call(tool=human_tool.NAME, arguments={"question": "Which?", **more}) for more in QUESTIONS],
         ]
     ),
     max_size=3,
 )
 PROPOSALS = st.builds(
     Proposal,
-    content=st.sampled_from(["", "words"]),
+    content=st.sampled_from(["", "words", "I have sent the message."]),
     calls=CALLS.map(tuple),
     decision=st.sampled_from([StepDecision.CONTINUE] * 5 + [StepDecision.FAIL]),
     repaired=st.sampled_from([False] * 5 + [True]),
@@ -112,11 +124,14 @@ def plans(draw: st.DrawFn, *, literal: bool) -> Plan:
         waits: tuple[str, ...] = ()
         if before:
             waits = tuple(draw(st.lists(st.sampled_from(before), unique=True, max_size=3)))
-        some = st.lists(st.sampled_from(["find", "save"]), unique=True, min_size=int(literal), max_size=2)
+        tools = ["find", "save", human_tool.NAME]
+        some = st.lists(st.sampled_from(tools), unique=True, min_size=int(literal), max_size=2)
         names: tuple[str, ...] = tuple(draw(some))
         refers = bool(waits) and draw(st.booleans())
         target: Any = {"$from": f"{waits[0]}.data.id"} if refers else "u1"
-        calls = (*(Call(tool=name) for name in names), Call(tool="send", arguments={"to": target}))
+        told = {human_tool.NAME: {"question": "Which?"}}
+        first = (Call(tool=name, arguments=told.get(name, {})) for name in names)
+        calls = (*first, Call(tool="send", arguments={"to": target}))
         more: dict[str, Any] = {"required_tools": names} if names else {"step_type": StepType.REASONING}
         steps.append(
             Step(
@@ -124,6 +139,7 @@ def plans(draw: st.DrawFn, *, literal: bool) -> Plan:
                 dependencies=waits,
                 actions=calls if literal else (),
                 on_failure=draw(st.sampled_from(OnFailure)),
+                tool_validation_mode=draw(st.none() | st.sampled_from(ValidationMode)),
                 **more,
             )
         )
@@ -139,7 +155,8 @@ def tasks(draw: st.DrawFn) -> Task:
         seconds=draw(st.none() | st.integers(1, 100)),
     )
     plan = draw(st.none() | plans(literal=True))
-    return Task(goal="do it", plan=plan, style=draw(st.sampled_from(Style)), budget=budget)
+    how = draw(st.sampled_from([Mode.STRICT, Mode.STRICT, Mode.ADVISORY, Mode.OFF]))
+    return Task(goal="do it", plan=plan, style=draw(st.sampled_from(Style)), budget=budget, mode=how)
 
 
 # ---- the machine ----------------------------------------------------------------------------------------------------
@@ -152,6 +169,7 @@ class Chains(RuleBasedStateMachine):
     def accept(self, task: Task) -> None:
         self.story = Story(task, *TOOLS, policy=POLICY)
         self.dispatches: list[Dispatch] = []
+        self.asked_for_input: set[str] = set()
         self.thinks: list[Think] = []
         self.finals: list[str] = []
         self.answered: list[str] = []
@@ -183,11 +201,19 @@ class Chains(RuleBasedStateMachine):
             assert all(dispatch.action == replace(one, attempt=dispatch.action.attempt) for one in earlier)
             assert not dispatch.spec.destructive
             assert not dispatch.spec.internal
+        if asked and after.task.mode is Mode.STRICT:  # whoever has too many strikes is before a person
+            assert after.strikes < POLICY.strikes
+            assert all(run.strikes < POLICY.strikes for run in after.steps if run.thinking)
         assert not {think.thought_id for think in asked} & {think.thought_id for think in self.thinks}
         changed = {
             index for index, run in enumerate(after.steps) if index >= len(before.steps) or run != before.steps[index]
         }
         assert changed <= set(decision.touched)
+        self.asked_for_input |= {
+            one.action.id
+            for one in decision.outputs
+            if isinstance(one, Record) and one.action.status is ActionStatus.ASKING
+        }
         self.dispatches += sent
         self.thinks += asked
         self.finals += [fact.type for fact in decision.facts if fact.type in FINAL_FACTS]
@@ -232,7 +258,10 @@ class Chains(RuleBasedStateMachine):
     def somebody_answers(self, answer: Answer, back: int) -> None:
         if self.chain.requests:
             answer = answer.model_copy(update={"kind": self.chain.requests[0].kind})
+        before = self.chain
         self.hear(self.story.give, answer, f"c.r{self.chain.asked - back}")
+        if answer.decision is Choice.REPHRASE and not answer.text.strip():
+            assert self.chain is before
 
     @rule(seconds=st.sampled_from([0, 0, 1, 5]), expired=st.sampled_from([(), (), ("c.r1",)]))
     def time_passes(self, seconds: int, expired: tuple[str, ...]) -> None:
@@ -290,7 +319,9 @@ class Chains(RuleBasedStateMachine):
         if chain is None:
             return
         budget = chain.task.budget
-        assert chain.actions_used == len({dispatch.action.id for dispatch in self.dispatches})
+        dispatched = {dispatch.action.id for dispatch in self.dispatches}
+        assert not dispatched & self.asked_for_input
+        assert chain.actions_used == len(dispatched | self.asked_for_input)
         assert chain.turns == sum(think.step_id is not None for think in self.thinks)
         assert chain.turns <= min(budget.turns or 99, POLICY.max_chain_turns)
         assert chain.actions_used <= (budget.actions or 99)
@@ -305,7 +336,10 @@ class Chains(RuleBasedStateMachine):
         assert forget(chain) == chain
         for step, run in zip(chain.plan.steps, chain.steps, strict=True):
             if run.status is StepStatus.COMPLETED:
-                assert run.receipts == (1 << len(step.required_tools)) - 1
+                kept = run.receipts == (1 << len(step.required_tools)) - 1
+                assert kept or mode(chain.task, step) is not Mode.STRICT
+                assert kept or run.unkept or mode(chain.task, step) is Mode.OFF
+            assert not run.unkept or mode(chain.task, step) is Mode.ADVISORY
 
     def teardown(self) -> None:
         chain = self.chain if hasattr(self, "story") else None
