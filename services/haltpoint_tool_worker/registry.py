@@ -50,10 +50,14 @@ class Registry:
         """Put hooks around all tools that are offered by now, and list them with the tools."""
         for name, tool in self._tools.items():
             found = around(name, hooks)
+            if tool.spec.plan is not None:
+                # Its steps are carried out elsewhere: what is reviewed here are the results of the tools in them.
+                found = None if found is None or not found.pre else Around(found.pre, ())
+                names = tuple(hook.name for hook in found.pre) if found is not None else ()
+            else:
+                names = names_around(tool.spec, found)
             if found is not None:
                 self._around[name] = found
-            # A skill with steps never comes here: hooks are around the tools that it calls.
-            names = names_around(tool.spec, found) if tool.spec.plan is None else ()
             self._tools[name] = replace(tool, spec=tool.spec.model_copy(update={"hooks": names}))
 
     def around(self, name: str) -> Around | None:

@@ -49,7 +49,7 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
         "HALTPOINT_TOOLS": "examples.contacts.tools,tests.e2e.tools",
         "HALTPOINT_SKILLS": "examples/contacts/skills",
         "HALTPOINT_HOOKS": "tests.e2e.hooks:far_away,tests.e2e.hooks:restless,tests.e2e.hooks:not_the_moon,"
-        "tests.e2e.hooks:not_mallory",
+        "tests.e2e.hooks:not_mallory,tests.e2e.hooks:calmly",
         "HALTPOINT_MODEL__BASE_URL": f"http://127.0.0.1:{model_port}/v1",
         "HALTPOINT_MODEL__NAME": "contacts",
         "HALTPOINT_GATEWAY__PORT": str(free_port()),

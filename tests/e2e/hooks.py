@@ -3,7 +3,7 @@
 from itertools import count
 
 from haltpoint import Ctx, ToolResult, hook
-from haltpoint.contracts.tools import ErrorType, Fault, NextAction
+from haltpoint.contracts.tools import ErrorType, Fault, NextAction, ToolKind
 
 _SERIAL = count(1)
 
@@ -26,6 +26,19 @@ def restless(call: hook.Call, ctx: Ctx) -> hook.Modify | None:
 def not_the_moon(call: hook.Call, ctx: Ctx) -> hook.Block | None:
     """Nothing goes to the moon."""
     return hook.block("nothing goes to the moon") if call.arguments.get("place") == "moon" else None
+
+
+@hook.pre(tools="tell-*", order=5)
+def calmly(call: hook.Call, ctx: Ctx) -> hook.Modify | hook.Block | None:
+    """Skills are no place to shout."""
+    words = call.arguments["words"]
+    if call.call_type is ToolKind.SKILL and words.isupper():
+        return (
+            hook.block("no shouting at all")
+            if "!" in words
+            else hook.modify({**call.arguments, "words": words.lower()})
+        )
+    return None
 
 
 @hook.pre(tools="lookup_*", order=5)

@@ -125,6 +125,19 @@ async def test_a_skill_whose_tool_fails_fails_with_its_words(system: Running, cl
     assert system.sent(f"{run.id}~do-1") == []
 
 
+async def test_h1_hooks_are_around_a_skill_with_steps_before_its_chain_begins(system: Running, client: Client) -> None:
+    listed = {tool.name: tool for tool in await client.tools()}
+    assert listed["tell-somebody"].hooks == ("tests.e2e.hooks:calmly", "tests.e2e.hooks:not_the_moon")
+    run = await client.run(task=task("tell-somebody", who="Jane", words="HELLO"))
+    result = await run.result()
+    assert result.status == "completed", result.chain.error
+    assert [message.content for message in system.sent(f"{run.id}~do-1")] == ["hello"]
+    refused = await (await client.run(task=task("tell-somebody", who="Jane", words="HELLO!"))).result()
+    assert refused.status == "failed"
+    assert "no shouting" in (refused.answer or "")
+    assert [action.child for step in refused.chain.steps for action in step.actions] == [None]
+
+
 def test_run_without_watching_ends_as_soon_as_the_child_asks(system: Running) -> None:
     called = system.command("tool", "call", "tell-somebody", "who=John", "words=hello")
     assert called.returncode == 3

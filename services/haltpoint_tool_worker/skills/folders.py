@@ -25,9 +25,9 @@ from haltpoint.chain.schemas import argument_faults
 from haltpoint.chain.templates import template_faults
 from haltpoint.contracts.base import Strict
 from haltpoint.contracts.plans import Plan
-from haltpoint.contracts.tools import ErrorType, NextAction, ToolKind, ToolResult, ToolSpec
+from haltpoint.contracts.tools import NextAction, ToolKind, ToolResult, ToolSpec
 from haltpoint.runtime.errors import HaltpointError
-from haltpoint.tools import Tool, ToolError
+from haltpoint.tools import Tool
 from haltpoint.tools.signature import Function, Inputs, Output
 from haltpoint_tool_worker.skills.front_matter import FrontMatterError, split
 
@@ -86,7 +86,7 @@ def _skill(folder: Path) -> Tool:
     )
     inputs = _inputs(folder, spec)
     if (folder / PLAN_FILE).is_file():
-        spec, function = spec.model_copy(update={"plan": _plan(folder, spec)}), _refuse
+        spec, function = spec.model_copy(update={"plan": _plan(folder, spec)}), _admit
     else:
         spec, function = spec.model_copy(update={"read_only": True}), _instruct(folder, head.name, text)
     return Tool(spec, function, inputs, Output(), is_async=True, place=str(folder / SKILL_FILE))
@@ -112,9 +112,9 @@ def _instruct(folder: Path, name: str, text: str) -> Function:
     return instruct
 
 
-async def _refuse(arguments: dict[str, Any]) -> None:  # noqa: ARG001 - it is called like any tool
-    """A skill with steps that was ordered all the same: it was something else when its chain was planned."""
-    raise ToolError(ErrorType.BLOCKED, "a skill with steps is carried out by the executor, not by a worker")
+async def _admit(arguments: dict[str, Any]) -> dict[str, Any]:
+    """What a worker does of a skill with steps: its hooks have let the call pass; a chain of its own carries it out."""
+    return {"arguments": arguments}
 
 
 def _plan(folder: Path, spec: ToolSpec) -> Plan:

@@ -5,6 +5,9 @@ it carries out (`base.child_id`), so parent and child keep nothing that could di
 what one says to the other is part of its own commit: the parent's dispatch begins the child, the child's end is the
 receipt of the parent's action together with the message that tells of it, the parent's end cancels the child. A process
 that dies has said all of it or nothing.
+
+A skill with hooks goes to a worker first, which asks them and gives the arguments back as they leave them: then its
+chain begins. One without hooks needs no worker.
 """
 
 from typing import Any, Final
@@ -24,7 +27,7 @@ MAX_GOAL: Final = 1000
 
 
 def child_for(
-    work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any]
+    work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any], *, admitted: bool = False
 ) -> StartChild | tuple[Code, str]:
     """The chain that carries the action out, for the same tenant, user and context; or why there can be none."""
     if levels_of(work.chain.id) >= MOST_LEVELS:
@@ -48,7 +51,7 @@ def child_for(
         tenant=task.tenant,
         user=task.user,
     )
-    return StartChild(action, child, work.chain.deadline)
+    return StartChild(action, child, work.chain.deadline, admitted)
 
 
 def cancel_child(work: Work, index: int, reason: str) -> None:

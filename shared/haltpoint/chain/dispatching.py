@@ -9,7 +9,7 @@ from haltpoint.chain.children import child_for
 from haltpoint.chain.codes import Code
 from haltpoint.chain.ending import fail_chain, fail_step
 from haltpoint.chain.held import drop_held
-from haltpoint.chain.provenance import origin_actions
+from haltpoint.chain.provenance import origin_actions, provenance_fault
 from haltpoint.chain.references import (
     Reference,
     UnresolvedError,
@@ -25,6 +25,7 @@ from haltpoint.chain.templates import calls_inside
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH, action_id, child_id
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.plans import Call
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ToolSpec
 
@@ -95,7 +96,7 @@ def dispatch(work: Work, index: int, tool: str, arguments: dict[str, Any], spec:
         _ask_a_person(work, action, arguments)
         return
     order: Dispatch | StartChild | tuple[Code, str]
-    if spec.plan is None:
+    if spec.plan is None or spec.hooks:
         order = _order(work, action, spec)
     else:
         action = replace(action, child=child_id(action.id))
@@ -111,6 +112,36 @@ def dispatch(work: Work, index: int, tool: str, arguments: dict[str, Any], spec:
     work.outputs.append(order)
     told = {"child": action.child} if action.child else {}
     work.tell(FactType.ACTION_DISPATCHED, step_id=step_id, action_id=action.id, n=number, tool=tool, **told)
+
+
+def carry_out(work: Work, action: Action, body: str) -> bool:
+    """Begin the chain of a skill whose hooks have let the call pass, with the arguments as they left them.
+
+    False when the result is that of anything else. A value that they changed needs an origin like a model's own (H3).
+    """
+    spec, given = work.world.tools.get(action.tool), read_json(body)
+    arguments = given.get("arguments") if isinstance(given, dict) else None
+    if spec is None or spec.plan is None or action.child or not isinstance(arguments, dict):
+        return False
+    if not in_time(work):
+        return True
+    index, started = action.step, replace(action, child=child_id(action.id))
+    faults = argument_faults(spec, arguments)
+    if work.origin is not PlanOrigin.LITERAL and arguments != read_json(action.arguments):
+        call = Call(tool=action.tool, arguments=arguments)
+        fault = provenance_fault(call, spec, work.chain.task.context, work.actions)
+        faults = faults if fault is None else (*faults, fault.message)
+    order = child_for(work, started, spec, spec.plan, arguments, admitted=True)
+    if faults:
+        fail_step(work, index, Code.NOT_RESOLVED, f"{action.tool}: {'; '.join(faults)}")
+    elif not isinstance(order, StartChild):
+        fail_step(work, index, *order)
+    else:
+        work.keep(started)
+        work.outputs.append(order)
+        told = {"step_id": work.steps[index].id, "action_id": action.id, "n": action.number, "tool": action.tool}
+        work.tell(FactType.ACTION_DISPATCHED, **told, child=started.child)
+    return True
 
 
 def _ask_a_person(work: Work, action: Action, arguments: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from haltpoint.chain.codes import Code
 from haltpoint.chain.ending import fail_chain
 from haltpoint.chain.state import ActionStatus, Chain, ChainStatus
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import request_id, thought_id
+from haltpoint.contracts.base import child_report_id, request_id, thought_id
 from haltpoint.contracts.events import MessageLost
 
 
@@ -31,6 +31,8 @@ def waits_for(chain: Chain, message_id: str) -> bool:
     if asked in _thoughts(chain):
         return which in ("", "reply")
     if (action := chain.actions.get(asked)) is not None and action.status is ActionStatus.DISPATCHED:
+        if action.child:
+            return message_id == child_report_id(asked)
         return which in (f"{action.attempt}", f"{action.attempt}/done")
     return which == "answer" and asked in {request_id(chain.id, request.number) for request in chain.requests}
 

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 from haltpoint.chain.asking import ask, next_request
 from haltpoint.chain.codes import Code
-from haltpoint.chain.dispatching import dispatch_literal, in_time
+from haltpoint.chain.dispatching import carry_out, dispatch_literal, in_time
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.proposals import go_on
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin, StepStatus
 from haltpoint.chain.strikes import mode_of
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import action_id
+from haltpoint.contracts.base import action_id, child_report_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
@@ -26,6 +26,8 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> None:
     if action is None or action.status is not ActionStatus.DISPATCHED or _is_foreign(message.id, action):
         return
     outcome = message.data.outcome
+    if outcome.satisfies and carry_out(work, action, body):
+        return
     fault = outcome.error
     told = {} if fault is None else {"error_type": fault.error_type.value}
     work.tell(
@@ -53,6 +55,8 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> None:
 
 def _is_foreign(message_id: str, action: Action) -> bool:
     """Whether the result is not that of the attempt under way: a person has answered since, or nobody dispatched it."""
+    if action.child:
+        return message_id != child_report_id(action.id)
     return message_id != f"{action.id}/{action.attempt}/done"
 
 

@@ -78,6 +78,11 @@ def child_id(action: str) -> str:
     return f"{chain}~{step}-{number}"
 
 
+def child_report_id(action: str) -> str:
+    """The id of the message that tells a parent of its child's end; a worker's has the attempt in its place."""
+    return f"{action}/child/done"
+
+
 def action_of(chain_id: str) -> str | None:
     """The id of the action that a child chain carries out; None for a chain that somebody submitted."""
     parent, tilde, place = chain_id.rpartition("~")

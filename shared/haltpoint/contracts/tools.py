@@ -220,8 +220,8 @@ class ToolSpec(Contract):
 
     @property
     def repeatable(self) -> bool:
-        """Whether an interrupted call may simply run again (E5)."""
-        return self.read_only or self.idempotent
+        """Whether an interrupted call may simply run again (E5). Of a skill with steps a worker asks the hooks only."""
+        return self.read_only or self.idempotent or self.plan is not None
 
     @property
     def digest(self) -> str:

@@ -231,8 +231,9 @@ def _dispatch(chain: Chain, output: Dispatch, envelope: Envelope) -> list[Argume
 
 def _start_child(output: StartChild, envelope: Envelope) -> list[Argument]:
     action, task = output.action, output.task
+    written = ("N", action.id, action.step, action.number, action.tool, action.arguments)
     return [
-        *("N", action.id, action.step, action.number, action.tool, action.arguments),
+        *(() if output.admitted else written),
         *("B", action.id, action.child, compact(task), encode(envelope.child_submitted(action.child, task))),
         *(output.deadline, envelope.trace or ""),
     ]
@@ -240,7 +241,7 @@ def _start_child(output: StartChild, envelope: Envelope) -> list[Argument]:
 
 def _report(output: Report, envelope: Envelope) -> list[Argument]:
     outcome = encode_outcome(output.outcome)
-    head, tail = completed_parts(output.action_id, 1, chain_of(output.action_id), envelope.trace)
+    head, tail = completed_parts(output.action_id, None, chain_of(output.action_id), envelope.trace)
     return ["P", output.action_id, outcome, output.data, head + outcome + tail]
 
 

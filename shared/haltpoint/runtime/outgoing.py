@@ -7,7 +7,7 @@ from pydantic_core import to_json
 
 from haltpoint.chain.state import Dispatch, Think
 from haltpoint.contracts import events
-from haltpoint.contracts.base import value
+from haltpoint.contracts.base import child_report_id, value
 from haltpoint.contracts.humans import Question
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind
@@ -157,13 +157,16 @@ class Envelope:
         )
 
 
-def completed_parts(action_id: str, attempt: int, chain_id: str, trace: str | None) -> tuple[bytes, bytes]:
-    """What stands before and after the outcome in a message tool.completed, so that it is written down only once."""
+def completed_parts(action_id: str, attempt: int | None, chain_id: str, trace: str | None) -> tuple[bytes, bytes]:
+    """What stands before and after the outcome in a message tool.completed, so that it is written down only once.
+
+    Without an attempt it is a child's report.
+    """
     head = (
         b'{"specversion":"1.0","id":%s,"source":"haltpoint/tool-worker","subject":%s,%s"type":"tool.completed.v1",'
         b'"data":{"action_id":%s,"outcome":'
     ) % (
-        to_json(f"{action_id}/{attempt}/done"),
+        to_json(child_report_id(action_id) if attempt is None else f"{action_id}/{attempt}/done"),
         to_json(chain_id),
         b'"traceparent":%s,' % to_json(trace) if trace else b"",
         to_json(action_id),

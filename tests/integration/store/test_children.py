@@ -16,6 +16,7 @@ from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.runtime.committing import ChainCommit, Decided
 from haltpoint.runtime.connection import Argument
+from haltpoint.runtime.ledger import ClaimStatus, Completion
 from haltpoint.runtime.store import CommitStatus
 from tests.support.builders import asks, call, literal_task, plan, tool_step
 from tests.support.desk import LOOKUP, NOTE, SEND, Desk
@@ -175,7 +176,7 @@ async def test_a_child_that_cannot_be_written_ends_its_parent_too(desk: Desk) ->
     await desk.decide_all()
     assert desk.commits[-1] is CommitStatus.FAULT
     (lost,) = [one for one in await desk.messages() if isinstance(one, MessageLost)]
-    assert (lost.subject, lost.data.message_id) == (parent, f"{parent}.s1.1/1/done")
+    assert (lost.subject, lost.data.message_id) == (parent, f"{parent}.s1.1/child/done")
     await desk.decide_all()
     ended = await desk.chain(parent)
     assert ended.status is ChainStatus.FAILED
@@ -207,3 +208,25 @@ async def test_a_parent_that_cannot_be_written_takes_its_child_with_it(desk: Des
     await desk.run()
     assert (await desk.chain(child)).status is ChainStatus.CANCELLED
     assert await desk.backlog(Stream.EVENTS) == 0
+
+
+async def test_a_worker_that_lets_a_call_pass_too_late_records_nothing(desk: Desk) -> None:
+    """Its hooks were asked twice, as after a lost lease: the first word counts, the receipt is the child's."""
+    desk.tools["tell"] = desk.tools["tell"].model_copy(update={"hooks": ("rules:quiet",)})
+    parent = await desk.submit(literal_task(1, "tell", who="John"))
+    await desk.decide_all()
+    (order,) = await desk.orders()
+    await desk.finish(order, data='{"arguments":{"who":"Jane"}}')
+    await desk.decide_all()
+    child = f"{parent}~s1-1"
+    fields = await desk.redis.hgetall(desk.key("action", f"{parent}.s1.1"))
+    assert (fields[b"child"].decode(), fields[b"data.1"]) == (child, b'{"arguments":{"who":"Jane"}}')
+    assert await desk.finish(order, data='{"arguments":{"who":"John"}}') is Completion.STALE
+    assert (await desk.ledger.claim(order.place, order.data.action_id)).status is ClaimStatus.STALE
+    await desk.decide_all()
+    (first,) = await desk.orders()
+    assert json.loads(first.body) == {"query": "Jane"}
+    await desk.finish(first, data='{"id":"jane"}')
+    await desk.run()
+    assert (await desk.chain(parent)).status is ChainStatus.COMPLETED
+    assert (await receipt(desk, parent))["success"]

@@ -14,7 +14,7 @@ from haltpoint.contracts.events import CompletedTool, ToolCompleted
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Budget, Task
-from haltpoint.contracts.tools import ErrorType, ToolKind, ToolSpec
+from haltpoint.contracts.tools import Confirmation, ErrorType, NextAction, Outcome, Target, ToolKind, ToolSpec
 from tests.support.builders import asks, call, failed, literal_task, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
 
@@ -60,7 +60,11 @@ def started(story: Story) -> StartChild:
 
 def below(story: Story) -> Story:
     """The child that the last decision began, with its first message heard."""
-    order = started(story)
+    return below_of(story, story.last)
+
+
+def below_of(story: Story, decision: Decision) -> Story:
+    (order,) = outputs(decision, StartChild)
     child = Story(order.task, *story.world.tools.values(), policy=story.world.policy)
     child.first = child.chain = Chain(
         order.action.child, order.task, created_at=story.now, updated_at=story.now, deadline=order.deadline
@@ -77,7 +81,7 @@ def tell_parent(story: Story, child: Story) -> Decision:
 
 def hear_of(story: Story, said: Report) -> Decision:
     data = CompletedTool(action_id=said.action_id, outcome=said.outcome)
-    return story.hear(ToolCompleted(id=f"{said.action_id}/1/done", source="t", subject="c", data=data), said.data)
+    return story.hear(ToolCompleted(id=f"{said.action_id}/child/done", source="t", subject="c", data=data), said.data)
 
 
 def calling(name: str = "tell", **arguments: Any) -> Story:
@@ -246,7 +250,7 @@ def test_r1_whatever_ends_the_parent_cancels_the_child_once(end: str) -> None:
     elif end == "deadline":
         story.due(at=story.chain.deadline)
     else:
-        story.lose("c.s1.1/1/done")
+        story.lose("c.s1.1/child/done")
     (order,) = outputs(story.last, CancelChild)
     assert order.chain_id == "c~s1-1"
     assert len(story.final_facts) == 1
@@ -313,6 +317,80 @@ def test_arguments_from_results_cannot_become_references_or_break_the_task(value
     assert story.chain.error is not None
     assert story.chain.error.code == "HP-206"
     assert outputs(story.last, StartChild) == []
+
+
+# ---- hooks ----------------------------------------------------------------------------------------------------------
+
+
+def hooked(task: Task | None = None) -> Story:
+    story = Story(
+        task or literal_task(1, "tell", who="John", words="late"), *tools(FIND, SEND, skill(hooks=("rules:quiet",)))
+    )
+    story.submit()
+    return story
+
+
+def test_h1_a_skill_with_hooks_goes_to_a_worker_first_and_begins_with_the_arguments_that_they_left() -> None:
+    story = hooked()
+    assert outputs(story.last, StartChild) == []
+    assert (story.action.tool, story.action.child, story.dispatches[-1].spec.repeatable) == ("tell", "", True)
+    passed = story.result(data='{"arguments":{"who":"John","words":"later"}}')
+    order = started(story)
+    assert (order.admitted, order.action.child) == (True, "c~s1-1")
+    assert order.task.plan is not None
+    assert order.task.plan.steps[1].actions[0].arguments["content"] == "later"
+    assert story.told("action.completed") == [], "nothing has come of it yet"
+    assert story.result(data='{"arguments":{"who":"John"}}') == Decision(story.chain), "the worker said so before"
+    child = below_of(story, passed)
+    child.result(data='{"id":"john"}')
+    child.result()
+    tell_parent(story, child)
+    assert story.final_facts == ["chain.completed"]
+
+
+def test_h1_a_hook_that_refuses_a_skill_fails_it_and_nothing_begins() -> None:
+    story = hooked()
+    story.result(failed(ErrorType.BLOCKED, "not now"))
+    assert outputs(story.last, StartChild) == []
+    assert story.final_facts == ["chain.failed"]
+
+
+def test_h2_a_hook_that_asks_is_asked_again_with_the_approval() -> None:
+    story = hooked()
+    question = Confirmation(action="tell", target=Target(id="t"), message="It is late.", digest="d")
+    story.result(Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=question))
+    story.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    assert (story.dispatches[-1].approval, story.action.attempt) == ("d", 2)
+    passed = story.result(data='{"arguments":{"who":"John"}}')
+    child = below_of(story, passed)
+    child.cancel()
+    tell_parent(story, child)
+    assert story.final_facts == ["chain.failed"]
+
+
+@pytest.mark.parametrize("arguments", [{"who": 5}, {}, {"who": "x", "more": 1}, {"who": {"$from": "a.data.x"}}])
+def test_what_hooks_leave_is_checked_again(arguments: dict[str, Any]) -> None:
+    story = hooked()
+    story.result(data=json.dumps({"arguments": arguments}))
+    assert story.chain.error is not None
+    assert story.chain.error.code == "HP-206"
+
+
+def test_c6_a_value_that_hooks_made_up_needs_an_origin_too() -> None:
+    passes = skill("passes", plan(tool_step("a", call("send", to={"$from": "input.who"}))), hooks=("rules:quiet",))
+    story = asked(FIND, SEND, passes, allowed=("passes",))
+    story.propose(call("find", query="John"))
+    story.result(data='{"id":"john"}')
+    story.propose(call("passes", who="john"))
+    story.result(data='{"arguments":{"who":"mallory"}}')
+    assert outputs(story.last, StartChild) == []
+    assert story.final_facts == ["chain.failed"]
+
+
+def test_the_result_of_what_was_a_tool_when_it_was_called_is_a_result() -> None:
+    story = hooked()
+    story.result(data='{"message_id":"m"}')
+    assert story.final_facts == ["chain.completed"]
 
 
 # ---- a model that calls skills --------------------------------------------------------------------------------------

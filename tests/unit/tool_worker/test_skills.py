@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from haltpoint.contracts.tools import NextAction, ToolKind, ToolResult
 from haltpoint.runtime.errors import HaltpointError
-from haltpoint.tools import Tool, ToolError
+from haltpoint.tools import Tool
 from haltpoint_tool_worker.registry import load
 from haltpoint_tool_worker.results import read_result
 from haltpoint_tool_worker.skills.folders import MAX_INSTRUCTIONS, skills_in
@@ -197,15 +197,14 @@ STEPS = {
 }
 
 
-async def test_a_skill_with_a_plan_is_listed_with_its_steps_and_not_carried_out_by_a_worker(tmp_path: Path) -> None:
+async def test_a_skill_with_a_plan_is_listed_with_its_steps_and_a_worker_only_lets_it_pass(tmp_path: Path) -> None:
     (write(tmp_path, "greet", body="") / "plan.json").write_text(json.dumps(STEPS))
     registry = load((), skills=[tmp_path])
     (spec,) = registry.specs
     assert spec.plan is not None
     assert spec.plan.steps[0].actions[0].tool == "lookup_contacts"
     assert (spec.kind, spec.read_only, spec.hooks) == (ToolKind.SKILL, False, ())
-    with pytest.raises(ToolError, match="carried out by the executor"):
-        await only(tmp_path).function(arguments={})
+    assert await only(tmp_path).function(**only(tmp_path).parse('{"input": "x"}')) == {"arguments": {"input": "x"}}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ Operations, each a letter and its arguments:
   R id question deadline chain place message     open a request, tell the gateway; place: in the inbox's order
   W id message                 withdraw a request, unless it was answered or has expired
   N id step n tool arguments   write an action down that no worker is asked to do
-  B action child task head deadline trace    begin the chain that carries out an action (written down by N before), as
+  B action child task head deadline trace    begin the chain that carries out an action (written down by N, or passed by a
+                               worker, whose receipt moves to a field with the attempt), as
                                `submit` does; nothing when there is one. head: its task.submitted
   D child message              dismiss a child that is not over: the message to it
   P action outcome data message    this chain is a child and over: the receipt of the action that it carried out, once,
@@ -103,8 +104,12 @@ function operations.N(run, args, i)
 end
 
 function operations.B(run, args, i)
-  local action, child = args[i + 1], args[i + 2]
-  redis.call('HSET', run.prefix .. 'action:' .. action, 'child', child)
+  local key, child = run.prefix .. 'action:' .. args[i + 1], args[i + 2]
+  if redis.call('HEXISTS', key, 'receipt') == 1 then -- a worker has asked the hooks, and no worker has it any more
+    put_aside(key)
+    redis.call('HDEL', key, 'entry')
+  end
+  redis.call('HSET', key, 'child', child)
   redis.call('HSET', run.key, 'child', string.sub(child, #run.chain + 2)) -- the last one, for `dismiss_child`
   if redis.call('EXISTS', run.prefix .. 'chain:' .. child) == 0 then
     local version = '0-' .. string.match(run.version, '[^-]*$')
@@ -230,9 +235,9 @@ local function tell_parent(prefix, chain)
   local parent, step, number = string.match(chain, '^(.*)~([^~]*)%-(%d+)$')
   if parent then
     local action = parent .. '.' .. step .. '.' .. number
-    redis.pcall('XADD', prefix .. 'events', '*', '__data__', '{"specversion":"1.0","id":"' .. action .. '/1/done/lost",'
+    redis.pcall('XADD', prefix .. 'events', '*', '__data__', '{"specversion":"1.0","id":"' .. action .. '/child/done/lost",'
       .. '"source":"haltpoint/executor","subject":"' .. parent .. '","type":"message.lost.v1","data":{"message_id":"'
-      .. action .. '/1/done","reason":"the chain ' .. chain .. ' could not be written"}}')
+      .. action .. '/child/done","reason":"the chain ' .. chain .. ' could not be written"}}')
   end
 end
 
