@@ -142,8 +142,14 @@ def go_on(work: Work, index: int) -> None:
     if run.in_turn < most and _release(work, index):
         return
     drop_held(work, index, "one action per turn" if most == 1 else f"{most} actions per turn")
-    corrections = _corrections(work, index)
+    corrections = (*_claims(work, index), *_corrections(work, index))
     _again(work, index, corrections, _thought(work, index) if corrections else None, again=False)
+
+
+def _claims(work: Work, index: int) -> tuple[Correction, ...]:
+    """What stood beside the calls and is still not true now that they have run (F1)."""
+    mode, proposal = mode_of(work, index), work.proposals.get(index)
+    return () if proposal is None or mode is Mode.OFF else claim_faults(work, proposal.content)
 
 
 def _thought(work: Work, index: int) -> str:
@@ -177,9 +183,13 @@ def _correct(work: Work, index: int, thought: str, corrections: tuple[Correction
 def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought: str | None, *, again: bool) -> None:
     """Ask for the next proposal, with what was wrong with the last; at the limit of strikes a person decides (D3)."""
     mode = mode_of(work, index)
-    if corrections and mode is not Mode.OFF and struck_out(work, index):
+    if mode is not Mode.OFF and struck_out(work, index):
         if mode is Mode.STRICT:
-            escalate(work, index, corrections[-1].message)
+            # A violation beside a call that ran was counted when it was made, and may be mended by now.
+            last = (
+                corrections[-1].message if corrections else work.case[-1].message if work.case else "too many strikes"
+            )
+            escalate(work, index, last)
         else:
             let_pass(work, index)
         return

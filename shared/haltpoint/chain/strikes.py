@@ -83,10 +83,12 @@ def escalate(work: Work, index: int | None, reason: str) -> None:
     reason = reason[:MOST_SAID]
     missing = missing_tools(work, index)
     where = "the plan" if index is None else f"step {work.steps[index].id!r}"
-    question = f"The model does not keep its word in {where}: {reason}. How shall it go on?"
+    if not (work.case and work.case[-1].message.startswith(reason)):
+        where = f"{where}: {reason}"  # else it stands in the case, in words that are meant for the model
+    question = f"The model does not keep its word in {where}. How shall it go on?"
     if missing:
         template = work.world.policy.messages.escalate
-        question = f"{template.format(expected_tools=', '.join(missing), count=work.strikes)} ({where}: {reason})"
+        question = f"{template.format(expected_tools=', '.join(missing), count=work.strikes)} ({where})"
     told = {} if index is None else {"step_id": work.steps[index].id}
     work.tell(
         FactType.CHAIN_ESCALATED,
