@@ -1,8 +1,11 @@
 """How an escalated case is settled (CONTRACT D3): new words, a result given by hand, or another try."""
 
 from dataclasses import replace
+from typing import Any
 
+from haltpoint.chain import human_tool
 from haltpoint.chain.ending import complete_step
+from haltpoint.chain.provenance import SAID
 from haltpoint.chain.references import write_json
 from haltpoint.chain.results import succeed
 from haltpoint.chain.schemas import result_faults
@@ -51,31 +54,44 @@ def _by_hand(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
     """The person gives the result of the missing tool, or the words of a reasoning step; it counts and is marked."""
     answer, index = data.answer, request.step
     if not request.tool:
+        words = answer.text.strip()
+        value = {"answer": answer.value} if answer.value is not None else {"answer": words, SAID: words}
+        _record(work, index, human_tool.NAME, value, data.by)
         work.words = answer.text or write_json(answer.value)
-        forgive(work, index)
         complete_step(work, index)
         return
-    spec, value = work.world.tools.get(request.tool), answer.value or {}
-    faults = () if spec is None else result_faults(spec, value)
+    faults = _faults(work, request.tool, answer.value)
     if faults:
         escalate(work, index, f"the result given by hand is not one of {request.tool}: {'; '.join(faults)}")
         return
+    succeed(work, _record(work, index, request.tool, answer.value or {}, data.by))
+
+
+def _faults(work: Work, tool: str, value: dict[str, Any] | None) -> tuple[str, ...]:
+    if value is None:
+        return ("it has no value",)
+    spec = work.world.tools.get(tool)
+    return () if spec is None else result_faults(spec, value)
+
+
+def _record(work: Work, index: int, tool: str, value: dict[str, Any], by: str) -> Action:
+    """The receipt that a person gave, as an action in a turn of its own: no thought and no worker has a part in it."""
     forgive(work, index)
     run, step_id = work.run(index), work.steps[index].id
     number = run.actions + 1
-    metadata = Metadata(tool=request.tool, by=data.by)
-    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)
+    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool=tool, by=by))
     name = action_id(work.chain.id, step_id, number)
-    action = Action(name, index, number, request.tool, "{}", ActionStatus.DONE, 1, outcome, write_json(value))
-    work.move(index, replace(run, actions=number, turn=run.turn + 1))  # a turn of their own
+    action = Action(name, index, number, tool, "{}", ActionStatus.DONE, 1, outcome, write_json(value))
+    work.keep(action)
+    work.move(index, replace(run, actions=number, turn=run.turn + 1))
     work.outputs += [Record(action), Settle(action)]
     work.tell(
         FactType.ACTION_COMPLETED,
         step_id=step_id,
         action_id=name,
         n=number,
-        tool=request.tool,
+        tool=tool,
         next_action=outcome.next_action.value,
-        by=data.by,
+        by=by,
     )
-    succeed(work, action)
+    return action

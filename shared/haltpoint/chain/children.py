@@ -35,11 +35,7 @@ def child_for(
     if next(references(arguments), None) is not None:
         return Code.NOT_RESOLVED, f"{spec.name}: its arguments hold a $from, which would be read as one of the skill's"
     steps = fill(plan, arguments)
-    try:
-        size = len(steps.model_dump_json())
-    except ValueError:
-        return Code.NOT_RESOLVED, f"{spec.name}: its arguments hold text that cannot be written down"
-    if size > MAX_BODY:
+    if len(steps.model_dump_json()) > MAX_BODY:
         return Code.NOT_RESOLVED, f"{spec.name}: its steps with these arguments have more than {MAX_BODY} bytes"
     task = work.chain.task
     child = Task(

@@ -200,8 +200,9 @@ def call_fault(call: Call, step: Step, tools: Tools, mode: Mode, *, repaired: bo
 
 def form_of(spec: ToolSpec) -> str:
     """The exact form of a call as JSON text, with a placeholder for each parameter."""
-    properties: dict[str, Any] = spec.parameters.get("properties", {})
-    arguments = {name: _placeholder(name, schema) for name, schema in properties.items()}
+    properties = spec.parameters.get("properties")
+    named: dict[str, Any] = properties if isinstance(properties, dict) else {}
+    arguments = {name: _placeholder(name, schema) for name, schema in named.items()}
     return write_json({"tool": spec.name, "arguments": arguments})
 
 

@@ -4,8 +4,10 @@ It is a tool like any other for every plan and every model; no worker serves it.
 a model wrote is no origin of a value (C6), what a person typed is.
 """
 
+import json
 from typing import Any, Final
 
+from haltpoint.chain.schemas import is_schema
 from haltpoint.contracts.tools import ToolSpec
 
 NAME: Final = "askHuman"
@@ -57,7 +59,7 @@ def form_faults(arguments: Any) -> tuple[str, ...]:
     """What is wrong with the form that a question asks for.
 
     A model writes it, and people's answers are held against it: so it is of the plain words of JSON Schema only,
-    without patterns (which may take for ever) and references.
+    without patterns (which may take for ever) and references, and one that values can be held against.
     """
     form = arguments.get("schema") if isinstance(arguments, dict) else None
     if form is None:
@@ -65,7 +67,18 @@ def form_faults(arguments: Any) -> tuple[str, ...]:
     fault = _fault(form, _LEVELS)
     if fault is None and form.get("type", "object") != "object":
         fault = "a form is an object of named values"
+    if fault is None and not (_speakable(form) and is_schema(form)):
+        fault = "is no JSON Schema: no value can be held against it"
     return () if fault is None else (f"arguments.schema: {fault}",)
+
+
+def _speakable(form: Any) -> bool:
+    """Whether all of it can be said in JSON, which has no NaN and no infinity."""
+    try:
+        json.dumps(form, allow_nan=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _fault(form: Any, levels: int) -> str | None:

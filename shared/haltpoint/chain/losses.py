@@ -6,7 +6,7 @@ natural, so the chain knows those that it waits for; one that bears another id, 
 
 from haltpoint.chain.codes import Code
 from haltpoint.chain.ending import fail_chain
-from haltpoint.chain.state import ActionStatus, Chain, ChainStatus
+from haltpoint.chain.state import ActionStatus, Chain, ChainStatus, StepStatus
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import child_report_id, request_id, thought_id
 from haltpoint.contracts.events import MessageLost
@@ -40,5 +40,9 @@ def waits_for(chain: Chain, message_id: str) -> bool:
 def _thoughts(chain: Chain) -> set[str]:
     """The thoughts that are under way."""
     steps = () if chain.plan is None else zip(chain.plan.steps, chain.steps, strict=True)
-    under_way = {thought_id(chain.id, step.id, run.turn + 1, run.attempt) for step, run in steps if run.thinking}
+    under_way = {
+        thought_id(chain.id, step.id, run.turn + 1, run.attempt)
+        for step, run in steps
+        if run.thinking and run.status is StepStatus.IN_PROGRESS  # else a person decides in the model's place (D3)
+    }
     return under_way if chain.thought is None else under_way | {chain.thought}

@@ -26,6 +26,9 @@ from haltpoint.contracts.tools import Fault
 MOST_CALLS: Final = 32
 """Calls of one proposal; one with more is sent back whole."""
 
+_COUNTED: Final = 1 << MOST_CALLS
+"""The bit of `StepRun.refused` of no call: the proposal is a strike by its words, or by a call that was let pass."""
+
 
 def take_proposal(work: Work, message: ActionProposed) -> None:
     """Act on the proposal: run its first call, end the step, or ask again."""
@@ -87,18 +90,19 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
     mode = mode_of(work, index)
     claims = () if mode is Mode.OFF else claim_faults(work, proposal.content)
     if claims:
-        violate(work, index, work.steps[index].id, thought, claims, proposal.content)
+        _strike(work, index, claims, _COUNTED)
     for position, call in enumerate(proposal.calls):
         if owner_of(work, index, call.tool) is None:
             fault = call_fault(call, work.steps[index], work.world.tools, mode, repaired=proposal.repaired)
             if fault is not None:
-                _refuse(work, index, position, fault)
+                _strike(work, index, (fault,), 1 << position)
     if _release(work, index):
         if work.run(index).status is StepStatus.IN_PROGRESS:  # else the chain is over or a person is asked
             _tell_held(work, index, proposal)
         return
-    corrections = (*claims, *_corrections(work, index))
+    corrections = _corrections(work, index)
     drop_held(work, index, "no call of the proposal can run")
+    work.clear(index)
     counted = work.run(index)
     work.move(index, replace(asked, thinking=False, strikes=counted.strikes))
     if not corrections:
@@ -116,13 +120,13 @@ def _release(work: Work, index: int) -> bool:
             continue
         fault = _fault(work, index, call, proposal)
         if fault is not None and fault.violation is Violation.NO_PROVENANCE and mode_of(work, index) is Mode.ADVISORY:
-            violate(work, index, work.steps[index].id, _thought(work, index), (fault,), proposal.content)
+            _strike(work, index, (fault,), _COUNTED)
             fault = None
         if fault is None:
             work.move(index, replace(work.run(index), taken=position))
             dispatch(work, index, call.tool, call.arguments, work.world.tools[call.tool])
             return True
-        _refuse(work, index, position, fault)
+        _strike(work, index, (fault,), 1 << position)
     return False
 
 
@@ -159,19 +163,21 @@ def _thought(work: Work, index: int) -> str:
 
 
 def _corrections(work: Work, index: int) -> tuple[Correction, ...]:
-    """What is still wrong with the calls of the current proposal that were refused."""
+    """What is still wrong with the current proposal: claims without a receipt, and calls that were refused."""
     proposal, refused = work.proposals.get(index, Proposal()), work.run(index).refused
+    strict = refused & _COUNTED and mode_of(work, index) is Mode.STRICT
+    claims = claim_faults(work, proposal.content) if strict else ()
     faults = (
         _fault(work, index, call, proposal) for position, call in enumerate(proposal.calls) if refused >> position & 1
     )
-    return tuple(fault for fault in faults if fault is not None)
+    return (*claims, *(fault for fault in faults if fault is not None))
 
 
-def _refuse(work: Work, index: int, position: int, fault: Correction) -> None:
-    run = work.run(index)
-    work.move(index, replace(run, refused=run.refused | 1 << position))
-    content = work.proposals[index].content
-    violate(work, index, work.steps[index].id, _thought(work, index), (fault,), content)
+def _strike(work: Work, index: int, faults: tuple[Correction, ...], bits: int) -> None:
+    """Faults of the current proposal, which is one strike however many it has; `bits` are kept as refused."""
+    refused, content = work.run(index).refused, work.proposals[index].content
+    violate(work, index, work.steps[index].id, _thought(work, index), faults, content, counted=refused != 0)
+    work.move(index, replace(work.run(index), refused=refused | bits))
 
 
 def _correct(work: Work, index: int, thought: str, corrections: tuple[Correction, ...], said: str) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from haltpoint.chain import human_tool
 from haltpoint.chain.references import parse_path, read_json, values_at
 from haltpoint.chain.state import Action
 from haltpoint.contracts.plans import Call
@@ -20,7 +21,8 @@ def provenance_fault(
 
     Origins: the value at the declared path in a successful receipt of the declared tool, the id of an option that this
     tool offered and a person selected, the whole of a text that a person typed as an answer, any value in the task's
-    context. Literal plans are not asked: their submitter wrote them. Of a list every element must have an origin.
+    context. Of askHuman only what was typed: its options, and the words of its forms, are a model's own. Literal plans
+    are not asked: their submitter wrote them. Of a list every element must have an origin.
     """
     for parameter, origin in spec.provenance.items():
         if parameter not in call.arguments:
@@ -65,7 +67,7 @@ def origin_actions(spec: ToolSpec, actions: dict[str, Action]) -> tuple[str, ...
 
 
 def _is_origin(action: Action, outcome: Outcome, tools: Collection[str]) -> bool:
-    return outcome.satisfies and action.tool in tools
+    return outcome.satisfies and action.tool in tools and action.tool != human_tool.NAME
 
 
 def _holds_words(outcome: Outcome) -> bool:
@@ -84,7 +86,9 @@ def _origins(origin: str, actions: dict[str, Action]) -> Iterator[Any]:
             yield from values_at(data, path)
             yield from values_at(data, ("selected", "id"))
         elif _holds_words(action.outcome):
-            yield from values_at(read_json(action.data), (SAID,))
+            data = read_json(action.data)
+            if not values_at(data, ("selected",)):  # what was picked is a tool's own, whatever it is called
+                yield from values_at(data, (SAID,))
 
 
 def _inside(value: Any) -> Iterator[Any]:

@@ -153,9 +153,15 @@ def _inside(value: Any, part: Part) -> list[Any]:
 
 
 def read_json(text: str) -> Any:
-    """JSON text as a value; an empty object for what cannot be read (whoever recorded it has said so by then)."""
+    """JSON text as a value; an empty object for what cannot be read (whoever recorded it has said so by then).
+
+    Halves of characters (lone surrogates) become question marks: nobody could write them down again.
+    """
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        if "\\ud" in text or "\\uD" in text:
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+        return value
     except (ValueError, RecursionError):
         return {}
 

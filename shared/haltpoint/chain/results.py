@@ -9,7 +9,8 @@ from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.proposals import go_on
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin, StepStatus
-from haltpoint.chain.strikes import mode_of
+from haltpoint.chain.strikes import let_pass, mode_of
+from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, child_report_id
 from haltpoint.contracts.events import ToolCompleted
@@ -72,7 +73,7 @@ def succeed(work: Work, action: Action) -> None:
         if name == action.tool:
             receipts |= 1 << bit
     met = receipts == (1 << len(step.required_tools)) - 1
-    finished = met and action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
+    finished = met and _ends(action)
     if work.origin is PlanOrigin.LITERAL and run.last_ok:
         work.drop(action_id(work.chain.id, step.id, run.last_ok))
     work.keep(action)
@@ -85,8 +86,10 @@ def succeed(work: Work, action: Action) -> None:
             complete_step(work, index)
         else:
             dispatch_literal(work, index)
-    elif finished or (met and step.step_type is StepType.TOOL) or _ends_unchecked(work, action):
+    elif (met and step.step_type is StepType.TOOL) or (_ends(action) and mode_of(work, index) is Mode.OFF):
         complete_step(work, index)
+    elif finished:
+        _end_open_step(work, index)
     else:
         go_on(work, index)
 
@@ -104,10 +107,20 @@ def err(work: Work, action: Action, fault: Fault) -> None:
         go_on(work, index)
 
 
-def _ends_unchecked(work: Work, action: Action) -> bool:
-    """`complete` of a tool ends the step where nobody is held to its word, whatever else was promised (B2)."""
-    outcome = action.outcome
-    return outcome is not None and outcome.next_action is NextAction.COMPLETE and mode_of(work, action.step) is Mode.OFF
+def _ends(action: Action) -> bool:
+    """Whether the tool says that this was all (B2); where nobody is held to its word, whatever else was promised."""
+    return action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
+
+
+def _end_open_step(work: Work, index: int) -> None:
+    """`complete` in a step that promised no tool; it counts as `continue` while the user's words ask for one (C2)."""
+    missing = pattern_faults(work) if work.origin is PlanOrigin.REACT else ()
+    if not missing:
+        complete_step(work, index)
+    elif mode_of(work, index) is Mode.STRICT:
+        go_on(work, index)
+    else:
+        let_pass(work, index)
 
 
 def _stop(work: Work, action: Action, kind: RequestKind, question: str) -> None:

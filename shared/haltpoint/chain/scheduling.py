@@ -132,6 +132,5 @@ def _last_result(work: Work) -> str | None:
         number = work.run(index).last_ok
         action = work.actions.get(action_id(work.chain.id, work.steps[index].id, number))
         if action is not None:
-            text = json.dumps(read_json(action.data), ensure_ascii=False, separators=(",", ":"))
-            return text.encode("utf-8", "replace").decode()  # a lone surrogate must not stop an answer
+            return json.dumps(read_json(action.data), ensure_ascii=False, separators=(",", ":"))
     return None

@@ -121,10 +121,10 @@ def compiled(spec: ToolSpec) -> Compiled:
 
 def _validator(schema: dict[str, Any]) -> Validator | None:
     """A validator that never fetches anything; None when the schema itself is wrong."""
-    chosen = validator_for(schema, default=Draft202012Validator)
     try:
+        chosen = validator_for(schema, default=Draft202012Validator)
         chosen.check_schema(schema)
-    except SchemaError:
+    except (SchemaError, AttributeError, TypeError):  # the latter two: what `$schema` holds is not even a text
         return None
     return chosen(schema, registry=Registry())
 
@@ -146,6 +146,11 @@ def result_faults(spec: ToolSpec, data: Any) -> tuple[str, ...]:
     return _faults(compiled(spec).result, data, "data", ())
 
 
+def is_schema(schema: dict[str, Any]) -> bool:
+    """Whether values can be held against it."""
+    return _validator(schema) is not None
+
+
 def form_value_faults(form: dict[str, Any], value: Any) -> tuple[str, ...]:
     """What is wrong with the value that somebody gave for a form, in words."""
     return _faults(_validator(form), value, "value", ())
@@ -160,6 +165,8 @@ def _faults(
         errors = [error for error in validator.iter_errors(value) if not _concerns(error, unknown)]
     except Unresolvable as missing:
         return (f"{name}: the tool's own schema points at {missing.ref!r}, which it does not contain",)
+    except Exception as error:  # noqa: BLE001 - numbers too large to divide, schemas that go round in a circle ...
+        return (f"{name}: cannot be held against the tool's schema ({type(error).__name__})",)
     return tuple(sorted(f"{_place(name, error)}: {error.message[:WIDTH]}" for error in errors))[:SHOWN]
 
 

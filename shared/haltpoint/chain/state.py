@@ -98,8 +98,9 @@ class StepRun:
     in this turn; `receipts` has bit i set when required_tools[i] has a successful receipt; `last_ok` is the number
     of the last successful action (0: none); `faulted` whether any receipt of the step holds an error; `thinking`
     whether a thought is under way, or a person decides how to go on in its place (D3); `refused` has bit i set when
-    call i of the current proposal was refused; `strikes` counts the violations since a required tool last succeeded
-    (D2); `unkept` whether the step was let pass without its promise kept (D4).
+    call i of the current proposal was refused, bit 32 when it is a strike for something else; `strikes` counts the
+    violations since a required tool last succeeded (D2); `unkept` whether the step was let pass without its promise
+    kept (D4).
     """
 
     status: StepStatus = StepStatus.PENDING

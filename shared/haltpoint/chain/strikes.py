@@ -26,11 +26,23 @@ def mode_of(work: Work, index: int | None) -> Mode:
     return policy.mode(work.chain.task, None if index is None else work.steps[index])
 
 
-def violate(work: Work, index: int | None, place: str, thought: str, faults: Sequence[Correction], said: str) -> None:
-    """Write the faults of one thought down; together they are one strike of the step and of the chain (D1)."""
+def violate(
+    work: Work,
+    index: int | None,
+    place: str,
+    thought: str,
+    faults: Sequence[Correction],
+    said: str,
+    *,
+    counted: bool = False,
+) -> None:
+    """Write the faults of one thought down; together they are one strike of the step and of the chain (D1).
+
+    `counted`: the step has had its strike for this thought, also when a success has ended the chain's row since.
+    """
     if mode_of(work, index) is not Mode.OFF and not (work.case and work.case[-1].thought_id == thought):
         work.strikes += 1
-        if index is not None:
+        if index is not None and not counted:
             run = work.run(index)
             work.move(index, replace(run, strikes=run.strikes + 1))
     told = {} if index is None else {"step_id": work.steps[index].id}

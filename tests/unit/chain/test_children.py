@@ -305,15 +305,14 @@ def test_the_actions_of_a_skill_count_against_the_parents_budget() -> None:
     assert started(story).action.child == "c~s1-1"
 
 
-@pytest.mark.parametrize("value", ["\ud800", {"$from": "find.data.secret"}])
-def test_arguments_from_results_cannot_become_references_or_break_the_task(value: Any) -> None:
+def test_arguments_from_results_cannot_become_references() -> None:
     loose = skill(
         "loose", plan(tool_step("a", call("find", query={"$from": "input.x"}))), parameters={"properties": {"x": {}}}
     )
     steps = plan(tool_step("a", call("find")), tool_step("b", call("loose", x={"$from": "a.data.x"}), after=("a",)))
     story = Story(Task(plan=steps), *tools(FIND, loose))
     story.submit()
-    story.result(data=json.dumps({"x": value}))
+    story.result(data=json.dumps({"x": {"$from": "find.data.secret"}}))
     assert story.chain.error is not None
     assert story.chain.error.code == "HP-206"
     assert outputs(story.last, StartChild) == []

@@ -1,0 +1,281 @@
+"""What a model may try against the contract between its lines: words beside calls, odd values, made-up choices."""
+
+import json
+from typing import Any
+
+import pytest
+
+from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
+from haltpoint.chain.state import ChainStatus, Policy
+from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.plans import Plan, Step
+from haltpoint.contracts.policy import Pattern
+from haltpoint.contracts.tasks import Style, Task
+from haltpoint.contracts.thoughts import Violation
+from haltpoint.contracts.tools import Clarification, ErrorType, NextAction, Option, Outcome, ToolSpec
+from tests.support.builders import call, failed, plan, spec
+from tests.unit.chain.story import Story
+
+TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+LOOKUP = spec("lookup")
+SAVE = spec("save", read_only=False)
+SEND = spec("send", read_only=False, parameters=TO, provenance={"to": "lookup.id"}, claims=("send",))
+COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
+CLAIM = "I've sent the message to John."
+FIND = Step(id="find", required_tools=("lookup",))
+
+
+def planned(*steps: Step, tools: tuple[ToolSpec, ...] = (LOOKUP, SAVE, SEND, ASK_HUMAN), **more: Any) -> Story:
+    policy = more.pop("policy", None)
+    told = Story(Task.model_validate({"goal": "tell John", **more}), *tools, policy=policy)
+    told.submit()
+    told.draft(plan(*steps))
+    return told
+
+
+# ---- words beside calls (D1, D2, F1)
+
+
+def test_f1_a_claim_beside_a_call_that_fails_goes_back_and_is_a_case_at_the_limit() -> None:
+    told = planned(FIND)
+    for strikes in (1, 2, 3):
+        told.propose(call("lookup"), content=CLAIM)
+        assert told.chain.strikes == strikes
+        told.result(failed(ErrorType.NOT_FOUND))
+        if strikes < 3:
+            assert [one.violation for one in told.thought.corrections] == [Violation.FABRICATED]
+
+    assert told.chain.status is ChainStatus.ESCALATED
+
+
+def test_f1_a_claim_that_the_call_beside_it_makes_true_is_not_held_against_the_model() -> None:
+    told = planned(Step(id="both", required_tools=("lookup", "send")), context={"id": "u1"})
+    told.propose(call("send", to="u1"), content=CLAIM)
+    assert told.chain.strikes == 1
+    told.result()
+
+    assert told.thought.corrections == ()
+    assert told.chain.strikes == 0
+
+
+def test_f1_in_advisory_mode_a_claim_beside_a_call_is_told_and_not_sent_back() -> None:
+    told = planned(FIND, mode="advisory")
+    told.propose(call("lookup"), content=CLAIM)
+    told.result(failed(ErrorType.NOT_FOUND))
+
+    assert told.told("contract.violated")[0]["violation"] == "fabricated"
+    assert told.thought.corrections == ()
+
+
+def test_d1_a_proposal_is_one_strike_of_its_step_also_after_a_success_in_its_midst() -> None:
+    step = Step(id="save", required_tools=("save",), allowed_tools=("lookup", "send"))
+    told = planned(step, policy=Policy(actions_per_turn=9))
+    calls = (call("lookup"), call("send", to="x"))
+    told.propose(*calls, *calls, *calls)
+    for _ in range(3):
+        told.result()
+
+    assert told.chain.status is ChainStatus.EXECUTING
+    assert told.chain.steps[0].strikes == 1
+
+
+def test_d1_in_advisory_mode_values_that_are_let_pass_are_one_strike_too() -> None:
+    step = Step(id="save", required_tools=("save",), allowed_tools=("lookup", "send"))
+    told = planned(step, policy=Policy(actions_per_turn=9), mode="advisory")
+    told.propose(call("send", to="x"), call("lookup"), call("send", to="y"))
+    told.result()
+    told.result()
+    told.result()
+
+    assert told.tools_called == ["send", "lookup", "send"]
+    assert told.chain.steps[0].strikes == 1
+
+
+def test_c7_calls_that_were_refused_are_no_held_calls_when_the_step_is_let_pass() -> None:
+    told = planned(FIND, mode="advisory")
+    for _ in range(3):
+        told.propose(call("nope"))
+
+    assert told.statuses == {"find": "completed"}
+    assert told.never_executed == []
+
+
+# ---- `complete` (C2, C3)
+
+SAVED = Policy(patterns=(Pattern(id="save", pattern="save", tools=("save",)),))
+
+
+def open_ended(**task: Any) -> Story:
+    told = Story(Task.model_validate({"goal": "save it", "style": Style.REACT, **task}), LOOKUP, SAVE, policy=SAVED)
+    told.submit()
+    told.propose(call("lookup"))
+    told.result(COMPLETE)
+    return told
+
+
+def test_c2_complete_does_not_end_an_open_step_while_the_users_words_ask_for_a_tool() -> None:
+    told = open_ended()
+    assert told.statuses == {"react": "in_progress"}
+    told.propose(content="It is there.")
+    assert [one.violation for one in told.thought.corrections] == [Violation.MISSING_TOOL]
+    told.propose(call("save"))
+    told.result(COMPLETE)
+
+    assert told.statuses == {"react": "completed"}
+
+
+def test_c2_in_advisory_mode_complete_ends_it_and_the_step_says_so() -> None:
+    told = open_ended(mode="advisory")
+
+    assert told.told("step.completed") == [{"step_id": "react", "validation_status": "failed"}]
+
+
+# ---- given by hand (D3)
+
+
+def test_d3_words_by_hand_are_a_receipt_and_not_the_models_thought() -> None:
+    told = planned(Step(id="think"), Step(id="after"), policy=Policy(strikes=1))
+    told.propose(content=CLAIM)
+    told.answer(RequestKind.ESCALATION, Choice.MANUAL, text=" Nobody was told. ")
+
+    assert told.statuses == {"think": "completed", "after": "in_progress"}
+    [settled] = told.settled
+    assert settled.action.id == "c.think.1"
+    assert json.loads(settled.action.data) == {"answer": "Nobody was told.", "said": "Nobody was told."}
+    assert settled.action.outcome is not None
+    assert settled.action.outcome.metadata.by == "ann"
+    run = told.chain.steps[0]
+    assert (run.turn + 1, run.attempt) == (2, 1)  # no thought has this place, so none is taken for the step's outcome
+    assert told.thought.receipts == ("c.think.1",)
+
+
+def test_d3_a_tools_result_by_hand_needs_a_value() -> None:
+    told = planned(FIND, policy=Policy(strikes=1))
+    told.propose(content="no call")
+    told.answer(RequestKind.ESCALATION, Choice.MANUAL, text="it is done")
+
+    assert told.chain.status is ChainStatus.ESCALATED
+    assert "it has no value" in told.questions[-1].question
+
+
+def test_d3_a_result_by_hand_of_a_tool_that_is_gone_counts() -> None:
+    told = planned(FIND, policy=Policy(strikes=1))
+    told.propose(content="no call")
+    told.without("lookup")
+    told.answer(RequestKind.ESCALATION, Choice.MANUAL, value={"id": "u1"})
+
+    assert told.statuses == {"find": "completed"}
+
+
+def test_r9_a_lost_message_of_a_thought_that_was_taken_does_not_end_a_chain_that_waits_for_a_person() -> None:
+    told = planned(FIND, policy=Policy(strikes=1))
+    told.propose(content="no call")
+    before = told.chain
+    told.lose(told.thought.thought_id)
+    told.lose(f"{told.thought.thought_id}/reply")
+
+    assert told.chain is before
+
+
+# ---- origins (C6, B5)
+
+
+def test_c6_an_option_that_a_model_wrote_is_no_origin_of_a_parameter_that_a_person_should_give() -> None:
+    tool = spec("send", read_only=False, parameters=TO, provenance={"to": "askHuman.answer"})
+    told = Story(Task(goal="tell"), ASK_HUMAN, tool)
+    told.submit()
+    told.draft(plan(Step(id="ask", required_tools=("askHuman",)), Step(id="send", required_tools=("send",))))
+    told.propose(call("askHuman", question="Whom?", options=["u1", "u2"]))
+    told.answer(RequestKind.INPUT, option="1")
+    told.propose(call("send", to="u1"))
+    told.propose(call("send", to="1"))
+    assert told.dispatches == []
+    told.propose(call("askHuman", question="Whom?"))
+    told.answer(RequestKind.INPUT, Choice.ANSWER, text="u1")
+    told.propose(call("send", to="u1"))
+
+    assert told.tools_called == ["send"]
+
+
+def test_c6_what_a_tool_calls_said_was_not_typed_by_a_person() -> None:
+    told = planned(Step(id="save", required_tools=("save",)), Step(id="send", required_tools=("send",)))
+    options = (Option(id="a", title="A", value={"said": "u1"}),)
+    asked = Clarification(type="which", question="Which?", options=options)
+    told.propose(call("save"))
+    told.result(Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=asked))
+    told.answer(RequestKind.CLARIFICATION, option="a")
+    told.propose(call("send", to="u1"))
+
+    assert told.tools_called == ["save"]
+
+
+# ---- values that nobody can check or say
+
+
+@pytest.mark.parametrize("amount", [10**400, float("nan"), float("inf")])
+def test_c6_a_number_that_the_schema_cannot_be_asked_about_is_a_faulty_argument(amount: float) -> None:
+    pay = spec("pay", parameters={"properties": {"amount": {"type": "number", "multipleOf": 0.01}}})
+    told = planned(Step(id="pay", required_tools=("pay",)), tools=(pay,))
+    told.propose(call("pay", amount=amount), repaired=True)
+
+    assert told.dispatches == []
+    assert "cannot be held against" in told.thought.corrections[0].message
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"$ref": "#"}, {"properties": []}, {"$schema": []}, {"$schema": 5}, {"type": 5}]
+)
+def test_c6_a_tool_whose_own_schema_is_broken_is_not_called(parameters: dict[str, Any]) -> None:
+    told = planned(FIND, tools=(spec("lookup", parameters=parameters),))
+    told.propose(call("lookup", a=1))
+
+    assert told.dispatches == []
+    assert told.thought.corrections[0].violation is Violation.BAD_ARGUMENTS
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"enum": 5},
+        {"required": "x"},
+        {"properties": {"a": {"type": "date"}}},
+        {"properties": {"a": {"minimum": "x"}}},
+        {"properties": {"a": {"minimum": float("nan")}}},
+        {"properties": {"a": {"default": float("inf")}}},
+        {"type": "string"},
+    ],
+)
+def test_i4_a_form_that_no_answer_could_fit_is_not_asked(form: dict[str, Any]) -> None:
+    told = planned(Step(id="ask", required_tools=("askHuman",)))
+    told.propose(call("askHuman", question="How large?", schema=form))
+
+    assert told.questions == []
+    assert told.thought.corrections[0].violation is Violation.BAD_ARGUMENTS
+
+
+def from_a_result(arguments: dict[str, Any], data: str) -> Story:
+    steps = [
+        {"id": "a", "actions": [{"tool": "lookup"}]},
+        {"id": "b", "dependencies": ["a"], "actions": [{"tool": "askHuman", "arguments": arguments}]},
+    ]
+    told = Story(Task(plan=Plan.model_validate({"steps": steps})), LOOKUP, ASK_HUMAN)
+    told.submit()
+    told.result(data=data)
+    return told
+
+
+def test_i4_a_form_out_of_a_result_is_of_plain_words_too() -> None:
+    bad = json.dumps({"q": {"question": "x", "schema": {"pattern": "(a+)+$"}}})
+    told = from_a_result({"$from": "a.data.q"}, bad)
+
+    assert told.questions == []
+    assert told.chain.error is not None
+    assert "a form knows no pattern" in told.chain.error.message
+
+
+def test_i4_halves_of_characters_in_a_result_do_not_break_a_question() -> None:
+    told = from_a_result({"question": {"$from": "a.data.q"}}, '{"q": "who \\ud800 \\uD83D\\uDE00?"}')
+
+    assert told.questions[0].question == "who ? 😀?"
+    told.answer(RequestKind.INPUT, Choice.ANSWER, text="me")
+    assert told.chain.status is ChainStatus.COMPLETED
