@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from haltpoint.cli.system import free_port
 from haltpoint.evals import kinds
 from haltpoint.evals.requests import REQUESTS
 from haltpoint.evals.talk import Talk, well
@@ -82,6 +83,15 @@ def test_words_that_fit_nothing_are_refused_before_anything_starts(tmp_path: Pat
             [*HALTPOINT, "eval", *words], env=environment(tmp_path), capture_output=True, timeout=30, check=False
         )
         assert done.returncode == 2
+
+
+def test_a_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+    words = ("--model-url", f"http://127.0.0.1:{free_port()}/v1", "--model", "nobody")
+    done = subprocess.run(
+        [*HALTPOINT, "eval", *words], env=environment(tmp_path), capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 4
+    assert "HP-302" in done.stderr
 
 
 class Honest:

@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import socket
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -9,10 +10,12 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
+from haltpoint.cli.errors import CliError, Exit
 from haltpoint.cli.gateway import KEY_FILE
 from haltpoint.cli.system import System
-from haltpoint.client import Client
+from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.tasks import Mode
 from haltpoint.evals import effects
@@ -26,8 +29,9 @@ from haltpoint.testing.script_model import ScriptedModel
 AT_ONCE: Final = 24
 """Chains under way at a time; with a real model one, so that its time is that of one chain."""
 
-_SECONDS: Final = 60.0
+_SECONDS: Final = 120.0
 _SECONDS_REAL: Final = 900.0
+_TIMEOUT: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +45,41 @@ class Real:
 def run(
     cases: Sequence[Case], modes: Sequence[Mode], seed: int, real: Real | None, done: Callable[[History], None]
 ) -> list[History]:
-    """Run every case under every mode; `done` hears of each that is over. Raises HaltpointError, GatewayError.
+    """Run every case under every mode; `done` hears of each that is over. Raises HaltpointError.
 
     When something goes wrong the folder with the services' log is kept.
     """
+    if real:
+        _knock(real.url)
     folder = Path(tempfile.mkdtemp(prefix="haltpoint-eval-"))
-    histories = asyncio.run(_run(folder, [(case, mode) for mode in modes for case in cases], seed, real, done))
+    try:
+        histories = asyncio.run(_run(folder, [(case, mode) for mode in modes for case in cases], seed, real, done))
+    except* GatewayError as group:
+        first = next(error for error in group.exceptions if isinstance(error, GatewayError))
+        log = folder / "services.log"
+        raise CliError("HP-052", "the gateway refused", first.detail, f"The services' log is {log}") from first
     # Only now that the workers have ended: a call that came too late is in the record too.
     runs: defaultdict[str, list[effects.Ran]] = defaultdict(list)
     for ran in effects.read(folder / "effects.jsonl"):
         runs[chain_of(ran.action)].append(ran)
     shutil.rmtree(folder, ignore_errors=True)
     return [replace(history, ran=tuple(runs[history.chain])) for history in histories]
+
+
+def _knock(url: str) -> None:
+    """A model that is not there is told at once, and not by every chain after all its patience."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        socket.create_connection((parts.hostname or "", port), _TIMEOUT).close()
+    except (OSError, ValueError) as error:
+        raise CliError(
+            "HP-302",
+            f"no model answers at {url}",
+            str(error),
+            "Start it, or correct --model-url: it ends in /v1 as a rule",
+            exit_code=Exit.UNREACHABLE,
+        ) from error
 
 
 async def _run(

@@ -44,7 +44,7 @@ Judged = list[tuple["History", Verdict]]
 def perform(
     shell: "Shell", *, modes: tuple[Mode, ...], kinds: str | None, chains: int | None, seed: int, real: Real | None
 ) -> int:
-    """Run, judge and show. Raises CliError, HaltpointError, GatewayError."""
+    """Run, judge and show. Raises HaltpointError."""
     cases = _real_cases(chains, kinds) if real else _cases(_kinds(kinds), chains or CHAINS, len(modes), seed)
     shell.note(f"{len(cases) * len(modes)} chains: a server, four services and a model are starting ...")
     begun = time.monotonic()
