@@ -75,7 +75,9 @@ async def test_a_skill_with_steps_is_a_chain_of_its_own_whose_question_is_answer
 ) -> None:
     run, child, request = await begun(client)
     assert (request.kind, request.id, request.chain_id) == (RequestKind.CLARIFICATION, f"{child}.r1", child)
-    assert (await client.chain(run.id)).status == "executing"
+    above = await client.chain(run.id)
+    assert (above.status, above.requests) == ("executing", ())
+    assert f"Waits for the chain {child}." in above.summary
     assert f"chain {child}" in (await asyncio.to_thread(system.process, "chain", "show", run.id)).stdout
     assert request.id in (await asyncio.to_thread(system.process, "inbox")).stdout
     await client.answer(request.id, option_id="user_def456")

@@ -250,5 +250,7 @@ def _summary(
     else:
         waiting = [request for request in requests if request.status is RequestStatus.OPEN]
         parts += [f"Waits for a person: {request.question}" for request in waiting[:1]]
+        below = (action.child for step in steps for action in step.actions if action.receipt is None)
+        parts += [f"Waits for the chain {child}." for child in below if child]
         parts += [f"{record.waiting.message}. {record.waiting.hint}."] if record.waiting else []
     return " ".join(parts)
