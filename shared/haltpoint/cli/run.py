@@ -137,6 +137,9 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
         shell.out.print(visible(text), markup=False)
     if chain.error:
         shell.err.print(f"{chain.error.code} {visible(chain.error.message)}", markup=False)
+    if chain.receipts:  # what the answer rests on (F2)
+        rests = (f"{visible(one.tool)} ({one.action_id.removeprefix(f'{chain.id}.')})" for one in chain.receipts)
+        shell.note(f"receipts: {', '.join(rests)}")
     shell.note(f"{chain.status}: haltpoint chain show {chain.id}")
 
 
