@@ -158,7 +158,7 @@ class RequestView(Contract):
     goal: str = ""
     step: str = Field(default="", description="what the step is to do, in words")
     options: tuple[Option, ...] = ()
-    form: dict[str, Any] | None = Field(default=None, alias="schema")
+    form: dict[str, Any] | None = Field(default=None, validation_alias="schema", serialization_alias="schema")
     arguments: dict[str, Any] = Field(default_factory=dict)
     preview: str | None = None
     priority: str | None = None
