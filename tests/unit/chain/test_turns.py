@@ -3,7 +3,7 @@
 import pytest
 
 from haltpoint.chain.needs import needed_actions, needed_thoughts
-from haltpoint.chain.state import ChainError, ChainStatus, Policy
+from haltpoint.chain.state import ChainError, ChainStatus, Policy, StepStatus
 from haltpoint.chain.thoughts import MOST_FAULTS
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType
@@ -164,6 +164,30 @@ def test_c3_words_never_complete_a_tool_step() -> None:
     assert correction.violation is Violation.NO_CALL
     assert '{"tool":"send","arguments":{"to":"<to>"}}' in correction.message
     assert told.told("contract.corrected")[0]["violation"] == "no_call"
+
+
+def test_c3_calls_before_a_suspension_count() -> None:
+    told = drafted(tool("both", "lookup", "save"))
+    told.propose(LOOK)
+    told.result(data='{"id": "u1"}')
+    told.propose(call("save"))
+    told.result(ASK)
+    assert told.chain.status is ChainStatus.AWAITING_CONFIRMATION
+    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    told.result()
+
+    assert told.tools_called == ["lookup", "save", "save"]
+    assert told.status_of("both") is StepStatus.COMPLETED
+
+
+def test_c3_receipts_of_another_step_do_not_count() -> None:
+    told = drafted(tool("first", "lookup"), tool("second", "lookup", dependencies=("first",)))
+    told.propose(LOOK)
+    told.result(data='{"id": "u1"}')
+    told.propose(content="It is known already.")
+
+    assert told.statuses == {"first": "completed", "second": "in_progress"}
+    assert [one.violation for one in told.thought.corrections] == [Violation.NO_CALL]
 
 
 def test_c3_complete_counts_as_continue_while_a_required_tool_is_missing() -> None:
