@@ -1,0 +1,127 @@
+"""What holds a model to its word outlives every process: a chain with a case in it is read as it was decided (D5)."""
+
+from typing import Any
+
+from haltpoint.chain.human_tool import NAME, SPEC
+from haltpoint.chain.state import ChainStatus, Policy
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import (
+    ActionProposed,
+    ActionRequested,
+    AnswerDrafted,
+    AnswerRequested,
+    DraftedAnswer,
+    DraftedPlan,
+    PlanDrafted,
+    PlanRequested,
+    ProposedActions,
+)
+from haltpoint.contracts.humans import Answer, Choice
+from haltpoint.contracts.plans import Plan, Step
+from haltpoint.contracts.tasks import Mode, Style, Task
+from haltpoint.contracts.thoughts import Proposal
+from tests.integration.store.test_whole_chains import watch
+from tests.support.builders import call, plan
+from tests.support.desk import Desk
+
+Said = Plan | Proposal | str | None
+
+
+def words(text: str) -> Proposal:
+    return Proposal(content=text)
+
+
+async def tell(desk: Desk, *replies: Said) -> None:
+    """The model says all this, one reply to each question; workers do what is asked of them."""
+    left = list(replies)
+    while True:
+        while await desk.decide_all() or await desk.work_all():
+            pass
+        found = await desk.read(Stream.PLANS)
+        for place, request in found:
+            message, said = request.message, left.pop(0)
+            head: dict[str, Any] = {"id": f"{message.id}/reply", "source": "test", "subject": message.subject}
+            match message:
+                case PlanRequested():
+                    drafted = DraftedPlan(thought_id=message.id, plan=said if isinstance(said, Plan) else None)
+                    await desk.ledger.think(place, PlanDrafted(**head, data=drafted))
+                case ActionRequested():
+                    assert isinstance(said, Proposal)
+                    step = message.data.step_id or ""
+                    data = ProposedActions(thought_id=message.id, step_id=step, proposal=said)
+                    await desk.ledger.think(place, ActionProposed(**head, data=data))
+                case AnswerRequested():
+                    answer = DraftedAnswer(thought_id=message.id, text=str(said))
+                    await desk.ledger.think(place, AnswerDrafted(**head, data=answer))
+        if not found:
+            assert left == []
+            return
+
+
+async def decided(desk: Desk, chain_id: str, decision: Choice, **more: Any) -> None:
+    chain = await desk.chain(chain_id)
+    [request] = chain.requests
+    answer = Answer(kind=request.kind, decision=decision, **more)
+    await desk.inbox.answer(f"{chain_id}.r{request.number}", answer, by="ann")
+
+
+async def test_d5_a_chain_with_cases_of_every_kind_is_read_as_it_was_decided(desk: Desk) -> None:
+    desk.tools[NAME] = SPEC
+    desk.policy = Policy(strikes=2)
+    watch(desk)
+    chain_id = await desk.submit(Task(goal="tell John"))
+    await tell(desk, None, None)
+    assert (await desk.chain(chain_id)).requests[0].step == -1
+    await decided(desk, chain_id, Choice.REPHRASE, text="Find John.")
+    steps = plan(
+        Step(id="find", required_tools=("note", "lookup")),
+        Step(id="think", dependencies=("find",)),
+        Step(id="ask", required_tools=(NAME,), dependencies=("think",)),
+    )
+    await tell(desk, steps, Proposal(calls=(call("nope"),), content="I've sent the mail."), words("done"))
+    chain = await desk.chain(chain_id)
+    assert (chain.status, chain.goal, chain.strikes) == (ChainStatus.ESCALATED, "Find John.", 2)
+    assert [strike.place for strike in chain.case] == ["find", "find", "find"]
+    await decided(desk, chain_id, Choice.RETRY)
+    await tell(desk, words("no"), words("no"))
+    assert (await desk.chain(chain_id)).other_model
+    await decided(desk, chain_id, Choice.MANUAL, value={"id": "u1"})
+    await tell(desk, Proposal(calls=(call("lookup"),)), words("I've sent it."), words("I've sent it to John."))
+    await decided(desk, chain_id, Choice.MANUAL, text="Nobody was told.")
+    form = {"type": "object", "properties": {"size": {"type": "integer", "default": None}}}
+    asked = call(NAME, question="How large?", schema=form, priority="high", timeout=60)
+    await tell(desk, Proposal(calls=(asked, call("note"))))
+    chain = await desk.chain(chain_id)
+    assert (chain.status, chain.requests[0].form) == (ChainStatus.AWAITING_INPUT, form)
+    await decided(desk, chain_id, Choice.ANSWER, value={"size": 7})
+    await tell(desk, "I've sent him the message.", "I've sent the message.")
+    chain = await desk.chain(chain_id)
+    assert chain.status is ChainStatus.COMPLETED
+    assert chain.answer is not None
+    assert "sent" not in chain.answer
+    assert '{"size":7}' in chain.answer
+
+
+async def test_d4_d5_what_was_let_pass_is_read_as_it_was_decided(desk: Desk) -> None:
+    watch(desk)
+    chain_id = await desk.submit(Task(goal="note it", mode=Mode.ADVISORY))
+    both = Step(id="both", required_tools=("note", "lookup"))
+    await tell(desk, plan(both, both.model_copy(update={"id": "again"})), words("I wrote it."), words("and again"), "x")
+    chain = await desk.chain(chain_id)
+    assert chain.status is ChainStatus.COMPLETED
+    assert [run.unkept for run in chain.steps] == [True, True]
+
+
+async def test_d5_an_open_ended_chain_that_was_put_anew_is_read_as_it_was_decided(desk: Desk) -> None:
+    desk.policy = Policy(strikes=1)
+    watch(desk)
+    chain_id = await desk.submit(Task(goal="who is it?", style=Style.REACT))
+    await tell(desk, words("I've sent the mail."))
+    await decided(desk, chain_id, Choice.REPHRASE, text="Who is John?")
+    await tell(desk, words("I've sent the mail."))
+    chain = await desk.chain(chain_id)
+    assert chain.plan is not None
+    assert (chain.goal, chain.plan.steps[0].description) == ("Who is John?", "Who is John?")
+    await decided(desk, chain_id, Choice.MANUAL, text="A friend.")
+    await tell(desk)
+    assert (await desk.chain(chain_id)).answer == "A friend."
