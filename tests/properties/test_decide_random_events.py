@@ -16,6 +16,7 @@ from haltpoint.chain.state import (
     WAITING,
     ActionStatus,
     Chain,
+    ChainStatus,
     Decision,
     Dispatch,
     Policy,
@@ -27,6 +28,7 @@ from haltpoint.chain.state import (
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType, ValidationMode
+from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.thoughts import Proposal, StepDecision, Usage
 from haltpoint.contracts.tools import (
@@ -48,9 +50,12 @@ TOOLS = (
     ToolSpec(name="send", parameters=TO, provenance={"to": "find.id"}),
     ToolSpec(name="save", idempotent=True),
     ToolSpec(name="drop", destructive=True),
+    ToolSpec(name="secret", internal=True),
     human_tool.SPEC,
 )
-POLICY = Policy(max_turns=4, actions_per_turn=2, max_actions=8, max_chain_turns=10, strikes=2)
+PATTERN = Pattern(id="save", pattern="save", tools=("save",))
+POLICY = Policy(max_turns=4, actions_per_turn=2, max_actions=8, max_chain_turns=10, strikes=2, patterns=(PATTERN,))
+CLAIM = "I have sent the message."
 
 # ---- what may be said -----------------------------------------------------------------------------------------------
 
@@ -93,6 +98,7 @@ CALLS = st.lists(
             Call(tool="save"),
             Call(tool="drop"),
             Call(tool="nope"),
+            Call(tool="secret"),
             *[Call(tool=human_tool.NAME, arguments={"question": "Which?", **more}) for more in QUESTIONS],
         ]
     ),
@@ -100,7 +106,7 @@ CALLS = st.lists(
 )
 PROPOSALS = st.builds(
     Proposal,
-    content=st.sampled_from(["", "words", "I have sent the message."]),
+    content=st.sampled_from(["", "words", CLAIM]),
     calls=CALLS.map(tuple),
     decision=st.sampled_from([StepDecision.CONTINUE] * 5 + [StepDecision.FAIL]),
     repaired=st.sampled_from([False] * 5 + [True]),
@@ -156,7 +162,8 @@ def tasks(draw: st.DrawFn) -> Task:
     )
     plan = draw(st.none() | plans(literal=True))
     how = draw(st.sampled_from([Mode.STRICT, Mode.STRICT, Mode.ADVISORY, Mode.OFF]))
-    return Task(goal="do it", plan=plan, style=draw(st.sampled_from(Style)), budget=budget, mode=how)
+    goal = draw(st.sampled_from(["do it", "save it"]))
+    return Task(goal=goal, plan=plan, style=draw(st.sampled_from(Style)), budget=budget, mode=how)
 
 
 # ---- the machine ----------------------------------------------------------------------------------------------------
@@ -204,6 +211,12 @@ class Chains(RuleBasedStateMachine):
         if asked and after.task.mode is Mode.STRICT:  # whoever has too many strikes is before a person
             assert after.strikes < POLICY.strikes
             assert all(run.strikes < POLICY.strikes for run in after.steps if run.thinking)
+        if asked and after.task.mode is Mode.STRICT:
+            assert after.strikes < POLICY.strikes  # at the limit a person is asked, and nobody else (D2, D3)
+        if after.status is ChainStatus.COMPLETED and after.task.mode is Mode.STRICT and CLAIM in (after.answer or ""):
+            assert "send" in {
+                one.tool for one in before.actions.values() if one.outcome and one.outcome.satisfies
+            }  # F2
         assert not {think.thought_id for think in asked} & {think.thought_id for think in self.thinks}
         changed = {
             index for index, run in enumerate(after.steps) if index >= len(before.steps) or run != before.steps[index]
@@ -244,10 +257,10 @@ class Chains(RuleBasedStateMachine):
         if self.thinks:
             self.hear(self.story.draft, plan, usage=usage)
 
-    @rule(usage=USAGES)
-    def the_model_answers(self, usage: Usage) -> None:
+    @rule(usage=USAGES, text=st.sampled_from(["done", CLAIM]))
+    def the_model_answers(self, usage: Usage, text: str) -> None:
         if self.thinks:
-            self.hear(self.story.say, "done", usage)
+            self.hear(self.story.say, text, usage)
 
     @rule(pick=st.integers(0, 30))
     def the_model_is_away(self, pick: int) -> None:

@@ -1,0 +1,95 @@
+"""Three proposals in all (D2, D3): however good and bad ones follow each other, a person is asked at the limit."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from haltpoint.chain.state import ChainStatus, Policy, StepStatus
+from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.plans import Step
+from haltpoint.contracts.tasks import Mode, Task
+from haltpoint.contracts.tools import ErrorType
+from tests.support.builders import call, failed, plan, spec
+from tests.unit.chain.story import Story
+
+TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+TOOLS = (spec("look"), spec("first"), spec("second"), spec("send", read_only=False, parameters=TO, claims=("send",)))
+BAD = {
+    "words": ((), "It is done."),
+    "claim": ((), "I've sent the message."),
+    "unknown": ((call("nope"),), ""),
+    "arguments": ((call("send"),), ""),
+    "not allowed": ((call("send", to="x"),), ""),
+    "given up": ((), ""),
+    "many": ((call("nope"), call("send"), call("neither")), "I've sent the message."),
+}
+MOVES = st.lists(st.sampled_from([*BAD, "look", "first", "second", "look in vain", "claim and call"]), max_size=40)
+
+
+@settings(max_examples=150, deadline=None)
+@given(moves=MOVES, limit=st.integers(1, 4), own=st.none() | st.integers(1, 4))
+def test_d2_d3_an_escalation_comes_exactly_at_the_limit(moves: list[str], limit: int, own: int | None) -> None:
+    """The machine counts as a child would: a row for the chain, a row for the step, and what ends each."""
+    tools = tuple(one.model_copy(update={"strikes": own}) if one.name == "first" else one for one in TOOLS)
+    policy = Policy(strikes=limit, max_turns=99, max_chain_turns=999)
+    told = Story(Task(goal="go"), *tools, policy=policy)
+    told.submit()
+    told.draft(plan(Step(id="both", required_tools=("first", "second"))))
+    of_chain = of_step = 0
+    got: set[str] = set()
+    for move in moves:
+        if told.chain.status is not ChainStatus.EXECUTING:
+            break
+        due = False
+        if move in BAD:
+            calls, words = BAD[move]
+            told.propose(*calls, content=words, give_up=move == "given up" and not told.chain.steps[0].faulted)
+            of_chain, of_step, due = of_chain + 1, of_step + 1, True
+        elif move == "claim and call":
+            told.propose(call("look"), content="I've sent the message.")
+            told.result(failed(ErrorType.NOT_FOUND))
+            of_chain, of_step, due = of_chain + 1, of_step + 1, True
+        elif move == "look in vain":
+            told.propose(call("look"))
+            told.result(failed(ErrorType.NOT_FOUND))
+        else:
+            told.propose(call(move))
+            told.result()
+            got |= {move} & {"first", "second"}
+            of_chain, of_step = 0, 0 if move != "look" else of_step
+        if got == {"first", "second"}:
+            assert told.status_of("both") is StepStatus.COMPLETED
+            return
+        assert (told.chain.strikes, told.chain.steps[0].strikes) == (of_chain, of_step)
+        over = due and (of_chain >= limit or of_step >= (limit if own is None else own))
+        assert (told.chain.status is ChainStatus.ESCALATED) == over
+        if over:
+            assert told.told("chain.escalated")[-1]["strikes"] == of_chain
+            told.answer(RequestKind.ESCALATION, Choice.RETRY)
+            of_chain = of_step = 0
+    assert told.status_of("both") is StepStatus.IN_PROGRESS
+    assert told.told("action.never_executed") == []
+
+
+@settings(max_examples=50, deadline=None)
+@given(answers=st.lists(st.booleans(), max_size=8), before=st.integers(0, 2), mode=st.sampled_from(Mode))
+def test_f2_an_answer_with_a_claim_is_never_delivered_and_never_asked_for_without_end(
+    answers: list[bool], before: int, mode: Mode
+) -> None:
+    """`answers`: whether each one claims; the strikes of the last step count on."""
+    told = Story(Task(goal="go", mode=mode), *TOOLS)
+    told.submit()
+    told.draft(plan(Step(id="think")))
+    for _ in range(before if mode is Mode.STRICT else 0):
+        told.propose(content="I've sent the message.")
+    told.propose(content="fine")
+    row = before if mode is Mode.STRICT else 0
+    for claims in [*answers, False]:
+        if told.chain.status is not ChainStatus.EXECUTING:
+            break
+        told.say("I've sent the message." if claims else "All is well.")
+        row += claims
+        if mode is Mode.STRICT:
+            assert told.chain.status.final == (not claims or row >= 3)
+            assert "sent" not in (told.chain.answer or "")
+        else:
+            assert told.chain.status.final
