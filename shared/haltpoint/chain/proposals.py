@@ -146,14 +146,8 @@ def go_on(work: Work, index: int) -> None:
     if run.in_turn < most and _release(work, index):
         return
     drop_held(work, index, "one action per turn" if most == 1 else f"{most} actions per turn")
-    corrections = (*_claims(work, index), *_corrections(work, index))
+    corrections = _corrections(work, index)
     _again(work, index, corrections, _thought(work, index) if corrections else None, again=False)
-
-
-def _claims(work: Work, index: int) -> tuple[Correction, ...]:
-    """What stood beside the calls and is still not true now that they have run (F1)."""
-    mode, proposal = mode_of(work, index), work.proposals.get(index)
-    return () if proposal is None or mode is Mode.OFF else claim_faults(work, proposal.content)
 
 
 def _thought(work: Work, index: int) -> str:
@@ -163,7 +157,7 @@ def _thought(work: Work, index: int) -> str:
 
 
 def _corrections(work: Work, index: int) -> tuple[Correction, ...]:
-    """What is still wrong with the current proposal: claims without a receipt, and calls that were refused."""
+    """What is still wrong with the current proposal: claims that its calls have not made true (F1), refused calls."""
     proposal, refused = work.proposals.get(index, Proposal()), work.run(index).refused
     strict = refused & _COUNTED and mode_of(work, index) is Mode.STRICT
     claims = claim_faults(work, proposal.content) if strict else ()
@@ -189,9 +183,9 @@ def _correct(work: Work, index: int, thought: str, corrections: tuple[Correction
 def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought: str | None, *, again: bool) -> None:
     """Ask for the next proposal, with what was wrong with the last; at the limit of strikes a person decides (D3)."""
     mode = mode_of(work, index)
-    if mode is not Mode.OFF and struck_out(work, index):
+    struck = corrections or work.run(index).refused  # a fault beside a call that ran may be mended by now, and counts
+    if struck and mode is not Mode.OFF and struck_out(work, index):
         if mode is Mode.STRICT:
-            # A violation beside a call that ran was counted when it was made, and may be mended by now.
             last = (
                 corrections[-1].message if corrections else work.case[-1].message if work.case else "too many strikes"
             )

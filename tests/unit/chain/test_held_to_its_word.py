@@ -100,6 +100,32 @@ def test_c7_calls_that_were_refused_are_no_held_calls_when_the_step_is_let_pass(
     assert told.never_executed == []
 
 
+@pytest.mark.parametrize("mode", ["strict", "advisory"])
+def test_d2_a_step_without_a_violation_is_not_ended_by_the_strikes_of_others(mode: str) -> None:
+    """In advisory mode the chain's row goes on over steps that were let pass; an error of a tool is no part of it."""
+    others = tuple(Step(id=f"s{n}", required_tools=("save",)) for n in range(3))
+    last = Step.model_validate({"id": "last", "required_tools": ("lookup",), "tool_validation_mode": mode})
+    told = planned(*others, last, mode="advisory")
+    for _ in range(3):
+        told.propose(content="no call")
+    assert told.chain.strikes == 3
+    told.propose(call("lookup"))
+    told.result(failed(ErrorType.NOT_FOUND))
+
+    assert told.statuses["last"] == "in_progress"
+    assert told.chain.status is ChainStatus.EXECUTING
+
+
+def test_d2_a_third_violation_is_a_case_also_when_the_call_beside_it_has_mended_it() -> None:
+    told = planned(Step(id="send", required_tools=("send",)))
+    for found in ("u3", "u2", "u1"):
+        told.propose(call("send", to="u1"), call("lookup"))
+        told.result(data=f'{{"id": "{found}"}}')
+
+    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.tools_called == ["lookup"] * 3
+
+
 # ---- `complete` (C2, C3)
 
 SAVED = Policy(patterns=(Pattern(id="save", pattern="save", tools=("save",)),))

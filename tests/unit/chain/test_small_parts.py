@@ -1,0 +1,69 @@
+"""The core's small parts by themselves: names that are blocked, times that are due, logs that are told again."""
+
+import pytest
+
+from haltpoint.chain.blocking import with_policy
+from haltpoint.chain.human_tool import form_faults
+from haltpoint.chain.plain_text import folded
+from haltpoint.chain.replay import fold, with_matrix
+from haltpoint.chain.schemas import form_value_faults
+from haltpoint.chain.state import next_due
+from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.plans import Step
+from haltpoint.contracts.tasks import Task
+from tests.support.builders import asks, call, plan, spec, specs
+from tests.unit.chain.story import Story
+
+
+@pytest.mark.parametrize("name", ["Save", "sаve", "sa\u200bve", " save", "save\u00a0", "ｓave"])
+def test_a_blocked_tools_are_internal_in_every_spelling_of_their_names(name: str) -> None:
+    assert with_policy(specs(spec(name), spec("load")), ["SAVE"])[name].internal
+    assert not with_policy(specs(spec(name), spec("load")), ["SAVE"])["load"].internal
+    assert not with_policy(specs(spec(name)), [])[name].internal
+    assert folded(name) == "save"
+
+
+@pytest.mark.parametrize("name", ["Secret", "ѕecret", "secret\u200b", "secret ", "functions.secret", "SECRET"])
+def test_a_internal_tools_are_not_reached_by_odd_spellings(name: str) -> None:
+    told = Story(Task(goal="go"), spec("secret", internal=True), spec("note"))
+    told.submit()
+    told.draft(plan(Step(id="do", required_tools=("note",))))
+    told.propose(call(name))
+
+    assert told.dispatches == []
+    assert told.told("contract.violated")[0]["violation"] == "unknown_tool"
+    assert "secret" not in told.thought.corrections[0].message.replace(name, "").replace(repr(name), "")
+
+
+def test_r1_the_log_told_again_gives_the_same_chain() -> None:
+    told = Story(Task(goal="go"), spec("note"))
+    told.submit()
+    told.draft(plan(Step(id="do", required_tools=("note",))))
+    for _ in range(3):
+        told.propose(content="no call")
+    told.answer(RequestKind.ESCALATION, Choice.RETRY)
+    told.propose(call("note"))
+    told.result(asks())
+    assert next_due(told.chain) == told.chain.requests[0].deadline < told.chain.deadline
+    told.answer(RequestKind.CLARIFICATION, option="a")
+    told.say("done")
+
+    assert fold(told.first, told.log, told.world) == told.chain
+    assert next_due(told.chain) == 0
+    assert next_due(told.first) == told.first.deadline
+
+
+def test_the_matrix_is_drawn_between_its_marks() -> None:
+    page = with_matrix("before\n<!-- matrix: begin -->what was drawn before<!-- matrix: end -->\nafter")
+
+    assert page.startswith("before\n<!-- matrix: begin -->\n| event |")
+    assert page.endswith("<!-- matrix: end -->\nafter")
+    assert "what was drawn" not in page
+
+
+def test_i4_a_form_is_held_against_its_values() -> None:
+    form = {"properties": {"size": {"type": "integer"}}, "required": ["size"]}
+    assert form_faults({"schema": form}) == ()
+    assert form_value_faults(form, {"size": 7}) == ()
+    assert form_value_faults(form, {"size": "7"}) == ("value.size: '7' is not of type 'integer'",)
+    assert form_faults("no arguments") == ()
