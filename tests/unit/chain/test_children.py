@@ -392,6 +392,23 @@ def test_the_result_of_what_was_a_tool_when_it_was_called_is_a_result() -> None:
     assert story.final_facts == ["chain.completed"]
 
 
+def test_a_skill_whose_filled_steps_are_too_large_is_not_begun() -> None:
+    often = {f"p{n}": {"$from": "input.x"} for n in range(6)}
+    loose = skill("loose", plan(tool_step("a", call("find", **often))), parameters={"properties": {"x": {}}})
+    story = Story(literal_task(1, "loose", x="y" * 60_000), *tools(FIND, loose))
+    story.submit()
+
+    assert story.chain.error is not None
+    assert "more than 262144 bytes" in story.chain.error.message
+    assert outputs(story.last, StartChild) == []
+
+
+def test_what_a_template_says_itself_stays_as_it_is() -> None:
+    steps = plan(tool_step("a", call("find", ids=[1, {"deep": ["x", None]}], n=7)))
+
+    assert fill(steps, {}).steps[0].actions[0].arguments == {"ids": [1, {"deep": ["x", None]}], "n": 7}
+
+
 # ---- a model that calls skills --------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from haltpoint.chain.blocking import with_policy
-from haltpoint.chain.human_tool import form_faults
+from haltpoint.chain.human_tool import NAME, SPEC, form_faults, with_built_in
 from haltpoint.chain.plain_text import folded
 from haltpoint.chain.replay import fold, with_matrix
 from haltpoint.chain.schemas import form_value_faults
@@ -67,3 +67,7 @@ def test_i4_a_form_is_held_against_its_values() -> None:
     assert form_value_faults(form, {"size": 7}) == ()
     assert form_value_faults(form, {"size": "7"}) == ("value.size: '7' is not of type 'integer'",)
     assert form_faults("no arguments") == ()
+
+
+def test_i4_nobody_can_serve_another_tool_under_the_name_of_the_built_in_one() -> None:
+    assert with_built_in(specs(spec(NAME, read_only=False), spec("note"))) == {NAME: SPEC, "note": spec("note")}
