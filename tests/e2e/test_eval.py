@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from haltpoint.evals.talk import Talk, well
 from haltpoint.testing.script import Conversation, Rule, Say
 from haltpoint.testing.script_model import ScriptedModel
 from tests.e2e.running import CHECKOUT, HALTPOINT
+from tests.support import wait_until
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -121,3 +123,21 @@ async def test_a_model_of_ones_own_is_measured_raw_and_enforced(tmp_path: Path) 
     assert (told["off"]["escalated"], told["strict"]["escalated"]) == (0, 1)
     assert told["strict"]["false_alarms"] is None
     assert told["off"]["wrong_recipient"] == told["strict"]["wrong_recipient"] == 0
+
+
+async def test_an_interrupted_eval_leaves_nothing_behind(tmp_path: Path) -> None:
+    running = await asyncio.create_subprocess_exec(
+        *HALTPOINT,
+        "eval",
+        "--chains",
+        "2000",
+        env=environment(tmp_path),
+        cwd=CHECKOUT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    await wait_until(lambda: bool(list(tmp_path.rglob("effects.jsonl"))), 60)
+    running.send_signal(signal.SIGINT)
+
+    assert await asyncio.wait_for(running.wait(), 60) == 130
+    assert list(tmp_path.rglob("effects.jsonl")) == []

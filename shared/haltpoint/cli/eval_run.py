@@ -47,23 +47,33 @@ def run(
 ) -> list[History]:
     """Run every case under every mode; `done` hears of each that is over. Raises HaltpointError.
 
-    When something goes wrong the folder with the services' log is kept.
+    When something goes wrong the folder with the services' log is kept; Ctrl-C leaves nothing.
     """
     if real:
         _knock(real.url)
     folder = Path(tempfile.mkdtemp(prefix="haltpoint-eval-"))
     try:
-        histories = asyncio.run(_run(folder, [(case, mode) for mode in modes for case in cases], seed, real, done))
-    except* GatewayError as group:
-        first = next(error for error in group.exceptions if isinstance(error, GatewayError))
-        log = folder / "services.log"
-        raise CliError("HP-052", "the gateway refused", first.detail, f"The services' log is {log}") from first
+        histories = _all(folder, [(case, mode) for mode in modes for case in cases], seed, real, done)
+    except KeyboardInterrupt:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     # Only now that the workers have ended: a call that came too late is in the record too.
     runs: defaultdict[str, list[effects.Ran]] = defaultdict(list)
     for ran in effects.read(folder / "effects.jsonl"):
         runs[chain_of(ran.action)].append(ran)
     shutil.rmtree(folder, ignore_errors=True)
     return [replace(history, ran=tuple(runs[history.chain])) for history in histories]
+
+
+def _all(
+    folder: Path, work: Sequence[tuple[Case, Mode]], seed: int, real: Real | None, done: Callable[[History], None]
+) -> list[History]:
+    try:
+        return asyncio.run(_run(folder, work, seed, real, done))
+    except* GatewayError as group:
+        first = next(error for error in group.exceptions if isinstance(error, GatewayError))
+        log = folder / "services.log"
+        raise CliError("HP-052", "the gateway refused", first.detail, f"The services' log is {log}") from first
 
 
 def _knock(url: str) -> None:
