@@ -125,6 +125,10 @@ async def test_a_model_of_ones_own_is_measured_raw_and_enforced(tmp_path: Path) 
     assert told["off"]["wrong_recipient"] == told["strict"]["wrong_recipient"] == 0
 
 
+def records(folder: Path) -> list[Path]:
+    return list(folder.rglob("effects.jsonl"))
+
+
 async def test_an_interrupted_eval_leaves_nothing_behind(tmp_path: Path) -> None:
     running = await asyncio.create_subprocess_exec(
         *HALTPOINT,
@@ -136,8 +140,8 @@ async def test_an_interrupted_eval_leaves_nothing_behind(tmp_path: Path) -> None
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    await wait_until(lambda: bool(list(tmp_path.rglob("effects.jsonl"))), 60)
+    await wait_until(lambda: bool(records(tmp_path)), 60)
     running.send_signal(signal.SIGINT)
 
     assert await asyncio.wait_for(running.wait(), 60) == 130
-    assert list(tmp_path.rglob("effects.jsonl")) == []
+    assert records(tmp_path) == []
