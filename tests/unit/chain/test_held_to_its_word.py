@@ -305,3 +305,16 @@ def test_i4_halves_of_characters_in_a_result_do_not_break_a_question() -> None:
     assert told.questions[0].question == "who ? 😀?"
     told.answer(RequestKind.INPUT, Choice.ANSWER, text="me")
     assert told.chain.status is ChainStatus.COMPLETED
+
+
+# ---- the honest way out (C11)
+
+
+def test_c11_a_step_whose_calls_all_succeeded_cannot_be_given_up() -> None:
+    told = planned(Step(id="save", required_tools=("save",)))
+    told.propose(call("lookup"))
+    told.result()
+    told.propose(give_up=True)
+
+    assert told.statuses == {"save": "in_progress"}
+    assert [one.violation for one in told.thought.corrections] == [Violation.UNFOUNDED_FAIL]
