@@ -48,6 +48,7 @@ _WORDS: Final = frozenset(
     | {"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"}
 )
 _LEVELS: Final = 6
+_LISTED: Final = 100  # names in `required`, values in `enum`
 
 
 def with_built_in(tools: dict[str, ToolSpec]) -> dict[str, ToolSpec]:
@@ -89,6 +90,8 @@ def _fault(form: Any, levels: int) -> str | None:
     unknown = sorted(str(word) for word in form.keys() - _WORDS)
     if unknown:
         return f"a form knows no {', '.join(unknown[:3])}"
+    if any(isinstance(part, list) and len(part) > _LISTED for part in form.values()):
+        return f"a list in it has more than {_LISTED} entries"
     inner = form.get("properties", {})
     if not isinstance(inner, dict):
         return "properties is not an object"

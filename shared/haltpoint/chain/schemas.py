@@ -3,13 +3,15 @@
 The memory is bounded and holds nothing but what follows from a spec, so the answers are those of a pure function.
 """
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.protocols import Validator
-from jsonschema.validators import validator_for
+from jsonschema.validators import extend, validator_for
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
@@ -124,9 +126,20 @@ def _validator(schema: dict[str, Any]) -> Validator | None:
     try:
         chosen = validator_for(schema, default=Draft202012Validator)
         chosen.check_schema(schema)
+        chosen = cast("type[Validator]", extend(chosen, {"uniqueItems": _unique_items}))  # type: ignore[no-untyped-call]
     except (SchemaError, AttributeError, TypeError):  # the latter two: what `$schema` holds is not even a text
         return None
     return chosen(schema, registry=Registry())
+
+
+def _unique_items(validator: Validator, unique: bool, value: Any, _schema: Any) -> Iterator[ValidationError]:
+    """`uniqueItems` in time in proportion to the items: compared in pairs, a model's list would stop everybody."""
+    if (
+        unique
+        and validator.is_type(value, "array")
+        and len({json.dumps(one, sort_keys=True) for one in value}) < len(value)
+    ):
+        yield ValidationError("the same item is in it more than once")
 
 
 def argument_faults(spec: ToolSpec, arguments: Any, unknown: tuple[tuple[str | int, ...], ...] = ()) -> tuple[str, ...]:

@@ -24,8 +24,10 @@ RECEIPT_WIDTH = 2000
 
 def think_plan(work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None) -> None:
     """Ask for a plan, or for a better one."""
-    if _tokens_left(work):
-        attempt = work.chain.plan_attempts + 1
+    attempt = work.chain.plan_attempts + 1
+    if attempt > work.world.policy.max_chain_turns:
+        fail_chain(work, Code.OVER_BUDGET, f"no plan after {work.chain.plan_attempts} attempts")
+    elif _tokens_left(work):
         name = thought_id(work.chain.id, "plan", 0, attempt)
         think = Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous, work.other_model)
         work.outputs.append(think)
@@ -78,10 +80,11 @@ def _out_of_turns(work: Work, index: int, corrections: tuple[Correction, ...]) -
 
 def think_answer(work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None) -> None:
     """Ask for the words for the user, or for better ones. When it is too late to ask, the receipts answer."""
-    if work.now >= work.chain.deadline or not policy.tokens_left(work.chain, work.tokens):
+    attempt = 1 if previous is None else int(previous.rpartition(".")[2]) + 1
+    spent = not policy.tokens_left(work.chain, work.tokens) or attempt > work.world.policy.max_chain_turns
+    if spent or work.now >= work.chain.deadline:
         complete_chain(work, receipts_as_answer(work))
         return
-    attempt = 1 if previous is None else int(previous.rpartition(".")[2]) + 1
     name = thought_id(work.chain.id, "answer", 0, attempt)
     receipts, other = _receipts(work), work.other_model
     work.outputs.append(Think(name, ThoughtKind.ANSWER, None, 1, attempt, receipts, corrections, previous, other))

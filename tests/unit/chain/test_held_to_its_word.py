@@ -1,6 +1,7 @@
 """What a model may try against the contract between its lines: words beside calls, odd values, made-up choices."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -235,6 +236,18 @@ def test_c6_what_a_tool_calls_said_was_not_typed_by_a_person() -> None:
     assert told.tools_called == ["save"]
 
 
+def test_h3_an_order_names_the_receipts_that_values_may_come_from() -> None:
+    told = planned(Step(id="both", required_tools=("save", "lookup", "send")))
+    told.propose(call("save"))
+    told.result()
+    told.propose(call("lookup"))
+    told.result(data='{"id": "u1"}')
+    told.propose(call("send", to="u1"))
+
+    assert [order.origins for order in told.dispatches] == [None, None, ("c.both.2",)]
+    assert [order.unasked for order in told.dispatches] == [None, None, None]
+
+
 # ---- values that nobody can check or say
 
 
@@ -305,6 +318,47 @@ def test_i4_halves_of_characters_in_a_result_do_not_break_a_question() -> None:
     assert told.questions[0].question == "who ? 😀?"
     told.answer(RequestKind.INPUT, Choice.ANSWER, text="me")
     assert told.chain.status is ChainStatus.COMPLETED
+
+
+def test_c6_a_list_of_different_items_is_checked_in_time_in_proportion_to_it() -> None:
+    pay = spec("pay", parameters={"properties": {"to": {"type": "array", "uniqueItems": True}}})
+    told = planned(Step(id="pay", required_tools=("pay",)), tools=(pay,))
+    items = [item for number in range(2500) for item in (number, f"{number}", {"n": number})]
+    begun = time.process_time()
+    told.propose(call("pay", to=[*items, {"n": 7}]))
+    assert "more than once" in told.thought.corrections[0].message
+    told.propose(call("pay", to=items))
+
+    assert told.tools_called == ["pay"]
+    assert time.process_time() - begun < 5  # in pairs it takes a minute
+
+
+def test_i4_a_form_lists_only_so_much() -> None:
+    told = planned(Step(id="ask", required_tools=("askHuman",)))
+    told.propose(call("askHuman", question="Which?", schema={"required": [f"n{number}" for number in range(101)]}))
+
+    assert told.questions == []
+    assert "more than 100 entries" in told.thought.corrections[0].message
+
+
+# ---- bounds that no number of strikes lifts
+
+
+def test_d2_plans_and_answers_are_not_asked_for_without_end_however_many_strikes_a_task_allows() -> None:
+    policy = Policy(max_chain_turns=5)
+    told = Story(Task(goal="go", strikes=1000), LOOKUP, policy=policy)
+    told.submit()
+    for _ in range(5):
+        told.draft(None)
+    assert told.chain.error is not None
+    assert told.chain.error.code == "HP-208"
+
+    told = planned(Step(id="think"), policy=policy, strikes=1000)
+    told.propose(content="fine")
+    for _ in range(5):
+        told.say(CLAIM)
+    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.chain.answer == ""
 
 
 # ---- the honest way out (C11)
