@@ -13,8 +13,8 @@ from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import Violation
-from haltpoint.contracts.tools import Clarification, ErrorType, NextAction, Option, Outcome, ToolSpec
-from tests.support.builders import call, failed, plan, spec
+from haltpoint.contracts.tools import Clarification, ErrorType, Metadata, NextAction, Option, Outcome, ToolSpec
+from tests.support.builders import OK, call, failed, plan, spec
 from tests.unit.chain.story import Story
 
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
@@ -239,7 +239,7 @@ def test_c6_what_a_tool_calls_said_was_not_typed_by_a_person() -> None:
 def test_h3_an_order_names_the_receipts_that_values_may_come_from() -> None:
     told = planned(Step(id="both", required_tools=("save", "lookup", "send")))
     told.propose(call("save"))
-    told.result()
+    told.result(OK.model_copy(update={"metadata": Metadata(action_id="c.both.1")}))  # as every worker marks it
     told.propose(call("lookup"))
     told.result(data='{"id": "u1"}')
     told.propose(call("send", to="u1"))
