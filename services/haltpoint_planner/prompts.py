@@ -19,6 +19,7 @@ from haltpoint_planner.results import MARK, pretty, shown
 
 _QUOTED: Final = 600  # characters of a rejected reply that are shown to the model again
 _CONTEXT: Final = 8_000  # characters of the task's context
+_STEPS: Final = 20  # items of a plan that a reply may have: a small model that repeats itself comes to an end
 
 _THINK: Final = "Answer in plain words now. Only if something is missing that a tool can find out, call it."
 _GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the user>"}'
@@ -109,10 +110,10 @@ def plan_schema(context: Context) -> dict[str, Any]:
         "description": text,
         "step_type": {"type": "string", "enum": ["tool", "reasoning"]},
         "required_tools": {"type": "array", "items": {"type": "string", "enum": names} if names else text},
-        "dependencies": {"type": "array", "items": text},
+        "dependencies": {"type": "array", "items": text, "maxItems": _STEPS},
         "expected_outcome": text,
     }
-    steps = {"type": "array", "items": _strict(step)}
+    steps = {"type": "array", "items": _strict(step), "maxItems": _STEPS}
     return _strict({"steps": steps})
 
 

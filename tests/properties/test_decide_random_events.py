@@ -366,6 +366,6 @@ class Chains(RuleBasedStateMachine):
 
 
 Chains.TestCase.settings = settings(
-    max_examples=200, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=120, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 TestChains = Chains.TestCase

@@ -265,3 +265,11 @@ def test_a_scripted_model_reads_goal_and_results_out_of_every_prompt() -> None:
         talk = Conversation.of({}, {"messages": list(prompt.messages)})
         assert talk.goal == "Tell John I'm late"
         assert [(tool, result["data"]) for tool, result in talk.results] == [("lookup_contacts", {"contact_id": "c1"})]
+
+
+def test_c5_the_form_of_a_plan_has_an_end_for_a_model_that_repeats_itself() -> None:
+    schema = prompts.plan_schema(context(ThoughtKind.PLAN))
+    steps = schema["properties"]["steps"]
+
+    assert steps["maxItems"] == 20
+    assert steps["items"]["properties"]["dependencies"]["maxItems"] == 20

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule, run_state_machine_as_test
 
 from haltpoint.runtime.embedded import EmbeddedServer
-from tests.properties.functions_beside import GROUPS, KEY, TICK, FunctionsBeside
-from tests.properties.functions_model import Ask, Dispatch, Finish, Settle, Step, Think, Withdraw
-from tests.properties.functions_rows import EVENTS, PLANS, TOOLS
+from tests.integration.store.functions_beside import GROUPS, KEY, TICK, FunctionsBeside
+from tests.integration.store.functions_model import Ask, Dispatch, Finish, Settle, Step, Think, Withdraw
+from tests.integration.store.functions_rows import EVENTS, PLANS, TOOLS
 
 CHAINS = st.sampled_from(["a", "b"])
 NUMBERS = st.integers(1, 2)

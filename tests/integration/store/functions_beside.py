@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 from redis import Redis
 
-from tests.properties.functions_model import Ask, Dispatch, Finish, FunctionsModel, Settle, Step, Think, Withdraw
-from tests.properties.functions_rows import EVENTS, HUMANS, PLANS, TOOLS, EntryRow
+from tests.integration.store.functions_model import Ask, Dispatch, Finish, FunctionsModel, Settle, Step, Think, Withdraw
+from tests.integration.store.functions_rows import EVENTS, HUMANS, PLANS, TOOLS, EntryRow
 
 TICK = 1_000_000  # ms
 KEY = "hp:{0}:"

@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from tests.properties.functions_rows import (
+from tests.integration.store.functions_rows import (
     EVENTS,
     HUMANS,
     PLANS,
