@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from redis import Redis as SyncRedis
 from redis.asyncio import Redis
 
@@ -15,6 +16,10 @@ from haltpoint.runtime.embedded import EmbeddedServer
 
 # A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that; our tests press it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A slow machine, or the first draw of a text in a fresh clone, is no fault of a test.
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
 
 # The tests say themselves what they want; only P is taken from whoever runs them.
 for _name in [
