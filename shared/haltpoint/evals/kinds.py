@@ -169,7 +169,7 @@ def endless_loop(talk: Talk) -> Say | None:
 
 
 @kind(cases.refused)
-def deniedagain(talk: Talk) -> Say | None:
+def denied_again(talk: Talk) -> Say | None:
     """Makes the call again that a person has just refused."""
     if talk.acts and talk.error is not None and talk.found and again(talk):
         return Say(calls=(do_it(talk.case, talk.found),))

@@ -1,5 +1,8 @@
 """The suite itself: cases with a truth, kinds that are pure and that do misbehave."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from haltpoint.contracts.humans import Choice
@@ -93,3 +96,10 @@ def test_there_are_thirty_natural_requests_with_their_truth() -> None:
     for case in REQUESTS:
         if case.finder and case.target is not None:
             assert case.target in [one.id for one in find(case.things, case.query).found]
+
+
+def test_the_page_explains_each_kind_and_no_other() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "eval.md").read_text()
+    explained = re.findall(r"^\| `(\w+)` \| [A-Z\"]", page, re.MULTILINE)
+
+    assert explained == list(kinds.KINDS)
