@@ -6,13 +6,12 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from haltpoint.chain import policy
 from haltpoint.chain.contract import callable_tools
 from haltpoint.chain.state import ChainStatus, StepStatus
 from haltpoint.contracts.base import chain_of, thought_id
 from haltpoint.contracts.events import ThoughtRequest
 from haltpoint.contracts.plans import Plan, Step, StepType
-from haltpoint.contracts.tasks import Style, Task
+from haltpoint.contracts.tasks import Mode, Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import Outcome, ToolSpec
 from haltpoint.runtime.connection import Coalescer
@@ -129,7 +128,7 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
     """The tools that the model may see: in a step those that it may call there (C3), for a plan those it may name."""
     step, tools = context.step, context.tools
     if step is not None:
-        return {name: tools[name] for name in callable_tools(step, tools, policy.mode(context.task, step))}
+        return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT)}
     if context.request.kind is not ThoughtKind.PLAN:
         return {}
     return {name: tools[name] for name in sorted(tools) if not tools[name].internal and not tools[name].destructive}

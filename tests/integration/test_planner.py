@@ -211,7 +211,6 @@ async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: 
         (asked,) = model.requests
         assert (asked.thought, asked.step) == ("act", "send")
         assert [tool["function"]["name"] for tool in asked.body["tools"]] == [
-            "askHuman",
             "lookup_contacts",
             "send_message",
         ]

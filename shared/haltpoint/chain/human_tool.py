@@ -1,7 +1,8 @@
 """askHuman (CONTRACT I4, B5): the one tool that the core itself carries out, by asking a person in words.
 
 It is a tool like any other for every plan and every model; no worker serves it. Its options are words, never ids: what
-a model wrote is no origin of a value (C6), what a person typed is.
+a model wrote is no origin of a value (C6), what a person typed is. It is not counted among the tools that only read: a
+step may ask a person when it requires or allows that, so that a weak model does not ask instead of working.
 """
 
 import json
@@ -37,7 +38,6 @@ SPEC: Final = ToolSpec(
         "required": ["question"],
         "additionalProperties": False,
     },
-    read_only=True,
     may_clarify=True,
     queue="",
     timeout=86400.0,

@@ -9,7 +9,7 @@ from haltpoint.chain.contract import call_fault, form_of
 from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held, owner_of
-from haltpoint.chain.provenance import denied_before, provenance_fault
+from haltpoint.chain.provenance import answered_before, denied_before, provenance_fault
 from haltpoint.chain.state import PlanOrigin, StepStatus
 from haltpoint.chain.strikes import escalate, let_pass, missing_tools, mode_of, struck_out, violate
 from haltpoint.chain.thinking import spent_too_much, think_step
@@ -133,7 +133,7 @@ def _release(work: Work, index: int) -> bool:
 def _fault(work: Work, index: int, call: Call, proposal: Proposal) -> Correction | None:
     tools, mode = work.world.tools, mode_of(work, index)
     fault = call_fault(call, work.steps[index], tools, mode, repaired=proposal.repaired)
-    fault = fault or denied_before(call, work.actions)
+    fault = fault or denied_before(call, work.actions) or answered_before(call, work.actions)
     if fault is not None or mode is Mode.OFF:
         return fault
     return provenance_fault(call, tools[call.tool], work.chain.task.context, work.actions)

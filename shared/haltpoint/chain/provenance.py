@@ -56,6 +56,18 @@ def denied_before(call: Call, actions: dict[str, Action]) -> Correction | None:
     return None
 
 
+def answered_before(call: Call, actions: dict[str, Action]) -> Correction | None:
+    """I4: nobody is asked again in the same words what a person has answered already in this chain."""
+    if call.tool != human_tool.NAME:
+        return None
+    for action in actions.values():
+        answered = action.tool == call.tool and action.outcome is not None and action.outcome.satisfies
+        if answered and read_json(action.arguments) == call.arguments:
+            text = "A person has answered exactly this question; the answer stands among the results. Go on with it."
+            return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
+    return None
+
+
 def origin_actions(spec: ToolSpec, actions: dict[str, Action]) -> tuple[str, ...]:
     """The actions whose receipts may be the origin of a value that this tool takes."""
     tools = {origin.partition(".")[0] for origin in spec.provenance.values()}

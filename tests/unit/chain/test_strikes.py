@@ -549,3 +549,30 @@ def test_f1_what_is_said_beside_a_call_is_not_corrected_when_the_call_has_made_i
     told.propose(call("save"), content="I have saved the file.")
     told.result()
     assert told.thought.corrections == ()
+
+
+def test_i4_nobody_is_asked_twice_in_the_same_words() -> None:
+    told = Story(Task(goal="paint"), ASK_HUMAN, SAVE)
+    told.submit()
+    told.draft(plan(Step(id="both", required_tools=("askHuman", "save"))))
+    told.propose(call("askHuman", question="Which colour?"))
+    told.answer(RequestKind.INPUT, Choice.ANSWER, text="red")
+    told.propose(call("askHuman", question="Which colour?"))
+
+    assert len(told.questions) == 1
+    assert "has answered exactly this question" in told.thought.corrections[0].message
+    told.propose(call("askHuman", question="Which red?"))
+    assert len(told.questions) == 2
+
+
+def test_i4_a_step_asks_a_person_only_where_it_requires_or_allows_it() -> None:
+    told = Story(Task(goal="paint"), ASK_HUMAN, SAVE)
+    told.submit()
+    told.draft(plan(Step(id="save", required_tools=("save",)), Step(id="ask", allowed_tools=("askHuman",))))
+    told.propose(call("askHuman", question="Which colour?"))
+    assert told.told("contract.violated")[0]["violation"] == "not_allowed"
+    told.propose(call("save"))
+    told.result()
+    told.propose(call("askHuman", question="Which colour?"))
+
+    assert len(told.questions) == 1
