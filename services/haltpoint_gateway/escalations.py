@@ -9,13 +9,12 @@ import asyncio
 import inspect
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from haltpoint.contracts.humans import Answer
 from haltpoint.contracts.views import RequestView
-from haltpoint.runtime import logs
+from haltpoint.runtime import dotted_path, logs
 from haltpoint.runtime.errors import HaltpointError
 
 PATIENCE: Final = 30.0
@@ -37,11 +36,8 @@ class EscalationHandler:
         """Import it; the working directory counts as a place for modules. Raises HaltpointError HP-035."""
         if (here := str(Path.cwd())) not in sys.path:
             sys.path.append(here)
-        name, _, place = path.partition(":")
         try:
-            value: Any = import_module(name)
-            for part in place.split("."):
-                value = getattr(value, part)
+            value = dotted_path.load(path)
         except Exception as error:
             raise _unusable(path, f"{type(error).__name__}: {error}", "Correct the path or the module") from error
         if not callable(value):

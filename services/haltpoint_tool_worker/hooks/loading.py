@@ -1,12 +1,12 @@
 """Where hooks come from (CONTRACT H4): tools modules, dotted paths in HALTPOINT_HOOKS, and installed packages."""
 
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Final
 
 from haltpoint.contracts.base import value
+from haltpoint.runtime import dotted_path
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.tools.hooks import Hook, Moment, hook_of, hooks_in
 
@@ -46,13 +46,10 @@ def around(tool: str, hooks: Sequence[Hook]) -> Around | None:
 
 def _at(path: str, shown: str = "") -> Hook:
     shown = shown or path
-    name, colon, function = path.partition(":")
-    if not (name and colon and function):
-        raise _unusable(shown, "it is no dotted path", "Write module:function")
     try:
-        value: object = import_module(name)
-        for part in function.split("."):
-            value = getattr(value, part)
+        value = dotted_path.load(path)
+    except ValueError as error:
+        raise _unusable(shown, str(error), "Write module:function") from error
     except Exception as error:
         raise _unusable(shown, f"{type(error).__name__}: {error}", "Correct the path or the module") from error
     hook = hook_of(value)
