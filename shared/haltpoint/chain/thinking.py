@@ -93,11 +93,16 @@ def think_answer(work: Work, corrections: tuple[Correction, ...] = (), previous:
 
 def spent_too_much(work: Work) -> bool:
     """Whether a thought has cost more tokens than there were; the chain fails then and the thought is not acted on."""
-    limit = work.chain.task.budget.tokens
-    if limit is None or work.tokens <= limit:
+    if not overspent(work):
         return False
     _over_tokens(work)
     return True
+
+
+def overspent(work: Work) -> bool:
+    """Whether more tokens were used than the budget has."""
+    limit = work.chain.task.budget.tokens
+    return limit is not None and work.tokens > limit
 
 
 def receipts_as_answer(work: Work) -> str:

@@ -8,7 +8,7 @@ from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.scheduling import adopt
 from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.strikes import escalate, mode_of, struck_out, violate
-from haltpoint.chain.thinking import receipts_as_answer, spent_too_much, think_answer, think_plan
+from haltpoint.chain.thinking import overspent, receipts_as_answer, spent_too_much, think_answer, think_plan
 from haltpoint.chain.words import claim_faults, plan_pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import thought_id
@@ -79,6 +79,9 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> None:
     if data.thought_id != work.chain.thought:
         return
     work.spend(data.usage)
+    if overspent(work):  # the work is done: what cost too much is not acted on, and the receipts stand in its place
+        complete_chain(work, receipts_as_answer(work))
+        return
     mode = mode_of(work, None)
     claims = () if mode is Mode.OFF else claim_faults(work, data.text)
     if claims:

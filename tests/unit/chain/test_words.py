@@ -9,7 +9,7 @@ from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.policy import Messages, Pattern
 from haltpoint.contracts.tasks import Style, Task
-from haltpoint.contracts.thoughts import Violation
+from haltpoint.contracts.thoughts import Usage, Violation
 from tests.support.builders import call, plan, spec
 from tests.unit.chain.story import Story
 
@@ -260,3 +260,14 @@ def test_the_words_of_corrections_are_the_policys() -> None:
     told.propose(content="no")
 
     assert "Call write_file (2)." in told.thought.corrections[0].message
+
+
+def test_an_answer_that_costs_more_than_there_was_is_not_delivered() -> None:
+    told = at_work(Step(id="find", required_tools=("find_contact",)), budget={"tokens": 1})
+    told.propose(call("find_contact"))
+    told.result(data='{"name": "John"}')
+    data = DraftedAnswer(thought_id=told.thought.thought_id, text=TRUTH, usage=Usage(output_tokens=1000))
+    told.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
+
+    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.chain.answer == 'find_contact: {"name": "John"}'
