@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from haltpoint.chain import human_tool
 from haltpoint.chain.contract import callable_tools
 from haltpoint.chain.state import ChainStatus, StepStatus
 from haltpoint.contracts.base import chain_of, thought_id
@@ -131,7 +132,9 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
         return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT)}
     if context.request.kind is not ThoughtKind.PLAN:
         return {}
-    return {name: tools[name] for name in sorted(tools) if not tools[name].internal and not tools[name].destructive}
+    # Whom to ask stands last: small models take what they read first.
+    named = sorted(tools, key=lambda name: (name == human_tool.NAME, name))
+    return {name: tools[name] for name in named if not tools[name].internal and not tools[name].destructive}
 
 
 def _receipt(name: str, *fields: bytes | None) -> Receipt | None:

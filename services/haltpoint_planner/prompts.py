@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
+from haltpoint.chain import human_tool
 from haltpoint.contracts.thoughts import ThoughtKind, Violation
 from haltpoint.contracts.tools import NextAction, ToolSpec
 from haltpoint_planner import wording
@@ -20,6 +21,7 @@ from haltpoint_planner.results import MARK, pretty, shown
 _QUOTED: Final = 600  # characters of a rejected reply that are shown to the model again
 _CONTEXT: Final = 8_000  # characters of the task's context
 _STEPS: Final = 20  # items of a plan that a reply may have: a small model that repeats itself comes to an end
+_TOGETHER: Final = 3  # tools that a drafted step may require: small models name all that there are
 
 _THINK: Final = "Answer in plain words now. Only if something is missing that a tool can find out, call it."
 _GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the user>"}'
@@ -82,34 +84,43 @@ def _act(context: Context) -> Prompt:
 
 
 def _only_way(context: Context) -> ToolSpec | None:
-    """The one tool that a model which called nothing should have called: the last missing one, if its ids are there."""
-    violations = _violations(context)
-    return _ready(context) if Violation.NO_CALL in violations and violations <= _ONLY_WORDS else None
+    """The one tool that a model should have called which called nothing, or took an id from nowhere."""
+    violations, due = _violations(context), _next(context)
+    if Violation.NO_CALL in violations and violations <= _ONLY_WORDS:
+        return due
+    made_up = violations == {Violation.NO_PROVENANCE} and due is not None and due.name not in context.missing
+    return due if made_up else None
 
 
 def _violations(context: Context) -> set[Violation]:
     return {correction.violation for correction in context.request.corrections}
 
 
-def _ready(context: Context) -> ToolSpec | None:
-    """The last missing tool, when the tools that its ids come from have answered."""
+def _next(context: Context) -> ToolSpec | None:
+    """The tool that is due when only one is missing: this one, or the one that its ids come from (C6 provenance)."""
     if len(context.missing) != 1:
         return None
     spec = context.tools.get(context.missing[0])
-    origins = {path.partition(".")[0] for path in spec.provenance.values()} if spec else set()
     answered = {receipt.tool for receipt in context.receipts if receipt.outcome.satisfies}
-    return spec if origins <= answered else None
+    unasked = sorted(_origins(spec) - answered) if spec else []
+    return context.tools.get(unasked[0]) if unasked else spec
+
+
+def _origins(spec: ToolSpec) -> set[str]:
+    """The tools that the ids of this one come from."""
+    return {path.partition(".")[0] for path in spec.provenance.values()}
 
 
 def plan_schema(context: Context) -> dict[str, Any]:
     """The JSON Schema of a drafted plan, in the strict subset that providers enforce; tools only by their names."""
     text = {"type": "string"}
-    names = sorted(context.tools)
+    names = list(context.tools)
+    called = {"type": "string", "enum": names} if names else text
     step = {
         "id": text,
         "description": text,
         "step_type": {"type": "string", "enum": ["tool", "reasoning"]},
-        "required_tools": {"type": "array", "items": {"type": "string", "enum": names} if names else text},
+        "required_tools": {"type": "array", "items": called, "maxItems": _TOGETHER},
         "dependencies": {"type": "array", "items": text, "maxItems": _STEPS},
         "expected_outcome": text,
     }
@@ -180,8 +191,11 @@ def _history(context: Context) -> Iterator[Message]:
 
 
 def _chosen(receipt: Receipt) -> str:
-    """What a person chose of the options that this result offered; empty when nobody was asked."""
-    if '"selected"' not in receipt.data:
+    """What a person chose of the things that this result offered; empty when nobody was asked.
+
+    What they said to a question in words (B5) is the result itself, and names nothing.
+    """
+    if receipt.tool == human_tool.NAME or '"selected"' not in receipt.data:
         return ""
     try:
         selected = json.loads(receipt.data or "{}")["selected"]
@@ -215,9 +229,10 @@ def _goal(context: Context) -> str:
 
 
 def _plan_task(context: Context) -> str:
-    lines = [_goal(context), "", "Tools:" if context.tools else "There are no tools: plan reasoning steps only."]
+    """The tools before the goal: what all plans have in common a server has read already."""
+    lines = ["Tools:" if context.tools else "There are no tools: plan reasoning steps only."]
     lines += [_described(spec) for spec in context.tools.values()]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", _goal(context)])
 
 
 def _described(spec: ToolSpec) -> str:
@@ -262,9 +277,10 @@ def _what_is_due(context: Context) -> str:
         return ""
     if last is not None and last.step_id == context.request.step_id and last.outcome.error is not None:
         return f"The last call failed; the same call would fail again. Call with other arguments, or answer {_GIVE_UP}."
-    if (spec := _ready(context)) is not None:
+    if (spec := _next(context)) is not None:
         ids = " Take its ids from the results." if spec.provenance else ""
-        return f"Call {spec.name} now, once, and nothing else.{ids}"
+        why = "" if spec.name in missing else f"{missing[0]} needs an id that only {spec.name} can find. "
+        return f"{why}Call {spec.name} now, once, and nothing else.{ids}"
     return f"Still to be called: {', '.join(missing)}, one after the other. Call one tool now."
 
 

@@ -53,7 +53,7 @@ def run(
         _knock(real.url)
     folder = Path(tempfile.mkdtemp(prefix="haltpoint-eval-"))
     try:
-        histories = _all(folder, [(case, mode) for mode in modes for case in cases], seed, real, done)
+        histories = _all(folder, [(case, mode) for case in cases for mode in modes], seed, real, done)
     except KeyboardInterrupt:
         shutil.rmtree(folder, ignore_errors=True)
         raise

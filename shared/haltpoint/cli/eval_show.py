@@ -48,7 +48,7 @@ def perform(
     cases = _real_cases(chains, kinds) if real else _cases(_kinds(kinds), chains or CHAINS, len(modes), seed)
     shell.note(f"{len(cases) * len(modes)} chains: a server, four services and a model are starting ...")
     begun = time.monotonic()
-    with _progress(shell, len(cases) * len(modes)) as done:
+    with _progress(shell, len(cases) * len(modes), real) as done:
         histories = run(cases, modes, seed, real, done)
     seconds = time.monotonic() - begun
     judged = [(history, judge(history)) for history in histories]
@@ -90,18 +90,20 @@ def _real_cases(chains: int | None, kinds: str | None) -> list["Case"]:
     return list(REQUESTS if chains is None else REQUESTS[:chains])
 
 
-def _progress(shell: "Shell", total: int) -> AbstractContextManager[Callable[["History"], None]]:
-    """Progress on stderr: a bar at a terminal, else a line now and then."""
+def _progress(shell: "Shell", total: int, real: Real | None) -> AbstractContextManager[Callable[["History"], None]]:
+    """Progress on stderr: a bar at a terminal, else a line now and then; of a real model one for each chain."""
     if shell.quiet:
         return nullcontext(lambda _: None)
     if shell.err.is_terminal:
         return _Bar(shell, total)
     count = 0
 
-    def said(_: "History") -> None:
+    def said(history: "History") -> None:
         nonlocal count
         count += 1
-        if count % _SAID_EVERY == 0:
+        if real:
+            shell.note(f"{count} of {total}: {history.mode}, {history.seconds:.0f} s: {history.case.goal}")
+        elif count % _SAID_EVERY == 0:
             shell.note(f"{count} of {total}")
 
     return nullcontext(said)

@@ -4,6 +4,9 @@ import json
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
+from haltpoint.chain import human_tool
 from haltpoint.contracts.events import ThoughtRequest
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Style, Task
@@ -176,11 +179,41 @@ def test_c10_a_retry_shows_the_rejected_words_and_what_was_wrong_and_forces_a_ca
     assert prompt.schema == prompts.call_schema([SEND])
 
 
-def test_c10_a_retry_does_not_force_the_very_call_that_lacks_its_id() -> None:
+NO_PROVENANCE = Correction(violation=Violation.NO_PROVENANCE, message="The id must not be made up.", tool=SEND.name)
+
+
+@pytest.mark.parametrize("correction", [NO_CALL, NO_PROVENANCE], ids=["called nothing", "made the id up"])
+def test_c10_a_retry_forces_the_lookup_and_not_the_call_that_lacks_its_id(correction: Correction) -> None:
     """Before anybody looked the id up, forcing send_message would only get another made-up one."""
-    prompt = prompts.build(context(ThoughtKind.ACT, "send", corrections=(NO_CALL,), previous=Previous("no")))
+    prompt = prompts.build(context(ThoughtKind.ACT, "send", corrections=(correction,), previous=Previous("no")))
     assert prompt.force
-    assert len(prompt.tools) == 2
+    assert [tool["function"]["name"] for tool in prompt.tools] == [LOOKUP.name]
+    assert "Call lookup_contacts now" in prompt.messages[-1]["content"]
+
+
+def test_c10_an_id_from_nowhere_leaves_all_tools_once_it_has_been_looked_up() -> None:
+    """The lookup has answered: what is wrong is the value, not the tool."""
+    asked = context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(NO_PROVENANCE,))
+    assert len(prompts.build(asked).tools) == 2
+
+
+def test_the_tools_of_a_plan_stand_before_its_goal() -> None:
+    """What all plans have in common comes first: servers keep what they have read of it."""
+    asked = prompts.build(context(ThoughtKind.PLAN)).messages[-1]["content"]
+    assert asked.index("Tools:") < asked.index("- send_message(") < asked.index("Goal: Tell John")
+
+
+def test_a_drafted_step_cannot_require_all_the_tools_that_there_are() -> None:
+    schema = prompts.plan_schema(context(ThoughtKind.PLAN))
+    assert schema["properties"]["steps"]["items"]["properties"]["required_tools"]["maxItems"] == 3
+
+
+def test_b5_what_a_person_said_in_words_is_not_an_id_to_go_on_with() -> None:
+    said = {"answer": "yes", "selected": {"id": "1", "title": "yes"}}
+    asked = context(ThoughtKind.ACT, "send", receipts=(receipt(data=said, tool=human_tool.NAME),))
+    assert "go on with this id" not in text(prompts.build(asked))
+    looked_up = context(ThoughtKind.ACT, "send", receipts=(receipt(data=said),))
+    assert "go on with this id" in text(prompts.build(looked_up))
 
 
 def test_c10_a_retry_of_a_reasoning_step_forces_nothing() -> None:
