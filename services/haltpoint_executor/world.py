@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from haltpoint.chain.state import Chain, Policy, World
+from haltpoint.chain.state import Chain
+from haltpoint.chain.world import Policy, World
 from haltpoint.contracts.events import PlanDrafted, TaskSubmitted, ToExecutor
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.policy import PolicyFile

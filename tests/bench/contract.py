@@ -10,8 +10,10 @@ import time
 from typing import Any, Final
 
 from haltpoint.chain.decide import decide
+from haltpoint.chain.outputs import Decision, Dispatch, Think
 from haltpoint.chain.policy import deadline_of
-from haltpoint.chain.state import Chain, Decision, Dispatch, Policy, Think, World
+from haltpoint.chain.state import Chain
+from haltpoint.chain.world import Policy, World
 from haltpoint.contracts.events import (
     ActionProposed,
     CompletedTool,

@@ -8,7 +8,9 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.chain.decide import decide
-from haltpoint.chain.state import Chain, ChainStatus, Decision, World
+from haltpoint.chain.outputs import Decision
+from haltpoint.chain.state import Chain, ChainStatus
+from haltpoint.chain.world import World
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received, ToolCompleted
 from haltpoint.runtime.embedded import EmbeddedServer

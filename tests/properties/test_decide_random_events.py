@@ -10,21 +10,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from haltpoint.chain import human_tool
 from haltpoint.chain.needs import forget
+from haltpoint.chain.outputs import Decision, Dispatch, Record, Think
 from haltpoint.chain.policy import mode
 from haltpoint.chain.replay import fold
-from haltpoint.chain.state import (
-    WAITING,
-    ActionStatus,
-    Chain,
-    ChainStatus,
-    Decision,
-    Dispatch,
-    Policy,
-    Record,
-    StepStatus,
-    Think,
-    next_due,
-)
+from haltpoint.chain.state import WAITING, ActionStatus, Chain, ChainStatus, StepStatus, next_due
+from haltpoint.chain.world import Policy
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType, ValidationMode

@@ -3,7 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from haltpoint.chain.state import ChainStatus, Policy, StepStatus
+from haltpoint.chain.state import ChainStatus, StepStatus
+from haltpoint.chain.world import Policy
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.tasks import Mode, Task

@@ -11,7 +11,8 @@ from typing import Any
 from redis.asyncio import Redis
 
 from haltpoint.chain.decide import decide
-from haltpoint.chain.state import Chain, Policy, World
+from haltpoint.chain.state import Chain
+from haltpoint.chain.world import Policy, World
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import Message, Received, RequestedTool, ToolRequested
 from haltpoint.contracts.tasks import Task

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.state import Action, Dispatch
+from haltpoint.chain.outputs import Dispatch
+from haltpoint.chain.state import Action
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import RequestedTool, ToolRequested
 from haltpoint.contracts.tasks import Task

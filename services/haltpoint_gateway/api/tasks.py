@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request
 
 from haltpoint.chain.contract import plan_faults
-from haltpoint.chain.state import Policy
+from haltpoint.chain.world import Policy
 from haltpoint.contracts.base import Entrance, derived_chain_id
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task

@@ -7,11 +7,12 @@ from haltpoint.chain.case import settle_case
 from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import dispatch_again, in_time
 from haltpoint.chain.ending import cancel_chain, fail_chain
+from haltpoint.chain.outputs import Settle
 from haltpoint.chain.provenance import SAID
 from haltpoint.chain.references import write_json
 from haltpoint.chain.results import err, succeed
 from haltpoint.chain.schemas import result_faults
-from haltpoint.chain.state import Action, OpenRequest, Settle, StepStatus
+from haltpoint.chain.state import Action, OpenRequest, StepStatus
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.events import HumanAnswer, HumanAnswered, TaskCancelled, TimerDue

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from haltpoint.chain.state import WAITING, Action, ActionStatus, Ask, OpenRequest, Record, StepStatus
+from haltpoint.chain.outputs import Ask, Record
+from haltpoint.chain.state import WAITING, Action, ActionStatus, OpenRequest, StepStatus
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType

@@ -5,11 +5,12 @@ from typing import Any
 
 from haltpoint.chain import human_tool
 from haltpoint.chain.ending import complete_step
+from haltpoint.chain.outputs import Record, Settle
 from haltpoint.chain.provenance import SAID
 from haltpoint.chain.references import write_json
 from haltpoint.chain.results import succeed
 from haltpoint.chain.schemas import result_faults
-from haltpoint.chain.state import Action, ActionStatus, OpenRequest, PlanOrigin, Record, Settle
+from haltpoint.chain.state import Action, ActionStatus, OpenRequest, PlanOrigin
 from haltpoint.chain.strikes import escalate, forgive
 from haltpoint.chain.thinking import think_plan, think_step
 from haltpoint.chain.work import Work

@@ -13,8 +13,9 @@ chain begins. One without hooks needs no worker.
 from typing import Any, Final
 
 from haltpoint.chain.codes import Code
+from haltpoint.chain.outputs import CancelChild, Report, StartChild
 from haltpoint.chain.references import references
-from haltpoint.chain.state import Action, ActionStatus, CancelChild, Report, StartChild
+from haltpoint.chain.state import Action, ActionStatus
 from haltpoint.chain.templates import MOST_LEVELS, fill
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import MAX_BODY, action_id, action_of, levels_of

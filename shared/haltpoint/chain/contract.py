@@ -8,7 +8,7 @@ from typing import Any
 from haltpoint.chain import human_tool
 from haltpoint.chain.references import Reference, is_flat, references, write_json
 from haltpoint.chain.schemas import argument_faults
-from haltpoint.chain.state import Policy
+from haltpoint.chain.world import Policy
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_STEPS
 from haltpoint.contracts.plans import Call, Plan, Step, StepType
 from haltpoint.contracts.tasks import Mode

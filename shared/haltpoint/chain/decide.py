@@ -25,8 +25,9 @@ action runs. From this follow the rules that keep the machine small:
 - Nothing leaves but from two places: `dispatching` and `thinking`. There the deadline and the budget are checked, so a
   chain fails instead of overshooting.
 
-How to read on: `handler_for` says which handler takes which event in which state, and the type checkers prove that no
-pair was forgotten. `scheduling` begins chains and steps, `results` takes what tools report, `proposals` runs the turns
+How to read on: `state` is what a chain is, `world` what lies outside it, `outputs` what a decision asks to be done.
+`handler_for` says which handler takes which event in which state, and the type checkers prove that no pair was
+forgotten. `scheduling` begins chains and steps, `results` takes what tools report, `proposals` runs the turns
 of the model, `thoughts` takes plans and answers, `asking` stops the chain and asks a person, `answers` takes what
 people and clocks bring, `children` has skills carried out by chains of their own, `strikes` and `case` hold the model
 to its word and bring it before a person, `losses` hears what nobody could process, `ending` ends steps and chains, and
@@ -38,9 +39,11 @@ from functools import partial
 from typing import assert_never
 
 from haltpoint.chain import answers, losses, results, scheduling, thoughts
+from haltpoint.chain.outputs import Decision
 from haltpoint.chain.proposals import take_proposal
-from haltpoint.chain.state import Chain, ChainStatus, Decision, World
+from haltpoint.chain.state import Chain, ChainStatus
 from haltpoint.chain.work import Work
+from haltpoint.chain.world import World
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,

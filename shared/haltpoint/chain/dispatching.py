@@ -9,6 +9,7 @@ from haltpoint.chain.children import child_for
 from haltpoint.chain.codes import Code
 from haltpoint.chain.ending import fail_chain, fail_step
 from haltpoint.chain.held import drop_held
+from haltpoint.chain.outputs import Dispatch, StartChild
 from haltpoint.chain.provenance import origin_actions, provenance_fault
 from haltpoint.chain.references import (
     Reference,
@@ -20,7 +21,7 @@ from haltpoint.chain.references import (
     write_json,
 )
 from haltpoint.chain.schemas import argument_faults, compiled
-from haltpoint.chain.state import Action, ActionStatus, Dispatch, PlanOrigin, StartChild, StepRun, StepStatus
+from haltpoint.chain.state import Action, ActionStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.templates import calls_inside
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH, action_id, child_id

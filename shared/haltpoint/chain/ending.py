@@ -5,7 +5,8 @@ from haltpoint.chain.children import cancel_child, report
 from haltpoint.chain.codes import Code
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.needs import result_needed
-from haltpoint.chain.state import ChainError, ChainStatus, PlanOrigin, StepRun, StepStatus, Withdraw
+from haltpoint.chain.outputs import Withdraw
+from haltpoint.chain.state import ChainError, ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.facts import FactType

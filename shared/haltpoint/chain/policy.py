@@ -2,7 +2,8 @@
 
 from datetime import UTC
 
-from haltpoint.chain.state import Chain, PlanOrigin, Policy
+from haltpoint.chain.state import Chain, PlanOrigin
+from haltpoint.chain.world import Policy
 from haltpoint.contracts.plans import Step, StepType, ValidationMode
 from haltpoint.contracts.tasks import Mode, Task
 

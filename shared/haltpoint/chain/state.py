@@ -1,24 +1,21 @@
-"""Chain, step and action and their states: the values that `decide` takes and gives.
+"""Chain, step and action and their states: what one decision leaves to the next.
 
 A `Chain` is whole in memory; in Redis each step is a field of its own and each action a hash of its own, so that
 what one action costs does not depend on the length of its chain. Of the actions a chain in memory holds only those
 that a later decision may still need (`needs.py`).
 """
 
-from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
 from typing import Any, Self
 
 from haltpoint.chain.graph import Graph
 from haltpoint.contracts.base import value
-from haltpoint.contracts.facts import Fact
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import Plan
-from haltpoint.contracts.policy import Messages, Pattern
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Correction, Proposal, Strike, ThoughtKind
-from haltpoint.contracts.tools import Option, Outcome, ToolSpec
+from haltpoint.contracts.thoughts import Proposal, Strike
+from haltpoint.contracts.tools import Option, Outcome
 
 
 class ChainStatus(StrEnum):
@@ -217,146 +214,6 @@ class Chain:
     other_model: bool = False
     answer: str | None = None
     error: ChainError | None = None
-
-
-@value
-class Policy:
-    """The numbers and words that rule every chain. Times in seconds."""
-
-    max_turns: int = 10
-    actions_per_turn: int = 1
-    strikes: int = 3
-    max_steps: int = 50
-    max_actions: int = 100
-    max_chain_turns: int = 100
-    request_timeout: float = 24 * 3600.0
-    chain_timeout: float = 7 * 24 * 3600.0
-    patterns: tuple[Pattern, ...] = ()
-    messages: Messages = field(default_factory=Messages)
-    claims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # more verbs per tool (F1)
-
-
-@value
-class World:
-    """What lies outside the chain and yet is needed to decide about it, as values."""
-
-    tools: dict[str, ToolSpec] = field(default_factory=dict)
-    policy: Policy = field(default_factory=Policy)
-
-
-# ---- what a decision asks the shell to do: a closed set ----------
-
-
-@value
-class Dispatch:
-    """Send this action to its queue, under a new stream entry that becomes the action's current one.
-
-    A second dispatch of the same id (after not_happened or an approval) has `again`: the started mark is cleared.
-    `approval` is the digest of the call that a person approved. `origins` are the actions whose receipts the worker
-    looks into when it asks once more where values come from; `unasked` says why it need not.
-    """
-
-    action: Action
-    spec: ToolSpec
-    deadline: int
-    position: int
-    approval: str | None = None
-    again: bool = False
-    origins: tuple[str, ...] | None = None
-    unasked: str | None = None
-
-
-@value
-class Think:
-    """Ask the model. `place` is the step's id, `plan` or `answer`; receipts are action ids in order."""
-
-    thought_id: str
-    kind: ThoughtKind
-    step_id: str | None
-    turn: int
-    attempt: int
-    receipts: tuple[str, ...] = ()
-    corrections: tuple[Correction, ...] = ()
-    previous: str | None = None
-    other_model: bool = False
-
-
-@value
-class Ask:
-    """Put a question before people. `arguments` is the JSON text of the call that it is about."""
-
-    request: OpenRequest
-    question: str
-    tool: str = ""
-    arguments: str = ""
-    preview: str | None = None
-    priority: str | None = None
-    strikes: tuple[Strike, ...] = ()
-
-
-@value
-class Withdraw:
-    """Take an open question back."""
-
-    number: int
-    reason: str
-
-
-@value
-class Record:
-    """Write down an action that no worker is asked to do: a person gives its result."""
-
-    action: Action
-
-
-@value
-class Settle:
-    """An answer completed this action's receipt: record outcome and data beside the worker's own."""
-
-    action: Action
-
-
-@value
-class StartChild:
-    """Begin the chain `action.child` with this task, to carry the action out; its deadline is `deadline` (ms).
-
-    `admitted`: a worker had the action before, and its hooks have let it pass.
-    """
-
-    action: Action
-    task: Task
-    deadline: int
-    admitted: bool = False
-
-
-@value
-class CancelChild:
-    """Tell a child that nobody needs it any more."""
-
-    chain_id: str
-    reason: str
-
-
-@value
-class Report:
-    """The chain, which is a child, is over: this is the receipt of the action that it carried out, for its parent."""
-
-    action_id: str
-    outcome: Outcome
-    data: str
-
-
-Output = Dispatch | Think | Ask | Withdraw | Record | Settle | StartChild | CancelChild | Report
-
-
-@value
-class Decision:
-    """What one event does to one chain: the chain afterwards, what to send, and what to tell. No change: no outputs."""
-
-    chain: Chain
-    outputs: tuple[Output, ...] = ()
-    facts: tuple[Fact, ...] = ()
-    touched: tuple[int, ...] = ()  # indexes of the steps whose runs changed, so that nobody has to search for them
 
 
 def next_due(chain: Chain) -> int:

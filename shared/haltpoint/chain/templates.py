@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from haltpoint.chain.contract import plan_faults
 from haltpoint.chain.references import FROM, Reference, reference, references, values_at
-from haltpoint.chain.state import Policy
+from haltpoint.chain.world import Policy
 from haltpoint.contracts.plans import Call, OnFailure, Plan
 from haltpoint.contracts.tools import ToolSpec
 

@@ -10,7 +10,7 @@ from haltpoint.chain import policy
 from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import in_time
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
-from haltpoint.chain.state import Think
+from haltpoint.chain.outputs import Think
 from haltpoint.chain.strikes import escalate, let_pass, missing_tools, mode_of
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, thought_id

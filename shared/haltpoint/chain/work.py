@@ -2,15 +2,9 @@
 
 from typing import Any
 
-from haltpoint.chain.state import (
-    Action,
-    Chain,
-    ChainStatus,
-    Decision,
-    Output,
-    StepRun,
-    World,
-)
+from haltpoint.chain.outputs import Decision, Output
+from haltpoint.chain.state import Action, Chain, ChainStatus, StepRun
+from haltpoint.chain.world import World
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.thoughts import Proposal, Usage

@@ -9,22 +9,20 @@ from typing import Any, Final, assert_never
 
 from pydantic_core import to_json
 
-from haltpoint.chain.state import (
+from haltpoint.chain.outputs import (
     Ask,
     CancelChild,
-    Chain,
     Decision,
     Dispatch,
     Output,
-    PlanOrigin,
     Record,
     Report,
     Settle,
     StartChild,
     Think,
     Withdraw,
-    next_due,
 )
+from haltpoint.chain.state import Chain, PlanOrigin, next_due
 from haltpoint.contracts import events
 from haltpoint.contracts.base import action_id, chain_of, request_id, value
 from haltpoint.contracts.catalogue import Stream

@@ -7,7 +7,8 @@ policy's patterns: what a model made up is counted as one, so that nobody can fi
 from collections import Counter
 from typing import Final
 
-from haltpoint.chain.state import Chain, Decision
+from haltpoint.chain.outputs import Decision
+from haltpoint.chain.state import Chain
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, Message, PlanDrafted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.tasks import Mode

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from pydantic_core import to_json
 
-from haltpoint.chain.state import Dispatch, Think
+from haltpoint.chain.outputs import Dispatch, Think
 from haltpoint.contracts import events
 from haltpoint.contracts.base import child_report_id, value
 from haltpoint.contracts.humans import Question

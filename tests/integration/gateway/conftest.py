@@ -12,17 +12,8 @@ import pytest
 from pydantic import SecretStr
 from redis.asyncio import Redis
 
-from haltpoint.chain.state import (
-    WAITING,
-    Ask,
-    Chain,
-    ChainStatus,
-    Decision,
-    OpenRequest,
-    PlanOrigin,
-    StepRun,
-    StepStatus,
-)
+from haltpoint.chain.outputs import Ask, Decision
+from haltpoint.chain.state import WAITING, Chain, ChainStatus, OpenRequest, PlanOrigin, StepRun, StepStatus
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import Cancellation, Received, TaskCancelled
 from haltpoint.contracts.facts import Fact, FactType

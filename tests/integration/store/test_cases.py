@@ -3,7 +3,8 @@
 from typing import Any
 
 from haltpoint.chain.human_tool import NAME, SPEC
-from haltpoint.chain.state import ChainStatus, Policy
+from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.world import Policy
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import (
     ActionProposed,

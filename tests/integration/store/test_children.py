@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.decide import decide
-from haltpoint.chain.state import ChainStatus, World
+from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.templates import with_skills
+from haltpoint.chain.world import World
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Cancellation, MessageLost, Received, TaskCancelled, ToolCompleted
 from haltpoint.contracts.humans import Answer, RequestKind

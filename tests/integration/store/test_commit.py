@@ -10,7 +10,8 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from haltpoint.chain.decide import decide
-from haltpoint.chain.state import ChainStatus, World
+from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.world import World
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType

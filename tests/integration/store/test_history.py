@@ -4,7 +4,8 @@ from collections import Counter
 
 from redis.asyncio import Redis
 
-from haltpoint.chain.state import Chain, Decision
+from haltpoint.chain.outputs import Decision
+from haltpoint.chain.state import Chain
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import ActionProposed, ProposedActions
 from haltpoint.contracts.facts import Fact, FactType

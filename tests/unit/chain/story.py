@@ -5,19 +5,10 @@ from typing import Any
 
 from haltpoint.chain.decide import decide
 from haltpoint.chain.needs import forget
+from haltpoint.chain.outputs import Ask, Decision, Dispatch, Settle, Think
 from haltpoint.chain.policy import deadline_of
-from haltpoint.chain.state import (
-    Action,
-    Ask,
-    Chain,
-    Decision,
-    Dispatch,
-    Policy,
-    Settle,
-    StepStatus,
-    Think,
-    World,
-)
+from haltpoint.chain.state import Action, Chain, StepStatus
+from haltpoint.chain.world import Policy, World
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haltpoint.chain.state import CancelChild, Chain, Decision, Report, StartChild
+from haltpoint.chain.outputs import CancelChild, Decision, Report, StartChild
+from haltpoint.chain.state import Chain
 from haltpoint.chain.templates import calls_inside, fill, template_faults, with_skills
 from haltpoint.contracts.base import action_of, child_id, levels_of, root_of
 from haltpoint.contracts.events import CompletedTool, ToolCompleted

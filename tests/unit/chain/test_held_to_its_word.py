@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
-from haltpoint.chain.state import ChainStatus, Policy
+from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.world import Policy
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.policy import Pattern

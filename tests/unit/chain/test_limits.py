@@ -20,13 +20,12 @@ from haltpoint.chain.state import (
     ChainStatus,
     OpenRequest,
     PlanOrigin,
-    Policy,
     StepRun,
     StepStatus,
-    World,
     next_due,
 )
 from haltpoint.chain.work import Work
+from haltpoint.chain.world import Policy, World
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.tasks import Budget, Task

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from haltpoint.chain.references import write_json
-from haltpoint.chain.state import ChainError, ChainStatus, Policy
+from haltpoint.chain.state import ChainError, ChainStatus
+from haltpoint.chain.world import Policy
 from haltpoint.contracts.base import MAX_DEPTH
 from haltpoint.contracts.plans import OnFailure, Plan, Step
 from haltpoint.contracts.tasks import Budget, Task

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from haltpoint.chain.state import ChainStatus, Policy
+from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.world import Policy
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.tasks import Budget, Task

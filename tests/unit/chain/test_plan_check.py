@@ -3,7 +3,7 @@
 import pytest
 
 from haltpoint.chain.contract import callable_tools, form_of, plan_faults
-from haltpoint.chain.state import Policy
+from haltpoint.chain.world import Policy
 from haltpoint.contracts.plans import Plan, Step, StepType
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ToolSpec

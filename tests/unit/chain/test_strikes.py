@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
-from haltpoint.chain.state import ChainStatus, Policy, Record, StepStatus
+from haltpoint.chain.outputs import Record
+from haltpoint.chain.state import ChainStatus, StepStatus
+from haltpoint.chain.world import Policy
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Plan, Step, ValidationMode
 from haltpoint.contracts.tasks import Mode, Style, Task

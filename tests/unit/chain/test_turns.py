@@ -3,8 +3,9 @@
 import pytest
 
 from haltpoint.chain.needs import needed_actions, needed_thoughts
-from haltpoint.chain.state import ChainError, ChainStatus, Policy, StepStatus
+from haltpoint.chain.state import ChainError, ChainStatus, StepStatus
 from haltpoint.chain.thoughts import MOST_FAULTS
+from haltpoint.chain.world import Policy
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType
 from haltpoint.contracts.tasks import Budget, Mode, Task

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.state import ChainStatus, Policy, StepStatus
+from haltpoint.chain.state import ChainStatus, StepStatus
+from haltpoint.chain.world import Policy
 from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.policy import Messages, Pattern

@@ -1,6 +1,7 @@
 """Which tools the executor knows when it decides."""
 
-from haltpoint.chain.state import Chain, Policy
+from haltpoint.chain.state import Chain
+from haltpoint.chain.world import Policy
 from haltpoint.contracts.events import DraftedPlan, PlanDrafted, TaskSubmitted
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Style, Task
