@@ -13,7 +13,8 @@ from typing import Final
 
 from haltpoint.chain import claims_english as english
 from haltpoint.chain.claims_english import Verb, forms_of
-from haltpoint.chain.claims_reading import Lexicon, lexicon, told_as_done
+from haltpoint.chain.claims_lexicon import Lexicon, lexicon
+from haltpoint.chain.claims_reading import told_as_done
 from haltpoint.chain.plain_text import words_of
 from haltpoint.contracts.tools import ToolSpec
 

@@ -6,12 +6,14 @@ habitual, somebody else's doing, somebody else's words or in quotation marks.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from haltpoint.chain import claims_english as english
+from haltpoint.chain.claims_clauses import Sentence, sentences
 from haltpoint.chain.claims_english import Verb, words
+from haltpoint.chain.claims_lexicon import Lexicon
 from haltpoint.chain.claims_phrases import (
     ASKING,
     BE,
@@ -25,29 +27,9 @@ from haltpoint.chain.claims_phrases import (
     to_the_user,
     turned,
 )
-from haltpoint.chain.plain_text import plain
 
-_BEHIND: Final = 24  # words of a clause that are looked at before a verb
-_AHEAD: Final = 16  # and behind it
 _MOST: Final = 40  # verbs of one sentence that are looked at
-_BLOCK: Final = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
-_SPEECH: Final = re.compile(r'"[^"\n]{0,2000}"|(?<![\w])\'(?:[^\'\n]|(?<=\w)\'(?=\w)){2,2000}\'(?!\w)')
-_MARKUP: Final = re.compile(r"[*_]{2,}|`|^[ \t]*(?:[-*+•#]+|\d+[.)])[ \t]+", re.MULTILINE)
-_SENTENCE: Final = re.compile(r"[^.!?\n]*(?:\.(?=[\w/])[^.!?\n]*)*[.!?\n]+|[^.!?\n]+")
-_TOKEN: Final = re.compile(r"[\w@/~](?:[\w@/~]|['.-](?=\w))*|-+|[^\s\w]")
 _FILE_NAME: Final = re.compile(r"[\w/~-]+\.[a-z]\w{0,5}")
-_ENDS: Final = frozenset(',;:()[]—–"|') | {
-    "-",
-    "--",
-    "but",
-    "however",
-    "so",
-    "because",
-    "although",
-    "though",
-    "therefore",
-}
-_STOPS: Final = _ENDS | frozenset(".!?")
 _INVERTED: Final = words(
     "do does did is are was were has have had should shall may might can could will would who what when where why how"
 )
@@ -62,73 +44,33 @@ class Told:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lexicon:
-    """The verbs to look for, by their forms, and the things that make a weak verb count."""
-
-    pasts: Mapping[str, Verb]
-    participles: Mapping[str, Verb]
-    infinitives: Mapping[str, Verb]
-    gerunds: Mapping[str, Verb]
-    things: frozenset[str]
-    heads: frozenset[str]
-    forms: Mapping[str, Verb]
-    opening: frozenset[str]
-
-
-def lexicon(more: Iterable[Verb] = (), things: Iterable[str] = ()) -> Lexicon:
-    """The English verbs and these; the things are nouns that tools speak of."""
-    verbs = (*more, *english.LIGHT_VERBS, *english.VERBS)
-    pasts, participles = {one.past: one for one in verbs}, {one.participle: one for one in verbs}
-    infinitives, gerunds = {one.base: one for one in verbs}, {one.gerund: one for one in verbs}
-    forms = {**gerunds, **infinitives, **participles, **pasts}
-    named = frozenset(things)
-    return Lexicon(
-        pasts, participles, infinitives, gerunds, english.THINGS | named, english.HEADS | named,
-        forms, frozenset(form.partition(" ")[0] for form in forms),
-    )  # fmt: skip
-
-
 def told_as_done(text: str, known: Lexicon) -> Iterator[Told]:
     """Every verb that the text tells as done by the one who speaks, or by nobody in particular."""
-    for sentence in dict.fromkeys(_sentences(text)):
-        originals = _TOKEN.findall(sentence)
-        tokens = [word.lower() for word in originals]
-        if known.opening.isdisjoint(tokens):
+    for written in dict.fromkeys(sentences(text)):
+        sentence = Sentence(written)
+        if known.opening.isdisjoint(sentence.tokens):
             continue
-        for verb, kinds in _Reading(tokens, originals, known).told():
-            yield Told(verb, kinds, sentence.strip()[:300])
-
-
-def _sentences(text: str) -> Iterator[str]:
-    plainly = plain(text).strip()
-    if len(plainly) > 1 and plainly[0] == plainly[-1] == '"' and '"' not in plainly[1:-1]:
-        plainly = plainly[1:-1]  # a whole answer in quotation marks is nobody's speech
-    spoken = _MARKUP.sub(" ", _SPEECH.sub(" § ", _BLOCK.sub("\n", plainly)))
-    for found in _SENTENCE.finditer(spoken):
-        if found[0].strip():
-            yield found[0]
+        for verb, kinds in _Reading(sentence, known).told():
+            yield Told(verb, kinds, written.strip()[:300])
 
 
 class _Reading:
-    """One sentence, word by word."""
+    """What one sentence tells as done."""
 
-    def __init__(self, tokens: list[str], originals: list[str], lexicon: Lexicon) -> None:
-        self._tokens = tokens
-        self._originals = originals
+    def __init__(self, sentence: Sentence, lexicon: Lexicon) -> None:
+        self._sentence = sentence
+        self._tokens = sentence.tokens
         self._lexicon = lexicon
-        self._asked = "?" in tokens[-3:]
-        self._starts, self._last_end = self._clauses()
 
     def told(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        if self._asked and (self._last_end < 0 or self._tokens[0] in _INVERTED):
+        if self._sentence.asked and (self._sentence.last_end < 0 or self._tokens[0] in _INVERTED):
             return
         if self._tokens[:2] == ["according", "to"]:
             return
         opening, forms = self._lexicon.opening, self._lexicon.forms
         places = [i for i, word in enumerate(self._tokens) if word in opening]
         for i in places[:_MOST]:
-            pair = f"{self._tokens[i]} {self._at(i + 1)}"
+            pair = f"{self._tokens[i]} {self._sentence.at(i + 1)}"
             form = pair if pair in forms else self._tokens[i]
             verb = forms.get(form)
             kinds = self._told_at(i, 2 if form is pair else 1, form, verb) if verb else ()
@@ -137,8 +79,8 @@ class _Reading:
 
     def _told_at(self, i: int, width: int, form: str, verb: Verb) -> tuple[str, ...]:
         """The kinds of what is told as done by the verb at i; none when it is not."""
-        start, end = self._clause(i, i + width)
-        if self._asked and end > self._last_end >= start - 1:
+        start, end = self._sentence.clause(i, i + width)
+        if self._sentence.asked and end > self._sentence.last_end >= start - 1:
             return ()
         before, after = self._tokens[start:i], self._tokens[i + width : end]
         if turned(before) or (after and after[0] in english.NOTHING) or self._tokens[end : end + 1] == [":"]:
@@ -146,10 +88,10 @@ class _Reading:
         done = self._how(i, start, form, verb, before, after)
         if not done:
             return ()
-        return self._kinds(verb, before, after, self._originals[i + width : end])
+        return self._kinds(verb, before, after, self._sentence.originals[i + width : end])
 
     def _how(self, i: int, start: int, form: str, verb: Verb, before: list[str], after: list[str]) -> bool:
-        j = self._back(i, start)
+        j = self._sentence.back(i, start)
         last = self._tokens[j] if j >= start else ""
         if form not in self._lexicon.pasts and form not in self._lexicon.participles:
             return self._roundabout(form, before, j, start)
@@ -165,11 +107,11 @@ class _Reading:
         """I sent, I've sent, we have just sent."""
         known = self._lexicon
         if last in english.ME:
-            if form not in known.pasts or (j > start and self._tokens[self._back(j, start)] in ASKING):
+            if form not in known.pasts or (j > start and self._tokens[self._sentence.back(j, start)] in ASKING):
                 return False
         elif last not in english.PERFECT:
-            k = self._back(j, start)
-            if k < start and last == "have" and not self._asked:
+            k = self._sentence.back(j, start)
+            if k < start and last == "have" and not self._sentence.asked:
                 return form in known.participles
             if k < start or self._tokens[k] not in english.ME or last == "having":
                 return False
@@ -185,7 +127,7 @@ class _Reading:
             return False
         subject = self._tokens[start:j]
         if last == "been":
-            k = self._back(j, start)
+            k = self._sentence.back(j, start)
             have = self._tokens[k] if k >= start else ""
             if have not in ("have", "has", "had") and not have.endswith(("'s", "'ve")):
                 return False
@@ -222,12 +164,12 @@ class _Reading:
         for k in range(at - 1, max(-1, at - 30), -1):
             word = self._tokens[k]
             if word in english.ME or word in english.PERFECT:
-                lo = self._clause(k, k + 1)[0]
+                lo = self._sentence.clause(k, k + 1)[0]
                 following = self._tokens[k + 1 : k + 5]
                 away = turned(self._tokens[lo:at]) or any(one in english.MODALS for one in following)
                 return "" if away or not self._did(k, following) else "me"
             if word in ("was", "were", "been"):
-                lo = self._clause(k, k + 1)[0]
+                lo = self._sentence.clause(k, k + 1)[0]
                 whole = self._tokens[lo:at]
                 return "" if turned(whole) or any(one in english.MODALS for one in whole) else "thing"
             if word in english.OTHERS or word in english.MODALS:
@@ -272,7 +214,7 @@ class _Reading:
         if k == i:
             if before and not all(leads(word) for word in before):
                 return False
-            named = bool(after) and self._originals[i + 1][:1].isupper() and "send" in verb.kinds
+            named = bool(after) and self._sentence.originals[i + 1][:1].isupper() and "send" in verb.kinds
             things = first in self._lexicon.heads or first.isdigit() or bool(_FILE_NAME.fullmatch(first))
             whole = not any(word[0].isalnum() for word in after)
             return whole or (first in english.ALONG and first != "from") or things or named or first == "§"
@@ -305,36 +247,3 @@ class _Reading:
             if not lasting or any(word in ("below", "above", "following") for word in near):
                 return ()
         return verb.kinds
-
-    def _clauses(self) -> tuple[list[int], int]:
-        """Where the clause of each word begins, and the last place where one ended by a mark."""
-        starts, start, last = [], 0, -1
-        for i, word in enumerate(self._tokens):
-            starts.append(start)
-            if word in _STOPS and self._ends(i):
-                start = i + 1
-                last = i if word in _ENDS else last
-        return starts, last
-
-    def _clause(self, i: int, behind: int) -> tuple[int, int]:
-        """Where the clause around these words begins and ends, as far as it is looked at."""
-        end = behind
-        while end < len(self._tokens) and end - behind < _AHEAD and not self._ends(end):
-            end += 1
-        return max(self._starts[i], i - _BEHIND), end
-
-    def _ends(self, at: int) -> bool:
-        word = self._tokens[at]
-        if word == ":":  # he says: ...
-            return not any(one in english.REPORTS for one in self._tokens[max(0, at - 4) : at])
-        return word in _STOPS
-
-    def _back(self, i: int, start: int) -> int:
-        """The place before i, adverbs left out; start - 1 when there is none."""
-        j = i - 1
-        while j >= start and (self._tokens[j] in english.ADVERBS or self._tokens[j].endswith("ly")):
-            j -= 1
-        return j
-
-    def _at(self, i: int) -> str:
-        return self._tokens[i] if i < len(self._tokens) else ""
