@@ -21,9 +21,10 @@ from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Decoded, decode
 from tests.proofs import functions
 from tests.proofs.decisions import CHAIN, Decisions, Kind
-from tests.proofs.functions import COPY, FORGED, Item, Receipt, Row, Sent, Store
+from tests.proofs.functions import COPY, FORGED, Item, Sent
 from tests.support.builders import OK, asks, failed
 from tests.support.desk import Desk, desk_at
+from tests.support.function_rules import Receipt
 
 ACTIONS = (Kind.READ_ONLY, Kind.OTHER, Kind.ASKS)
 SPECS = [ToolSpec(name=kind.value, read_only=kind is not Kind.OTHER) for kind in ACTIONS]
@@ -43,8 +44,7 @@ class Pair:
         self.desk = desk
         self.chance = chance
         self.decisions = Decisions(ACTIONS)
-        rows = tuple(Row(kind is not Kind.OTHER) for kind in ACTIONS)
-        self.store = Store(0, 0, False, frozenset(), frozenset(), rows, ())
+        self.store = functions.nothing_yet(tuple(kind is not Kind.OTHER for kind in ACTIONS))
         self.world = World({spec.name: spec for spec in SPECS}, Policy())
         self.items: dict[tuple[int, int], str] = {}
         self.snapshots: list[tuple[int, int, Loaded]] = []
@@ -87,8 +87,8 @@ class Pair:
     async def claim(self) -> None:
         if (item := self.some_item()) is None:
             return
-        owner = self.chance.randint(1, 3)
-        args = (self.place(item).stream, self.place(item).entry, self.action(item.action), f"worker/{owner}")
+        owner = f"worker/{self.chance.randint(1, 3)}"
+        args = (self.place(item).stream, self.place(item).entry, self.action(item.action), owner)
         real = await self.desk.calls.call("FCALL", "hp1_claim", 1, self.desk.key("events"), *args)
         self.store, status, epoch = functions.claim(self.store, item, owner, None)
         assert (real[0].decode(), real[1]) == (status, epoch)

@@ -18,7 +18,8 @@ from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.plans import Call, Plan, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Clarification, ErrorType, Fault, NextAction, Option, Outcome, ToolSpec
-from tests.proofs.functions import BrokenError, Change, Operation, Promise, Receipt, Request, Sent
+from tests.proofs.functions import BrokenError, Change, Operation, Promise, Request, Sent
+from tests.support.function_rules import Receipt
 
 CHAIN: Final = "c" * 32
 HOUR: Final = 3_600_000

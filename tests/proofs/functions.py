@@ -1,27 +1,19 @@
 """A model of what the Redis functions do to one chain with a literal plan: immutable, small, and easy to break.
 
-Only what agreement depends on is kept: no bytes, no time-outs, no indexes. Each function takes a state and returns the
-state after it, with the status that the caller would see. `tests/integration/test_proof_functions.py` drives the real
-functions beside these and compares. A `Mutation` takes one mechanism away; the search must then find a violation.
+Only what agreement depends on is kept: no bytes, no time-outs, no indexes, so that a search can visit every state. What
+is decided about an action or a request are the rules of `tests/support/function_rules.py`, which the model of a whole
+partition has in common with this one. Each function takes a state and returns the state after it, with the status that
+the caller would see. `tests/integration/test_proof_functions.py` drives the real functions beside these and compares.
 
-Whatever the functions themselves do not remember and a promise is about is counted in ghosts: fields that no function
-reads. So a promise is never checked with the mechanism that is to keep it.
+Whatever the functions themselves do not remember and a promise is about is counted in ghosts, which no rule sees. So a
+promise is never checked with the mechanism that is to keep it.
 """
 
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-
-class Mutation(StrEnum):
-    """A mechanism that can be taken away."""
-
-    CLAIM = "who takes over does not claim"
-    FENCE = "complete does not compare epochs"
-    DEDUPE = "nobody looks whether a receipt is there"
-    ATOMICITY = "commit writes the chain first and all else afterwards"
-    BINDING = "nobody looks whether an entry is the current one"
-    EFFECTS = "every tool counts as repeatable"
-    VERSION = "commit does not compare versions"
+from tests.support import function_rules as rules
+from tests.support.function_rules import ActionRow, Mutation, Receipt
 
 
 class Promise(StrEnum):
@@ -43,32 +35,15 @@ class BrokenError(Exception):
         self.words = words
 
 
-class Receipt(StrEnum):
-    """What a worker may report; the values are those of the messages that tell of it."""
-
-    OK = "ok"
-    ASKS = "asks"
-    FAILED = "failed"
-    DOUBT = "doubt"
-
-
 COPY: Final = 10
 """An entry's number is that of the attempt that dispatched it; that of a copy of it is larger by this."""
 FORGED: Final = 20
 """The entry of somebody who never saw a real one."""
 
 
-class Row(NamedTuple):
-    """The hash of an action. `runs`, `pardons` and `given` are ghosts: starts, answers "not happened", claims."""
+class Ghost(NamedTuple):
+    """What is counted about an action: starts, answers "not happened", and claims of this attempt."""
 
-    repeatable: bool
-    attempt: int = 0  # 0: not dispatched yet
-    entry: int = 0
-    epoch: int = 0
-    owner: int = 0
-    verdict: str = ""
-    started: bool = False
-    receipt: Receipt | None = None
     runs: int = 0
     pardons: int = 0
     given: int = 0
@@ -102,14 +77,15 @@ class Sent(NamedTuple):
 
 
 class Store(NamedTuple):
-    """All that lies in Redis. `chain` is a number that stands for a whole value of the chain; 0: there is none."""
+    """All that lies in Redis, and the ghosts. `chain` is a number that stands for a whole value; 0: there is none."""
 
     chain: int
     version: int
     final: bool
     events: frozenset[Sent]
     tools: frozenset[Item]
-    actions: tuple[Row, ...]
+    actions: tuple[ActionRow, ...]
+    ghosts: tuple[Ghost, ...]
     requests: tuple[Request, ...]
 
 
@@ -130,10 +106,22 @@ class Change(NamedTuple):
     operations: tuple[Operation, ...]
 
 
-def with_row(store: Store, action: int, row: Row) -> Store:
+def nothing_yet(repeatable: tuple[bool, ...]) -> Store:
+    """Before anything was said about a chain with these actions."""
+    rows = tuple(ActionRow(each) for each in repeatable)
+    return Store(0, 0, False, frozenset(), frozenset(), rows, tuple(Ghost() for _ in rows), ())
+
+
+def with_row(store: Store, action: int, row: ActionRow) -> Store:
     """The same but for one action's hash."""
     rows = store.actions
     return store._replace(actions=(*rows[:action], row, *rows[action + 1 :]))
+
+
+def with_ghost(store: Store, action: int, ghost: Ghost) -> Store:
+    """The same but for what is counted about one action."""
+    ghosts = store.ghosts
+    return store._replace(ghosts=(*ghosts[:action], ghost, *ghosts[action + 1 :]))
 
 
 def submit(store: Store, chain: int) -> tuple[Store, str]:
@@ -162,12 +150,11 @@ def outputs(store: Store, change: Change) -> Store:
     """What a commit sends."""
     for name, number, kind, since in change.operations:
         if name in ("dispatch", "again"):
-            row = store.actions[number]
-            attempt = row.attempt + 1
-            fresh = Row(row.repeatable, attempt, attempt, runs=row.runs, pardons=row.pardons)
-            if name == "dispatch":  # not cleared: what a first dispatch finds is nobody's
-                fresh = row._replace(attempt=attempt, entry=attempt, epoch=0)
-            store = with_row(store, number, fresh)
+            attempt = store.actions[number].attempt + 1
+            again = name == "again"
+            store = with_row(store, number, rules.dispatched(store.actions[number], attempt, again=again))
+            if again:
+                store = with_ghost(store, number, store.ghosts[number]._replace(given=0))
             store = store._replace(tools=store.tools | {Item(number, attempt)})
         elif name == "ask":
             store = store._replace(requests=(*store.requests, Request(number, kind, since)))
@@ -183,41 +170,30 @@ def _settle(store: Store, number: int, status: str) -> Store:
     return store._replace(requests=tuple(requests))
 
 
-def claim(store: Store, item: Item, owner: int, without: Mutation | None) -> tuple[Store, str, int]:
+def claim(store: Store, item: Item, owner: str, without: Mutation | None) -> tuple[Store, str, int]:
     """hp1_claim; `owner` is new for each wish to claim."""
     row = store.actions[item.action]
-    if (row.receipt is not None and without is not Mutation.DEDUPE) or store.final:
-        return finish(store, item), "done", 0
-    if row.entry != item.entry and without is not Mutation.BINDING:
-        return finish(store, item), "stale", 0
-    if row.owner == owner:
-        return store, row.verdict, row.epoch
-    in_doubt = row.started and not repeatable(row, without)
-    row = row._replace(epoch=row.epoch + 1, owner=owner, verdict="in_doubt" if in_doubt else "go", given=row.given + 1)
-    if not in_doubt:
-        row = row._replace(started=True)
-    return with_row(store, item.action, row), row.verdict, row.epoch
-
-
-def repeatable(row: Row, without: Mutation | None) -> bool:
-    """What the functions and workers take the action for."""
-    return row.repeatable or without is Mutation.EFFECTS
+    status, after = rules.claim(row, item.entry, owner, final=store.final, without=without)
+    if after is None:
+        return finish(store, item), status, 0
+    if after.epoch > row.epoch:
+        ghost = store.ghosts[item.action]
+        store = with_ghost(with_row(store, item.action, after), item.action, ghost._replace(given=ghost.given + 1))
+    return store, status, after.epoch
 
 
 def complete(store: Store, item: Item, epoch: int, receipt: Receipt, without: Mutation | None) -> tuple[Store, str]:
     """hp1_complete for one action."""
-    row = store.actions[item.action]
-    if row.receipt is not None and without is not Mutation.DEDUPE:
-        return finish(store, item), "again"
-    bound = row.entry == item.entry or without is Mutation.BINDING
-    if not bound or (row.epoch != epoch and without is not Mutation.FENCE):
-        return store, "stale"
+    row, given = store.actions[item.action], store.ghosts[item.action].given
+    status = rules.complete(row, item.entry, epoch, without)
+    if status != "recorded":
+        return (finish(store, item) if status == "again" else store), status
     if row.receipt is not None:
         raise BrokenError(Promise.R3, f"action {item.action} got a second receipt")
     if item.entry >= COPY:
         raise BrokenError(Promise.R8, f"action {item.action} got its receipt from an entry that was never dispatched")
-    if epoch != row.given:
-        raise BrokenError(Promise.R8, f"a worker of epoch {epoch} wrote the receipt, the last claim was {row.given}")
+    if epoch != given:
+        raise BrokenError(Promise.R8, f"a worker of epoch {epoch} wrote the receipt, the last claim was {given}")
     return _record(finish(store, item), item.action, receipt), "recorded"
 
 
@@ -231,27 +207,21 @@ def _record(store: Store, action: int, receipt: Receipt) -> Store:
 
 def dead_letter(store: Store, item: Item, without: Mutation | None) -> Store:
     """hp1_dead_letter for an action: its bytes are kept, its chain hears of it. Nothing, when the entry is gone."""
-    row = store.actions[item.action]
     before, store = store, finish(store, item)
     if store.tools == before.tools:
         return store
-    if row.entry != item.entry or row.receipt is not None:
-        return store
-    doubtful = row.started and not repeatable(row, without)
-    return _record(store, item.action, Receipt.DOUBT if doubtful else Receipt.FAILED)
+    receipt = rules.given_up(store.actions[item.action], item.entry, without)
+    return store if receipt is None else _record(store, item.action, receipt)
 
 
 def answer(store: Store, number: int, choice: str, moment: int) -> tuple[Store, str]:
     """hp1_answer: once, and not after the moment in which it was asked."""
     request = store.requests[number - 1]
-    if request.status == "open" and request.since < moment:
-        return store, "expired"
-    if request.status != "open":
-        return store, request.status
-    if store.final:
-        return store, "stale"
-    store = _settle(store, number, "answered")
-    return store._replace(events=store.events | {Sent("answered", number, choice)}), "taken"
+    status = rules.answer(request.status, late=request.since < moment, final=store.final)
+    if status == "taken":
+        store = _settle(store, number, "answered")
+        store = store._replace(events=store.events | {Sent("answered", number, choice)})
+    return store, status
 
 
 def expire(store: Store, moment: int) -> tuple[Store, tuple[int, ...]]:

@@ -17,14 +17,12 @@ from tests.proofs.functions import (
     BrokenError,
     Change,
     Item,
-    Mutation,
     Promise,
-    Receipt,
-    Row,
     Sent,
     Store,
 )
 from tests.proofs.states import Executor, Luck, Scenario, State, Worker
+from tests.support.function_rules import Mutation, Receipt
 
 DELIVERIES: Final = 3
 """After so many deliveries an entry goes to the dead letters."""
@@ -41,8 +39,7 @@ class Machine:
 
     def start(self) -> State:
         """Nothing is there yet."""
-        rows = tuple(Row(kind is not Kind.OTHER) for kind in self.scenario.actions)
-        empty = Store(0, 0, False, frozenset(), frozenset(), rows, ())
+        empty = functions.nothing_yet(tuple(kind is not Kind.OTHER for kind in self.scenario.actions))
         return State(empty, (), (), self.scenario.luck, frozenset(), frozenset())
 
     # ---- what can happen ----
@@ -157,7 +154,7 @@ class Machine:
         worker = Worker(handed)
         row = store.actions[item.action]
         taken_over = handed.deliveries > 1
-        if functions.repeatable(row, without) and (not taken_over or without is Mutation.CLAIM):
+        if row.may_run_again(without) and (not taken_over or without is Mutation.CLAIM):
             worker = Worker(handed, "go")  # the first delivery of what can be repeated needs no claim
         elif without is Mutation.CLAIM:
             worker = Worker(handed, "go")
@@ -166,7 +163,7 @@ class Machine:
     def _works(self, state: State, worker: Worker, others: tuple[Worker, ...]) -> Iterator[tuple[str, bool, State]]:
         luck, item, without = state.luck, worker.item, self.scenario.without
         if worker.phase == "read":
-            store, status, epoch = functions.claim(state.store, item, item.deliveries, without)
+            store, status, epoch = functions.claim(state.store, item, str(item.deliveries), without)
             phase = {"go": "go", "in_doubt": "doubt"}.get(status)
             after = others if phase is None else (*others, Worker(item, phase, epoch))
             yield "worker claims", True, _sorted(state, workers=after, store=store)
@@ -206,8 +203,8 @@ class Machine:
                 if status != "taken":
                     continue
                 if choice == "not_happened":
-                    row = store.actions[request.action]
-                    store = functions.with_row(store, request.action, row._replace(pardons=row.pardons + 1))
+                    ghost = store.ghosts[request.action]
+                    store = functions.with_ghost(store, request.action, ghost._replace(pardons=ghost.pardons + 1))
                 yield f"a person says {choice}", choice != "abort", _told(state, store, state.luck)
 
     def _intruders(self, state: State) -> Iterator[tuple[str, bool, State]]:
@@ -236,21 +233,22 @@ class Machine:
 
     def judge(self, state: State) -> None:
         """Raise BrokenError when a promise does not hold in this state."""
-        for number, row in enumerate(state.store.actions):
-            if not row.repeatable and row.runs > 1 + row.pardons:
-                raise BrokenError(Promise.R4, f"action {number} was started {row.runs} times, pardons: {row.pardons}")
+        counted = tuple(zip(state.store.actions, state.store.ghosts, strict=True))
+        for number, (row, (runs, pardons, _)) in enumerate(counted):
+            if not row.repeatable and runs > 1 + pardons:
+                raise BrokenError(Promise.R4, f"action {number} was started {runs} times, pardons: {pardons}")
         chain = self.decisions.chains[state.store.chain]
         if chain is not None and chain.status is ChainStatus.COMPLETED:
-            for number, row in enumerate(state.store.actions):
-                if row.repeatable and not row.runs:
+            for number, (row, ghost) in enumerate(counted):
+                if row.repeatable and not ghost.runs:
                     raise BrokenError(Promise.R3, f"the chain completed and action {number} never ran")
 
 
 def _run(store: Store, item: Item) -> Store:
-    row = store.actions[item.action]
-    if item.entry >= COPY and not row.repeatable:
+    ghost = store.ghosts[item.action]
+    if item.entry >= COPY and not store.actions[item.action].repeatable:
         raise BrokenError(Promise.R4, f"action {item.action} was started by an entry that was never dispatched")
-    return functions.with_row(store, item.action, row._replace(runs=min(row.runs + 1, 3)))
+    return functions.with_ghost(store, item.action, ghost._replace(runs=min(ghost.runs + 1, 3)))
 
 
 def _sorted(state: State, **changes: object) -> State:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tests.proofs.decisions import Kind
-from tests.proofs.functions import Item, Mutation, Sent, Store
+from tests.proofs.functions import Item, Sent, Store
+from tests.support.function_rules import Mutation
 
 
 class Luck(NamedTuple):

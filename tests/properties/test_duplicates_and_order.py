@@ -12,9 +12,10 @@ import pytest
 
 from haltpoint.chain.state import Chain, ChainStatus
 from tests.proofs.decisions import Decisions, Kind
-from tests.proofs.functions import Operation, Receipt, Request, Sent
+from tests.proofs.functions import Operation, Request, Sent
 from tests.proofs.machine import Machine
 from tests.proofs.states import Luck, Scenario
+from tests.support.function_rules import Receipt
 
 ACTIONS = (Kind.OTHER, Kind.ASKS)
 STORY = (

@@ -10,9 +10,10 @@ from dataclasses import replace
 import pytest
 
 from tests.proofs.decisions import Kind
-from tests.proofs.functions import Mutation, Promise
+from tests.proofs.functions import Promise
 from tests.proofs.search import search
 from tests.proofs.states import Luck, Scenario
+from tests.support.function_rules import Mutation
 
 READ, OTHER, ASKS = Kind.READ_ONLY, Kind.OTHER, Kind.ASKS
 

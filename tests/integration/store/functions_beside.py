@@ -13,6 +13,7 @@ from redis import Redis
 
 from tests.integration.store.functions_model import Ask, Dispatch, Finish, FunctionsModel, Settle, Step, Think, Withdraw
 from tests.integration.store.functions_rows import EVENTS, HUMANS, PLANS, TOOLS, EntryRow
+from tests.support.function_rules import Receipt
 
 TICK = 1_000_000  # ms
 KEY = "hp:{0}:"
@@ -133,7 +134,8 @@ class FunctionsBeside(RuleBasedStateMachine):
             found = self._hash("action", name)
             assert (found["entry"], int(found["epoch"])) == (self.entry(action.entry), action.epoch), name
             assert ("started" in found, "settled" in found) == (action.started, action.settled), name
-            assert (bool(found.get("receipt")), bool(found.get("doubt"))) == (bool(action.receipt), bool(action.doubt))
+            doubt = action.receipt is Receipt.DOUBT
+            assert ("receipt" in found, "doubt" in found) == (action.over() and not doubt, doubt), name
         for name, request in self.model.requests.items():
             assert self._hash("request", name)["status"] == request.status
         open_now = {name for name, request in self.model.requests.items() if request.status == "open"}

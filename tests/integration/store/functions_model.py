@@ -1,21 +1,18 @@
 """What the Redis functions promise, in plain Python: one partition, no bytes, no indexes.
 
-`FunctionsModel` has the same commands with the same answers as the functions. Its state is made of dictionaries of
-frozen rows: `copy` it to try something, `frozen` is its value as a key for a search. Entries of streams are numbered in
-the order in which they were added. Time goes in ticks; of two moments in one tick the second element tells which is
-the earlier one.
+`FunctionsModel` has the same commands with the same answers as the functions. What is decided about an action or a
+request are the rules of `tests/support/function_rules.py`, which the model check has in common with this. Entries of
+streams are numbered in the order in which they were added. Time goes in ticks; of two moments in one tick the second
+element tells which is the earlier one.
 """
 
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Self
 
 from tests.integration.store.functions_rows import (
     EVENTS,
     HUMANS,
     PLANS,
     TOOLS,
-    ActionRow,
     ChainRow,
     End,
     EntryRow,
@@ -23,6 +20,8 @@ from tests.integration.store.functions_rows import (
     Moment,
     RequestRow,
 )
+from tests.support import function_rules as rules
+from tests.support.function_rules import ActionRow, Receipt
 
 REFIRE = 1  # ticks after which a timer goes off again
 
@@ -45,15 +44,6 @@ class FunctionsModel:
     moments: int = 0  # that were told apart so far
     last: int = 0  # number of the last entry
     last_letter: int = 0
-
-    def copy(self) -> Self:
-        return deepcopy(self)
-
-    def frozen(self) -> tuple[object, ...]:
-        """The whole state as one hashable value."""
-        return tuple(
-            tuple(sorted(value.items())) if isinstance(value, dict) else value for value in vars(self).values()
-        )
 
     def add(self, stream: str, message: str, about: str = "") -> int:
         self.last += 1
@@ -85,15 +75,13 @@ class FunctionsModel:
         row = self.requests.get(request)
         if row is None:
             return "unknown"
-        if row.status == "answered":
-            return "taken" if row.token == token else "answered"
-        if row.status == "expired" or (row.status == "open" and row.deadline <= self.now):
-            return "expired"
-        if row.status != "open" or self.final(row.chain):
-            return "stale"
-        self.requests[request] = replace(row, status="answered", token=token)
-        self.add(EVENTS, f"{request}/answer")
-        return "taken"
+        if row.status == "answered" and row.token == token:
+            return "taken"
+        status = rules.answer(row.status, late=row.deadline <= self.now, final=self.final(row.chain))
+        if status == "taken":
+            self.requests[request] = replace(row, status="answered", token=token)
+            self.add(EVENTS, f"{request}/answer")
+        return status
 
     # ---- the executor -----------------------------------------------------------------------------------------------
 
@@ -131,32 +119,27 @@ class FunctionsModel:
     # ---- workers and planner ----------------------------------------------------------------------------------------
 
     def claim(self, entry: int, action: str, owner: str) -> tuple[str, int]:
-        row = self.actions.get(action)
-        if (row is not None and row.over) or self.final(chain_of(action)):
+        final = self.final(chain_of(action))
+        status, after = rules.claim(self.actions.get(action), entry, owner, final=final)
+        if after is None:
             self.finish(entry)
-            return "done", 0
-        if row is None or row.entry != entry:
-            self.finish(entry)
-            return "stale", 0
-        if row.owner == owner:
-            return row.verdict, row.epoch
-        verdict = "in_doubt" if row.started and not row.repeatable else "go"
-        started = row.started or verdict == "go"
-        self.actions[action] = replace(row, epoch=row.epoch + 1, owner=owner, verdict=verdict, started=started)
-        return verdict, row.epoch + 1
+            return status, 0
+        self.actions[action] = after
+        return status, after.epoch
 
-    def complete(self, entry: int, action: str, epoch: int, outcome: str, *, doubt: bool) -> str:
-        row = self.actions.get(action)
-        if row is not None and row.over:
+    def complete(self, entry: int, action: str, epoch: int, receipt: Receipt) -> str:
+        status = rules.complete(self.actions.get(action), entry, epoch)
+        if status == "recorded":
+            self._record(action, receipt)
+        if status != "stale":
             self.finish(entry)
-            return "again"
-        if row is None or row.entry != entry or row.epoch != epoch:
-            return "stale"
-        self.actions[action] = replace(row, doubt=outcome) if doubt else replace(row, receipt=outcome)
+        return status
+
+    def _record(self, action: str, receipt: Receipt) -> None:
+        row = self.actions[action]
+        self.actions[action] = row._replace(receipt=receipt)
         if not self.final(chain_of(action)):
             self.add(EVENTS, f"{action}/{row.attempt}/done")
-        self.finish(entry)
-        return "recorded"
 
     def heartbeat(self, entry: int, action: str, epoch: int, consumer: str) -> str:
         row = self.actions.get(action)
@@ -168,12 +151,8 @@ class FunctionsModel:
     def release(self, entry: int, action: str, epoch: int, consumer: str) -> str:
         if self.pending.get(entry) != consumer or entry not in self.entries:
             return "stale"
-        if action:
-            row = self.actions.get(action)
-            if row is None or (row.entry, row.epoch) != (entry, epoch) or row.over:
-                return "stale"
-            if row.started and not row.repeatable:
-                return "stale"
+        if action and not rules.may_release(self.actions.get(action), entry, epoch):
+            return "stale"
         self.renew(self.entries[entry], action)
         self.finish(entry)
         return "released"
@@ -181,8 +160,7 @@ class FunctionsModel:
     def renew(self, entry: EntryRow, action: str) -> None:
         fresh = self.add(entry.stream, entry.message, entry.about)
         if action:
-            row = self.actions[action]
-            self.actions[action] = replace(row, entry=fresh, epoch=0, started=False, owner="")
+            self.actions[action] = rules.renewed(self.actions[action], fresh)
 
     def think(self, entry: int, thought: str, said: str) -> str:
         status = self._record_thought(thought, said)
@@ -207,19 +185,12 @@ class FunctionsModel:
         self.last_letter += 1
         self.letters[self.last_letter] = LetterRow(entry, row, reason, about)
         if row.stream == TOOLS and about:
-            self._give_up_action(entry, about)
+            receipt = rules.given_up(self.actions.get(about), entry)
+            if receipt is not None:
+                self._record(about, receipt)
         elif row.stream == PLANS and about:
             self._record_thought(about, "failed")
         return "buried"
-
-    def _give_up_action(self, entry: int, action: str) -> None:
-        row = self.actions.get(action)
-        if row is None or row.entry != entry or row.over:
-            return
-        doubtful = row.started and not row.repeatable
-        self.actions[action] = replace(row, doubt="in doubt") if doubtful else replace(row, receipt="failed")
-        if not self.final(chain_of(action)):
-            self.add(EVENTS, f"{action}/{row.attempt}/done")
 
     def requeue(self, letter: int) -> str:
         kept = self.letters.get(letter)
@@ -228,7 +199,7 @@ class FunctionsModel:
         action = kept.about if kept.row.stream == TOOLS else ""
         if action:
             row = self.actions.get(action)
-            if row is None or row.over or row.entry != kept.entry:
+            if row is None or row.over() or row.entry != kept.entry:
                 return "done"
         self.renew(kept.row, action)
         del self.letters[letter]
@@ -245,9 +216,9 @@ class Dispatch:
     again: bool = False
 
     def apply(self, model: FunctionsModel, chain: str) -> None:
-        attempt = model.actions[self.action].attempt + 1 if self.again else 1
-        entry = model.add(TOOLS, f"{self.action}/{attempt}", self.action)
-        model.actions[self.action] = ActionRow(self.repeatable, entry, attempt)
+        row = model.actions.get(self.action, ActionRow(self.repeatable))
+        entry = model.add(TOOLS, f"{self.action}/{row.attempt + 1}", self.action)
+        model.actions[self.action] = rules.dispatched(row, entry, again=self.again)
 
 
 @dataclass(frozen=True)
@@ -288,7 +259,7 @@ class Settle:
     action: str
 
     def apply(self, model: FunctionsModel, chain: str) -> None:
-        model.actions[self.action] = replace(model.actions[self.action], settled=True)
+        model.actions[self.action] = model.actions[self.action]._replace(settled=True)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""The rows that the model of the functions is made of: what of a key matters to the functions, frozen."""
+"""The rows that the model of the functions is made of: what of a key matters to the functions, frozen.
+
+An action's row is that of the rules.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,26 +24,6 @@ class ChainRow:
     deadline: Moment
     end: End = End.LIVE
     open: tuple[int, ...] = ()  # as the executor wrote it last
-    quarantined: bool = False
-
-
-@dataclass(frozen=True)
-class ActionRow:
-    repeatable: bool
-    entry: int
-    attempt: int = 1
-    epoch: int = 0
-    owner: str = ""
-    verdict: str = ""
-    started: bool = False
-    receipt: str = ""
-    doubt: str = ""
-    settled: bool = False
-
-    @property
-    def over(self) -> bool:
-        """Whether nothing may be run or recorded any more under this attempt."""
-        return bool(self.receipt or self.doubt)
 
 
 @dataclass(frozen=True)

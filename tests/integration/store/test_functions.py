@@ -11,6 +11,7 @@ from haltpoint.runtime.embedded import EmbeddedServer
 from tests.integration.store.functions_beside import GROUPS, KEY, TICK, FunctionsBeside
 from tests.integration.store.functions_model import Ask, Dispatch, Finish, Settle, Step, Think, Withdraw
 from tests.integration.store.functions_rows import EVENTS, PLANS, TOOLS
+from tests.support.function_rules import Receipt
 
 CHAINS = st.sampled_from(["a", "b"])
 NUMBERS = st.integers(1, 2)
@@ -93,7 +94,7 @@ class Functions(FunctionsBeside):
         choices: list[Step | None] = [None, Think(thought)]
         if row is None:
             choices += [Dispatch(action, repeatable=True), Dispatch(action, repeatable=False)]
-        elif row.over:
+        elif row.over():
             choices += [Dispatch(action, row.repeatable, again=True)] * 3 + [Settle(action)]
         if request not in model.requests:
             choices.append(Ask(number, model.now + data.draw(st.integers(1, 4))))
@@ -160,7 +161,7 @@ class Functions(FunctionsBeside):
             attempt = row.attempt if row else 1
             head = f'{{"id":"{action}/{attempt}/done","outcome":'
             args += [TOOLS, self.entry(entry), action, right, int(doubt), '"said"', "{}", head, "}"]
-            expected.append(self.model.complete(entry, action, right, '"said"', doubt=doubt))
+            expected.append(self.model.complete(entry, action, right, Receipt.DOUBT if doubt else Receipt.OK))
         assert [status.decode() for status in self.call("complete", *args)] == expected
 
     @rule(data=st.data(), lucky=st.booleans(), epoch=EPOCHS, consumer=CONSUMERS)

@@ -1,0 +1,116 @@
+"""What the Redis functions decide about an action and a request, in plain Python: each rule once, on frozen rows.
+
+Two models are built of them, because their states have to be different. `tests/integration/store/functions_model.py` is
+a whole partition, which random commands compare with the real functions. `tests/proofs/functions.py` is one chain, as
+small as a search of all its states needs it: there a `Mutation` may take a mechanism away from the rules.
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Mutation(StrEnum):
+    """A mechanism that can be taken away."""
+
+    CLAIM = "who takes over does not claim"
+    FENCE = "complete does not compare epochs"
+    DEDUPE = "nobody looks whether a receipt is there"
+    ATOMICITY = "commit writes the chain first and all else afterwards"
+    BINDING = "nobody looks whether an entry is the current one"
+    EFFECTS = "every tool counts as repeatable"
+    VERSION = "commit does not compare versions"
+
+
+class Receipt(StrEnum):
+    """What a worker may report. Doubt is no receipt in Redis, but lies beside it."""
+
+    OK = "ok"
+    ASKS = "asks"
+    FAILED = "failed"
+    DOUBT = "doubt"
+
+
+class ActionRow(NamedTuple):
+    """The hash of an action. `attempt` and `entry` are 0 before the first dispatch."""
+
+    repeatable: bool
+    attempt: int = 0
+    entry: int = 0
+    epoch: int = 0
+    owner: str = ""
+    verdict: str = ""
+    started: bool = False
+    receipt: Receipt | None = None
+    settled: bool = False
+
+    def bound(self, entry: int, without: Mutation | None = None) -> bool:
+        """Whether the entry is the one that counts."""
+        return self.entry == entry or without is Mutation.BINDING
+
+    def over(self, without: Mutation | None = None) -> bool:
+        """Whether nothing may be run or recorded any more under this attempt."""
+        return self.receipt is not None and without is not Mutation.DEDUPE
+
+    def may_run_again(self, without: Mutation | None = None) -> bool:
+        """What the functions and workers take the action for."""
+        return self.repeatable or without is Mutation.EFFECTS
+
+    def doubtful(self, without: Mutation | None = None) -> bool:
+        """Whether its effects may be there and cannot be repeated."""
+        return self.started and not self.may_run_again(without)
+
+
+def dispatched(row: ActionRow, entry: int, *, again: bool) -> ActionRow:
+    """The next attempt under a new entry. A first dispatch clears nothing: what it finds there is nobody's."""
+    if again:
+        return ActionRow(row.repeatable, row.attempt + 1, entry)
+    return row._replace(attempt=row.attempt + 1, entry=entry, epoch=0)
+
+
+def renewed(row: ActionRow, entry: int) -> ActionRow:
+    """The same attempt under a new entry, as if nobody had read it."""
+    return row._replace(entry=entry, epoch=0, owner="", started=False)
+
+
+def claim(
+    row: ActionRow | None, entry: int, owner: str, *, final: bool, without: Mutation | None = None
+) -> tuple[str, ActionRow | None]:
+    """hp1_claim: the status, and the row after it; None when the entry is finished instead."""
+    if final or (row is not None and row.over(without)):
+        return "done", None
+    if row is None or not row.bound(entry, without):
+        return "stale", None
+    if row.owner == owner:
+        return row.verdict, row
+    doubtful = row.doubtful(without)
+    verdict = "in_doubt" if doubtful else "go"
+    return verdict, row._replace(epoch=row.epoch + 1, owner=owner, verdict=verdict, started=row.started or not doubtful)
+
+
+def complete(row: ActionRow | None, entry: int, epoch: int, without: Mutation | None = None) -> str:
+    """hp1_complete: recorded, again (the entry is finished, no more), or stale (nothing is done)."""
+    if row is not None and row.over(without):
+        return "again"
+    fenced = row is None or (row.epoch != epoch and without is not Mutation.FENCE)
+    return "stale" if row is None or fenced or not row.bound(entry, without) else "recorded"
+
+
+def may_release(row: ActionRow | None, entry: int, epoch: int) -> bool:
+    """hp1_release of an action's entry, by its owner."""
+    return row is not None and (row.entry, row.epoch) == (entry, epoch) and not row.over() and not row.doubtful()
+
+
+def given_up(row: ActionRow | None, entry: int, without: Mutation | None = None) -> Receipt | None:
+    """What hp1_dead_letter records for an action whose entry it buries; None: it was another's, or is over."""
+    if row is None or row.entry != entry or row.receipt is not None:
+        return None
+    return Receipt.DOUBT if row.doubtful(without) else Receipt.FAILED
+
+
+def answer(status: str, *, late: bool, final: bool) -> str:
+    """hp1_answer to a request in this status: taken, answered, expired or stale."""
+    if status == "answered":
+        return "answered"
+    if status == "expired" or (status == "open" and late):
+        return "expired"
+    return "stale" if status != "open" or final else "taken"
