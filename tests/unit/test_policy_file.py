@@ -73,7 +73,7 @@ def test_all_patterns_may_be_off() -> None:
             "pattern 'a'.pattern: '(x' is no regular expression: missing )",
         ),
         ("[[patterns]]\nid='a'\npattern='(x+)+'\ntools=['t']", "pattern 'a'.pattern: '(x+)+' repeats what repeats"),
-        ("[[patterns]]\nid='a'\npattern='x'\ntools=[]", "pattern 'a'.tools: Tuple should have at least 1 item"),
+        ("[[patterns]]\nid='a'\npattern='x'\ntools=[]", "pattern 'a'.tools: there has to be one at least"),
         ("[[patterns]]\nid='a'\ntools=['t']", "pattern 'a': pattern 'a' looks at nothing"),
         ("[[patterns]]\nid='a'\npattern='x'\ntools=['t']\n" * 2, "two patterns are called a"),
         ("[messages]\nescalate = '{who} decides'", "messages.escalate: {who} is no placeholder"),
@@ -109,8 +109,19 @@ def test_its_limits_are_settings_of_the_weakest_origin(
     assert (origins["policy.max_turns"], origins["policy_file"]) == (str(example), "environment")
     monkeypatch.setenv("HALTPOINT_POLICY__MAX_TURNS", "7")
     assert settings.load().policy.max_turns == 7
+
+
+def test_a_file_that_cannot_be_used_is_told_under_its_own_code(
+    example: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HALTPOINT_POLICY_FILE", str(example))
     example.write_text("strike = 3")
-    with pytest.raises(SettingsError, match="did you mean strikes"):
+    with pytest.raises(HaltpointError, match=r"HP-004 .* did you mean strikes"):
+        settings.load()
+    assert "did you mean strikes" in settings.explain()[1]
+    monkeypatch.setenv("HALTPOINT_SLOT", "3")
+    with pytest.raises(SettingsError, match="HALTPOINT_SLOT"):
         settings.load()
 
 

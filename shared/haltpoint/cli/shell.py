@@ -164,7 +164,13 @@ def run(shell: Shell, body: Callable[[], int | None]) -> int:
         return told.exit_code
 
 
-_EXITS = {"HP-001": Exit.USAGE, "HP-030": Exit.USAGE, "HP-041": Exit.USAGE, "HP-010": Exit.UNREACHABLE}
+_EXITS = {
+    "HP-001": Exit.USAGE,
+    "HP-004": Exit.USAGE,
+    "HP-030": Exit.USAGE,
+    "HP-041": Exit.USAGE,
+    "HP-010": Exit.UNREACHABLE,
+}
 
 
 def _told(error: Exception) -> CliError:

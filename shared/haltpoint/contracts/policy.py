@@ -36,9 +36,9 @@ def _regex(text: str) -> str:
         re.compile(text, re.IGNORECASE)
     except re.error as error:
         where = "" if error.pos is None else f" at character {error.pos + 1}"
-        raise ValueError(f"{text!r} is no regular expression: {error.msg}{where}") from None
+        raise ValueError(f"'{text}' is no regular expression: {error.msg}{where}") from None
     if _NESTED.search(text):
-        raise ValueError(f"{text!r} repeats what repeats, as (a+)+ does, which may take forever on some texts")
+        raise ValueError(f"'{text}' repeats what repeats, as (a+)+ does, which may take forever on some texts")
     return text
 
 

@@ -50,7 +50,7 @@ def numbers(file: PolicyFile) -> dict[str, int]:
     return {name: value for name in _NUMBERS if (value := getattr(file, name)) is not None}
 
 
-def _unusable(path: Path, why: str, fix: str = "Correct the file") -> HaltpointError:
+def _unusable(path: Path, why: str, fix: str = "Correct the file; docs/policy.md shows a whole one") -> HaltpointError:
     return HaltpointError("HP-004", f"the policy file {path} cannot be used", why, fix)
 
 
@@ -65,6 +65,8 @@ def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapp
         keys = {"patterns": Pattern.model_fields, "messages": Messages.model_fields}
         known = keys[str(place[0])] if len(place) > 1 else PolicyFile.model_fields
         return f"{where} is no key{_near(where.rpartition('.')[2], known)}"
+    if error["type"] == "too_short":
+        return f"{where}: there has to be one at least"
     return f"{where}: {str(error['msg']).removeprefix('Value error, ')}"
 
 

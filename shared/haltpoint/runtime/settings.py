@@ -200,11 +200,13 @@ class Origin:
 def load(config: Path | None = None, /, **flags: object) -> Settings:
     """Read flags (None: not given), environment, `.env` and `config` (default: `haltpoint.toml`, if any).
 
-    Raises SettingsError.
+    Raises SettingsError; HaltpointError HP-004 when nothing but the policy file is wrong.
     """
-    layers, faults = _layers(config, flags)
+    layers, faults, policy = _layers(config, flags)
     if faults:
         raise SettingsError("\n".join(faults))
+    if policy is not None:
+        raise policy
     return _build(layers)
 
 
@@ -213,7 +215,9 @@ def explain(config: Path | None = None, /, **flags: object) -> tuple[list[Origin
 
     A value that cannot be used is told as it was given.
     """
-    layers, faults = _layers(config, flags)
+    layers, faults, policy = _layers(config, flags)
+    if policy is not None:
+        faults.append(f"{policy.what}: {policy.why}")
     try:
         values = _build(layers).model_dump()
     except SettingsError as error:
@@ -236,8 +240,8 @@ _Path = tuple[str, ...]
 _Layers = dict[str, dict[str, Any]]
 
 
-def _layers(config: Path | None, flags: Mapping[str, object]) -> tuple[_Layers, list[str]]:
-    """What each origin says, the strongest first; and what cannot be read of them."""
+def _layers(config: Path | None, flags: Mapping[str, object]) -> tuple[_Layers, list[str], HaltpointError | None]:
+    """What each origin says, the strongest first; what cannot be read of them; what is wrong with the policy file."""
     environment = EnvSettingsSource(Settings)
     dotenv = DotEnvSettingsSource(Settings, env_file=".env", dotenv_filtering="only_existing")
     faults = [*_unknown(environment.env_vars, "the environment"), *_unknown(dotenv.env_vars, ".env")]
@@ -269,8 +273,8 @@ def _layers(config: Path | None, flags: Mapping[str, object]) -> tuple[_Layers, 
         try:
             layers[str(named)] = {"policy": policy_file.numbers(policy_file.read(Path(str(named)).expanduser()))}
         except HaltpointError as error:
-            faults.append(f"{error.what}: {error.why}")
-    return layers, faults
+            return layers, faults, error
+    return layers, faults, None
 
 
 def _merged(layers: _Layers) -> dict[str, Any]:
