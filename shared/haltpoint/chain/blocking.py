@@ -7,7 +7,7 @@ from haltpoint.contracts.tools import ToolSpec
 
 
 def with_policy(tools: Mapping[str, ToolSpec], blocked: Collection[str]) -> dict[str, ToolSpec]:
-    """The tools, with those internal that are blocked. Case and look-alike letters make no other name."""
+    """The tools, with those internal that are blocked. Neither case, signs nor look-alikes make another name."""
     names = {folded(name) for name in blocked}
     return {
         name: spec.model_copy(update={"internal": True}) if names and folded(name) in names else spec

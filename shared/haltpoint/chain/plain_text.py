@@ -18,6 +18,7 @@ _UNSEEN: Final = re.compile(
     "\ufeff\uffa0\U000e0000-\U000e0fff]"
 )
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SIGNS: Final = re.compile(r"[\W_]+")
 _BETWEEN: Final = re.compile(r"[^\w*?\[\]!]+|_+")
 
 
@@ -29,8 +30,8 @@ def plain(text: str) -> str:
 
 
 def folded(name: str) -> str:
-    """A name as it is compared when looks must not matter."""
-    return plain(name).strip().casefold()
+    """A name as it is compared when looks must not matter: `purgeArchive` and `Purge-archive` are `purgearchive`."""
+    return _SIGNS.sub("", plain(name)).casefold()
 
 
 def words_of(name: str) -> str:

@@ -3,9 +3,9 @@
 `input` is the name of no step. An argument that the call leaves out is left out wherever the template refers to it, so
 that what is optional for the skill may be optional for its tools.
 
-What a skill may do follows from its tools and is never declared: it is read-only when all of them are, destructive when
-one of them is, and an argument that becomes a parameter with an origin needs that origin itself (C6). So nothing can be
-done by way of a skill that could not be done without it.
+What a skill may do follows from its tools and is never declared: it is read-only when all of them are, destructive or
+internal when one of them is, and an argument that becomes a parameter with an origin needs that origin itself (C6). So
+nothing can be done by way of a skill that could not be done without it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -106,6 +106,7 @@ def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
     return spec.model_copy(
         update={
             "read_only": all(tool is not None and tool.read_only for tool in called),
+            "internal": spec.internal or any(tool is not None and tool.internal for tool in called),
             "destructive": any(tool is not None and tool.destructive for tool in called),
             "may_clarify": any(tool is not None and tool.may_clarify for tool in called),
             "provenance": provenance,

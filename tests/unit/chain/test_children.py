@@ -151,10 +151,26 @@ def test_what_a_skill_may_do_follows_from_its_tools_however_deep() -> None:
     wiping = skill("wiping", plan(tool_step("a", call("wipes_too"))), read_only=True)
     wipes_too = skill("wipes_too", plan(tool_step("a", call("wipe"))))
     gone = skill("gone", plan(tool_step("a", call("nobody"))), read_only=True)
+    hidden = skill("hidden", plan(tool_step("a", call("secret"))))
+    secret = ToolSpec(name="secret", internal=True)
     found = with_skills(
         {
             one.name: one
-            for one in (wiping, passes_on, FIND, SEND, skill(), looks, tells, passes, wipes, wipes_too, gone)
+            for one in (
+                wiping,
+                passes_on,
+                FIND,
+                SEND,
+                skill(),
+                looks,
+                tells,
+                passes,
+                wipes,
+                wipes_too,
+                gone,
+                hidden,
+                secret,
+            )
         }
     )
     assert (found["looks"].read_only, found["looks"].may_clarify) == (True, True)
@@ -163,6 +179,7 @@ def test_what_a_skill_may_do_follows_from_its_tools_however_deep() -> None:
     assert found["passes"].provenance == {"who": "find.id"}
     assert found["passes_on"].provenance == {"words": "find.id"}
     assert (found["wipes_too"].destructive, found["wiping"].destructive) == (True, True)
+    assert (found["hidden"].internal, found["tells"].internal) == (True, False)
     assert found["find"] == FIND
     assert calls_inside(tells.plan or TELL, found) == 3
 
