@@ -11,7 +11,7 @@ from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held, owner_of
 from haltpoint.chain.provenance import answered_before, denied_before, provenance_fault
 from haltpoint.chain.state import PlanOrigin, StepStatus
-from haltpoint.chain.strikes import escalate, let_pass, missing_tools, mode_of, struck_out, violate
+from haltpoint.chain.strikes import escalate, let_pass, missing_tools, mode_of, struck_out, tell_correction, violate
 from haltpoint.chain.thinking import spent_too_much, think_step
 from haltpoint.chain.words import claim_faults, pattern_faults
 from haltpoint.chain.work import Work
@@ -194,15 +194,8 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
             let_pass(work, index)
         return
     for correction in corrections:
-        _tell_fault(work, index, correction)
+        tell_correction(work, index, correction)
     think_step(work, index, corrections, thought, again=again)
-
-
-def _tell_fault(work: Work, index: int, fault: Correction) -> None:
-    details = {"violation": fault.violation.value, "message": fault.message}
-    if fault.tool is not None:
-        details["tool"] = fault.tool
-    work.tell(FactType.CONTRACT_CORRECTED, step_id=work.steps[index].id, **details)
 
 
 def _tell_held(work: Work, index: int, proposal: Proposal) -> None:

@@ -72,6 +72,16 @@ def violate(
         )
 
 
+def tell_correction(work: Work, index: int | None, fault: Correction) -> None:
+    """The model is told what was wrong; it bears the marks of its violation, so that readers find the two together."""
+    details = {"violation": fault.violation.value, "message": fault.message}
+    if index is not None:
+        details["step_id"] = work.steps[index].id
+    if fault.tool is not None:
+        details["tool"] = fault.tool
+    work.tell(FactType.CONTRACT_CORRECTED, **details)
+
+
 def struck_out(work: Work, index: int | None) -> bool:
     """Whether this was one violation too many in a row, of the step or of the chain (D2)."""
     task, rules = work.chain.task, work.world.policy

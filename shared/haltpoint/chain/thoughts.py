@@ -7,13 +7,12 @@ from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.scheduling import adopt
 from haltpoint.chain.state import PlanOrigin
-from haltpoint.chain.strikes import escalate, mode_of, struck_out, violate
+from haltpoint.chain.strikes import escalate, mode_of, struck_out, tell_correction, violate
 from haltpoint.chain.thinking import overspent, receipts_as_answer, spent_too_much, think_answer, think_plan
 from haltpoint.chain.words import claim_faults, plan_pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import AnswerDrafted, PlanDrafted, ThoughtFailed
-from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
@@ -41,7 +40,7 @@ def take_plan(work: Work, message: PlanDrafted) -> None:
         adopt(work, _without_calls(data.plan), PlanOrigin.DRAFTED)
     elif not struck_out(work, None) and (mode is not Mode.OFF or work.plan_attempts < work.world.policy.strikes):
         for correction in corrections:
-            work.tell(FactType.CONTRACT_CORRECTED, violation=correction.violation.value, message=correction.message)
+            tell_correction(work, None, correction)
         think_plan(work, corrections, data.thought_id)
     elif mode is Mode.STRICT:
         work.thought = None
@@ -92,7 +91,7 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> None:
         complete_chain(work, receipts_as_answer(work))
     else:
         for claim in claims:
-            work.tell(FactType.CONTRACT_CORRECTED, violation=claim.violation.value, message=claim.message)
+            tell_correction(work, None, claim)
         think_answer(work, claims, data.thought_id)
 
 

@@ -193,6 +193,7 @@ def test_c2_a_plan_without_the_tool_that_the_words_ask_for_goes_back() -> None:
     assert correction.violation is Violation.MISSING_TOOL
     assert "write_file" in correction.message
     assert 'The words are "save" (pattern save: who says save wants a file)' in correction.message
+    assert told.told("contract.corrected")[0]["tool"] == told.told("contract.violated")[0]["tool"] == "write_file"
     told.draft(plan(Step(id="write", required_tools=("write_file",))))
     assert told.chain.status is ChainStatus.EXECUTING
 
