@@ -13,10 +13,10 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from haltpoint.chain.provenance import provenance_fault
+from haltpoint.chain.provenance import without_origin
 from haltpoint.contracts.base import MAX_ARGUMENTS, value
 from haltpoint.contracts.plans import Call as Proposed
-from haltpoint.contracts.tools import ErrorType, HookRecord
+from haltpoint.contracts.tools import ErrorType, HookRecord, HookVerdict
 from haltpoint.runtime.ledger import Ledger
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.hooks import Call as Seen
@@ -108,7 +108,7 @@ class Admission:
             trip.take(await ask(self._runner, hook, job, self._left(job), trip.call(), context))
             if trip.refusal is not None:
                 return Refusal(trip.refusal, tuple(trip.records))
-        if tool.spec.provenance and request.unasked is None and (made_up := await self._made_up(job, tool, trip.text)):
+        if tool.spec.provenance and request.unasked is None and (made_up := await self._made_up(job, tool, trip)):
             records = (*trip.records, builtin.refused_by(builtin.PROVENANCE))
             return Refusal(_reading(ErrorType.BLOCKED, f"{request.tool} was not called: {made_up}"), records)
         if trip.asked:
@@ -139,13 +139,20 @@ class Admission:
             review.take(await ask(self._runner, hook, job, self._left(job), _seen(call), review.result(), context))
         return review.reading, tuple(review.records)
 
-    async def _made_up(self, job: Job, tool: Tool, text: str) -> str | None:
-        """The words about the first value that has no origin in the receipts that the order names, or None."""
+    async def _made_up(self, job: Job, tool: Tool, trip: Round) -> str | None:
+        """The words about the first value that has no origin in the receipts that the order names, or None.
+
+        They name the hooks that have changed the arguments: the model may have done as it should.
+        """
         request = job.request
         actions = await self._ledger.receipts(job.place.partition, request.action_id, request.origins or ())
-        proposed = Proposed(tool=request.tool, arguments=from_json(text))
-        fault = provenance_fault(proposed, tool.spec, request.context, actions)
-        return None if fault is None else fault.message
+        proposed = Proposed(tool=request.tool, arguments=from_json(trip.text))
+        found = without_origin(proposed, tool.spec, request.context, actions)
+        if found is None:
+            return None
+        changed = [record.name for record in trip.records if record.verdict is HookVerdict.MODIFY]
+        since = f" that it has since {', '.join(changed)} changed the arguments" if changed else ""
+        return f"its {found[0]} must come from {found[1]}, and no result of this chain holds the value{since}"
 
     def _left(self, job: Job) -> float:
         return (job.request.deadline - self._now_ms()) / 1000

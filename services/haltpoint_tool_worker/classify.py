@@ -28,11 +28,11 @@ MESSAGE: Final = 1000
 _SUGGESTIONS: Final[Mapping[ErrorType, str]] = {
     ErrorType.VALIDATION: "Correct the named fields and call the tool again.",
     ErrorType.NOT_FOUND: "Check the identifier, or look it up with another tool first.",
-    ErrorType.PERMISSION: "Do not try again; tell the user what is not allowed.",
+    ErrorType.PERMISSION: "It is not allowed; do not try again.",
     ErrorType.RATE_LIMIT: "Wait before calling this tool again.",
     ErrorType.TIMEOUT: "Try again later, or ask for less at once.",
     ErrorType.SERVER: "The service behind the tool has a problem; try again later or in another way.",
-    ErrorType.BLOCKED: "Do not try again; tell the user that this is not permitted.",
+    ErrorType.BLOCKED: "It is not permitted; do not try again.",
     ErrorType.DENIED: "Do not try again.",
     ErrorType.IN_DOUBT: "Do not try again; a person finds out whether it happened.",
     ErrorType.UNKNOWN: "The tool itself failed; calling it again will not help.",

@@ -17,7 +17,15 @@ SAID = "said"
 def provenance_fault(
     call: Call, spec: ToolSpec, context: dict[str, Any], actions: dict[str, Action]
 ) -> Correction | None:
-    """The first argument whose value was made up; None when each has an origin.
+    """The correction for the first argument whose value was made up; None when each has an origin."""
+    found = without_origin(call, spec, context, actions)
+    return None if found is None else made_up(call, *found)
+
+
+def without_origin(
+    call: Call, spec: ToolSpec, context: dict[str, Any], actions: dict[str, Action]
+) -> tuple[str, str] | None:
+    """The first argument whose value was made up, and where it has to come from; None when each has an origin.
 
     Origins: the value at the declared path in a successful receipt of the declared tool, the id of an option that this
     tool offered and a person selected, the whole of a text that a person typed as an answer, any value in the task's
@@ -31,7 +39,7 @@ def provenance_fault(
         known = [*_origins(origin, actions), *_inside(context)]
         wanted = value if isinstance(value, list) and not _among(value, known) else [value]
         if not all(_among(one, known) for one in wanted):
-            return made_up(call, parameter, origin)
+            return parameter, origin
     return None
 
 

@@ -640,7 +640,7 @@ async def test_c6_a_value_without_an_origin_is_blocked_whoever_sent_it(
     receipts: dict[str, Action], origins: tuple[str, ...] | None
 ) -> None:
     told = await run_call("write_to", TO_U1, origins=origins, ledger=Paper(receipts))
-    assert told.error.startswith("BLOCKED: write_to was not called: The contact of write_to must not be made up")
+    assert told.error.startswith("BLOCKED: write_to was not called: its contact must come from ")
     assert (SENT, told.claims, told.hooks) == ([], 0, [("provenance", "block")])
 
 
