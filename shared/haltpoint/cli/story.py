@@ -14,7 +14,8 @@ from haltpoint.cli.moments import moments
 from haltpoint.cli.wording import call, count, value_text, visible
 from haltpoint.contracts.humans import Choice, RequestStatus
 from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.tools import NextAction, Option, ToolResult
+from haltpoint.contracts.thoughts import Violation
+from haltpoint.contracts.tools import HookVerdict, NextAction, Option, ToolResult
 from haltpoint.contracts.views import ActionView, ChainView, RequestView, StepView, ViolationView, WaitingView
 
 
@@ -131,9 +132,10 @@ def _broken(violations: Sequence[ViolationView], place: str) -> Iterator[Line]:
         note = f"strike {one.strikes}" if one.strikes else ""
         yield Line(1, Mark.BROKEN, f"{where}{said(one.said, one.violation)}", note)
         if one.correction:
-            # Of what the model was told the first sentence: the rest is the exact form, for the model.
-            first = one.correction.partition(". ")[0].rstrip(".")
-            yield Line(1, Mark.CORRECTED, visible(f"corrected: {first}."))
+            # What words ask for which tool is for people too; else the first sentence: the rest is the exact form.
+            first = f"{one.correction.partition('. ')[0].rstrip('.')}."
+            told = one.correction if one.violation is Violation.MISSING_TOOL else first
+            yield Line(1, Mark.CORRECTED, visible(f"corrected: {told}"))
 
 
 def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
@@ -169,6 +171,8 @@ def _receipt(action: ActionView, receipt: ToolResult) -> Line:
     took = receipt.metadata.duration_ms
     note = f"{took / 1000:.1f} s" if took >= 1000 else f"{took} ms" if took else ""
     note = f"by {visible(receipt.metadata.by)}" if receipt.metadata.by else note
+    if changed := [hook.name for hook in receipt.metadata.hooks if hook.verdict is HookVerdict.MODIFY]:
+        note = f"{note}, changed by {visible(', '.join(changed))}".removeprefix(", ")
     return Line(1, Mark.DONE if receipt.success else Mark.FAILED, f"{visible(action.tool)}: {_brief(receipt)}", note)
 
 
@@ -231,6 +235,7 @@ def _end(chain: ChainView) -> Iterator[Line]:
     if chain.never_executed:
         counts.append(f"{count(len(chain.never_executed), 'call')} never executed")
     why = f": {chain.error.code} {visible(chain.error.message)}" if chain.error else ""
+    why = f", {visible(chain.stopped)}" if chain.stopped else why
     yield Line(0, _END_MARKS[chain.status], f"{chain.status}{why}", " · ".join([elapsed(chain), *counts]))
 
 

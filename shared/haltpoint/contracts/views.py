@@ -198,13 +198,17 @@ class ReceiptView(Contract):
 
 
 class ChainView(ChainSummary):
-    """A whole chain. `violations` are those of its plan and its answer; `strikes` counts since any last success."""
+    """A whole chain. `violations` are those of its plan and its answer; `strikes` counts since any last success.
+
+    `stopped` says by whom and why a cancelled chain was stopped.
+    """
 
     mode: Mode = Mode.STRICT
     tenant: str | None = None
     conversation_id: str | None = None
     current: CurrentView | None = None
     summary: str
+    stopped: str | None = None
     steps: tuple[StepView, ...] = ()
     receipts: tuple[ReceiptView, ...] = ()
     strikes: int = 0

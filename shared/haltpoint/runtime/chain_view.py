@@ -102,6 +102,7 @@ def view_of(record: ChainRecord) -> views.ChainView:
         conversation_id=task.conversation_id,
         current=_current(record),
         summary=_summary(record, steps, requests, about_answer),
+        stopped=_stopped(record),
         steps=steps,
         receipts=contract_view.receipts(steps),
         strikes=int(head.get("strikes", 0)),
@@ -123,6 +124,14 @@ def _error(end: Mapping[str, Any]) -> views.ErrorView | None:
 def _told(record: ChainRecord, fact: FactType) -> Iterator[dict[str, Any]]:
     """The details of every fact of one type, oldest first."""
     return (details for line in record.log for name, details in line.facts if name == fact.value)
+
+
+def _stopped(record: ChainRecord) -> str | None:
+    """By whom and why a cancelled chain was stopped, as far as they said it."""
+    for told in _told(record, FactType.CHAIN_CANCELLED):
+        said = (told["by"] and f"by {told['by']}", told["reason"])
+        return ": ".join(filter(None, said)) or None
+    return None
 
 
 def _never_executed(details: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import pytest
 from haltpoint.cli.story import Mark, elapsed, never_executed, receipts, tell
 from haltpoint.cli.wording import call, visible
 from haltpoint.contracts.views import ChainView
-from tests.unit.cli.chains import BEGUN, careless, chain, completed, failed, step, stopped
+from tests.unit.cli.chains import BEGUN, action, careless, chain, completed, failed, step, stopped
 
 
 def told(view_marks: list[tuple[int, Mark, str]], mark: Mark) -> list[str]:
@@ -70,6 +70,29 @@ def test_a_failed_chain_says_why() -> None:
         "find failed",
         "failed: HP-205 Nobody is called 'Zorgblort'.",
     ]
+
+
+def test_a_chain_that_was_cancelled_says_by_whom_and_why() -> None:
+    assert lines(chain(status="cancelled", stopped="by ann: too late"))[-1] == (
+        0,
+        Mark.NEVER,
+        "cancelled, by ann: too late",
+    )
+
+
+def test_a_receipt_says_which_hooks_changed_the_call() -> None:
+    hooks = [{"name": "m:allows", "verdict": "allow"}, {"name": "m:moves", "verdict": "modify"}]
+    for took, note in ((0, "changed by m:moves"), (12, "12 ms, changed by m:moves")):
+        receipt = {"success": True, "next_action": "continue", "metadata": {"duration_ms": took, "hooks": hooks}}
+        view = chain(steps=[step("a", "send_message", actions=[action("a.1", "send_message", {}, receipt)])])
+        (line,) = [line for line in tell(view) if line.mark is Mark.DONE]
+        assert (line.text, line.note) == ("send_message: ok", note)
+
+
+def test_the_words_that_ask_for_a_tool_are_told_whole() -> None:
+    said = "Call it. The words are (pattern x)."
+    broken = {"at": BEGUN, "place": "plan", "violation": "missing_tool", "message": said, "correction": said}
+    assert (1, Mark.CORRECTED, f"corrected: {said}") in lines(chain(violations=[broken]))
 
 
 def test_a_call_that_belongs_to_no_step_is_told_too() -> None:

@@ -1,6 +1,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from haltpoint.chain.state import StepRun, StepStatus
 from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.plans import Plan
@@ -126,6 +128,21 @@ def test_the_log_tells_what_never_ran_and_what_was_corrected() -> None:
     assert view.steps[0].violations[0].violation == "no_call"
     assert view.steps[0].violations[0].correction == "call a tool"
     assert view.steps[1].violations == ()
+
+
+@pytest.mark.parametrize(
+    ("by", "reason", "said"),
+    [
+        ("ann", "too late", "by ann: too late"),
+        ("ann", "", "by ann"),
+        ("", "it was stopped", "it was stopped"),
+        ("", "", None),
+    ],
+)
+def test_who_stopped_a_chain_and_why_is_told(by: str, reason: str, said: str | None) -> None:
+    facts = [["chain.cancelled", {"by": by, "reason": reason}]]
+    line = json.dumps({"at": 1767225600000, "type": "task.cancelled", "ref": None, "facts": facts})
+    assert view_of(record(log=(LogLine.parse(0, line),))).stopped == said
 
 
 def test_an_open_question_is_in_the_summary_and_its_answer_is_shown() -> None:
