@@ -1,7 +1,7 @@
 """The real system for end-to-end tests: `haltpoint up` with all its processes, once for each test process.
 
 The model follows both scripts of the example: to "Tell ..." it behaves well, to "Message ..." it is careless; to
-"Book ..." and "Ask ..." it does as `stubborn` says.
+"Book ..." and "Ask ..." it does as `stubborn` says, to all else as `obedient` does. The operator has a `policy.toml`.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from examples.contacts.outbox import Outbox
 from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
 from haltpoint.cli.system import free_port, http_get
 from haltpoint.client import Client
+from tests.e2e.obedient import OBEDIENT
 from tests.e2e.otlp import Receiver
 from tests.e2e.running import CHECKOUT, HALTPOINT, Running, script_for
 from tests.e2e.stubborn import STUBBORN
@@ -39,7 +40,7 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
     """Server, model and four services; stopped as Ctrl-C does. HALTPOINT_PARTITIONS is honoured."""
     folder = tmp_path_factory.mktemp("system")
     script = folder / "script.json"
-    rules = script_for("Tell", "contacts_good") + script_for("Message", "contacts_careless") + STUBBORN
+    rules = script_for("Tell", "contacts_good") + script_for("Message", "contacts_careless") + STUBBORN + OBEDIENT
     script.write_text(json.dumps({"model": "contacts", "rules": rules}))
     model_port, outbox = free_port(), Outbox(folder / "outbox.jsonl")
     state = folder / "state"
@@ -47,9 +48,10 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
         **{name: value for name, value in os.environ.items() if not name.startswith(("COV_", "COVERAGE_"))},
         "HALTPOINT_STATE_DIR": str(state),
         "HALTPOINT_TOOLS": "examples.contacts.tools,tests.e2e.tools",
-        "HALTPOINT_SKILLS": "examples/contacts/skills",
+        "HALTPOINT_SKILLS": "examples/contacts/skills,tests/e2e/skills",
+        "HALTPOINT_POLICY_FILE": "tests/e2e/policy.toml",
         "HALTPOINT_HOOKS": "tests.e2e.hooks:far_away,tests.e2e.hooks:restless,tests.e2e.hooks:not_the_moon,"
-        "tests.e2e.hooks:not_mallory,tests.e2e.hooks:calmly",
+        "tests.e2e.hooks:not_mallory,tests.e2e.hooks:calmly,tests.e2e.hooks:another_door",
         "HALTPOINT_MODEL__BASE_URL": f"http://127.0.0.1:{model_port}/v1",
         "HALTPOINT_MODEL__NAME": "contacts",
         "HALTPOINT_GATEWAY__PORT": str(free_port()),

@@ -48,3 +48,9 @@ def not_mallory(call: hook.Call, ctx: Ctx) -> hook.Block | None:
         return None
     fault = Fault(error_type=ErrorType.NOT_FOUND, message="Mallory is not to be found", recoverable=True)
     return hook.block(ToolResult(success=False, next_action=NextAction.ERROR, error=fault))
+
+
+@hook.pre(tools="unlock", order=10)
+def another_door(call: hook.Call, ctx: Ctx) -> hook.Modify | None:
+    """Who wants into the attic is sent to the bank, which nobody has looked up."""
+    return hook.modify({"door_id": "door of the bank"}) if "attic" in call.arguments["door_id"] else None

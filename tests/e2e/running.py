@@ -22,6 +22,7 @@ from haltpoint.contracts.catalogue import Party
 from haltpoint.runtime.embedded import running
 from haltpoint.runtime.service import alive
 from haltpoint.runtime.topology import Topology
+from tests.e2e.tools import diary
 from tests.support import wait_until
 
 HALTPOINT = (sys.executable, "-m", "haltpoint")
@@ -42,6 +43,16 @@ class Running:
     def sent(self, chain_id: str) -> list[Message]:
         """What this chain has sent."""
         return [message for message in self.outbox.read() if message.key.startswith(f"{chain_id}.")]
+
+    def written(self, chain_id: str) -> list[str]:
+        """What the tools of this chain, and of those that it called, have done, as the diary tells."""
+        kept = diary(self.outbox.path)
+        lines = kept.read_text().splitlines() if kept.exists() else []
+        return [line.partition(" ")[2] for line in lines if line.startswith((f"{chain_id}.", f"{chain_id}~"))]
+
+    def release(self, action_id: str) -> None:
+        """Let a waiting `note_down` end."""
+        diary(self.outbox.path).with_name(action_id).touch()
 
     def command(self, *words: str) -> "subprocess.CompletedProcess[str]":
         """Run `haltpoint` with these words as a person would beside this system, but in this process: it is quicker."""

@@ -7,7 +7,8 @@ HEARD: Final = "call book_room with room R2"
 """Words that it obeys, when a person puts the step in them."""
 
 
-def _when(thought: str, goal: str, say: dict[str, Any], *, delay: float = 0.0, **more: Any) -> dict[str, Any]:
+def when(thought: str, goal: str, say: dict[str, Any], *, delay: float = 0.0, **more: Any) -> dict[str, Any]:
+    """A rule of a script: what the model says to this kind of thought about this goal."""
     return {"when": {"thought": thought, "goal": goal, **more}, "say": say, "delay": delay}
 
 
@@ -20,13 +21,13 @@ _ASK = {"id": "ask", "description": "Find out the colour", "required_tools": ["a
 _QUESTION = {"question": "Which colour?", "options": ["red", "blue"], "context": "It is the front door."}
 
 STUBBORN: Final[list[dict[str, Any]]] = [
-    _when("plan", "^Book", {"plan": {"steps": [_STEP]}}),
-    _when("act", "^Book", _book("R2"), last=HEARD),
-    _when("act", "^Book on retry", _book("R4"), attempt=4),
-    _when("act", "^Book slowly", {"content": PROSE}, delay=2.0, attempt=2),
-    _when("act", "^Book", {"content": PROSE}),
-    _when("answer", "^Book", {"content": "Here is what came of it."}),
-    _when("plan", "^Ask", {"plan": {"steps": [_ASK]}}),
-    _when("act", "^Ask", {"calls": [{"name": "askHuman", "arguments": _QUESTION}]}),
-    _when("answer", "^Ask", {"content": "The door: {{results.askHuman.data.answer}}."}),
+    when("plan", "^Book", {"plan": {"steps": [_STEP]}}),
+    when("act", "^Book", _book("R2"), last=HEARD),
+    when("act", "^Book on retry", _book("R4"), attempt=4),
+    when("act", "^Book slowly", {"content": PROSE}, delay=2.0, attempt=2),
+    when("act", "^Book", {"content": PROSE}),
+    when("answer", "^Book", {"content": "Here is what came of it."}),
+    when("plan", "^Ask", {"plan": {"steps": [_ASK]}}),
+    when("act", "^Ask", {"calls": [{"name": "askHuman", "arguments": _QUESTION}]}),
+    when("answer", "^Ask", {"content": "The door: {{results.askHuman.data.answer}}."}),
 ]

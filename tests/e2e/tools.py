@@ -1,11 +1,13 @@
-"""Tools of the end-to-end tests' own."""
+"""Tools of the end-to-end tests' own. Those with effects write them down in a diary, so that tests can read it."""
 
 import asyncio
-from typing import Any
+import os
+from pathlib import Path
+from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
-from haltpoint import Ctx, ToolError, ToolResult, hook, tool
+from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
 from haltpoint.contracts.tools import Target
 
 
@@ -61,3 +63,56 @@ def deliver(place: str, ctx: Ctx) -> dict[str, Any]:
 def signed(call: hook.Call, result: ToolResult, ctx: Ctx) -> ToolResult | None:
     """Somebody has signed for it."""
     return result.model_copy(update={"data": {**result.data, "signed": True}}) if result.success else None
+
+
+def diary(outbox: Path) -> Path:
+    """The file in which a line tells of each effect: the action's key, then what was done. Beside the outbox."""
+    return outbox.with_name("diary")
+
+
+def _write_down(ctx: Ctx, what: str) -> None:
+    with diary(Path(os.environ["CONTACTS_OUTBOX"])).open("a") as file:
+        file.write(f"{ctx.idempotency_key} {what}\n")
+
+
+@tool
+def deploy_site(name: str, ctx: Ctx) -> dict[str, str]:
+    """Deploy a site."""
+    _write_down(ctx, f"deployed {name}")
+    return {"deployed": name}
+
+
+@tool(read_only=True)
+def purge_archive(ctx: Ctx) -> dict[str, str]:
+    """Purge the archive. It says that it is read-only, so that any step might call it."""
+    _write_down(ctx, "purged")
+    return {"purged": "everything"}
+
+
+class Door(TypedDict):
+    """A door that was found."""
+
+    door_id: str
+
+
+@tool(read_only=True)
+def find_door(name: str) -> Door:
+    """Find the door of a room."""
+    return {"door_id": f"door of the {name}"}
+
+
+@tool
+def unlock(door_id: Annotated[str, FromResult("find_door.door_id")], ctx: Ctx) -> dict[str, str]:
+    """Unlock a door that was found."""
+    _write_down(ctx, f"unlocked {door_id}")
+    return {"unlocked": door_id}
+
+
+@tool(timeout="60s")
+async def note_down(words: str, ctx: Ctx, wait: bool = False) -> dict[str, str]:
+    """Write something down; if it should, wait then until there is a file of the action's name."""
+    _write_down(ctx, f"noted {words}")
+    gate = diary(Path(os.environ["CONTACTS_OUTBOX"])).with_name(ctx.action_id)
+    while wait and not gate.exists():  # noqa: ASYNC110 - another process makes the file
+        await asyncio.sleep(0.05)
+    return {"noted": words}

@@ -1,0 +1,52 @@
+"""A model that does what the operator's policy and skills tell it, and one that reaches for what is blocked."""
+
+from typing import Any, Final
+
+from tests.e2e.stubborn import when
+
+LATE: Final = "I'm running late"
+"""What the skills of the tests tell people."""
+
+
+def _calls(name: str, /, **arguments: Any) -> dict[str, Any]:
+    return {"calls": [{"name": name, "arguments": arguments}]}
+
+
+def _plan(name: str, *tools: str) -> dict[str, Any]:
+    return {"plan": {"steps": [{"id": name, "description": f"{name} it", "required_tools": tools}]}}
+
+
+_INSTRUCTIONS = "{{results.write-a-short-message.data.instructions}}"
+_UNTIL_DONE = {"thought": "answer", "goal": "^(Roll out|Purge|Polite|Have|Note|Unlock)"}
+
+OBEDIENT: Final[list[dict[str, Any]]] = [
+    # The plan has the tool only when the operator's own words have asked for it.
+    when("plan", "^Roll out", _plan("deploy", "deploy_site"), last="House rule: deploy_site rolls out"),
+    when("plan", "^Roll out", _plan("think")),
+    when("act", "^Roll out", _calls("deploy_site", name="shop")),
+    when("reason", "^Roll out", {"content": "The shop is a fine site."}),
+    when("plan", "^Purge by plan", _plan("purge", "purge_archive"), attempt=1),
+    when("plan", "^Purge", _plan("look")),
+    when("reason", "^Purge", _calls("purge_archive"), attempt=1),
+    when("reason", "^Purge", {"content": "The archive stays as it is."}),
+    # A skill of instructions: what it says becomes the message.
+    when("plan", "^Polite", _plan("tell", "lookup_contacts", "send_message")),
+    when("act", "^Polite", _calls("write-a-short-message"), without=["write-a-short-message"]),
+    when("act", "^Polite", _calls("lookup_contacts", query="Jane"), without=["lookup_contacts"]),
+    when(
+        "act",
+        "^Polite",
+        _calls("send_message", recipient_id="{{results.lookup_contacts.data.contact_id}}", content=_INSTRUCTIONS),
+    ),
+    # Skills with steps.
+    when("plan", "^Have", _plan("tell", "tell-somebody")),
+    when("act", "^Have (?P<who>\\w+)", _calls("tell-somebody", who="{{goal.who}}", words=LATE)),
+    when("answer", "^Have", {"content": "It went to {{results.tell-somebody.data.recipient_id}}."}),
+    when("plan", "^Note", _plan("note", "note-twice")),
+    when("act", "^Note", _calls("note-twice", words="rain")),
+    # An id that is looked up as it should be.
+    when("plan", "^Unlock", _plan("unlock", "find_door", "unlock")),
+    when("act", "^Unlock the (?P<name>\\w+)", _calls("find_door", name="{{goal.name}}"), without=["find_door"]),
+    when("act", "^Unlock", _calls("unlock", door_id="{{results.find_door.data.door_id}}")),
+    {"when": _UNTIL_DONE, "say": {"content": "Here is what came of it."}},
+]

@@ -1,0 +1,84 @@
+"""The policy file over real processes: the operator's patterns, texts and blocked tools (docs/policy.md)."""
+
+from pathlib import Path
+
+import pytest
+
+from haltpoint.client import Client
+from haltpoint.contracts.humans import Choice
+from tests.e2e.running import Running
+from tests.e2e.test_up import up
+
+ASKED = "House rule: deploy_site rolls out, nothing else. Objection 1."
+WHY = 'The words are "Roll out" (pattern roll-out: who asks for a roll-out wants one).'
+
+
+async def test_c2_a_plan_without_the_tool_is_corrected_in_the_operators_words(system: Running, client: Client) -> None:
+    """The model plans the tool only when it has read them."""
+    run = await client.run("Roll out the shop")
+    chain = (await run.result()).chain
+    assert (chain.status, system.written(run.id)) == ("completed", ["deployed shop"])
+    (violation,) = chain.violations
+    assert (violation.violation, violation.place, violation.tool) == ("missing_tool", "plan", "deploy_site")
+    assert violation.correction == f"{ASKED} {WHY}"
+    shown = (await system.typed("chain", "show", run.id)).stdout
+    assert shown.count("left out a tool that was asked for") == 1
+    assert f"corrected: {ASKED} {WHY}" in shown
+    row = next(one for one in (await client.stats(1)).patterns if one.name == "roll-out")
+    assert row.violations >= 1
+
+
+async def test_c2_a_task_may_do_without_the_operators_pattern(system: Running, client: Client) -> None:
+    run = await client.run(task={"goal": "Roll out the shop", "patterns_off": ["roll-out"]})
+    chain = (await run.result()).chain
+    assert (chain.status, chain.violations, system.written(run.id)) == ("completed", (), [])
+
+
+async def test_d3_the_model_and_people_get_the_operators_texts(client: Client) -> None:
+    run = await client.run("Book a room")
+    request = await run.expects_request("escalation")
+    assert request.question.startswith("Nobody called book_room, 3 objections: over to you.")
+    (first, *_) = (await client.chain(run.id)).steps[0].violations
+    assert "Words do not count here, book_room does." in (first.correction or "")
+    await client.answer(request.id, decision=Choice.ABORT)
+
+
+@pytest.mark.parametrize("mode", ["strict", "off"])
+async def test_c6_a_blocked_tool_is_refused_although_the_model_calls_it(
+    system: Running, client: Client, mode: str
+) -> None:
+    """Every step may call a tool that is read-only; this one is blocked, under another spelling."""
+    run = await client.run(task={"goal": "Purge the archive", "mode": mode})
+    chain = (await run.result()).chain
+    (step,) = chain.steps
+    assert [call.tool for thought in step.thoughts for call in thought.calls] == ["purge_archive"]
+    assert (step.actions, system.written(run.id)) == ((), [])
+    (violation,) = step.violations
+    assert (violation.violation, violation.tool) == ("not_allowed", "purge_archive")
+    assert (chain.status, step.result) == ("completed", "The archive stays as it is.")
+
+
+async def test_c1_no_plan_may_name_a_blocked_tool(system: Running, client: Client) -> None:
+    drafted = await (await client.run("Purge by plan")).result()
+    assert drafted.chain.violations[0].violation == "bad_plan"
+    assert "purge_archive is internal" in drafted.chain.violations[0].message
+    assert system.written(drafted.chain.id) == []
+    literal = await system.typed("tool", "call", "purge_archive")
+    assert literal.returncode == 2
+    assert "purge_archive is internal" in literal.stderr
+    assert "internal; queue default" in (await system.typed("tool", "show", "purge_archive")).stdout
+
+
+@pytest.mark.parametrize("service", [(), ("executor",), ("planner",), ("gateway",)])
+def test_a_broken_file_stops_the_start_with_one_clear_error(tmp_path: Path, service: tuple[str, ...]) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text('blocked_tool = ["x"]\n[[patterns]]\nid = "deploy"\npattern = \'\\b(deploy\'\ntools = []\n')
+    done = up(tmp_path, *service, HALTPOINT_POLICY_FILE=str(file))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    error, fix = done.stderr.splitlines()
+    assert error.startswith(f"HP-004 the policy file {file} cannot be used: ")
+    assert "pattern 'deploy'.pattern: '\\b(deploy' is no regular expression: missing )" in error
+    assert "pattern 'deploy'.tools: there has to be one at least" in error
+    assert "blocked_tool is no key; did you mean blocked_tools?" in error
+    assert fix == "Correct the file; docs/policy.md shows a whole one"

@@ -1,0 +1,95 @@
+"""Skills that a model calls: it goes on with instructions; steps are a chain of their own, which outlives executors."""
+
+import asyncio
+
+from haltpoint.client import Client, Run
+from tests.e2e.obedient import LATE
+from tests.e2e.running import Running, executors_killed
+from tests.e2e.test_skills import calls
+from tests.support import wait_until
+
+NOTED = "noted rain"
+
+
+async def noting(system: Running, client: Client) -> tuple[Run, str]:
+    """A chain whose model has called the skill; the first tool of the child runs, and ends when it is released."""
+    run = await client.run("Note the weather")
+    child = f"{run.id}~note-1"
+    await wait_until(lambda: system.written(child) == [NOTED], 20)
+    return run, child
+
+
+async def told_once(client: Client, chain_id: str, fact: str) -> bool:
+    """The chain's own log begins, and ends with this fact, which it has once."""
+    facts = [event.type async for event in client.attach(chain_id).events()]
+    return (facts[0], facts[-1], facts.count(fact)) == ("chain.started", fact, 1)
+
+
+async def test_a_model_goes_on_with_the_instructions_of_a_skill(system: Running, client: Client) -> None:
+    run = await client.run("Polite words for Jane")
+    result = await run.result()
+    assert (result.status, result.chain.violations) == ("completed", ())
+    assert calls(result.chain) == ["write-a-short-message", "lookup_contacts", "send_message"]
+    (learnt, *_) = result.chain.steps[0].actions
+    assert (learnt.child, learnt.receipt is not None and learnt.receipt.success) == (None, True)
+    (message,) = system.sent(run.id)
+    assert message.to == "user_jan001"
+    assert "Two sentences at most" in message.content  # the model has put the skill's own words there
+
+
+async def test_a_skill_with_steps_runs_as_a_child_whose_result_the_model_reads(system: Running, client: Client) -> None:
+    run = await client.run("Have Jane told")
+    child = f"{run.id}~tell-1"
+    result = await run.result()
+    (action,) = result.chain.steps[0].actions
+    below = await client.chain(child)
+    assert (result.status, below.status) == ("completed", "completed")
+    assert (action.tool, action.child, calls(below)) == (
+        "tell-somebody",
+        child,
+        ["lookup_contacts", "send_message"],
+    )
+    assert action.receipt is not None
+    assert action.receipt.data == below.steps[-1].result
+    assert [(one.tool, one.kept_by) for one in result.chain.steps[0].promises] == [("tell-somebody", action.id)]
+    assert result.answer == "It went to user_jan001."
+    assert [(message.to, message.content) for message in system.sent(child)] == [("user_jan001", LATE)]
+    assert await told_once(client, run.id, "chain.completed")
+    assert await told_once(client, child, "chain.completed")
+
+
+async def test_a_parent_that_is_cancelled_cancels_the_child_whose_tool_runs(system: Running, client: Client) -> None:
+    """What was dispatched is not undone, and nothing comes after it."""
+    run, child = await noting(system, client)
+    assert (await system.typed("chain", "cancel", run.id)).returncode == 0
+
+    async def both_are() -> bool:
+        return [(await client.chain(one)).status for one in (run.id, child)] == ["cancelled", "cancelled"]
+
+    await wait_until(both_are, 20)
+    system.release(f"{child}.first.1")
+    shown = (await system.typed("chain", "show", child)).stdout
+    assert "the chain that called it was stopped" in shown
+    assert await told_once(client, run.id, "chain.cancelled")
+    assert await told_once(client, child, "chain.cancelled")
+    assert system.written(run.id) == [NOTED]
+
+
+async def test_r1_parent_and_child_end_although_the_executor_dies_while_the_child_runs(
+    system: Running, client: Client
+) -> None:
+    """R4 too: no effect happens twice. The child's first result comes when nobody is there to decide."""
+    run, child = await noting(system, client)
+    async with executors_killed(system):
+        system.release(f"{child}.first.1")
+        result = await asyncio.wait_for(run.result(), 60)
+    below = await client.chain(child)
+    assert (result.status, below.status) == ("completed", "completed")
+    assert system.written(run.id) == [NOTED, NOTED]
+    assert [action.id for step in below.steps for action in step.actions] == [f"{child}.first.1", f"{child}.second.1"]
+    assert calls(result.chain) == ["note-twice"]
+    (action,) = result.chain.steps[0].actions
+    assert action.receipt is not None
+    assert action.receipt.data == {"noted": "rain"}
+    assert await told_once(client, run.id, "chain.completed")
+    assert await told_once(client, child, "chain.completed")
