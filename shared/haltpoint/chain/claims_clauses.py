@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from haltpoint.chain import claims_english as english
+from haltpoint.chain.claims_phrases import adverb
 from haltpoint.chain.plain_text import plain
 
 _BEHIND: Final = 24  # words of a clause that are looked at before a verb
@@ -77,7 +78,7 @@ class Sentence:
     def back(self, i: int, start: int) -> int:
         """The place before i, adverbs left out; start - 1 when there is none."""
         j = i - 1
-        while j >= start and (self.tokens[j] in english.ADVERBS or self.tokens[j].endswith("ly")):
+        while j >= start and adverb(self.tokens[j]):
             j -= 1
         return j
 

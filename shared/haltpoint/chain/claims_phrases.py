@@ -20,9 +20,9 @@ def past(word: str) -> bool:
     return word in PAST or (word.endswith("ed") and word not in _NO_PAST)
 
 
-def leads(word: str) -> bool:
-    """May stand before a line of news: Done, just, successfully."""
-    return word in english.LEADS or word in english.ADVERBS or word.endswith("ly") or not word[0].isalnum()
+def adverb(word: str) -> bool:
+    """Just, already, successfully: nothing that changes who did what."""
+    return word in english.ADVERBS or word.endswith("ly")
 
 
 def turned(before: Sequence[str]) -> bool:

@@ -20,8 +20,8 @@ from haltpoint.chain.claims_phrases import (
     DEFINITE,
     NOT_PASSIVE,
     PAST,
+    adverb,
     by_another,
-    leads,
     long_ago,
     past,
     to_the_user,
@@ -117,8 +117,6 @@ class _Reading:
                 return False
             if k > start and self._tokens[k - 1] in ASKING:
                 return False
-        elif form not in known.participles:
-            return False
         return not to_the_user(verb, after)
 
     def _passive(self, verb: Verb, last: str, j: int, start: int, after: list[str]) -> bool:
@@ -131,10 +129,10 @@ class _Reading:
             have = self._tokens[k] if k >= start else ""
             if have not in ("have", "has", "had") and not have.endswith(("'s", "'ve")):
                 return False
-            subject = self._tokens[start:k] or [have]
-        while subject and (subject[-1] in english.ADVERBS or subject[-1].endswith("ly")):
+            subject = self._tokens[start : k + ("'" in have)] or [have]
+        while subject and adverb(subject[-1]):
             subject = subject[:-1]
-        if subject and subject[-1] in NOT_PASSIVE:
+        if subject and subject[-1].partition("'")[0] in NOT_PASSIVE:
             return False
         if any(word in english.MODALS and word != "to" for word in subject) or long_ago(subject):
             return False
@@ -180,16 +178,13 @@ class _Reading:
         """Whether what follows I or we is told as past."""
         if self._tokens[k] in english.PERFECT:
             return True
-        for word in following:
-            if word in ("have", "had") or word in english.ADVERBS or word.endswith("ly"):
-                continue
-            return word.endswith("ed") or word in PAST or word in self._lexicon.pasts
-        return False
+        word = next((one for one in following if one not in ("have", "had") and not adverb(one)), "")
+        return word.endswith("ed") or word in PAST or word in self._lexicon.pasts
 
     def _roundabout(self, form: str, before: list[str], j: int, start: int) -> bool:
         """I was able to send, I managed to delete, I did send, I have finished writing."""
         known = self._lexicon
-        kept = [word for word in before if word not in english.ADVERBS and not word.endswith("ly")]
+        kept = [word for word in before if not adverb(word)]
         if not any(word in english.ME or word in english.PERFECT for word in kept):
             return False
         if form in known.infinitives:
@@ -209,17 +204,15 @@ class _Reading:
         k = start
         while k < i and (self._tokens[k] in english.LEADS or not self._tokens[k][0].isalnum()):
             k += 1
-        k = i if all(word in english.ADVERBS or word.endswith("ly") for word in self._tokens[k:i]) else k
+        k = i if all(map(adverb, self._tokens[k:i])) else k
         first = after[0] if after else ""
         if k == i:
-            if before and not all(leads(word) for word in before):
-                return False
             named = bool(after) and self._sentence.originals[i + 1][:1].isupper() and "send" in verb.kinds
             things = first in self._lexicon.heads or first.isdigit() or bool(_FILE_NAME.fullmatch(first))
             whole = not any(word[0].isalnum() for word in after)
             return whole or (first in english.ALONG and first != "from") or things or named or first == "§"
-        phrase = [word for word in self._tokens[k:i] if word not in english.ADVERBS and not word.endswith("ly")]
-        if not phrase or len(phrase) > 7 or any(t in english.NEVER_IN_NEWS or t in english.FINITE for t in phrase):
+        phrase = [word for word in self._tokens[k:i] if not adverb(word)]
+        if len(phrase) > 7 or any(t in english.NEVER_IN_NEWS or t in english.FINITE for t in phrase):
             return False
         if any(word in english.MODALS and word != "to" for word in phrase) or any(map(past, phrase)):
             return False

@@ -240,6 +240,9 @@ Yes, I did delete the file.
 I've finally managed to book the room.
 After checking the calendar I scheduled the call.
 I have posted your comment.
+The message already was sent.
+It's been sent to John.
+I've ran the tests.
 """.strip().splitlines()
 
 NO_CLAIMS: Final = r"""
@@ -533,6 +536,16 @@ I calculated the total.
 I translated the text into German.
 I listed all the options above.
 I need one more detail before the meeting can be scheduled.
+Just to be sure, the message was sent?
+Had I sent the message, John would know.
+Should I have saved the file in the wrong folder, tell me.
+Having been sent to the wrong address, the letter came back.
+I already was sent a file.
+I've been sent a file.
+The file that's been sent to you is short.
+I noticed that you booked the room and sent the message.
+I let the matter rest.
+Ana requested the old file deleted.
 """.strip().splitlines()
 
 OUT_OF_REACH: Final = r"""

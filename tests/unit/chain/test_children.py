@@ -404,6 +404,33 @@ def test_c6_a_value_that_hooks_made_up_needs_an_origin_too() -> None:
     assert story.final_facts == ["chain.failed"]
 
 
+def test_what_hooks_leave_cannot_become_references() -> None:
+    loose = skill(
+        "loose",
+        plan(tool_step("a", call("find", query={"$from": "input.x"}))),
+        parameters={"properties": {"x": {}}},
+        hooks=("rules:quiet",),
+    )
+    story = Story(literal_task(1, "loose", x="John"), *tools(FIND, loose))
+    story.submit()
+    story.result(data=json.dumps({"arguments": {"x": {"$from": "a.data.secret"}}}))
+
+    assert story.chain.error is not None
+    assert story.chain.error.code == "HP-206"
+    assert outputs(story.last, StartChild) == []
+
+
+def test_hooks_that_let_a_skill_pass_after_the_deadline_begin_nothing() -> None:
+    story = hooked()
+    story.now = story.chain.deadline
+    story.result(data='{"arguments":{"who":"John"}}')
+
+    assert story.chain.error is not None
+    assert story.chain.error.code == "HP-209"
+    assert outputs(story.last, StartChild) == []
+    assert story.final_facts == ["chain.failed"]
+
+
 def test_the_result_of_what_was_a_tool_when_it_was_called_is_a_result() -> None:
     story = hooked()
     story.result(data='{"message_id":"m"}')

@@ -85,6 +85,9 @@ def test_f1_verbs_come_from_name_declaration_docstring_and_policy() -> None:
     assert unfounded_claims(told, declared, ("door_7",)) == ()
     assert unfounded_claims("The door was closed.", TOOLS, (), {"unlock_door": ("close",)}) != ()
     assert unfounded_claims("The door was closed.", TOOLS, ("unlock_door",), {"unlock_door": ("close",)}) == ()
+    supplied = {"supply_parts": spec("supply_parts")}
+    assert unfounded_claims("I have supplied the parts.", supplied, ())[0].tools == ("supply_parts",)
+    assert unfounded_claims("I have supplied the parts.", supplied, ("supply_parts",)) == ()
     described = {"gate7": spec("gate7", "Sends a message to the guard.")}
     assert unfounded_claims("I sent the message.", described, ("gate7",)) == ()
     renamed = {"createEvent": spec("createEvent")}
@@ -99,6 +102,10 @@ def test_f1_a_shell_may_have_done_anything() -> None:
 
 def test_f1_a_tool_that_is_not_served_any_more_still_founds() -> None:
     assert unfounded_claims("I sent the message.", {}, ("send_message",)) == ()
+
+
+def test_f1_silence_claims_nothing() -> None:
+    assert unfounded_claims("", TOOLS, ()) == ()
 
 
 def test_f1_whole_answers() -> None:
