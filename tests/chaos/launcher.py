@@ -9,7 +9,7 @@ import threading
 from importlib import import_module
 
 from haltpoint.contracts.catalogue import Party
-from haltpoint.runtime import service, settings
+from haltpoint.runtime import process, settings_sources
 from tests.chaos import fail_points
 
 
@@ -23,4 +23,4 @@ if __name__ == "__main__":
     party = Party(sys.argv[1])
     fail_points.install(party.value)
     app = import_module(f"haltpoint_{party.value.replace('-', '_')}.app")
-    sys.exit(service.main(party, app.run, settings.load()))
+    sys.exit(process.main(party, app.run, settings_sources.load()))

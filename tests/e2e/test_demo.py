@@ -15,7 +15,7 @@ from haltpoint.cli.gateway import KEY_FILE
 from haltpoint.cli.system import System, free_port
 from haltpoint.client import Client
 from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.runtime.settings import load
+from haltpoint.runtime.settings_sources import load
 from tests.e2e.running import CHECKOUT, HALTPOINT
 from tests.support import wait_until
 

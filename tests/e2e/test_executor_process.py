@@ -27,9 +27,9 @@ PARTITIONS = 4
 PROGRAM = """
 import sys
 from haltpoint.contracts.catalogue import Party
-from haltpoint.runtime import service, settings
+from haltpoint.runtime import process, settings_sources
 from haltpoint_executor.app import run
-sys.exit(service.main(Party.EXECUTOR, run, settings.load()))
+sys.exit(process.main(Party.EXECUTOR, run, settings_sources.load()))
 """
 
 

@@ -124,9 +124,10 @@ class Bench:
     async def process(self) -> AsyncIterator[asyncio.subprocess.Process]:
         """A worker as a process of its own, ready; killed at the end when it still runs."""
         code = (
-            "import sys\nfrom haltpoint.runtime import service\nfrom haltpoint.runtime.settings import Settings\n"
+            "import sys\nfrom haltpoint.contracts.catalogue import Party\n"
+            "from haltpoint.runtime import process\nfrom haltpoint.runtime.settings import Settings\n"
             "from haltpoint_tool_worker.app import run\n"
-            "sys.exit(service.main(service.Party.WORKER, run, Settings.model_validate_json(sys.argv[1])))"
+            "sys.exit(process.main(Party.WORKER, run, Settings.model_validate_json(sys.argv[1])))"
         )
         settings = self.settings().model_dump_json(exclude_defaults=True)
         with (self.effects_file.parent / "log").open("ab") as log:

@@ -10,9 +10,9 @@ from haltpoint.chain.patterns import required_by_words
 from haltpoint.chain.patterns_english import PATTERNS
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.runtime import policy_file, settings
+from haltpoint.runtime import policy_file, settings_sources
 from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.settings import SettingsError
+from haltpoint.runtime.settings import PolicySettings, SettingsError
 from haltpoint_executor.world import policy_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "policy.md"
@@ -37,7 +37,7 @@ def refused(tmp_path: Path, said: str | bytes) -> str:
 
 def test_the_example_of_the_page_loads(example: Path) -> None:
     file = policy_file.read(example)
-    policy = policy_of(settings.PolicySettings(), file)
+    policy = policy_of(PolicySettings(), file)
     ids = [one.id for one in policy.patterns]
     assert ids == ["file-write", "skill-pcc", "skill-cap", "skill-red", "deploy", "open-plan"]
     assert policy.claims == {"unlock_door": ("open",)}
@@ -103,12 +103,12 @@ def test_its_limits_are_settings_of_the_weakest_origin(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HALTPOINT_POLICY_FILE", str(example))
-    assert settings.load().policy_file == example
-    assert (settings.load().policy.max_turns, settings.load().policy.steps) == (12, 50)
-    origins = {one.name: one.origin for one in settings.explain()[0]}
+    assert settings_sources.load().policy_file == example
+    assert (settings_sources.load().policy.max_turns, settings_sources.load().policy.steps) == (12, 50)
+    origins = {one.name: one.origin for one in settings_sources.explain()[0]}
     assert (origins["policy.max_turns"], origins["policy_file"]) == (str(example), "environment")
     monkeypatch.setenv("HALTPOINT_POLICY__MAX_TURNS", "7")
-    assert settings.load().policy.max_turns == 7
+    assert settings_sources.load().policy.max_turns == 7
 
 
 def test_a_file_that_cannot_be_used_is_told_under_its_own_code(
@@ -118,11 +118,11 @@ def test_a_file_that_cannot_be_used_is_told_under_its_own_code(
     monkeypatch.setenv("HALTPOINT_POLICY_FILE", str(example))
     example.write_text("strike = 3")
     with pytest.raises(HaltpointError, match=r"HP-004 .* did you mean strikes"):
-        settings.load()
-    assert "did you mean strikes" in settings.explain()[1]
+        settings_sources.load()
+    assert "did you mean strikes" in settings_sources.explain()[1]
     monkeypatch.setenv("HALTPOINT_SLOT", "3")
     with pytest.raises(SettingsError, match="HALTPOINT_SLOT"):
-        settings.load()
+        settings_sources.load()
 
 
 def test_c6_blocked_tools_are_internal_in_every_spelling() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from haltpoint.runtime import settings
+from haltpoint.runtime import settings_sources
 from haltpoint.runtime.settings import Settings, SettingsError
 
 
@@ -21,7 +21,7 @@ def empty_world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_defaults_are_those_of_the_handbook() -> None:
-    loaded = settings.load()
+    loaded = settings_sources.load()
     assert (loaded.partitions, loaded.slots, loaded.deliveries) == (4, 16, 5)
     assert (loaded.lease, loaded.beat, loaded.executor_lease) == (10.0, 3.0, 5.0)
     assert (loaded.policy.max_turns, loaded.policy.actions_per_turn) == (10, 1)
@@ -32,22 +32,22 @@ def test_defaults_are_those_of_the_handbook() -> None:
 
 def test_each_origin_beats_the_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "haltpoint.toml").write_text("slots = 1\n[policy]\nmax_turns = 7\n")
-    assert settings.load().slots == 1
+    assert settings_sources.load().slots == 1
     (tmp_path / ".env").write_text("HALTPOINT_SLOTS=2\nUNRELATED=x\nHALTPOINT_POLICY__STEPS=9\n")
-    assert settings.load().slots == 2
+    assert settings_sources.load().slots == 2
     monkeypatch.setenv("HALTPOINT_SLOTS", "3")
-    assert settings.load().slots == 3
-    assert settings.load(slots=4).slots == 4
-    assert settings.load(slots=None).slots == 3, "a flag that was not given says nothing"
-    assert settings.load().policy.max_turns == 7, "sections are merged, not replaced"
-    assert settings.load().policy.steps == 9
+    assert settings_sources.load().slots == 3
+    assert settings_sources.load(slots=4).slots == 4
+    assert settings_sources.load(slots=None).slots == 3, "a flag that was not given says nothing"
+    assert settings_sources.load().policy.max_turns == 7, "sections are merged, not replaced"
+    assert settings_sources.load().policy.steps == 9
 
 
 def test_a_named_config_file_must_exist(tmp_path: Path) -> None:
     (tmp_path / "other.toml").write_text('redis_url = "redis://db:6379"\n')
-    assert settings.load(tmp_path / "other.toml").redis_url == "redis://db:6379"
+    assert settings_sources.load(tmp_path / "other.toml").redis_url == "redis://db:6379"
     with pytest.raises(SettingsError, match=r"missing\.toml does not exist"):
-        settings.load(tmp_path / "missing.toml")
+        settings_sources.load(tmp_path / "missing.toml")
 
 
 def test_text_forms(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +57,7 @@ def test_text_forms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALTPOINT_POLICY__RETENTION", "2d")
     monkeypatch.setenv("HALTPOINT_STATE_DIR", "~/here")
     monkeypatch.setenv("HALTPOINT_SLOTS", "")
-    loaded = settings.load()
+    loaded = settings_sources.load()
     assert loaded.tools == ("my_tools", "shop.tools")
     assert (loaded.lease, loaded.beat, loaded.policy.retention) == (2.0, 0.5, 172_800.0)
     assert loaded.state_dir == Path.home() / "here"
@@ -77,16 +77,16 @@ def test_an_unknown_name_is_refused_with_the_nearest(
 ) -> None:
     (tmp_path / ".env").write_text(f"{name}=1\n")
     with pytest.raises(SettingsError, match=rf"{name} \(from \.env\) .* did you mean {nearest}\?"):
-        settings.load()
+        settings_sources.load()
     monkeypatch.setenv(name, "1")
     with pytest.raises(SettingsError, match=rf"{name} \(from the environment\) .* did you mean {nearest}\?"):
-        settings.load()
+        settings_sources.load()
 
 
 def test_an_unknown_key_in_the_file_is_refused_too(tmp_path: Path) -> None:
     (tmp_path / "haltpoint.toml").write_text("[gateway]\nprot = 1\n")
     with pytest.raises(SettingsError, match=r"gateway\.prot \(from haltpoint\.toml\).*gateway\.port\?"):
-        settings.load()
+        settings_sources.load()
 
 
 def test_every_bad_value_is_told_with_name_origin_and_what_is_allowed(
@@ -96,7 +96,7 @@ def test_every_bad_value_is_told_with_name_origin_and_what_is_allowed(
     monkeypatch.setenv("HALTPOINT_GATEWAY__PORT", "99999")
     monkeypatch.setenv("HALTPOINT_REDIS_URL", "http://me:hunter2@db")
     with pytest.raises(SettingsError) as error:
-        settings.load(slots=0)
+        settings_sources.load(slots=0)
     text = str(error.value)
     assert len(text.splitlines()) == 4
     assert "profile = prod (from environment; HALTPOINT_PROFILE): Input should be 'dev', 'standard' or 'strict'" in text
@@ -108,35 +108,35 @@ def test_every_bad_value_is_told_with_name_origin_and_what_is_allowed(
 
 def test_a_beat_must_fit_into_its_lease() -> None:
     with pytest.raises(SettingsError, match=r"beat \(3 s\) must be at most half of lease \(2 s\)"):
-        settings.load(lease="2s")
+        settings_sources.load(lease="2s")
 
 
 def test_broken_files_and_values_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HALTPOINT_GATEWAY", "{")
     with pytest.raises(SettingsError, match="gateway"):
-        settings.load()
+        settings_sources.load()
     monkeypatch.delenv("HALTPOINT_GATEWAY")
     (tmp_path / "haltpoint.toml").write_text("slots =")
     with pytest.raises(SettingsError, match=r"haltpoint\.toml is not TOML"):
-        settings.load()
+        settings_sources.load()
 
 
 def test_standard_names_are_a_fallback(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "https://standard")
     (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-1\n")
-    model = settings.load().model
+    model = settings_sources.load().model
     assert model.base_url == "https://standard"
     assert model.api_key is not None
     assert model.api_key.get_secret_value() == "sk-1"
     monkeypatch.setenv("HALTPOINT_MODEL__BASE_URL", "https://ours")
-    assert settings.load().model.base_url == "https://ours"
+    assert settings_sources.load().model.base_url == "https://ours"
 
 
 def test_explain_tells_the_origin_and_keeps_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("HALTPOINT_REDIS_URL", "redis://me:hunter2@db:6379/0")
     (tmp_path / "haltpoint.toml").write_text("[gateway]\nadmin_key = 'sk-secret'\n")
-    found, faults = settings.explain(slots=2)
+    found, faults = settings_sources.explain(slots=2)
     assert not faults
     told = {each.name: each for each in found}
     assert (told["slots"].value, told["slots"].origin, told["slots"].variable) == (
@@ -154,10 +154,10 @@ def test_explain_tells_the_origin_and_keeps_secrets(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("url", ["redis://me:hunt/er@2@db:1/0", "unix:///run/db.sock?password=hunt/er@2&db=1"])
 def test_a_password_in_an_address_is_never_shown(url: str) -> None:
-    [told] = [each for each in settings.explain(redis_url=url)[0] if each.name == "redis_url"]
+    [told] = [each for each in settings_sources.explain(redis_url=url)[0] if each.name == "redis_url"]
     assert "hunt" not in told.value
     assert "***" in told.value
-    assert url not in repr(settings.load(redis_url=url))
+    assert url not in repr(settings_sources.load(redis_url=url))
 
 
 def test_explain_tells_also_what_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_explain_tells_also_what_cannot_be_used(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("HALTPOINT_GATEWAY__PORT", "1234")
     monkeypatch.setenv("HALTPOINT_MODEL__API_KEY", "sk-secret")
     (tmp_path / "haltpoint.toml").write_text("[gateway\n")
-    found, faults = settings.explain(lease=-1)
+    found, faults = settings_sources.explain(lease=-1)
     told = {each.name: (each.value, each.origin) for each in found}
     assert told["slots"] == ("many", "environment")
     assert told["lease"] == ("-1", "flag")
@@ -182,7 +182,7 @@ def test_explain_tells_also_what_cannot_be_used(monkeypatch: pytest.MonkeyPatch,
 def test_a_faulty_secret_is_not_repeated(tmp_path: Path) -> None:
     (tmp_path / "haltpoint.toml").write_text("[gateway]\nadmin_key = 12345\n[model]\napi_key = 12345\n")
     with pytest.raises(SettingsError, match=r"gateway\.admin_key = a secret \(from haltpoint\.toml") as error:
-        settings.load()
+        settings_sources.load()
     assert "12345" not in str(error.value)
 
 

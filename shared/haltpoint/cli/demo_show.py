@@ -31,7 +31,7 @@ from haltpoint.cli.wording import visible
 from haltpoint.client import Client
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.settings import load
+from haltpoint.runtime.settings_sources import load
 
 if TYPE_CHECKING:
     from haltpoint.contracts.views import ChainView, RequestView

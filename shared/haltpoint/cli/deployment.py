@@ -53,7 +53,7 @@ def add_to(app: typer.Typer) -> None:
         origin: Annotated[bool, typer.Option("--origin", help="Also where each value comes from.")] = False,
     ) -> int:
         """All settings, also when some of them cannot be used (exit 2 then); secrets are stars."""
-        from haltpoint.runtime.settings import explain
+        from haltpoint.runtime.settings_sources import explain
 
         found, faults = explain(shell.config, redis_url=shell.redis_url)
         if shell.json:

@@ -59,7 +59,7 @@ class Shell:
 
     def load(self, **flags: object) -> "Settings":
         """The settings with more flags of a verb's own."""
-        from haltpoint.runtime.settings import load
+        from haltpoint.runtime.settings_sources import load
 
         return load(self.config, redis_url=self.redis_url, **flags)
 

@@ -19,7 +19,8 @@ from haltpoint.runtime.connection import connect
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.http import listen
-from haltpoint.runtime.service import HOPELESS, alive
+from haltpoint.runtime.process import HOPELESS
+from haltpoint.runtime.service import alive
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.topology import Topology
 

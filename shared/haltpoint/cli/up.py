@@ -65,7 +65,7 @@ def _foreground(service: Service, settings: "Settings", queues: tuple[str, ...],
     from importlib import import_module
 
     from haltpoint.contracts.catalogue import Party
-    from haltpoint.runtime.service import main
+    from haltpoint.runtime.process import main
 
     run = import_module(f"haltpoint_{service.replace('-', '_')}.app").run
     if service is Service.TOOL_WORKER:

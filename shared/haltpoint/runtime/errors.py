@@ -70,3 +70,13 @@ class HaltpointError(Exception):
 
     def __str__(self) -> str:
         return f"{self.code} {self.what}: {self.why}. {self.fix}"
+
+
+def unforeseen(error: BaseException) -> HaltpointError:
+    """HP-002: an exception that nobody expected has ended a service."""
+    return HaltpointError(
+        "HP-002",
+        "the service ended",
+        f"{type(error).__name__}: {error}",
+        "This is a fault in Haltpoint: please report it with the lines above",
+    )

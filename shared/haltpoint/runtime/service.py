@@ -6,7 +6,7 @@
             await here.serve()                                           # "ready"; returns when asked to stop
             ...                                                          # drain: finish or hand back, in bounded time
 
-`run` is stopped by cancelling it: SIGTERM and SIGINT do that (`main`), and so do tests. `serve` takes the first
+`run` is stopped by cancelling it: SIGTERM and SIGINT do that (`process.main`), and so do tests. `serve` takes the first
 cancellation as the wish to stop: it stops reading and returns, what follows it drains, and `run` returns. A second one
 ends the drain too. What cannot go on raises HaltpointError out of `serve`, without a drain: entries in hand come back
 to somebody by their lease.
@@ -18,11 +18,9 @@ keys. `alive` reads them.
 """
 
 import asyncio
-import gc
 import json
 import os
 import secrets
-import signal
 import socket
 import time
 from collections import Counter
@@ -30,8 +28,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, Final
 
-import stamina
-import uvloop
 from faststream.redis import RedisBroker
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -41,7 +37,7 @@ from haltpoint.runtime import logs, preflight
 from haltpoint.runtime.broker import UNREACHABLE, make_broker, reach, redis_url
 from haltpoint.runtime.connection import Coalescer, connect
 from haltpoint.runtime.delivery import Exhausted, Handler, Subscription, group_lost
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.errors import HaltpointError, unforeseen
 from haltpoint.runtime.http import HttpServer, health_app
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.tasks import end
@@ -49,11 +45,6 @@ from haltpoint.runtime.topology import Topology
 
 _BEAT: Final = 1.0
 _GONE_AFTER_MS: Final = 5000
-
-HOPELESS: Final = 2
-"""The exit code of a service that would end the same way each time: settings, address or tools are wrong."""
-
-_TOLD_WRONG: Final = frozenset({"HP-001", "HP-003", "HP-030", "HP-031", "HP-032", "HP-034", "HP-035"})
 
 _log = logs.get(__name__)
 
@@ -212,7 +203,7 @@ class Service:
             return
         if not isinstance(error, HaltpointError):
             _log.error("a task failed", task=task.get_name(), exc_info=error)
-            error = _fault(error)
+            error = unforeseen(error)
         self.fail(error)
 
 
@@ -257,51 +248,3 @@ async def running(name: Party, settings: Settings, *, queues: tuple[str, ...] = 
             await health.start()
             stack.push_async_callback(health.stop)
         yield here
-
-
-def main(name: Party, run: Callable[[Settings], Awaitable[None]], settings: Settings) -> int:
-    """Run a service as this process.
-
-    Exit code: 0 stopped, 1 could not go on, 2 cannot start with what it was told, 130 stopped again while it drained.
-    """
-    logs.configure(settings.log, service=name.value)
-    stamina.instrumentation.set_on_retry_hooks(())  # `reach` tells in its own words
-    # By default every 700 new objects start a collection that walks through all that a service keeps in memory (10,000
-    # chains): a fifth of the executor's time. What was imported stays for ever, and garbage in circles is rare.
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_guarded(run, settings))
-
-
-async def _guarded(run: Callable[[Settings], Awaitable[None]], settings: Settings) -> int:
-    task = asyncio.ensure_future(run(settings))
-    asked = 0
-
-    def stop() -> None:
-        nonlocal asked
-        asked += 1
-        task.cancel()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop)
-    try:
-        await task
-    except asyncio.CancelledError:
-        return 130 if asked > 1 else 0
-    except HaltpointError as error:
-        _log.critical(str(error), code=error.code)
-        return HOPELESS if error.code in _TOLD_WRONG else 1
-    except Exception as error:  # noqa: BLE001 - the last line of defence
-        _log.critical(str(_fault(error)), code="HP-002", exc_info=error)
-        return 1
-    return 0
-
-
-def _fault(error: BaseException) -> HaltpointError:
-    return HaltpointError(
-        "HP-002",
-        "the service ended",
-        f"{type(error).__name__}: {error}",
-        "This is a fault in Haltpoint: please report it with the lines above",
-    )

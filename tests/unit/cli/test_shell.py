@@ -14,7 +14,8 @@ from haltpoint.cli.shell import Shell, run, verb
 from haltpoint.cli.system import as_environment
 from haltpoint.cli.tool import parse_arguments
 from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.settings import Settings, load
+from haltpoint.runtime.settings import Settings
+from haltpoint.runtime.settings_sources import load
 
 
 @pytest.fixture(autouse=True)
