@@ -1,37 +1,26 @@
 """From a context to what the model is asked: messages, tools, and how it has to answer. Pure.
 
-Who you are, the goal and the step, each earlier call with its result, what a person chose, what was wrong with the last
-reply, and what is due now. With tools the earlier calls stand there as calls; without, as text: some providers refuse
-calls then, and small models that see calls go on calling. Messages of the user in a row are joined, as some templates
-demand.
+Who you are, the goal and the step, the conversation so far, and what is due now.
 """
 
 import json
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
-from haltpoint.chain import human_tool
 from haltpoint.contracts.thoughts import ThoughtKind, Violation
 from haltpoint.contracts.tools import NextAction, ToolSpec
 from haltpoint_planner import wording
-from haltpoint_planner.context import Context, Receipt
-from haltpoint_planner.results import MARK, pretty, shown
+from haltpoint_planner.context import Context
+from haltpoint_planner.conversation import Message, messages
+from haltpoint_planner.tool_forms import call_schema, described, native, plan_schema
 
-_QUOTED: Final = 600  # characters of a rejected reply that are shown to the model again
 _CONTEXT: Final = 8_000  # characters of the task's context
-_STEPS: Final = 20  # items of a plan that a reply may have: a small model that repeats itself comes to an end
-_TOGETHER: Final = 3  # tools that a drafted step may require: small models name all that there are
 
 _THINK: Final = "Answer in plain words now. Only if something is missing that a tool can find out, call it."
 _GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the user>"}'
 _SPEAK: Final = "Now tell the user in plain words what was done."
 
 _ONLY_WORDS: Final = frozenset({Violation.NO_CALL, Violation.MISSING_TOOL, Violation.FABRICATED})
-_MOST_NATIVES: Final = 4096
-_natives: dict[int, tuple[ToolSpec, dict[str, Any]]] = {}
-
-Message = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +38,13 @@ def build(context: Context) -> Prompt:
     kind = context.request.kind
     match kind:
         case ThoughtKind.PLAN:
-            return Prompt(_messages(wording.PLANNER, context, _plan_task(context)), schema=plan_schema(context))
+            return Prompt(messages(wording.PLANNER, context, _plan_task(context)), schema=plan_schema(context))
         case ThoughtKind.ACT:
             return _act(context)
         case ThoughtKind.REASON:
             return _reason(context)
         case ThoughtKind.ANSWER:
-            spoken = _messages(wording.SPEAKER, replace(context, tools={}), _goal(context), _reminder(context, _SPEAK))
+            spoken = messages(wording.SPEAKER, replace(context, tools={}), _goal(context), _reminder(context, _SPEAK))
             return Prompt(spoken)
         case _:
             assert_never(kind)
@@ -67,9 +56,9 @@ def _reason(context: Context) -> Prompt:
     One must be called only when words came where the goal's own words require a tool (C2, C10).
     """
     system, due = (wording.AGENT, _open_end(context)) if context.open_ended else (wording.THINKER, _THINK)
-    tools = tuple(_native(spec) for spec in context.tools.values())
+    tools = tuple(native(spec) for spec in context.tools.values())
     forced = bool(tools) and Violation.MISSING_TOOL in _violations(context)
-    return Prompt(_messages(system, context, _step_task(context), _reminder(context, due)), tools, forced)
+    return Prompt(messages(system, context, _step_task(context), _reminder(context, due)), tools, forced)
 
 
 def _act(context: Context) -> Prompt:
@@ -78,9 +67,9 @@ def _act(context: Context) -> Prompt:
     specs = list(context.tools.values())
     if forced and (only := _only_way(context)) is not None:
         specs = [only]
-    messages = _messages(wording.ACTOR, context, _step_task(context), _reminder(context, _what_is_due(context)))
+    said = messages(wording.ACTOR, context, _step_task(context), _reminder(context, _what_is_due(context)))
     forced = forced and bool(specs)
-    return Prompt(messages, tuple(map(_native, specs)), forced, call_schema(specs) if forced else None)
+    return Prompt(said, tuple(map(native, specs)), forced, call_schema(specs) if forced else None)
 
 
 def _only_way(context: Context) -> ToolSpec | None:
@@ -111,113 +100,7 @@ def _origins(spec: ToolSpec) -> set[str]:
     return {path.partition(".")[0] for path in spec.provenance.values()}
 
 
-def plan_schema(context: Context) -> dict[str, Any]:
-    """The JSON Schema of a drafted plan, in the strict subset that providers enforce; tools only by their names."""
-    text = {"type": "string"}
-    names = list(context.tools)
-    called = {"type": "string", "enum": names} if names else text
-    step = {
-        "id": text,
-        "description": text,
-        "step_type": {"type": "string", "enum": ["tool", "reasoning"]},
-        "required_tools": {"type": "array", "items": called, "maxItems": _TOGETHER},
-        "dependencies": {"type": "array", "items": text, "maxItems": _STEPS},
-        "expected_outcome": text,
-    }
-    steps = {"type": "array", "items": _strict(step), "maxItems": _STEPS}
-    return _strict({"steps": steps})
-
-
-def call_schema(specs: Sequence[ToolSpec]) -> dict[str, Any]:
-    """The JSON Schema of one call in words, for servers that do not know a forced tool choice."""
-    calls = [
-        {
-            "type": "object",
-            "properties": {"name": {"type": "string", "enum": [spec.name]}, "arguments": spec.parameters},
-            "required": ["name", "arguments"],
-        }
-        for spec in specs
-    ]
-    return calls[0] if len(calls) == 1 else {"anyOf": calls}
-
-
-def _strict(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-# ---- the conversation -----------------------------------------------------------------------------------------------
-
-
-def _messages(system: str, context: Context, task: str, last: str = "") -> tuple[Message, ...]:
-    history = [_says("user", task), *_history(context), *_corrections(context)]
-    if last and len(history) > 1:
-        history.append(_says("user", last))
-    joined: list[Message] = [_says("system", system)]
-    for message in history:
-        if message["role"] == "user" and joined[-1]["role"] == "user":
-            joined[-1] = _says("user", f"{joined[-1]['content']}\n\n{message['content']}")
-        else:
-            joined.append(message)
-    return tuple(joined)
-
-
-def _says(role: str, content: str) -> Message:
-    return {"role": role, "content": content}
-
-
-def _history(context: Context) -> Iterator[Message]:
-    """Earlier calls and results as a conversation, each choice of a person said plainly where it was made (B4)."""
-    for step_id, words in context.findings:
-        yield _says("user", f"Found out in step {step_id}:\n{words}")
-    for number, (receipt, result) in enumerate(zip(context.receipts, shown(context.receipts), strict=True), start=1):
-        arguments = receipt.arguments or "{}"
-        if context.tools:
-            function = {"name": receipt.tool, "arguments": arguments}
-            call = {"id": f"call_{number}", "type": "function", "function": function}
-            yield {"role": "assistant", "content": "", "tool_calls": [call]}
-            yield {"role": "tool", "tool_call_id": f"call_{number}", "name": receipt.tool, "content": result}
-        else:
-            yield _says("user", f"{receipt.tool} was called with {arguments}. Its result:\n{result}")
-        if chosen := _chosen(receipt):
-            so = " So this is known now and is not looked up again: go on with this id, exactly as it stands."
-            yield _says(
-                "user", f"A person was asked which one is meant and chose {chosen}.{so if context.tools else ''}"
-            )
-
-
-def _chosen(receipt: Receipt) -> str:
-    """What a person chose of the things that this result offered; empty when nobody was asked.
-
-    What they said to a question in words (B5) is the result itself, and names nothing.
-    """
-    if receipt.tool == human_tool.NAME or '"selected"' not in receipt.data:
-        return ""
-    try:
-        selected = json.loads(receipt.data or "{}")["selected"]
-        return pretty({"id": selected["id"], "title": selected["title"], "title_is": MARK})
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return ""
-
-
-def _corrections(context: Context) -> Iterator[Message]:
-    """The rejected reply and what was wrong with it; the correction itself shows the exact form (C6, D1)."""
-    corrections, previous = context.request.corrections, context.previous
-    if not corrections:
-        return
-    yield _says("assistant", (previous.words if previous else "")[:_QUOTED] or "(no reply)")
-    lines = [f"- {correction.message}" for correction in corrections]
-    lines += [f"- {fault}" for fault in (previous.faults if previous else ())]
-    if context.request.kind is ThoughtKind.PLAN:
-        lines.append('Answer again with the whole plan as one JSON object: {"steps": [...]}')
-    yield _says("user", "\n".join(["Your reply was not accepted:", *lines]))
-
-
-# ---- the goal, the step, the tools ----------------------------------------------------------------------------------
+# ---- the goal, the step, what is due --------------------------------------------------------------------------------
 
 
 def _goal(context: Context) -> str:
@@ -231,17 +114,8 @@ def _goal(context: Context) -> str:
 def _plan_task(context: Context) -> str:
     """The tools before the goal: what all plans have in common a server has read already."""
     lines = ["Tools:" if context.tools else "There are no tools: plan reasoning steps only."]
-    lines += [_described(spec) for spec in context.tools.values()]
+    lines += [described(spec) for spec in context.tools.values()]
     return "\n".join([*lines, "", _goal(context)])
-
-
-def _described(spec: ToolSpec) -> str:
-    arguments = ", ".join(spec.parameters.get("properties", {}))
-    notes = [f"{name} must come from {path}" for name, path in spec.provenance.items()]
-    if spec.may_clarify:
-        notes.append("may stop and let a person choose")
-    note = f" [{'; '.join(notes)}]" if notes else ""
-    return f"- {spec.name}({arguments}): {' '.join(spec.description.split())}{note}"
 
 
 def _step_task(context: Context) -> str:
@@ -291,36 +165,3 @@ def _open_end(context: Context) -> str:
     if context.receipts[-1].outcome.next_action is NextAction.COMPLETE:
         return "The last call is complete. If the goal is reached, say so in one plain sentence, without JSON."
     return "If the goal is reached, tell the user so in plain words. Otherwise call the next tool."
-
-
-def _native(spec: ToolSpec) -> dict[str, Any]:
-    """The tool as a provider's native tools take it, remembered for the spec: prompts show fifty of them each time."""
-    known = _natives.get(id(spec))
-    if known is not None and known[0] is spec:
-        return known[1]
-    if len(_natives) >= _MOST_NATIVES:
-        _natives.clear()
-    native = _made_native(spec)
-    _natives[id(spec)] = spec, native
-    return native
-
-
-def _made_native(spec: ToolSpec) -> dict[str, Any]:
-    """Where a value has to come from stands with its parameter."""
-    parameters = dict(spec.parameters)
-    properties = parameters.get("properties")
-    if isinstance(properties, dict) and spec.provenance:
-        origins = ((name, path) for name, path in spec.provenance.items() if name in properties)
-        described = {name: _with_origin(properties[name], path) for name, path in origins}
-        parameters["properties"] = {**properties, **described}
-    description = " ".join(spec.description.split())[:1000]
-    return {"type": "function", "function": {"name": spec.name, "description": description, "parameters": parameters}}
-
-
-def _with_origin(schema: Any, path: str) -> Any:
-    """A parameter's schema, with the place that its value has to come from in words (C6 provenance)."""
-    if not isinstance(schema, dict):
-        return schema
-    tool, _, inner = path.partition(".")
-    origin = f"copied from {inner} in the data of a result of {tool}"
-    return {**schema, "description": f"{schema.get('description', '')} {origin}".strip()}

@@ -13,7 +13,7 @@ from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.contracts.tools import NextAction, Outcome, ToolSpec
 from haltpoint.testing.script import Conversation
-from haltpoint_planner import prompts
+from haltpoint_planner import prompts, tool_forms
 from haltpoint_planner.context import Context, Previous, Receipt
 from haltpoint_planner.results import ALL_TOGETHER, shown
 from tests.support.builders import OK, asks, failed
@@ -176,7 +176,7 @@ def test_c10_a_retry_shows_the_rejected_words_and_what_was_wrong_and_forces_a_ca
     assert "the arguments of x are not a JSON object" in prompt.messages[-1]["content"]
     assert prompt.force
     assert [tool["function"]["name"] for tool in prompt.tools] == ["send_message"]
-    assert prompt.schema == prompts.call_schema([SEND])
+    assert prompt.schema == tool_forms.call_schema([SEND])
 
 
 NO_PROVENANCE = Correction(violation=Violation.NO_PROVENANCE, message="The id must not be made up.", tool=SEND.name)
@@ -204,7 +204,7 @@ def test_the_tools_of_a_plan_stand_before_its_goal() -> None:
 
 
 def test_a_drafted_step_cannot_require_all_the_tools_that_there_are() -> None:
-    schema = prompts.plan_schema(context(ThoughtKind.PLAN))
+    schema = tool_forms.plan_schema(context(ThoughtKind.PLAN))
     assert schema["properties"]["steps"]["items"]["properties"]["required_tools"]["maxItems"] == 3
 
 
@@ -301,7 +301,7 @@ def test_a_scripted_model_reads_goal_and_results_out_of_every_prompt() -> None:
 
 
 def test_c5_the_form_of_a_plan_has_an_end_for_a_model_that_repeats_itself() -> None:
-    schema = prompts.plan_schema(context(ThoughtKind.PLAN))
+    schema = tool_forms.plan_schema(context(ThoughtKind.PLAN))
     steps = schema["properties"]["steps"]
 
     assert steps["maxItems"] == 20
