@@ -102,8 +102,13 @@ HEADS: Final = THINGS | words(
 ME: Final = frozenset({"i", "we"})
 PERFECT: Final = frozenset({"i've", "we've", "ive", "weve"})
 OTHERS: Final = words(
-    "he she they you it who which that someone somebody everyone one john's you've they've he's she's it's you'd"
+    "he she they you it who which that someone somebody everyone you've they've he's she's it's you'd"
 )
+BEHIND_OBJECT: Final = words(
+    "the a an your my our his her its their this these those to for with from up down out in on at off over back about "
+    "into by as via"
+)
+"""What no verb begins with: `it` and `you` before these are whom or what a thing was done to."""
 MODALS: Final = words(
     "will would can could shall should may might must to i'll we'll i'd we'd you'll he'll she'll they'll it'll ought "
     "going gonna"

@@ -12,6 +12,8 @@ NOT_PASSIVE: Final = words("i we you he she who which that what")
 DEFINITE: Final = words("the your my our his her their this it all everything it's")
 _I_AM: Final = words("i'm we're happy glad pleased")
 PAST: Final = words("found got went made took did read gave came saw looked put set chose")
+_RELATIVE: Final = words("who which that")
+_OWN: Final = words("wrote told asked replied")
 _NO_PAST: Final = words("need feed speed seed red bed")
 
 
@@ -25,6 +27,19 @@ def adverb(word: str) -> bool:
     return word in english.ADVERBS or word.endswith("ly")
 
 
+def acts(tokens: Sequence[str]) -> bool:
+    """Begins with somebody else who does something: you wrote ...; not with whom or what it was done to: it to John."""
+    if tokens[0] not in english.OTHERS:
+        return False
+    following = next((word for word in tokens[1:] if not adverb(word)), "")
+    return following[:1].isalnum() and (tokens[0] in _RELATIVE or following not in english.BEHIND_OBJECT)
+
+
+def unreal(tokens: Sequence[str], *, clear: bool) -> bool:
+    """Will, could, to do; but where the verb behind can be nothing but past (`clear`), `to` is where it went."""
+    return any(word in english.MODALS and not (word == "to" and clear and "be" not in tokens) for word in tokens)
+
+
 def turned(before: Sequence[str]) -> bool:
     """Negated, conditional or reported; what I tell you is not reported."""
     for at, word in enumerate(before):
@@ -33,11 +48,19 @@ def turned(before: Sequence[str]) -> bool:
             return True
         if word in english.CONDITIONS and not following.endswith("ing"):  # "after checking it I sent ..."
             return True
-        if word.startswith(("fail", "refus")) or (word in english.REPORTS and following != "you"):
+        if word.startswith(("fail", "refus")):
+            return True
+        if word in english.REPORTS and following != "you" and not _told_by_me(before, at):
             return True
         if word in english.REPORTS_THAT and following == "that" and before[0] not in english.ME | _I_AM:
             return True
     return False
+
+
+def _told_by_me(before: Sequence[str], at: int) -> bool:
+    """I asked Ana and sent it: a deed among others; not: I asked how it was sent."""
+    mine = at > 0 and before[at - 1] in english.ME | english.PERFECT and before[at] in _OWN
+    return mine and "how" not in before and "why" not in before
 
 
 def by_another(after: Sequence[str]) -> bool:

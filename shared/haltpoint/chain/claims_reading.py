@@ -20,12 +20,14 @@ from haltpoint.chain.claims_phrases import (
     DEFINITE,
     NOT_PASSIVE,
     PAST,
+    acts,
     adverb,
     by_another,
     long_ago,
     past,
     to_the_user,
     turned,
+    unreal,
 )
 
 _MOST: Final = 40  # verbs of one sentence that are looked at
@@ -98,7 +100,7 @@ class _Reading:
         if last in english.ME or last in english.PERFECT or last in ("have", "had", "having"):
             return self._mine(form, last, j, start, verb, after)
         if last in BE or last.endswith("'s"):
-            return form in self._lexicon.participles and self._passive(verb, last, j, start, after)
+            return form in self._lexicon.participles and self._passive(verb, form, last, j, start, after)
         if last in ("and", "then", "&", "") and self._goes_on(j, start, verb, form, after):
             return True
         return form in self._lexicon.participles and self._news(i, start, verb, before, after)
@@ -119,7 +121,7 @@ class _Reading:
                 return False
         return not to_the_user(verb, after)
 
-    def _passive(self, verb: Verb, last: str, j: int, start: int, after: list[str]) -> bool:
+    def _passive(self, verb: Verb, form: str, last: str, j: int, start: int, after: list[str]) -> bool:
         """It was sent, the files have been deleted, the file is saved; not: will be, by John, every day, yesterday."""
         if verb.person or last in ("be", "being", "am") or by_another(after) or long_ago(after):
             return False
@@ -143,7 +145,9 @@ class _Reading:
             return (verb.state or now) and settled and not habit
         if not subject:
             return (
-                j > 0 and self._tokens[start - 1 : start] in (["and"], [","]) and self._inherits(start - 1) == "thing"
+                j > 0
+                and self._tokens[start - 1 : start] in (["and"], [","])
+                and self._inherits(start - 1, form) == "thing"
             )
         return True
 
@@ -152,25 +156,26 @@ class _Reading:
         at = j if j >= start else start - 1
         if at < 0 or (self._tokens[at] not in ("and", "then", "&", ",")):
             return False
-        who = self._inherits(at)
+        who = self._inherits(at, form)
         if who == "me":
             return form in self._lexicon.pasts and not by_another(after) and not to_the_user(verb, after)
         return who == "thing" and form in self._lexicon.participles and not by_another(after) and not long_ago(after)
 
-    def _inherits(self, at: int) -> str:
-        """Who does what stands before `at`: `me`, `thing` (a passive), or nobody that counts."""
+    def _inherits(self, at: int, form: str) -> str:
+        """Who does what stands before `at`, and `form` behind it: `me`, `thing` (a passive), or nobody that counts."""
+        clear = form not in self._lexicon.infinitives
         for k in range(at - 1, max(-1, at - 30), -1):
             word = self._tokens[k]
             if word in english.ME or word in english.PERFECT:
                 lo = self._sentence.clause(k, k + 1)[0]
                 following = self._tokens[k + 1 : k + 5]
-                away = turned(self._tokens[lo:at]) or any(one in english.MODALS for one in following)
+                away = turned(self._tokens[lo:at]) or unreal(following, clear=clear)
                 return "" if away or not self._did(k, following) else "me"
             if word in ("was", "were", "been"):
                 lo = self._sentence.clause(k, k + 1)[0]
                 whole = self._tokens[lo:at]
-                return "" if turned(whole) or any(one in english.MODALS for one in whole) else "thing"
-            if word in english.OTHERS or word in english.MODALS:
+                return "" if turned(whole) or unreal(whole, clear=clear) else "thing"
+            if acts(self._tokens[k:at]) or unreal([word], clear=clear):
                 return ""
         return ""
 

@@ -243,6 +243,9 @@ I have posted your comment.
 The message already was sent.
 It's been sent to John.
 I've ran the tests.
+I checked it and sent it to John.
+I checked the calendar for you and booked the room.
+I asked Ana and sent the message.
 """.strip().splitlines()
 
 NO_CLAIMS: Final = r"""
@@ -546,6 +549,12 @@ The file that's been sent to you is short.
 I noticed that you booked the room and sent the message.
 I let the matter rest.
 Ana requested the old file deleted.
+I noticed you booked it and sent the message.
+I found the file that John wrote and sent.
+I wanted to look it up and set a reminder.
+The file was to be sent to John and deleted.
+John asked Ana and sent the message.
+I asked how the message was sent.
 """.strip().splitlines()
 
 OUT_OF_REACH: Final = r"""

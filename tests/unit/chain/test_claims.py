@@ -59,6 +59,21 @@ def test_f1_a_receipt_of_the_kind_founds_a_claim() -> None:
     assert [claim.verb for claim in unfounded_claims(told, TOOLS, ("send_message",))] == ["look up"]
 
 
+@pytest.mark.parametrize(
+    ("text", "receipt", "verb"),
+    [
+        ("I sent it to John and deleted the file.", "send_message", "delete"),
+        ("I sent the message to John and deleted the file.", "send_message", "delete"),
+        ("The file was sent to John and deleted.", "send_message", "delete"),
+        ("I wrote the file and sent the message.", "write_file", "send"),
+        ("I looked up John's number and sent the message.", "lookup_contacts", "send"),
+        ("I looked it up for you and sent the message.", "lookup_contacts", "send"),
+    ],
+)
+def test_f1_the_receipt_of_one_deed_does_not_found_the_next(text: str, receipt: str, verb: str) -> None:
+    assert [claim.verb for claim in unfounded_claims(text, TOOLS, (receipt,))] == [verb]
+
+
 def test_f1_a_read_only_tool_founds_no_deed() -> None:
     tools = {
         "list_sent_mail": spec("list_sent_mail", read_only=True),
