@@ -131,7 +131,7 @@ class Admission:
 
     async def review(self, job: Job, call: Call, reading: Reading) -> tuple[Reading, tuple[HookRecord, ...]]:
         """The result as the post-hooks leave it, and all hooks that ran for the call."""
-        review = Review(call.tool, job, reading, list(call.records))
+        review = Review(call.tool, job, reading, records=list(call.records))
         for hook in call.around.post if call.around is not None else ():
             if review.over:
                 break

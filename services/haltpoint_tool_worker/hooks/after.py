@@ -4,30 +4,26 @@ They see what the tool gave or how it failed, not a doubt: nobody knows anything
 validated as if the tool had given it (B1). A call whose result is withheld has run: the words of the error say so.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_core import from_json
 
-from haltpoint.contracts.tools import ErrorType, HookRecord, HookVerdict, ToolResult
-from haltpoint.tools import Tool, hook
+from haltpoint.contracts.tools import ErrorType, HookVerdict, ToolResult
+from haltpoint.tools import hook
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.classify import Failure, fault_of
-from haltpoint_tool_worker.hooks.asking import Answer, is_closed, pass_by
+from haltpoint_tool_worker.hooks.asking import Answer, Hearing
 from haltpoint_tool_worker.hooks.before import blocked_by
-from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.redaction import clean
 from haltpoint_tool_worker.results import Reading, read_failure, read_result
 
 
 @dataclass(slots=True)
-class Review:
+class Review(Hearing):
     """One result's way through the post-hooks. `over`: a hook has blocked it, and no further one runs."""
 
-    tool: Tool
-    job: Job
     reading: Reading
-    records: list[HookRecord] = field(default_factory=list)
     over: bool = False
 
     def result(self) -> ToolResult[Any]:
@@ -35,20 +31,8 @@ class Review:
         fields = self.reading.outcome.model_dump() | {"data": from_json(self.reading.data)}
         return ToolResult[Any].model_validate(fields)
 
-    def take(self, answer: Answer) -> None:
-        """Do what a hook said, or what its failure means. Never raises, whatever the answer's own code does."""
-        try:
-            self._take(answer)
-        except BaseException:  # noqa: BLE001 - the answer's own code failed
-            self._failed(answer.failed("gave an answer that cannot be read"))
-
-    def _take(self, answer: Answer) -> None:
-        said = answer.value
-        if answer.fault is not None:
-            self._failed(answer)
-        elif said is None or isinstance(said, hook.Allow):
-            self.records.append(answer.record(HookVerdict.ALLOW))
-        elif isinstance(said, ToolResult):
+    def _act(self, answer: Answer, said: object) -> None:
+        if isinstance(said, ToolResult):
             self._replace(answer, said)
         elif isinstance(said, hook.Block):
             self.reading, self.over = self._blocked(answer.hook, said), True
@@ -71,12 +55,8 @@ class Review:
             self.reading = replace(new, truncated=new.truncated or self.reading.truncated)
             self.records.append(answer.record(HookVerdict.ALLOW if same else HookVerdict.MODIFY))
 
-    def _failed(self, answer: Answer) -> None:
-        if not is_closed(answer.hook, self.tool.spec):
-            self.records.append(pass_by(answer, self.job))
-            return
-        self.reading, self.over = self._withheld(f"hook {answer.hook.name} {answer.fault}"), True
-        self.records.append(answer.record(HookVerdict.REFUSED))
+    def _end(self, words: str) -> None:
+        self.reading, self.over = self._withheld(words), True
 
     def _blocked(self, by: Hook, said: hook.Block) -> Reading:
         if isinstance(said.result, str):

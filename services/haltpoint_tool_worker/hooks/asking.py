@@ -1,15 +1,21 @@
-"""Asking one hook: under its own time limit, never with more time than the call has, and always with an answer."""
+"""Asking one hook: under its own time limit, never with more time than the call has, and always with an answer.
+
+What an answer means before and after a call is said in `before` and `after`; what is alike in both stands in `Hearing`.
+"""
 
 import time
 import traceback
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from haltpoint.contracts.base import value
 from haltpoint.contracts.tools import HookRecord, HookVerdict, ToolSpec
 from haltpoint.runtime import logs
-from haltpoint.tools.hooks import Hook
+from haltpoint.tools import Tool
+from haltpoint.tools.hooks import Allow, Hook
 from haltpoint_tool_worker.classify import classify
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.redaction import clean
@@ -34,6 +40,47 @@ class Answer:
     def failed(self, fault: str) -> "Answer":
         """The same, as a failure of the hook."""
         return Answer(self.hook, None, fault, self.duration_ms)
+
+
+@dataclass(slots=True)
+class Hearing(ABC):
+    """What the hooks of one call say, one after the other, on one side of it; `records` tells of each."""
+
+    tool: Tool
+    job: Job
+    records: list[HookRecord] = field(default_factory=list, kw_only=True)
+
+    def take(self, answer: Answer) -> None:
+        """Do what a hook said, or what its failure means. Never raises, whatever the answer's own code does."""
+        try:
+            said = answer.value
+            if answer.fault is not None:
+                self._failed(answer)
+            elif said is None or isinstance(said, Allow):
+                self.records.append(answer.record(HookVerdict.ALLOW))
+            else:
+                self._act(answer, said)
+        except BaseException:  # noqa: BLE001 - the answer's own code failed
+            self._failed(answer.failed("gave an answer that cannot be read"))
+
+    def _failed(self, answer: Answer) -> None:
+        if is_closed(answer.hook, self.tool.spec):
+            self._refuse(answer, f"hook {answer.hook.name} {answer.fault}")
+        else:
+            _log.warning("a hook failed and was passed by", hook=answer.hook.name, reason=answer.fault, **self.job.ids)
+            self.records.append(answer.record(HookVerdict.PASSED))
+
+    def _refuse(self, answer: Answer, words: str) -> None:
+        self._end(words)
+        self.records.append(answer.record(HookVerdict.REFUSED))
+
+    @abstractmethod
+    def _act(self, answer: Answer, said: object) -> None:
+        """Do what a hook said that neither failed nor allowed."""
+
+    @abstractmethod
+    def _end(self, words: str) -> None:
+        """It goes no further, because of these words about a hook."""
 
 
 @value
@@ -61,12 +108,6 @@ async def ask(runner: Runner, hook: Hook, job: Job, seconds: float, *arguments: 
 def is_closed(hook: Hook, spec: ToolSpec) -> bool:
     """H2: whether a call must not go on, or its result not be seen, when this hook has failed."""
     return hook.security or not spec.read_only
-
-
-def pass_by(answer: Answer, job: Job) -> HookRecord:
-    """Say that a hook failed and that the call goes on without it."""
-    _log.warning("a hook failed and was passed by", hook=answer.hook.name, reason=answer.fault, **job.ids)
-    return answer.record(HookVerdict.PASSED)
 
 
 def _tell(hook: Hook, job: Job, error: BaseException) -> None:

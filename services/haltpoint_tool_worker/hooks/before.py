@@ -27,8 +27,7 @@ from haltpoint.runtime.wire import too_deep
 from haltpoint.tools import Tool, hook
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.classify import Failure, classify, fault_of, invalid_arguments
-from haltpoint_tool_worker.hooks.asking import Answer, is_closed, pass_by
-from haltpoint_tool_worker.job import Job
+from haltpoint_tool_worker.hooks.asking import Answer, Hearing
 from haltpoint_tool_worker.redaction import clean
 from haltpoint_tool_worker.results import Reading, read_failure, read_result
 
@@ -37,19 +36,16 @@ WORDS = 2000
 
 
 @dataclass(slots=True)
-class Round:
+class Round(Hearing):
     """One call's way through its pre-hooks. `text` are the arguments as they would run, `parsed` what the tool gets.
 
     `changed`: hooks have written them. `refusal`: the call does not run, and this is its result.
     """
 
-    tool: Tool
-    job: Job
     text: str
     parsed: dict[str, Any]
     changed: bool = False
     asked: list[hook.Ask] = field(default_factory=list)
-    records: list[HookRecord] = field(default_factory=list)
     refusal: Reading | None = None
 
     def call(self) -> hook.Call:
@@ -57,20 +53,8 @@ class Round:
         spec = self.tool.spec
         return hook.Call(spec.name, from_json(self.text or "{}"), spec)
 
-    def take(self, answer: Answer) -> None:
-        """Do what a hook said, or what its failure means. Never raises, whatever the answer's own code does."""
-        try:
-            self._take(answer)
-        except BaseException:  # noqa: BLE001 - the answer's own code failed
-            self._failed(answer.failed("gave an answer that cannot be read"))
-
-    def _take(self, answer: Answer) -> None:
-        said = answer.value
-        if answer.fault is not None:
-            self._failed(answer)
-        elif said is None or isinstance(said, hook.Allow):
-            self.records.append(answer.record(HookVerdict.ALLOW))
-        elif isinstance(said, hook.Modify):
+    def _act(self, answer: Answer, said: object) -> None:
+        if isinstance(said, hook.Modify):
             self._modify(answer, said)
         elif isinstance(said, hook.Block):
             self.refusal = _with_words(answer.hook, said) or blocked_by(self.tool, answer.hook, said)
@@ -102,15 +86,9 @@ class Round:
         outcome = Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=confirmation)
         return Reading(outcome)
 
-    def _failed(self, answer: Answer) -> None:
-        if not is_closed(answer.hook, self.tool.spec):
-            self.records.append(pass_by(answer, self.job))
-            return
-        self._refuse(answer, f"{self.tool.spec.name} was not called: hook {answer.hook.name} {answer.fault}")
-
-    def _refuse(self, answer: Answer, words: str) -> None:
-        self.refusal = read_failure(Failure(fault_of(ErrorType.BLOCKED, words), no_effect=True))
-        self.records.append(answer.record(HookVerdict.REFUSED))
+    def _end(self, words: str) -> None:
+        told = f"{self.tool.spec.name} was not called: {words}"
+        self.refusal = read_failure(Failure(fault_of(ErrorType.BLOCKED, told), no_effect=True))
 
     def _modify(self, answer: Answer, said: hook.Modify) -> None:
         """Arguments from a hook that do not fit are run with neither: closed for every tool."""
@@ -120,7 +98,7 @@ class Round:
         except BaseException as error:  # noqa: BLE001 - a hook's objects, or a validator of the tool's author
             failure = invalid_arguments(error) if isinstance(error, ValidationError) else classify(error)
             words = f"hook {answer.hook.name} changed its arguments, and they will not do: {failure.fault.message}"
-            self._refuse(answer, f"{self.tool.spec.name} was not called: {words}")
+            self._refuse(answer, words)
             return
         self.changed = self.changed or from_json(text) != from_json(self.text or "{}")
         self.text, self.parsed = text, parsed

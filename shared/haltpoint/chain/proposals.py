@@ -9,7 +9,7 @@ from haltpoint.chain.contract import call_fault, form_of
 from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held, owner_of
-from haltpoint.chain.provenance import answered_before, denied_before, provenance_fault
+from haltpoint.chain.provenance import decided_before, provenance_fault
 from haltpoint.chain.state import PlanOrigin, StepStatus
 from haltpoint.chain.strikes import escalate, let_pass, missing_tools, mode_of, struck_out, tell_correction, violate
 from haltpoint.chain.thinking import spent_too_much, think_step
@@ -133,7 +133,7 @@ def _release(work: Work, index: int) -> bool:
 def _fault(work: Work, index: int, call: Call, proposal: Proposal) -> Correction | None:
     tools, mode = work.world.tools, mode_of(work, index)
     fault = call_fault(call, work.steps[index], tools, mode, repaired=proposal.repaired)
-    fault = fault or denied_before(call, work.actions) or answered_before(call, work.actions)
+    fault = fault or decided_before(call, work.actions)
     if fault is not None or mode is Mode.OFF:
         return fault
     return provenance_fault(call, tools[call.tool], work.chain.task.context, work.actions)
@@ -186,10 +186,8 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
     struck = corrections or work.run(index).refused  # a fault beside a call that ran may be mended by now, and counts
     if struck and mode is not Mode.OFF and struck_out(work, index):
         if mode is Mode.STRICT:
-            last = (
-                corrections[-1].message if corrections else work.case[-1].message if work.case else "too many strikes"
-            )
-            escalate(work, index, last)
+            told = [one.message for one in (*work.case, *corrections)]
+            escalate(work, index, told[-1] if told else "too many strikes")
         else:
             let_pass(work, index)
         return

@@ -52,27 +52,21 @@ def made_up(call: Call, parameter: str, origin: str) -> Correction:
     return Correction(violation=Violation.NO_PROVENANCE, tool=call.tool, message=text)
 
 
-def denied_before(call: Call, actions: dict[str, Action]) -> Correction | None:
-    """E4: the same tool with the same arguments, once a person said no to it, is refused for the rest of the chain."""
+def decided_before(call: Call, actions: dict[str, Action]) -> Correction | None:
+    """The same tool with the same arguments, once a person has decided about it, is not called again in this chain."""
     for action in actions.values():
-        error = action.outcome.error if action.outcome is not None else None
-        if error is None or error.error_type is not ErrorType.DENIED or action.tool != call.tool:
-            continue
-        if read_json(action.arguments) == call.arguments:
-            text = f"A person denied exactly this call of {call.tool}. Do not propose it again."
-            return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
+        decided = _decided(action.tool, action.outcome) if action.tool == call.tool else None
+        if decided is not None and read_json(action.arguments) == call.arguments:
+            return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=decided)
     return None
 
 
-def answered_before(call: Call, actions: dict[str, Action]) -> Correction | None:
-    """I4: nobody is asked again in the same words what a person has answered already in this chain."""
-    if call.tool != human_tool.NAME:
-        return None
-    for action in actions.values():
-        answered = action.tool == call.tool and action.outcome is not None and action.outcome.satisfies
-        if answered and read_json(action.arguments) == call.arguments:
-            text = "A person has answered exactly this question; the answer stands among the results. Go on with it."
-            return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
+def _decided(tool: str, outcome: Outcome | None) -> str | None:
+    """What a model is told of a call that a person denied (E4), or of a question that one has answered (I4)."""
+    if outcome is not None and outcome.error is not None and outcome.error.error_type is ErrorType.DENIED:
+        return f"A person denied exactly this call of {tool}. Do not propose it again."
+    if outcome is not None and outcome.satisfies and tool == human_tool.NAME:
+        return "A person has answered exactly this question; the answer stands among the results. Go on with it."
     return None
 
 
