@@ -17,7 +17,7 @@ from haltpoint.runtime.settings import Settings
 HOPELESS: Final = 2
 """The exit code of a service that would end the same way each time: settings, address or tools are wrong."""
 
-_TOLD_WRONG: Final = frozenset({"HP-001", "HP-003", "HP-030", "HP-031", "HP-032", "HP-034", "HP-035"})
+_TOLD_WRONG: Final = frozenset({"HP-001", "HP-003", "HP-004", "HP-030", "HP-031", "HP-032", "HP-034", "HP-035"})
 
 _log = logs.get(__name__)
 

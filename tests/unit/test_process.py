@@ -1,0 +1,25 @@
+"""How a service ends: exit code 2 where to start it again would not help, 1 where it may."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from haltpoint.runtime import policy_file, process
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.settings import Settings
+
+
+def test_a_policy_file_that_cannot_be_used_ends_a_service_for_good(tmp_path: Path) -> None:
+    async def run(settings: Settings) -> None:
+        policy_file.read(settings.policy_file)
+
+    assert asyncio.run(process._guarded(run, Settings(policy_file=tmp_path / "none.toml"))) == process.HOPELESS
+
+
+@pytest.mark.parametrize(("code", "ends"), [("HP-001", process.HOPELESS), ("HP-010", 1), ("HP-033", 1)])
+def test_a_service_ends_for_good_where_what_it_was_told_is_wrong(code: str, ends: int) -> None:
+    async def run(settings: Settings) -> None:
+        raise HaltpointError(code, "it cannot go on", "of the reason", "Do something")
+
+    assert asyncio.run(process._guarded(run, Settings())) == ends
