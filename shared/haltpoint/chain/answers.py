@@ -6,7 +6,8 @@ from typing import Any, Final, assert_never
 from haltpoint.chain.case import settle_case
 from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import dispatch_again, in_time
-from haltpoint.chain.ending import cancel_chain, fail_chain
+from haltpoint.chain.ending import cancel_chain, fail_chain, fail_step
+from haltpoint.chain.held import drop_held
 from haltpoint.chain.outputs import Settle
 from haltpoint.chain.provenance import SAID
 from haltpoint.chain.references import write_json
@@ -166,14 +167,34 @@ def check_deadline(work: Work) -> None:
 
 
 def check_due(work: Work, message: TimerDue) -> None:
-    """Look at deadline and questions: fail when the one has passed or one of the others has expired unanswered."""
+    """Look at deadline and questions: fail when the one has passed, go without an answer when another has expired."""
     if not in_time(work):
         return
     for request in work.requests:
         name = request_id(work.chain.id, request.number)
         if name in message.data.expired or work.now >= request.deadline + UNDER_WAY:
             work.requests = tuple(one for one in work.requests if one is not request)
-            step_id = work.steps[request.step].id if request.step >= 0 else None
             work.tell(FactType.REQUEST_EXPIRED, request_id=name)
-            fail_chain(work, Code.NO_ANSWER, f"nobody answered {name} in time", step_id)
+            _go_without(work, request, name)
             return
+
+
+def _go_without(work: Work, request: OpenRequest, name: str) -> None:
+    """Nobody answered: the step that asked fails, and its `on_failure` says what that does to the chain (C11).
+
+    The receipt that waited says why; of a doubt it says no more than that nobody knows (E5).
+    """
+    index, words = request.step, f"nobody answered {name} in time"
+    if index < 0:
+        fail_chain(work, Code.NO_ANSWER, words)
+        return
+    _resume(work, request, name)
+    if request.action_id:
+        kind = ErrorType.IN_DOUBT if request.kind is RequestKind.IN_DOUBT else ErrorType.TIMEOUT
+        fault = Fault(error_type=kind, message=words, recoverable=False)
+        outcome = Outcome(success=False, next_action=NextAction.ERROR, error=fault)
+        settled = _asked_about(work, request).done(outcome, "{}")
+        work.outputs.append(Settle(settled))
+        work.keep(settled)
+    drop_held(work, index, f"stopped by {Code.NO_ANSWER}")
+    fail_step(work, index, Code.NO_ANSWER, words)

@@ -4,15 +4,18 @@ import json
 
 import pytest
 
+from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.plans import OnFailure, Step
 from haltpoint.contracts.tasks import Budget, Task
 from haltpoint.contracts.tools import (
     Clarification,
     Confirmation,
     ErrorType,
+    Fault,
     Metadata,
     NextAction,
     Option,
@@ -280,6 +283,46 @@ def test_a_question_that_expires_fails_the_chain() -> None:
     assert told.told("request.expired") == [{"request_id": "c.r1"}]
     assert told.told("request.withdrawn") == []
     assert told.final_facts == ["chain.failed"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kind"), [(WHICH, ErrorType.TIMEOUT), (SURE, ErrorType.TIMEOUT), (DOUBT, ErrorType.IN_DOUBT)]
+)
+def test_c11_a_step_whose_question_expires_fails_like_any_other(outcome: Outcome, kind: ErrorType) -> None:
+    first = tool_step("find", call("find"), call("find", again=True), on_failure=OnFailure.CONTINUE)
+    refers = tool_step("send", call("send", to={"$from": "find.data.contact_id"}), after=("find",))
+    told = Story(Task(plan=plan(first, refers, tool_step("last", after=("find",)))), spec("find"), spec("send"), spec())
+    told.submit()
+    told.result(outcome)
+
+    told.due("c.r1", at=START + DAY)
+
+    assert told.chain.status is ChainStatus.EXECUTING
+    assert told.statuses == {"find": "failed", "send": "skipped", "last": "in_progress"}
+    assert told.told("step.failed") == [{"step_id": "find", "code": "HP-210", "reason": "nobody answered c.r1 in time"}]
+    assert told.never_executed == [("find", "stopped by HP-210")]
+    [settled] = told.settled
+    assert settled.action.outcome is not None
+    words = "nobody answered c.r1 in time"
+    assert settled.action.outcome.error == Fault(error_type=kind, message=words, recoverable=False)
+    assert told.answer(CLARIFICATION, option="user_2", request="c.r1").chain is told.chain
+
+    told.result()
+    assert told.final_facts == ["chain.completed"]
+
+
+def test_c11_a_model_goes_on_behind_a_step_whose_question_expired_and_sees_why() -> None:
+    ask = Step(id="ask", required_tools=("askHuman",), on_failure=OnFailure.CONTINUE)
+    told = Story(Task(goal="paint"), ASK_HUMAN)
+    told.submit()
+    told.draft(plan(ask, Step(id="after", dependencies=("ask",))))
+    told.propose(call("askHuman", question="Which colour?", timeout=5))
+
+    told.due("c.r1", at=START + 5000)
+
+    assert told.statuses == {"ask": "failed", "after": "in_progress"}
+    assert (told.thought.step_id, told.thought.receipts) == ("after", ("c.ask.1",))
+    assert [settled.action.id for settled in told.settled] == ["c.ask.1"]
 
 
 def test_an_answer_taken_in_time_still_counts_when_a_timer_overtakes_it() -> None:
