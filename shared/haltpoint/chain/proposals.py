@@ -10,7 +10,7 @@ from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held, owner_of
 from haltpoint.chain.provenance import decided_before, provenance_fault
-from haltpoint.chain.state import PlanOrigin, StepStatus
+from haltpoint.chain.state import StepStatus
 from haltpoint.chain.strikes import escalate, let_pass, missing_tools, mode_of, struck_out, tell_correction, violate
 from haltpoint.chain.thinking import spent_too_much, think_step
 from haltpoint.chain.words import claim_faults, pattern_faults
@@ -62,7 +62,7 @@ def _take_words(work: Work, index: int, thought: str, words: str) -> None:
     if mode is not Mode.OFF:
         if work.steps[index].step_type is StepType.TOOL:
             faults = (_no_call(work, index),)
-        elif work.origin is PlanOrigin.REACT:
+        else:
             faults = pattern_faults(work)
         faults = (*faults, *claim_faults(work, words))
     if faults and mode is Mode.STRICT:
@@ -186,7 +186,7 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
     struck = corrections or work.run(index).refused  # a fault beside a call that ran may be mended by now, and counts
     if struck and mode is not Mode.OFF and struck_out(work, index):
         if mode is Mode.STRICT:
-            told = [one.message for one in (*work.case, *corrections)]
+            told = (*(strike.message for strike in work.case), *(correction.message for correction in corrections))
             escalate(work, index, told[-1] if told else "too many strikes")
         else:
             let_pass(work, index)

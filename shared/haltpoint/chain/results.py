@@ -114,8 +114,7 @@ def _ends(action: Action) -> bool:
 
 def _end_open_step(work: Work, index: int) -> None:
     """`complete` in a step that promised no tool; it counts as `continue` while the user's words ask for one (C2)."""
-    missing = pattern_faults(work) if work.origin is PlanOrigin.REACT else ()
-    if not missing:
+    if not pattern_faults(work):
         complete_step(work, index)
     elif mode_of(work, index) is Mode.STRICT:
         go_on(work, index)

@@ -12,6 +12,7 @@ from haltpoint.chain.dispatching import in_time
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.outputs import Think
 from haltpoint.chain.strikes import escalate, let_pass, missing_tools, mode_of
+from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, thought_id
 from haltpoint.contracts.plans import StepType
@@ -66,10 +67,12 @@ def think_step(
 
 
 def _out_of_turns(work: Work, index: int, corrections: tuple[Correction, ...]) -> None:
-    """A person decides when a promise is still open (D2); a step that promised nothing fails."""
-    last = f"; the last fault: {corrections[-1].message}" if corrections else ""
+    """A person decides when a tool is missing, a promised one or one that the words ask for (C2, D2); else it fails."""
+    mode = mode_of(work, index)
+    unheard = () if mode is Mode.OFF else pattern_faults(work)
+    last = "".join(f"; the last fault: {one.message}" for one in (*corrections, *unheard)[-1:])
     reason = f"not complete after {work.run(index).proposals} proposals of the model{last}"
-    mode, missing = mode_of(work, index), missing_tools(work, index)
+    missing = unheard or missing_tools(work, index)
     if missing and mode is Mode.STRICT:
         escalate(work, index, reason)
     elif missing and mode is Mode.ADVISORY:

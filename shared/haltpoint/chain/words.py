@@ -4,6 +4,7 @@ from typing import Final
 
 from haltpoint.chain.claims import unfounded_claims
 from haltpoint.chain.patterns import Match, required_by_words, unmet
+from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.templates import with_those_inside
 from haltpoint.chain.work import Work
 from haltpoint.contracts.plans import Plan
@@ -40,7 +41,12 @@ def plan_pattern_faults(work: Work, plan: Plan) -> tuple[Correction, ...]:
 
 
 def pattern_faults(work: Work) -> tuple[Correction, ...]:
-    """The tools that the user's words ask for and that have no successful receipt in the chain yet (C2)."""
+    """The tools that the user's words ask for and that have no successful receipt in the chain yet (C2).
+
+    Asked of open-ended steps: those of a plan are its own promises, and the plan was held against the words before.
+    """
+    if work.origin is not PlanOrigin.REACT:
+        return ()
     return tuple(_missing(work, match) for match in unmet(_matches(work), _succeeded(work)))
 
 

@@ -31,7 +31,7 @@ class Mode(StrEnum):
 class Budget(Strict):
     """What a chain may use up. When it is spent the chain fails; it never overshoots."""
 
-    turns: int | None = Field(default=None, ge=1)
+    turns: int | None = Field(default=None, ge=1, description="proposals of steps; plan and answer are no turns")
     actions: int | None = Field(default=None, ge=1)
     tokens: int | None = Field(default=None, ge=1)
     seconds: float | None = Field(default=None, gt=0)

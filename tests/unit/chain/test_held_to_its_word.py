@@ -2,12 +2,13 @@
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
-from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.state import ChainError, ChainStatus
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Plan, Step
@@ -156,6 +157,45 @@ def test_c2_in_advisory_mode_complete_ends_it_and_the_step_says_so() -> None:
     told = open_ended(mode="advisory")
 
     assert told.told("step.completed") == [{"step_id": "react", "validation_status": "failed"}]
+
+
+# ---- turns used up (C2, D2)
+
+
+def out_of_turns(**task: Any) -> Story:
+    """An open-ended task that asks for `save`, and the one turn it has was spent on something else."""
+    policy = replace(SAVED, max_turns=1)
+    told = Story(Task.model_validate({"goal": "save it", "style": Style.REACT, **task}), LOOKUP, SAVE, policy=policy)
+    told.submit()
+    told.propose(call("lookup"))
+    told.result()
+    return told
+
+
+def test_d2_turns_used_up_with_a_tool_missing_that_the_words_ask_for_are_a_case() -> None:
+    told = out_of_turns()
+
+    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.final_facts == []
+    assert "not complete after 1 proposals of the model; the last fault: " in told.questions[0].question
+    assert "(pattern save)" in told.questions[0].question
+    told.answer(RequestKind.ESCALATION, Choice.RETRY)
+    told.propose(call("save"))
+    told.result(COMPLETE)
+    assert told.statuses == {"react": "completed"}
+
+
+def test_d4_in_advisory_mode_they_end_the_step_and_it_says_so() -> None:
+    told = out_of_turns(mode="advisory")
+
+    assert told.told("step.completed") == [{"step_id": "react", "validation_status": "failed"}]
+
+
+@pytest.mark.parametrize("task", [{"mode": "off"}, {"patterns_off": ("save",)}, {"goal": "look it up"}])
+def test_turns_used_up_where_no_words_ask_for_a_tool_fail_the_step(task: dict[str, Any]) -> None:
+    told = out_of_turns(**task)
+
+    assert told.chain.error == ChainError("HP-203", "not complete after 1 proposals of the model", "react")
 
 
 # ---- given by hand (D3)

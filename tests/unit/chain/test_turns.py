@@ -552,6 +552,17 @@ def test_a_plan_that_costs_more_than_there_is_is_not_acted_on() -> None:
 
     assert told.chain.status is ChainStatus.FAILED
 
+def test_a_turn_is_a_proposal_of_a_step_and_plan_and_answer_are_none() -> None:
+    told = drafted(reason("think"), tool("find", "lookup", dependencies=("think",)), budget=Budget(turns=2))
+    assert (len(told.thoughts), told.chain.turns) == (2, 1)
+    told.propose(content="John, then.")
+    told.propose(LOOK)
+    told.result()
+    told.say("It is u1.")
+
+    assert (told.chain.status, told.chain.turns) == (ChainStatus.COMPLETED, 2)
+
+
 
 def test_no_better_plan_is_asked_for_when_the_tokens_are_used_up() -> None:
     told = Story(Task(goal="x", budget=Budget(tokens=10)), LOOKUP)
