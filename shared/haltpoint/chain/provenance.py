@@ -30,7 +30,8 @@ def without_origin(
     Origins: the value at the declared path in a successful receipt of the declared tool, the id of an option that this
     tool offered and a person selected, the whole of a text that a person typed as an answer, any value in the task's
     context. Of askHuman only what was typed: its options, and the words of its forms, are a model's own. Literal plans
-    are not asked: their submitter wrote them. Of a list every element must have an origin.
+    are not asked: their submitter wrote them. Of a list every element must have an origin; null, which names nothing,
+    needs none.
     """
     for parameter, origin in spec.provenance.items():
         if parameter not in call.arguments:
@@ -38,7 +39,7 @@ def without_origin(
         value = call.arguments[parameter]
         known = [*_origins(origin, actions), *_inside(context)]
         wanted = value if isinstance(value, list) and not _among(value, known) else [value]
-        if not all(_among(one, known) for one in wanted):
+        if not all(one is None or _among(one, known) for one in wanted):
             return parameter, origin
     return None
 

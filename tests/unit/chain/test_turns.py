@@ -245,6 +245,22 @@ def test_c7_a_held_call_is_checked_for_provenance_when_it_is_released() -> None:
     assert told.tools_called == ["lookup", "send"]
 
 
+def test_c6_null_names_nothing_and_needs_no_origin_where_the_schema_takes_it() -> None:
+    either = {"type": "object", "properties": {"to": {"type": ["string", "array", "null"]}}}
+    send = spec("send", read_only=False, parameters=either, provenance={"to": "lookup.id"})
+    for value in (None, [None]):
+        told = Story(Task(goal="tell John"), send)
+        told.submit()
+        told.draft(plan(tool()))
+        told.propose(call("send", to=value))
+        assert told.tools_called == ["send"]
+    told = drafted(tool())
+    told.propose(call("send", to=None))
+
+    assert told.tools_called == []
+    assert told.told("contract.violated")[0]["violation"] == "bad_arguments"
+
+
 def test_c7_what_turns_out_to_be_made_up_goes_back_with_the_results() -> None:
     told = drafted(tool("both", "lookup", "send", actions_per_turn=3), policy=Policy(actions_per_turn=3))
     told.propose(LOOK, call("send", to="made_up"))
@@ -536,6 +552,17 @@ def test_the_turns_of_the_budget_are_never_overshot() -> None:
     assert told.chain.turns == 2
 
 
+def test_a_turn_is_a_proposal_of_a_step_and_plan_and_answer_are_none() -> None:
+    told = drafted(reason("think"), tool("find", "lookup", dependencies=("think",)), budget=Budget(turns=2))
+    assert (len(told.thoughts), told.chain.turns) == (2, 1)
+    told.propose(content="John, then.")
+    told.propose(LOOK)
+    told.result()
+    told.say("It is u1.")
+
+    assert (told.chain.status, told.chain.turns) == (ChainStatus.COMPLETED, 2)
+
+
 def test_a_thought_that_costs_more_than_there_is_is_not_acted_on() -> None:
     told = drafted(tool("find", "lookup"), budget=Budget(tokens=100))
     told.propose(LOOK, usage=Usage(input_tokens=90, output_tokens=11))
@@ -551,17 +578,6 @@ def test_a_plan_that_costs_more_than_there_is_is_not_acted_on() -> None:
     told.draft(plan(tool("find", "lookup")), usage=Usage(input_tokens=11))
 
     assert told.chain.status is ChainStatus.FAILED
-
-def test_a_turn_is_a_proposal_of_a_step_and_plan_and_answer_are_none() -> None:
-    told = drafted(reason("think"), tool("find", "lookup", dependencies=("think",)), budget=Budget(turns=2))
-    assert (len(told.thoughts), told.chain.turns) == (2, 1)
-    told.propose(content="John, then.")
-    told.propose(LOOK)
-    told.result()
-    told.say("It is u1.")
-
-    assert (told.chain.status, told.chain.turns) == (ChainStatus.COMPLETED, 2)
-
 
 
 def test_no_better_plan_is_asked_for_when_the_tokens_are_used_up() -> None:
