@@ -14,7 +14,7 @@ from haltpoint.contracts.base import action_of, child_id, levels_of, root_of
 from haltpoint.contracts.events import CompletedTool, ToolCompleted
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Plan, Step
-from haltpoint.contracts.tasks import Budget, Task
+from haltpoint.contracts.tasks import Budget, Mode, Task
 from haltpoint.contracts.tools import Confirmation, ErrorType, NextAction, Outcome, Target, ToolKind, ToolSpec
 from tests.support.builders import asks, call, failed, literal_task, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
@@ -404,6 +404,16 @@ def test_c6_a_value_that_hooks_made_up_needs_an_origin_too() -> None:
     assert story.final_facts == ["chain.failed"]
 
 
+@pytest.mark.parametrize("mode", [Mode.ADVISORY, Mode.OFF])
+def test_c6_a_value_that_hooks_made_up_is_let_pass_where_a_models_own_is(mode: Mode) -> None:
+    passes = skill("passes", plan(tool_step("a", call("send", to={"$from": "input.who"}))), hooks=("rules:quiet",))
+    story = asked(FIND, SEND, passes, allowed=("passes",), mode=mode)
+    story.propose(call("passes", who="john"))
+    story.result(data='{"arguments":{"who":"mallory"}}')
+
+    assert started(story).task.plan is not None
+
+
 def test_what_hooks_leave_cannot_become_references() -> None:
     loose = skill(
         "loose",
@@ -457,9 +467,9 @@ def test_what_a_template_says_itself_stays_as_it_is() -> None:
 # ---- a model that calls skills --------------------------------------------------------------------------------------
 
 
-def asked(*specs: ToolSpec, allowed: tuple[str, ...] = ()) -> Story:
+def asked(*specs: ToolSpec, allowed: tuple[str, ...] = (), mode: Mode = Mode.STRICT) -> Story:
     step = Step(id="do", required_tools=allowed or ("tell",))
-    story = Story(Task(goal="tell John"), *tools(*specs))
+    story = Story(Task(goal="tell John", mode=mode), *tools(*specs))
     story.submit()
     story.draft(Plan(steps=(step,)))
     return story
