@@ -4,7 +4,7 @@ from datetime import UTC
 
 from haltpoint.chain.state import Chain, PlanOrigin
 from haltpoint.chain.world import Policy
-from haltpoint.contracts.plans import Step, StepType, ValidationMode
+from haltpoint.contracts.plans import Step, StepType
 from haltpoint.contracts.tasks import Mode, Task
 
 
@@ -24,9 +24,9 @@ def deadline_of(task: Task, policy: Policy, now: int) -> int:
 
 def mode(task: Task, step: Step | None) -> Mode:
     """How far the model is held to its word; a step may only tighten what the task says."""
-    if task.mode is Mode.ADVISORY and step is not None and step.tool_validation_mode is ValidationMode.STRICT:
-        return Mode.STRICT
-    return task.mode
+    if step is None or step.tool_validation_mode is None or task.mode is Mode.STRICT:
+        return task.mode
+    return Mode(step.tool_validation_mode.value)
 
 
 def validation(task: Task, step: Step, origin: PlanOrigin | None, *, unkept: bool) -> str:

@@ -7,6 +7,7 @@ policy's patterns: what a model made up is counted as one, so that nobody can fi
 from collections import Counter
 from typing import Final
 
+from haltpoint.chain import policy
 from haltpoint.chain.outputs import Decision
 from haltpoint.chain.state import Chain
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, Message, PlanDrafted
@@ -51,7 +52,7 @@ def _count_violations(counts: Counter[str], before: Chain, message: Message, dec
     struck = before.case[-1].thought_id if before.case else None
     for told in (fact.details for fact in decision.facts if fact.type is _VIOLATED):
         counts[f"model:violations:{model}"] += 1
-        strike = told["thought_id"] != struck and before.task.mode is not Mode.OFF
+        strike = told["thought_id"] != struck and _mode(before, told.get("step_id")) is not Mode.OFF
         if strike:
             struck = told["thought_id"]
             counts[f"model:strikes:{model}"] += 1
@@ -62,6 +63,12 @@ def _count_violations(counts: Counter[str], before: Chain, message: Message, dec
                 counts[f"tool:strikes:{tool}"] += 1
         if told.get("pattern"):
             counts[f"pattern:violations:{told['pattern']}"] += 1
+
+
+def _mode(chain: Chain, step_id: str | None) -> Mode:
+    """How far the model was held to its word there; without a step: about the plan or the answer."""
+    index = chain.graph.index.get(step_id or "")
+    return policy.mode(chain.task, None if chain.plan is None or index is None else chain.plan.steps[index])
 
 
 def _model(message: Message) -> str:

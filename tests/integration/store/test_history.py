@@ -4,11 +4,13 @@ from collections import Counter
 
 from redis.asyncio import Redis
 
+from haltpoint.chain.graph import Graph
 from haltpoint.chain.outputs import Decision
 from haltpoint.chain.state import Chain
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import ActionProposed, ProposedActions
 from haltpoint.contracts.facts import Fact, FactType
+from haltpoint.contracts.plans import Plan, Step, ValidationMode
 from haltpoint.contracts.tasks import Mode, Task
 from haltpoint.contracts.thoughts import Proposal, Strike, Usage, Violation
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
@@ -62,8 +64,11 @@ def violated(thought: str, violation: Violation, **more: str) -> Fact:
     return Fact(FactType.CONTRACT_VIOLATED, details)
 
 
-def counts_of(*facts: Fact, mode: Mode = Mode.STRICT, case: tuple[Strike, ...] = ()) -> Counter[str]:
-    chain = Chain(id="c", task=Task(goal="x", mode=mode), case=case)
+def counts_of(
+    *facts: Fact, mode: Mode = Mode.STRICT, case: tuple[Strike, ...] = (), plan: Plan | None = None
+) -> Counter[str]:
+    graph = Graph() if plan is None else Graph.of(plan)
+    chain = Chain(id="c", task=Task(goal="x", mode=mode), case=case, plan=plan, graph=graph)
     data = ProposedActions(thought_id="t", step_id="s", proposal=Proposal(), usage=Usage(model="m"))
     message = ActionProposed(id="t/reply", source="x", subject="c", data=data)
     counts: Counter[str] = Counter()
@@ -91,6 +96,14 @@ def test_d5_violations_are_counted_by_model_tool_and_pattern_and_strikes_by_thou
     again = Strike(place="s", thought_id=thought, violation=Violation.NO_CALL, message="no")
     assert "model:strikes:m" not in counts_of(*facts, case=(again,))
     assert "model:strikes:m" not in counts_of(*facts, mode=Mode.OFF)
+
+
+def test_d5_a_step_that_is_held_to_its_word_has_its_strikes_counted_where_its_task_is_off() -> None:
+    steps = Plan(steps=(Step(id="s", tool_validation_mode=ValidationMode.STRICT), Step(id="other")))
+    told = violated(thought_id("c", "s", 1, 1), Violation.BAD_ARGUMENTS, step_id="s")
+    assert counts_of(told, mode=Mode.OFF, plan=steps)["model:strikes:m"] == 1
+    told = violated(thought_id("c", "other", 1, 1), Violation.BAD_ARGUMENTS, step_id="other")
+    assert counts_of(told, mode=Mode.OFF, plan=steps)["model:strikes:m"] == 0
 
 
 def test_d5_an_escalation_is_counted_for_what_is_missing() -> None:

@@ -389,6 +389,21 @@ def test_a_step_may_be_stricter_than_its_task_and_never_looser() -> None:
     assert told.told("step.started") == [{"step_id": "find", "ignored": "tool_validation_mode: advisory"}]
 
 
+def test_a_step_may_hold_the_model_to_its_word_where_its_task_is_off() -> None:
+    """What a plan says of mode may tighten: `off` is the loosest."""
+    strict = Step(id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.STRICT)
+    told = struck_out(strict, mode="off")
+    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.chain.strikes == 3
+
+    advisory = Step(id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.ADVISORY)
+    told = planned(advisory, Step(id="save", required_tools=("save",)), mode="off")
+    told.propose(content="I looked it up.")
+    told.propose(content="I saved it.")
+    assert [one["validation_status"] for one in told.told("step.completed")] == ["failed", "skipped"]
+    assert [one["violation"] for one in told.told("contract.violated")] == ["no_call"]
+
+
 def test_off_skips_what_holds_the_model_to_its_word() -> None:
     told = planned(FIND, Step(id="send", required_tools=("save",)), mode="off")
     told.propose(content="I looked it up.")
