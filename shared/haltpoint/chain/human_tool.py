@@ -47,6 +47,7 @@ _WORDS: Final = frozenset(
     {"type", "title", "description", "properties", "required", "additionalProperties", "items", "enum", "default"}
     | {"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"}
 )
+_BOUNDS: Final = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
 _LEVELS: Final = 6
 _LISTED: Final = 100  # names in `required`, values in `enum`
 
@@ -60,7 +61,8 @@ def form_faults(arguments: Any) -> tuple[str, ...]:
     """What is wrong with the form that a question asks for.
 
     A model writes it, and people's answers are held against it: so it is of the plain words of JSON Schema only,
-    without patterns (which may take for ever) and references, and one that values can be held against.
+    without patterns (which may take for ever) and references, one that values can be held against, and none that
+    forbids what it asks for, which nobody could answer.
     """
     form = arguments.get("schema") if isinstance(arguments, dict) else None
     if form is None:
@@ -70,6 +72,10 @@ def form_faults(arguments: Any) -> tuple[str, ...]:
         fault = "a form is an object of named values"
     if fault is None and not (_speakable(form) and is_schema(form)):
         fault = "is no JSON Schema: no value can be held against it"
+    if fault is None:
+        fault = _contradiction(form)
+    if fault is None and not any(isinstance(one, dict) for one in form.get("enum", [{}])):
+        fault = "a form is an object of named values"
     return () if fault is None else (f"arguments.schema: {fault}",)
 
 
@@ -95,5 +101,28 @@ def _fault(form: Any, levels: int) -> str | None:
     inner = form.get("properties", {})
     if not isinstance(inner, dict):
         return "properties is not an object"
-    parts = [*inner.values(), *([form["items"]] if "items" in form else [])]
-    return next((fault for part in parts if (fault := _fault(part, levels - 1)) is not None), None)
+    return next((fault for part in _parts(form) if (fault := _fault(part, levels - 1)) is not None), None)
+
+
+def _parts(form: dict[str, Any]) -> list[Any]:
+    """The schemas inside of a form; of names that it does not list, a plain yes or no is none."""
+    others = form.get("additionalProperties", True)
+    return [
+        *form.get("properties", {}).values(),
+        *([form["items"]] if "items" in form else []),
+        *([] if isinstance(others, bool) else [others]),
+    ]
+
+
+def _contradiction(form: dict[str, Any]) -> str | None:
+    """Why nobody could ever fill in a well-formed form, or a part of it; what it says word by word is looked at."""
+    names = form.get("required", ()) if form.get("additionalProperties") is False else ()
+    forbidden = sorted(set(names) - form.get("properties", {}).keys())
+    if forbidden:
+        return f"{', '.join(forbidden[:3])} is required, but no names are allowed except those in properties"
+    if form.get("enum") == []:
+        return "enum lists no value"
+    for least, most in _BOUNDS:
+        if least in form and most in form and form[least] > form[most]:
+            return f"{least} is more than {most}"
+    return next((fault for part in _parts(form) if (fault := _contradiction(part)) is not None), None)

@@ -515,6 +515,44 @@ def test_i4_a_form_of_a_model_is_of_plain_words_only(schema: dict[str, object]) 
     assert told.told("contract.violated")[0]["violation"] == "bad_arguments"
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"required": ["size"], "additionalProperties": False},
+        {"properties": {"size": {}}, "required": ["size", "colour"], "additionalProperties": False},
+        {"properties": {"size": False}, "required": ["size"]},
+        {"properties": {"door": {"required": ["size"], "additionalProperties": False}}},
+        {"additionalProperties": {"required": ["size"], "additionalProperties": False}},
+        {"properties": {"sizes": {"items": {"enum": []}}}},
+        {"properties": {"size": {"minimum": 2, "maximum": 1}}},
+        {"enum": ["red", "blue"]},
+        {"enum": []},
+        {"additionalProperties": {"pattern": "(a+)+$"}},
+        {"additionalProperties": 1},
+    ],
+)
+def test_i4_a_form_that_nobody_could_fill_in_is_put_to_nobody(schema: dict[str, object]) -> None:
+    told = asking(question="How large?", schema=schema)
+
+    assert told.questions == []
+    [violated] = told.told("contract.violated")
+    assert violated["violation"] == "bad_arguments"
+    assert "arguments.schema: " in violated["message"]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"required": ["size"]},
+        {"required": ["size"], "additionalProperties": {"type": "integer"}},
+        {"properties": {"size": {"minimum": 1, "maximum": 1}}, "required": ["size"], "additionalProperties": False},
+        {"enum": [{"size": 1}]},
+    ],
+)
+def test_i4_a_form_that_can_be_filled_in_is_put_to_a_person(schema: dict[str, object]) -> None:
+    assert asking(question="How large?", schema=schema).questions[0].request.form == schema
+
+
 def test_i4_a_question_expires_when_its_own_time_is_up() -> None:
     told = asking(question="Now?", timeout=2)
 
