@@ -74,6 +74,20 @@ async def test_i4_a_model_asks_and_goes_on_with_the_answer(client: Client) -> No
     assert result.chain.steps[0].validation_status == "passed"
 
 
+async def test_c11_a_plan_goes_on_without_an_answer_where_its_step_says_so(client: Client) -> None:
+    arguments = {"question": "Which colour?", "timeout": 1}
+    ask = {"id": "ask", "on_failure": "continue", "actions": [{"tool": "askHuman", "arguments": arguments}]}
+    tell = {"id": "tell", "dependencies": ["ask"], "actions": [{"tool": "echo", "arguments": {"words": "red, then"}}]}
+    run = await client.run(task={"goal": "Paint the door", "plan": {"steps": [ask, tell]}})
+    result = await run.result()
+    assert (result.status, [step.status for step in result.chain.steps]) == ("completed", ["failed", "completed"])
+    assert result.chain.requests[0].status is RequestStatus.EXPIRED
+    receipt = result.chain.steps[0].actions[0].receipt
+    assert receipt is not None
+    assert receipt.error is not None
+    assert receipt.error.message == f"nobody answered {result.chain.requests[0].id} in time"
+
+
 async def test_i4_nobody_answers_in_time(client: Client) -> None:
     run = await asking(client, timeout=1)
     request = await run.expects_request(RequestKind.INPUT)
