@@ -123,7 +123,8 @@ class _Reading:
 
     def _passive(self, verb: Verb, form: str, last: str, j: int, start: int, after: list[str]) -> bool:
         """It was sent, the files have been deleted, the file is saved; not: will be, by John, every day, yesterday."""
-        if verb.person or last in ("be", "being", "am") or by_another(after) or long_ago(after):
+        somebody = verb.person and verb.base not in english.TELLING  # Hannah was told; a file was called
+        if somebody or last in ("be", "being", "am") or by_another(after) or long_ago(after):
             return False
         subject = self._tokens[start:j]
         if last == "been":

@@ -155,6 +155,8 @@ Great, the payment of 50 euros was processed.
 I have now updated John's contact record with the new number.
 John Doe has been notified that you're running late.
 John has been informed.
+Hannah was told that her parcel is at the desk.
+Maria Lopez has been told about the new room.
 Ana was emailed about the change.
 The team has been alerted.
 I let John know that you are late.
@@ -402,6 +404,12 @@ As I told you, there are three Johns.
 I have informed you about the options.
 I was sent a file.
 I was told to wait.
+You were told about this before.
+Hannah was told about it by Jane.
+Hannah will be told tomorrow.
+Hannah was not told.
+All told, there are three Johns.
+The page tells what guests are told.
 The three Johns are John Doe, John Smith and John Miller.
 To send the message I need an id.
 The next step is to send the message.
