@@ -239,7 +239,7 @@ class Ask:
         row = model.chains[chain]
         model.chains[chain] = replace(row, open=(*row.open, self.number))
         model.requests[name] = RequestRow(chain, self.deadline)
-        model.timers[chain] = min((self.deadline, 0), row.deadline)
+        model.timers[chain] = min(self.deadline, row.deadline[0]), 0
         model.add(HUMANS, name)
 
 
