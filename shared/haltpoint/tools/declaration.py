@@ -34,7 +34,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _VERB: Final = re.compile(r"[a-z]+(?: [a-z]+)?")
-_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "claims")
+_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "strikes", "claims")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
@@ -53,6 +53,7 @@ class Traits(TypedDict, total=False):
     internal: bool
     queue: str
     timeout: str | float
+    strikes: int
     claims: Sequence[str]
 
 
@@ -145,6 +146,7 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             result_schema=output.schema,
             queue=queue,
             timeout=seconds_of(traits.get("timeout", ToolSpec.model_fields["timeout"].default)),
+            strikes=traits.get("strikes"),
             provenance=inputs.provenance,
             read_only=traits.get("read_only", False),
             idempotent=traits.get("idempotent", False),

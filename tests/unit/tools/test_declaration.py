@@ -271,6 +271,15 @@ def test_importing_haltpoint_imports_no_library() -> None:
     assert done.stdout.split() == ["False", "tool"]
 
 
+def test_d2_a_tool_may_say_how_many_strikes_are_one_too_many() -> None:
+    @tool(strikes=1)
+    def pay(amount: int) -> None: ...
+
+    assert declared(pay).spec.strikes == 1
+    with pytest.raises(DeclarationError, match="greater than or equal to 1"):
+        tool(strikes=0)(pay)
+
+
 def test_f1_a_tool_may_say_which_verbs_tell_of_it() -> None:
     @tool(claims=("send", "reach out"))
     def contact(text: str) -> None: ...
