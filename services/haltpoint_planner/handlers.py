@@ -132,7 +132,7 @@ class Thinker:
                 "HP-308",
                 "the thought was given up",
                 f"it was begun {entry.deliveries - 1} times and never finished",
-                "Look at the planner's log; haltpoint dlq show has the message",
+                "Look at the planner's log; haltpoint dlq list has the message",
             )
             about = _failed(message, error)
         await self._dead_letters.bury(Place.of(entry.stream, entry.id), "exhausted", about=about)
