@@ -10,7 +10,7 @@ SYNCED := .venv/.synced
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-demo: $(SYNCED) ## see it work: embedded server, four services, the documents' cases
+demo: $(SYNCED) ## see it work: embedded server, four services, five cases of the contacts example
 	@$(BIN)/haltpoint demo
 
 test: $(SYNCED) ## all tests: unit, properties, integration with a real server, end to end with four partitions and one

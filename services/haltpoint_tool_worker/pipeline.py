@@ -7,7 +7,7 @@ When is an action claimed? One with effects just before its effect, always. A re
 not on its first delivery, which runs under epoch 0; whoever takes it over claims it. So what nobody has to fence costs
 nothing.
 
-When is a failure a doubt (CONTRACT E2, E5)? When a tool with effects had been started and then timed out, reported
+When is a failure a doubt (CONTRACT E5)? When a tool with effects had been started and then timed out, reported
 SERVER or TIMEOUT without `no_effect`, or gave a malformed result: nobody knows whether it took effect, and a person
 decides. The same from a repeatable tool is the error as it is. All other errors say what happened and stay what they
 are.

@@ -1,4 +1,4 @@
-"""The document's five test cases over real processes, with a model that behaves and with one that does not.
+"""The five cases of the contacts example over real processes, with a model that behaves and with one that does not.
 
 In none of them does a message go to a wrong person, and nothing is sent before the choice.
 """

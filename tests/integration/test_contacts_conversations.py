@@ -1,4 +1,4 @@
-"""The documents' contacts cases with executor, planner and a scripted model: careless ones end like good ones."""
+"""The cases of the contacts example with executor, planner and a scripted model: careless ones end like good ones."""
 
 import asyncio
 import json

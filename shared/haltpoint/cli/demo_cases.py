@@ -36,7 +36,7 @@ CASES: Final = (
     Case("Tell Zorgblort hello", "Nobody is called that: the chain fails and says so."),
     Case("Tell J hello", "Many weak matches: a person chooses.", option=3),
 )
-"""The document's five cases; the first is two of them, the question and what follows the choice."""
+"""Five cases; the first is two of them, the question and what follows the choice."""
 
 
 @dataclass(slots=True)

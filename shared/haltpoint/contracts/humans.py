@@ -1,4 +1,4 @@
-"""Questions to people and their answers (CONTRACT B3, B4, E5)."""
+"""Questions to people and their answers (CONTRACT B3, B4, D3, E5, I4)."""
 
 from enum import StrEnum
 from typing import Any

@@ -47,7 +47,7 @@ def well_behaved(_: Talk) -> Say | None:
 
 @kind(cases.to_one)
 def documents(talk: Talk) -> Say | None:
-    """The document's five cases: looks John, Jane, Zorgblort and J up and sends at once, to an id that it made up."""
+    """The contacts example's cases: looks John, Jane, Zorgblort and J up and sends at once, to an invented id."""
     return send_before_choice(talk)
 
 

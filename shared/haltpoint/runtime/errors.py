@@ -6,7 +6,7 @@ from haltpoint.chain import codes
 
 CATALOGUE: Final[dict[str, str]] = {
     "HP-001": "The settings cannot be used.",
-    "HP-002": "The service ended because of a fault in the program.",
+    "HP-002": "A fault in the program ended a service, or a chain.",
     "HP-003": "The address to listen on cannot be used.",
     "HP-004": "The policy file cannot be used.",
     "HP-010": "The Redis server cannot be reached, or refuses us.",

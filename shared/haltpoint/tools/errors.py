@@ -18,7 +18,7 @@ class ToolError(Exception):
     """A failure with a name: the model reads the type, the message and the suggestion, and nothing else.
 
     `recoverable` follows the type unless it is given. `retry_after` is in seconds. `no_effect` says that nothing has
-    happened outside: only then may TIMEOUT and SERVER of a tool with effects be tried again (E2). An `error_type`
+    happened outside: without it TIMEOUT and SERVER of a tool with effects are a doubt (E5). An `error_type`
     that is not in the closed set raises ValueError.
     """
 
