@@ -8,7 +8,7 @@ step may ask a person when it requires or allows that, so that a weak model does
 import json
 from typing import Any, Final
 
-from haltpoint.chain.schemas import is_schema
+from haltpoint.chain.schemas import form_value_faults, is_schema
 from haltpoint.contracts.tools import ToolSpec
 
 NAME: Final = "askHuman"
@@ -120,8 +120,8 @@ def _contradiction(form: dict[str, Any]) -> str | None:
     forbidden = sorted(set(names) - form.get("properties", {}).keys())
     if forbidden:
         return f"{', '.join(forbidden[:3])} is required, but no names are allowed except those in properties"
-    if form.get("enum") == []:
-        return "enum lists no value"
+    if "enum" in form and all(form_value_faults(form, one) for one in form["enum"]):
+        return "enum lists no value that the rest of it allows"
     for least, most in _BOUNDS:
         if least in form and most in form and form[least] > form[most]:
             return f"{least} is more than {most}"

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from haltpoint.chain.contract import plan_faults
-from haltpoint.chain.references import FROM, Reference, reference, references, values_at
+from haltpoint.chain.references import FROM, Reference, reference, references, steps_referred_to, values_at
 from haltpoint.chain.world import Policy
-from haltpoint.contracts.plans import Call, OnFailure, Plan
+from haltpoint.contracts.plans import Call, OnFailure, Plan, Step
 from haltpoint.contracts.tools import ToolSpec
 
 INPUT: Final = "input"
@@ -120,9 +120,17 @@ def with_those_inside(names: Iterable[str], tools: Tools) -> frozenset[str]:
     for name in found:  # grows while it is walked
         spec = tools.get(name)
         if spec is not None and spec.plan is not None:
-            sure = (step for step in spec.plan.steps if step.on_failure is OnFailure.FAIL)
-            found += [call.tool for step in sure for call in step.actions if call.tool not in found]
+            found += [call.tool for step in _sure(spec.plan) for call in step.actions if call.tool not in found]
     return frozenset(found)
+
+
+def _sure(plan: Plan) -> list[Step]:
+    """The steps without which the chain does not complete: those that may fail are not, nor what is skipped then."""
+    unsure = {step.id for step in plan.steps if step.on_failure is OnFailure.CONTINUE}
+    readers = [(step.id, steps_referred_to(step)) for step in plan.steps] if unsure else []
+    while skipped := {name for name, sources in readers if sources & unsure} - unsure:
+        unsure |= skipped
+    return [step for step in plan.steps if step.id not in unsure]
 
 
 def calls_inside(plan: Plan, tools: Tools, levels: int = MOST_LEVELS) -> int:

@@ -71,5 +71,5 @@ class ToolCatalogue:
         What a skill with steps may do is worked out of what its tools may do.
         """
         listed = await self.listed(partition)
-        served = with_policy({name: one.spec for name, one in listed.items()}, self._blocked)
-        return with_skills(with_built_in(served))
+        served = with_built_in({name: one.spec for name, one in listed.items()})
+        return with_skills(with_policy(served, self._blocked))

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.human_tool import with_built_in
+from haltpoint.chain.human_tool import NAME, with_built_in
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.runtime import library
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
@@ -87,6 +87,8 @@ async def test_the_catalogue_lists_tools_for_a_day_after_their_last_beat(desk: D
     await catalogue.beat([note, send])
     for partition in range(2):
         assert await catalogue.read(partition) == with_built_in({"note": note, "send": send})
+    blocking = ToolCatalogue(desk.calls, topology, blocked=["ask_human"])
+    assert {name for name, one in (await blocking.read()).items() if one.internal} == {NAME}
     key = topology.key(0, "catalogue")
     listed = await catalogue.listed()
     seen = listed["send"].seen

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from haltpoint.chain.outputs import CancelChild, Decision, Report, StartChild
 from haltpoint.chain.state import Chain
-from haltpoint.chain.templates import calls_inside, fill, template_faults, with_skills
+from haltpoint.chain.templates import calls_inside, fill, template_faults, with_skills, with_those_inside
 from haltpoint.contracts.base import action_of, child_id, levels_of, root_of
 from haltpoint.contracts.events import CompletedTool, ToolCompleted
 from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import Plan, Step
+from haltpoint.contracts.plans import OnFailure, Plan, Step
 from haltpoint.contracts.tasks import Budget, Mode, Task
 from haltpoint.contracts.tools import Confirmation, ErrorType, NextAction, Outcome, Target, ToolKind, ToolSpec
 from tests.support.builders import asks, call, failed, literal_task, plan, spec, tool_step
@@ -182,6 +182,17 @@ def test_what_a_skill_may_do_follows_from_its_tools_however_deep() -> None:
     assert (found["hidden"].internal, found["tells"].internal) == (True, False)
     assert found["find"] == FIND
     assert calls_inside(tells.plan or TELL, found) == 3
+
+
+def test_f1_a_skill_has_no_receipts_of_what_is_skipped_when_a_step_of_it_fails() -> None:
+    find = tool_step("find", call("find", query={"$from": "input.who"}), on_failure=OnFailure.CONTINUE)
+    send = tool_step("send", call("send", to={"$from": "find.data.id"}), after=("find",))
+    note = tool_step("note", call("note", sent={"$from": "send.data"}), after=("send",))
+    log = tool_step("log", call("log"), after=("find",))
+    care = {"care": skill("care", plan(note, send, find, log))}
+
+    assert with_those_inside(("care",), care) == {"care", "log"}
+    assert with_those_inside(("tell",), {"tell": skill()}) == {"tell", "find", "send"}
 
 
 # ---- a call and its chain -------------------------------------------------------------------------------------------

@@ -527,6 +527,8 @@ def test_i4_a_form_of_a_model_is_of_plain_words_only(schema: dict[str, object]) 
         {"properties": {"size": {"minimum": 2, "maximum": 1}}},
         {"enum": ["red", "blue"]},
         {"enum": []},
+        {"properties": {"size": {"type": "integer", "enum": ["1", "2"]}}, "required": ["size"]},
+        {"enum": [{"size": 1}], "required": ["colour"]},
         {"additionalProperties": {"pattern": "(a+)+$"}},
         {"additionalProperties": 1},
     ],
@@ -547,6 +549,7 @@ def test_i4_a_form_that_nobody_could_fill_in_is_put_to_nobody(schema: dict[str, 
         {"required": ["size"], "additionalProperties": {"type": "integer"}},
         {"properties": {"size": {"minimum": 1, "maximum": 1}}, "required": ["size"], "additionalProperties": False},
         {"enum": [{"size": 1}]},
+        {"properties": {"size": {"type": "integer", "enum": ["1", 2]}}},
     ],
 )
 def test_i4_a_form_that_can_be_filled_in_is_put_to_a_person(schema: dict[str, object]) -> None:
