@@ -136,9 +136,17 @@ REPORTS: Final = words(
     "wondering example e.g"
 )
 REPORTS_THAT: Final = words(
-    "check verify ensure confirm sure report reports claim claims states reply know knows shows show"
+    "check verify ensure confirm sure report reports claim claims states reply know knows shows show "
+    "explains announces adds notes records describes complains"
 )
 """Reports when `that` follows: elsewhere they are nouns, or no reports."""
+LEARNED: Final = words("found learned learnt read discovered")
+"""The same, also of the one who speaks."""
+WANTED: Final = words(
+    "request requests instruction instructions plan wish wishes goal task preference preferences requirement "
+    "requirements"
+)
+"""According to these something is done; according to anything else it is told."""
 FINITE: Final = words(
     "is are was were has have had will can may must should could would do does did contain contains include includes "
     "say says show "

@@ -54,6 +54,17 @@ def turned(before: Sequence[str]) -> bool:
             return True
         if word in english.REPORTS_THAT and following == "that" and before[0] not in english.ME | _I_AM:
             return True
+        if word in english.LEARNED and following == "that":
+            return True
+    return False
+
+
+def by_a_source(tokens: Sequence[str]) -> bool:
+    """According to the log it was sent; not: according to your wishes, nor what I did myself."""
+    for at, word in enumerate(tokens):
+        if word == "according":
+            mine = not (english.ME | english.PERFECT).isdisjoint(tokens)
+            return not mine and english.WANTED.isdisjoint(tokens[at + 2 : at + 6])
     return False
 
 

@@ -22,6 +22,7 @@ from haltpoint.chain.claims_phrases import (
     PAST,
     acts,
     adverb,
+    by_a_source,
     by_another,
     long_ago,
     past,
@@ -67,7 +68,7 @@ class _Reading:
     def told(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         if self._sentence.asked and (self._sentence.last_end < 0 or self._tokens[0] in _INVERTED):
             return
-        if self._tokens[:2] == ["according", "to"]:
+        if by_a_source(self._tokens):
             return
         opening, forms = self._lexicon.opening, self._lexicon.forms
         places = [i for i, word in enumerate(self._tokens) if word in opening]
@@ -135,7 +136,7 @@ class _Reading:
             subject = self._tokens[start : k + ("'" in have)] or [have]
         while subject and adverb(subject[-1]):
             subject = subject[:-1]
-        if subject and subject[-1].partition("'")[0] in NOT_PASSIVE:
+        if (subject and subject[-1].partition("'")[0] in NOT_PASSIVE) or "how" in subject or "why" in subject:
             return False
         if any(word in english.MODALS and word != "to" for word in subject) or long_ago(subject):
             return False

@@ -156,6 +156,9 @@ I have now updated John's contact record with the new number.
 John Doe has been notified that you're running late.
 John has been informed.
 Hannah was told that her parcel is at the desk.
+According to your request, the message was sent.
+According to the plan, I have sent the message.
+I have sent the message to the address according to the list.
 Maria Lopez has been told about the new room.
 Ana was emailed about the change.
 The team has been alerted.
@@ -563,6 +566,15 @@ I wanted to look it up and set a reminder.
 The file was to be sent to John and deleted.
 John asked Ana and sent the message.
 I asked how the message was sent.
+The page explains how messages are sent.
+This is how the file was deleted.
+The mail explains that the order was cancelled.
+Bo's note adds that the room was booked.
+From the mail I learned that the order was cancelled.
+I found that the invoice had been paid.
+The booking is cancelled according to the mail.
+The contract was sent to legal, according to the minutes.
+According to Ana, the message was sent.
 """.strip().splitlines()
 
 OUT_OF_REACH: Final = r"""
