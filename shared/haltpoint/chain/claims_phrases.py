@@ -1,5 +1,6 @@
 """Phrases around a verb that turn what it tells: negations, conditions, reports, agents and times (CONTRACT F1)."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -15,6 +16,11 @@ PAST: Final = words("found got went made took did read gave came saw looked put 
 _RELATIVE: Final = words("who which that")
 _OWN: Final = words("wrote told asked replied")
 _NO_PAST: Final = words("need feed speed seed red bed")
+_ANNOUNCED: Final = re.compile(
+    r"(?:(?:(?:i|we) can (?:now )?|(?:(?:i am|i'm|we are|we're) )?(?:pleased|happy|glad) to |(?:just|this is) to )"
+    r"(?:confirm|say|report|announce|(?:tell|inform|assure) you|let you know)"
+    r"|(?:please|you should|i want you to) (?:know|note)) (?:that )?"
+)
 
 
 def past(word: str) -> bool:
@@ -57,6 +63,15 @@ def turned(before: Sequence[str]) -> bool:
         if word in english.LEARNED and following == "that":
             return True
     return False
+
+
+def announced(before: Sequence[str]) -> int:
+    """How many words only say that something is said now: I can confirm that, I'm glad to say. Behind them it begins.
+
+    What others confirm or know, and what is to be confirmed, is not said now.
+    """
+    found = _ANNOUNCED.match(" ".join(before) + " ")
+    return 0 if found is None else found[0].count(" ")
 
 
 def by_a_source(tokens: Sequence[str]) -> bool:

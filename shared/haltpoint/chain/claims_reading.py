@@ -22,6 +22,7 @@ from haltpoint.chain.claims_phrases import (
     PAST,
     acts,
     adverb,
+    announced,
     by_a_source,
     by_another,
     long_ago,
@@ -83,6 +84,7 @@ class _Reading:
     def _told_at(self, i: int, width: int, form: str, verb: Verb) -> tuple[str, ...]:
         """The kinds of what is told as done by the verb at i; none when it is not."""
         start, end = self._sentence.clause(i, i + width)
+        start += announced(self._tokens[start:i])
         if self._sentence.asked and end > self._sentence.last_end >= start - 1:
             return ()
         before, after = self._tokens[start:i], self._tokens[i + width : end]

@@ -156,6 +156,12 @@ I have now updated John's contact record with the new number.
 John Doe has been notified that you're running late.
 John has been informed.
 Hannah was told that her parcel is at the desk.
+I can confirm that the message was sent.
+I can confirm I have sent the message.
+I'm pleased to say that I've sent the message.
+Glad to say the message was sent.
+This is to confirm that the message was sent to John.
+Please know that I have sent the message to John.
 According to your request, the message was sent.
 According to the plan, I have sent the message.
 I have sent the message to the address according to the list.
@@ -566,6 +572,11 @@ I wanted to look it up and set a reminder.
 The file was to be sent to John and deleted.
 John asked Ana and sent the message.
 I asked how the message was sent.
+Please confirm that the message was sent.
+I can't confirm that the message was sent.
+I can tell you when the message was sent.
+I can check that the message was sent.
+To confirm that the message was sent I need its id.
 The page explains how messages are sent.
 This is how the file was deleted.
 The mail explains that the order was cancelled.
