@@ -1,7 +1,7 @@
 """The words that a model gets. Short, because small models follow short texts; and with worked examples.
 
 The examples speak of rooms, so that a model that copies their names is found out and corrected instead of doing
-something plausible. Their results are rendered like all others: what is shown here is what comes later (C5, B6).
+something plausible. Their tools and results look like all others: what is shown here is what comes later (C5, B6).
 """
 
 from typing import Final
@@ -46,18 +46,27 @@ Two kinds of steps:
 A tool that needs an id depends on the step that finds the id. No step asks the user: a tool that is not sure stops by
 itself, and a person is asked. No step tells the user the result: that is done for you.
 
-Example. Tools: cancel_booking, find_room, book_room, list_guests, order_food. Goal: Book the blue room for Monday.
+Two examples.
+
+Tools:
+- book_room(room_id, day): Book a room that find_room has found. [room_id must come from find_room.room_id]
+- cancel_booking(booking_id): Cancel a booking. [booking_id must come from list_bookings.booking_id]
+- find_room(name): Find a room by its name.
+- list_bookings(day): Find the bookings of a day.
+- order_food(what): Order food and drinks.
+
+Goal: Order tea for six.
+{"steps": [
+  {"id": "s1", "description": "Order tea for six", "step_type": "tool", "required_tools": ["order_food"],
+   "dependencies": [], "expected_outcome": "the order is placed"}
+]}
+
+Goal: Book the blue room for Monday.
 {"steps": [
   {"id": "s1", "description": "Find the room called blue", "step_type": "tool", "required_tools": ["find_room"],
    "dependencies": [], "expected_outcome": "the id of the room"},
   {"id": "s2", "description": "Book that room for Monday", "step_type": "tool", "required_tools": ["book_room"],
    "dependencies": ["s1"], "expected_outcome": "the booking is made"}
-]}
-
-Example. The same tools. Goal: Order tea.
-{"steps": [
-  {"id": "s1", "description": "Order tea", "step_type": "tool", "required_tools": ["order_food"],
-   "dependencies": [], "expected_outcome": "the order is placed"}
 ]}"""
 
 _RULES: Final = f"""\

@@ -203,6 +203,17 @@ def test_the_tools_of_a_plan_stand_before_its_goal() -> None:
     assert asked.index("Tools:") < asked.index("- send_message(") < asked.index("Goal: Tell John")
 
 
+def test_c5_the_tools_of_the_worked_example_are_listed_like_real_ones() -> None:
+    """A model applies what an example shows: where an id comes from stands there as it stands in every list."""
+    book = ToolSpec(
+        name="book_room", description="Book a room that find_room has found.",
+        parameters={"properties": {"room_id": TEXT, "day": TEXT}}, provenance={"room_id": "find_room.room_id"},
+    )  # fmt: skip
+    asked = context(ThoughtKind.PLAN, tools={"book_room": book})
+    listed = prompts.build(asked).messages[-1]["content"].splitlines()[1]
+    assert listed in prompts.build(asked).messages[0]["content"].splitlines()
+
+
 def test_a_drafted_step_cannot_require_all_the_tools_that_there_are() -> None:
     schema = tool_forms.plan_schema(context(ThoughtKind.PLAN))
     assert schema["properties"]["steps"]["items"]["properties"]["required_tools"]["maxItems"] == 3
