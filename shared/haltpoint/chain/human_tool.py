@@ -57,6 +57,12 @@ def with_built_in(tools: dict[str, ToolSpec]) -> dict[str, ToolSpec]:
     return {**tools, NAME: SPEC}
 
 
+def asked_in(arguments: dict[str, Any]) -> dict[str, Any]:
+    """What a question says, so that the same words are known again: not how urgently, nor in which spacing and case."""
+    said = {name: value for name, value in arguments.items() if name not in ("priority", "timeout")}
+    return said | {"question": " ".join(str(said.get("question")).casefold().split())}
+
+
 def form_faults(arguments: Any) -> tuple[str, ...]:
     """What is wrong with the form that a question asks for.
 

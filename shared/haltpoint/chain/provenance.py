@@ -57,9 +57,13 @@ def decided_before(call: Call, actions: dict[str, Action]) -> Correction | None:
     """The same tool with the same arguments, once a person has decided about it, is not called again in this chain."""
     for action in actions.values():
         decided = _decided(action.tool, action.outcome) if action.tool == call.tool else None
-        if decided is not None and read_json(action.arguments) == call.arguments:
+        if decided is not None and _alike(call.tool, read_json(action.arguments), call.arguments):
             return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=decided)
     return None
+
+
+def _alike(tool: str, before: dict[str, Any], now: dict[str, Any]) -> bool:
+    return before == now or (tool == human_tool.NAME and human_tool.asked_in(before) == human_tool.asked_in(now))
 
 
 def _decided(tool: str, outcome: Outcome | None) -> str | None:

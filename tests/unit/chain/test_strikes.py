@@ -609,13 +609,14 @@ def test_f1_what_is_said_beside_a_call_is_not_corrected_when_the_call_has_made_i
     assert told.thought.corrections == ()
 
 
-def test_i4_nobody_is_asked_twice_in_the_same_words() -> None:
+@pytest.mark.parametrize("more", [{}, {"priority": "high"}, {"timeout": 60}, {"question": " which  colour?"}])
+def test_i4_nobody_is_asked_twice_in_the_same_words(more: dict[str, Any]) -> None:
     told = Story(Task(goal="paint"), ASK_HUMAN, SAVE)
     told.submit()
     told.draft(plan(Step(id="both", required_tools=("askHuman", "save"))))
     told.propose(call("askHuman", question="Which colour?"))
     told.answer(RequestKind.INPUT, Choice.ANSWER, text="red")
-    told.propose(call("askHuman", question="Which colour?"))
+    told.propose(call("askHuman", **({"question": "Which colour?"} | more)))
 
     assert len(told.questions) == 1
     assert "has answered exactly this question" in told.thought.corrections[0].message
