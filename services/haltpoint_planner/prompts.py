@@ -91,13 +91,15 @@ def _next(context: Context) -> ToolSpec | None:
         return None
     spec = context.tools.get(context.missing[0])
     answered = {receipt.tool for receipt in context.receipts if receipt.outcome.satisfies}
-    unasked = sorted(_origins(spec) - answered) if spec else []
+    unasked = sorted(_origins(spec, context.task.context) - answered) if spec else []
     return context.tools.get(unasked[0]) if unasked else spec
 
 
-def _origins(spec: ToolSpec) -> set[str]:
-    """The tools that the ids of this one come from."""
-    return {path.partition(".")[0] for path in spec.provenance.values()}
+def _origins(spec: ToolSpec, known: dict[str, Any]) -> set[str]:
+    """The tools that the ids which this one cannot do without come from, but for those that the task brings along."""
+    needed = spec.parameters.get("required", spec.provenance)
+    ids = ((name, path) for name, path in spec.provenance.items() if name in needed)
+    return {path.partition(".")[0] for name, path in ids if known.keys().isdisjoint((name, path.rpartition(".")[2]))}
 
 
 # ---- the goal, the step, what is due --------------------------------------------------------------------------------

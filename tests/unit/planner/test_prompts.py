@@ -197,6 +197,17 @@ def test_c10_an_id_from_nowhere_leaves_all_tools_once_it_has_been_looked_up() ->
     assert len(prompts.build(asked).tools) == 2
 
 
+@pytest.mark.parametrize("told", ["in the context", "optional"])
+def test_c6_nobody_is_sent_to_look_up_what_is_known_or_not_needed(told: str) -> None:
+    known = {"contact_id": "user_7"} if told == "in the context" else {}
+    parameters = {**SEND.parameters, "required": ["content"]} if told == "optional" else SEND.parameters
+    task = Task(goal="Tell John I'm late", context=known)
+    tools = {**TOOLS, SEND.name: SEND.model_copy(update={"parameters": parameters})}
+    asked = prompts.build(context(ThoughtKind.ACT, "send", task=task, tools=tools)).messages[-1]["content"]
+    assert "Call send_message now" in asked
+    assert "needs an id" not in asked
+
+
 def test_the_tools_of_a_plan_stand_before_its_goal() -> None:
     """What all plans have in common comes first: servers keep what they have read of it."""
     asked = prompts.build(context(ThoughtKind.PLAN)).messages[-1]["content"]
