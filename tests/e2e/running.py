@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -88,13 +88,23 @@ async def executors_killed(system: Running) -> AsyncIterator[None]:
     async def living() -> set[str]:
         return {one["instance"] for one in await alive(redis, topology) if one["name"] == Party.EXECUTOR.value}
 
+    async def kill() -> bool:
+        """Whether one was there to be killed: who died a moment ago is still listed."""
+        gone = await living() - before
+        before.update(gone)
+        killed = 0
+        for instance in gone:
+            with suppress(ProcessLookupError):
+                os.kill(int(instance.split("-")[-2]), signal.SIGKILL)
+                killed += 1
+        return killed > 0
+
     async def back() -> bool:
         return bool(await living() - before)
 
+    before: set[str] = set()
     try:
-        before = await living()
-        for instance in before:
-            os.kill(int(instance.split("-")[-2]), signal.SIGKILL)
+        await wait_until(kill, timeout=40)
         yield
         await wait_until(back, timeout=40)
     finally:
