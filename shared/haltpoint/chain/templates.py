@@ -99,14 +99,16 @@ def with_skills(tools: Tools) -> dict[str, ToolSpec]:
 def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
     called = [tools.get(call.tool) for step in plan.steps for call in step.actions]
     provenance: dict[str, str] = {}
+    torn = False  # whether one argument would need two origins: no value of a model's has both (C6)
     for call, parameter, found in _inputs(plan):
         tool = tools.get(call.tool)
         if tool is not None and parameter in tool.provenance:
-            provenance.setdefault(str(found.path[0]), tool.provenance[parameter])
+            origin = tool.provenance[parameter]
+            torn = provenance.setdefault(str(found.path[0]), origin) != origin or torn
     return spec.model_copy(
         update={
             "read_only": all(tool is not None and tool.read_only for tool in called),
-            "internal": spec.internal or any(tool is not None and tool.internal for tool in called),
+            "internal": spec.internal or torn or any(tool is not None and tool.internal for tool in called),
             "destructive": any(tool is not None and tool.destructive for tool in called),
             "may_clarify": any(tool is not None and tool.may_clarify for tool in called),
             "provenance": provenance,

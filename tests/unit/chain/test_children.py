@@ -184,6 +184,18 @@ def test_what_a_skill_may_do_follows_from_its_tools_however_deep() -> None:
     assert calls_inside(tells.plan or TELL, found) == 3
 
 
+def test_c6_an_argument_that_would_need_two_origins_is_no_models_to_give() -> None:
+    """What was found as a person is not proved to be a page: held to the first origin only, it would pass as one."""
+    who = {"$from": "input.who"}
+    publish = ToolSpec(name="publish", provenance={"page": "pages.id"})
+    both = skill("both", plan(tool_step("a", call("send", to=who)), tool_step("b", call("publish", page=who))))
+    twice = skill("twice", plan(tool_step("a", call("send", to=who)), tool_step("b", call("send", to=who))))
+    found = {one.name: one for one in tools(FIND, SEND, publish, both, twice)}
+    assert found["both"].internal
+    assert not found["twice"].internal
+    assert found["twice"].provenance == {"who": "find.id"}
+
+
 def test_f1_a_skill_has_no_receipts_of_what_is_skipped_when_a_step_of_it_fails() -> None:
     find = tool_step("find", call("find", query={"$from": "input.who"}), on_failure=OnFailure.CONTINUE)
     send = tool_step("send", call("send", to={"$from": "find.data.id"}), after=("find",))
