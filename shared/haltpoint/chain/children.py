@@ -59,6 +59,21 @@ def cancel_child(work: Work, index: int, reason: str) -> None:
         work.outputs.append(CancelChild(action.child, f"the chain that called it was stopped: {reason}"))
 
 
+def note_inside(work: Work, outcome: Outcome) -> None:
+    """Keep which tools have a successful receipt in a child that is over, whatever came of the child itself (F1)."""
+    if more := set(outcome.metadata.inside).difference(work.inside):
+        work.inside = tuple(sorted(more.union(work.inside)))
+
+
+def _succeeded(work: Work) -> tuple[str, ...]:
+    """The tools that have a successful receipt in a child, or below it.
+
+    Its plan is literal: the calls of a step succeed in their order, and an error ends the step.
+    """
+    called = (call.tool for index, step in enumerate(work.steps) for call in step.actions[: work.run(index).last_ok])
+    return tuple(sorted({*called, *work.inside}))
+
+
 def report(work: Work, fault: Fault | None = None) -> None:
     """The chain is over: when it is a child, its end is the receipt of the action that it carried out.
 
@@ -68,7 +83,10 @@ def report(work: Work, fault: Fault | None = None) -> None:
     if action is None:
         return
     metadata = Metadata(
-        action_id=action, started_at=work.chain.created_at, duration_ms=max(0, work.now - work.chain.created_at)
+        action_id=action,
+        started_at=work.chain.created_at,
+        duration_ms=max(0, work.now - work.chain.created_at),
+        inside=_succeeded(work),
     )
     if fault is None:
         outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from haltpoint.chain.asking import ask, next_request
+from haltpoint.chain.children import note_inside
 from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import carry_out, dispatch_literal, in_time
 from haltpoint.chain.ending import complete_step, fail_by_tool
@@ -27,6 +28,8 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> None:
     if action is None or action.status is not ActionStatus.DISPATCHED or _is_foreign(message.id, action):
         return
     outcome = message.data.outcome
+    if action.child:
+        note_inside(work, outcome)
     if outcome.satisfies and carry_out(work, action, body):
         return
     fault = outcome.error

@@ -184,7 +184,8 @@ class Chain:
     `resume` is the state to take up again when no request is open. `proposals` holds, for steps in progress, the
     checked proposal whose held calls may still run. `actions` holds only what later decisions need. `requests` are
     the open ones, oldest first; `asked` counts all there ever were. `strikes` counts the violations since anything last
-    succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's.
+    succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's. `inside` are the
+    tools that succeeded in the chains that carried out its skills (F1).
     """
 
     id: str
@@ -211,6 +212,7 @@ class Chain:
     strikes: int = 0
     case: tuple[Strike, ...] = ()
     goal: str | None = None
+    inside: tuple[str, ...] = ()
     other_model: bool = False
     answer: str | None = None
     error: ChainError | None = None

@@ -117,7 +117,7 @@ def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
 
 
 def with_those_inside(names: Iterable[str], tools: Tools) -> frozenset[str]:
-    """These tools, and for each skill among them those without which it does not succeed: it has their receipts."""
+    """These tools, and for each skill among them those that its steps are there to call: what a plan promises (C2)."""
     found = list(dict.fromkeys(names))
     for name in found:  # grows while it is walked
         spec = tools.get(name)

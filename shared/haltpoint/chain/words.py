@@ -78,4 +78,4 @@ def _succeeded(work: Work) -> frozenset[str]:
     called = (
         action.tool for action in work.actions.values() if action.outcome is not None and action.outcome.satisfies
     )
-    return with_those_inside(called, work.world.tools)
+    return frozenset((*called, *work.inside))

@@ -19,9 +19,9 @@ class Work:
     """
 
     __slots__ = (
-        "actions", "answer", "asked", "case", "chain", "digests", "ended", "error", "facts", "goal", "graph", "nearest",
-        "now", "origin", "other_model", "outputs", "plan", "plan_attempts", "proposals", "requests", "resume", "runs",
-        "status", "steps", "strikes", "thought", "tokens", "turns", "used", "words", "world",
+        "actions", "answer", "asked", "case", "chain", "digests", "ended", "error", "facts", "goal", "graph", "inside",
+        "nearest", "now", "origin", "other_model", "outputs", "plan", "plan_attempts", "proposals", "requests",
+        "resume", "runs", "status", "steps", "strikes", "thought", "tokens", "turns", "used", "words", "world",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, world: World, now: int) -> None:
@@ -48,6 +48,7 @@ class Work:
         self.strikes = chain.strikes
         self.case = chain.case
         self.goal = chain.goal
+        self.inside = chain.inside
         self.other_model = chain.other_model
         self.answer = chain.answer
         self.error = chain.error
@@ -145,6 +146,7 @@ class Work:
             strikes=self.strikes,
             case=self.case,
             goal=self.goal,
+            inside=self.inside,
             other_model=self.other_model,
             answer=self.answer,
             error=self.error,

@@ -145,6 +145,9 @@ class Metadata(Contract):
     truncated: bool = False
     whole: int = Field(default=0, description="bytes of the uncut data, when they are kept under the action's id (H3)")
     hooks: tuple[HookRecord, ...] = ()
+    inside: tuple[str, ...] = Field(
+        default=(), description="of a skill with steps: the tools that succeeded in the chain that carried it out (F1)"
+    )
     by: str = Field(default="", description="the person who gave the result, when one did (D3 manual)")
 
 

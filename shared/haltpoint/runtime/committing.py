@@ -90,7 +90,7 @@ def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]
         for start in range(0, len(fields), _CHUNK):
             chunk = fields[start : start + _CHUNK]
             args += ("H", len(chunk), *chunk)
-        if new.plan is not old.plan or new.case is not old.case or new.goal is not old.goal:
+        if _worked_on_otherwise(old, new):
             args += ("S", f"plan:{new.id}", to_json(_worked_on(new), exclude_none=True))
         if new.answer is not old.answer or new.error is not old.error:
             args += ("S", f"end:{new.id}", to_json({"answer": new.answer, "error": new.error}))
@@ -109,6 +109,12 @@ def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]
     return args
 
 
+def _worked_on_otherwise(old: Chain, new: Chain) -> bool:
+    return (
+        new.plan is not old.plan or new.case is not old.case or new.goal is not old.goal or new.inside is not old.inside
+    )
+
+
 def _worked_on(chain: Chain) -> dict[str, Any]:
     """What lies under plan:<id> (see `loading.StoredPlan`). A literal plan lies in the task already."""
     stored: dict[str, Any] = {"digests": chain.digests}
@@ -118,6 +124,8 @@ def _worked_on(chain: Chain) -> dict[str, Any]:
         stored["goal"] = chain.goal
     if chain.case:
         stored["case"] = chain.case
+    if chain.inside:
+        stored["inside"] = chain.inside
     return stored
 
 

@@ -31,13 +31,15 @@ Fields = Mapping[bytes, bytes]
 class StoredPlan:
     """What lies under plan:<id>: the plan, unless it is the task's own or there is none yet, and its tools' digests.
 
-    `goal` are a person's words in place of the task's; `case` the row of violations that is being counted.
+    `goal` are a person's words in place of the task's; `case` the row of violations that is being counted; `inside` the
+    tools that succeeded inside the skills that were called.
     """
 
     digests: dict[str, str]
     plan: Plan | None = None
     goal: str | None = None
     case: tuple[Strike, ...] = ()
+    inside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: b
     chain = decode_head(chain_id, Task.model_validate_json(task), fields)
     if plan is not None:
         stored = _PLAN.validate_json(plan)
-        chain = replace(chain, goal=stored.goal, case=stored.case)
+        chain = replace(chain, goal=stored.goal, case=stored.case, inside=stored.inside)
         adopted = stored.plan or chain.task.plan
         if adopted is not None:
             chain = replace(chain, plan=adopted, digests=stored.digests, graph=Graph.of(adopted))

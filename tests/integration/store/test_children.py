@@ -33,9 +33,19 @@ TELL = ToolSpec(
 )
 
 
+ABOVE = TELL.model_copy(
+    update={
+        "name": "above",
+        "plan": plan(
+            tool_step("a", call("tell", who={"$from": "input.who"})), tool_step("b", call("lookup"), after=("a",))
+        ),
+    }
+)
+
+
 @pytest.fixture
 def desk(desk: Desk) -> Desk:
-    desk.tools = with_skills({one.name: one for one in (NOTE, SEND, LOOKUP, TELL)})
+    desk.tools = with_skills({one.name: one for one in (NOTE, SEND, LOOKUP, TELL, ABOVE)})
     return desk
 
 
@@ -83,6 +93,20 @@ async def test_a_child_is_a_whole_chain_of_its_own_and_its_end_is_the_parents_re
     assert (told["success"], told["metadata"]["action_id"]) == (True, f"{parent}.s1.1")
     assert (await desk.chain(parent)).answer == '{"done":true}'
     assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
+
+
+async def test_f1_what_succeeded_inside_of_a_skill_is_known_to_whoever_reads_the_chain_anew(desk: Desk) -> None:
+    """A literal chain lets go of its receipts; which tools had one below it stays in what its own end says."""
+    parent = await desk.submit(literal_task(1, "above", who="John"))
+    while await desk.decide_all():
+        pass
+    (order,) = await desk.orders()
+    await desk.finish(order, data='{"id":"john"}')
+    await desk.run()
+
+    assert (await desk.chain(f"{parent}~s1-1")).inside == ("lookup", "note")
+    assert (await desk.chain(parent)).inside == ("lookup", "note", "tell")
+    assert (await receipt(desk, parent))["metadata"]["inside"] == ["lookup", "note", "tell"]
 
 
 async def test_a_question_of_the_child_is_one_in_the_inbox(desk: Desk) -> None:

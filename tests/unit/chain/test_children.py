@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 from haltpoint.chain.outputs import CancelChild, Decision, Report, StartChild
 from haltpoint.chain.state import Chain
 from haltpoint.chain.templates import calls_inside, fill, template_faults, with_skills, with_those_inside
+from haltpoint.chain.world import Policy
 from haltpoint.contracts.base import action_of, child_id, levels_of, root_of
 from haltpoint.contracts.events import CompletedTool, ToolCompleted
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import OnFailure, Plan, Step
-from haltpoint.contracts.tasks import Budget, Mode, Task
+from haltpoint.contracts.policy import Pattern
+from haltpoint.contracts.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.tools import Confirmation, ErrorType, NextAction, Outcome, Target, ToolKind, ToolSpec
-from tests.support.builders import asks, call, failed, literal_task, plan, spec, tool_step
+from tests.support.builders import OK, asks, call, failed, literal_task, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
 
 PARAMETERS = {
@@ -196,7 +198,7 @@ def test_c6_an_argument_that_would_need_two_origins_is_no_models_to_give() -> No
     assert found["twice"].provenance == {"who": "find.id"}
 
 
-def test_f1_a_skill_has_no_receipts_of_what_is_skipped_when_a_step_of_it_fails() -> None:
+def test_c2_a_skill_promises_nothing_that_is_skipped_when_a_step_of_it_fails() -> None:
     find = tool_step("find", call("find", query={"$from": "input.who"}), on_failure=OnFailure.CONTINUE)
     send = tool_step("send", call("send", to={"$from": "find.data.id"}), after=("find",))
     note = tool_step("note", call("note", sent={"$from": "send.data"}), after=("send",))
@@ -490,9 +492,9 @@ def test_what_a_template_says_itself_stays_as_it_is() -> None:
 # ---- a model that calls skills --------------------------------------------------------------------------------------
 
 
-def asked(*specs: ToolSpec, allowed: tuple[str, ...] = (), mode: Mode = Mode.STRICT) -> Story:
+def asked(*specs: ToolSpec, allowed: tuple[str, ...] = (), **more: Any) -> Story:
     step = Step(id="do", required_tools=allowed or ("tell",))
-    story = Story(Task(goal="tell John", mode=mode), *tools(*specs))
+    story = Story(Task(goal="tell John", **more), *tools(*specs))
     story.submit()
     story.draft(Plan(steps=(step,)))
     return story
@@ -534,6 +536,100 @@ def test_a_model_tries_something_else_when_the_childs_fault_can_be_recovered_fro
     second.result()
     tell_parent(story, second)
     assert story.statuses == {"do": "completed"}
+
+
+# ---- what a skill has receipts of (F1) ------------------------------------------------------------------------------
+
+COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
+WHO = {"$from": "input.who"}
+AT_ONCE = plan(Step(id="do", actions=(call("find", query=WHO), call("send", to=WHO))))
+"""One step, of which no tool is required: it ends when a tool says `complete`."""
+SENT = "I've sent the message to John."
+
+
+def handle(steps: Plan = AT_ONCE) -> ToolSpec:
+    """A skill of which no word says that it sends."""
+    return skill("handle", steps, claims=("handle",))
+
+
+def told_of(story: Story) -> list[str]:
+    """What the model's answer claims without a receipt, as the chain's log tells it."""
+    story.say(SENT)
+    return [one["violation"] for one in story.told("contract.violated")]
+
+
+def carried_out(*outcomes: Outcome, steps: Plan = AT_ONCE) -> tuple[Story, Story]:
+    """A model's call of a skill whose calls end so, and the skill's chain."""
+    story = asked(FIND, SEND, handle(steps), allowed=("handle",), context={"who": "john"})
+    story.propose(call("handle", who="john"))
+    child = below(story)
+    for outcome in outcomes:
+        child.result(outcome)
+    return story, child
+
+
+def test_f1_a_call_of_a_skill_that_never_ran_founds_no_claim() -> None:
+    """The first tool said `complete` (B2), so the second call of the step was dropped: nothing was sent."""
+    story, child = carried_out(COMPLETE)
+    assert (child.tools_called, child.final_facts) == (["find"], ["chain.completed"])
+    tell_parent(story, child)
+
+    assert told_of(story) == ["fabricated"]
+    assert story.final_facts == []
+
+
+def test_f1_calls_of_a_skill_that_ran_found_a_claim() -> None:
+    story, child = carried_out(OK, OK)
+    tell_parent(story, child)
+
+    assert told_of(story) == []
+    assert story.chain.answer == SENT
+
+
+def test_f1_what_a_skill_did_before_it_failed_was_done() -> None:
+    steps = plan(*AT_ONCE.steps, tool_step("check", call("find", query="john"), after=("do",)))
+    story, child = carried_out(OK, OK, failed(ErrorType.NOT_FOUND), steps=steps)
+    tell_parent(story, child)
+    story.propose(content=SENT)
+
+    assert {one["violation"] for one in story.told("contract.violated")} == {"no_call"}, "it was sent"
+
+
+def test_f1_a_call_of_a_skill_that_failed_founds_no_claim() -> None:
+    story, child = carried_out(OK, failed(ErrorType.NOT_FOUND))
+    tell_parent(story, child)
+    story.propose(content=SENT)
+
+    assert {one["violation"] for one in story.told("contract.violated")} == {"no_call", "fabricated"}
+
+
+@pytest.mark.parametrize(("outcomes", "claims"), [((COMPLETE,), ["fabricated"]), ((OK, OK), [])])
+def test_f1_a_skill_inside_a_skill_has_its_own_receipts(outcomes: tuple[Outcome, ...], claims: list[str]) -> None:
+    outer = skill("outer", plan(tool_step("a", call("handle", who=WHO))), claims=("handle",))
+    story = asked(FIND, SEND, handle(), outer, allowed=("outer",), context={"who": "john"})
+    story.propose(call("outer", who="john"))
+    child = below(story)
+    grandchild = below(child)
+    for outcome in outcomes:
+        grandchild.result(outcome)
+    tell_parent(child, grandchild)
+    tell_parent(story, child)
+
+    assert told_of(story) == claims
+
+
+def test_c2_a_call_of_a_skill_that_never_ran_is_not_what_the_users_words_asked_for() -> None:
+    asks_to_send = Policy(patterns=(Pattern(id="send", pattern="send", tools=("send",)),))
+    task = Task(goal="send it to john", style=Style.REACT, context={"who": "john"})
+    story = Story(task, *tools(FIND, SEND, handle()), policy=asks_to_send)
+    story.submit()
+    story.propose(call("handle", who="john"))
+    child = below(story)
+    child.result(COMPLETE)
+    tell_parent(story, child)
+    story.propose(content="Done.")
+
+    assert [one["violation"] for one in story.told("contract.violated")] == ["missing_tool"]
 
 
 # ---- any order ------------------------------------------------------------------------------------------------------

@@ -120,6 +120,7 @@ def test_no_field_is_lost_where_values_are_written_out_for_speed() -> None:
         error=error,
         case=(Strike(place="a", thought_id="t", violation=Violation.NO_CALL, message="no call"),),
         goal="other words",
+        inside=("note",),
         other_model=True,
         status=ChainStatus.ESCALATED,
     )
