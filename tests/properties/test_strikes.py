@@ -37,11 +37,12 @@ def test_d2_d3_an_escalation_comes_exactly_at_the_limit(moves: list[str], limit:
     told.draft(plan(Step(id="both", required_tools=("first", "second"))))
     of_chain = of_step = 0
     got: set[str] = set()
+    in_vain = False
     for move in moves:
         due = False
         if move in BAD:
             calls, words = BAD[move]
-            told.propose(*calls, content=words, give_up=move == "given up" and not told.chain.steps[0].faulted)
+            told.propose(*calls, content=words, give_up=move == "given up" and not in_vain)
             of_chain, of_step, due = of_chain + 1, of_step + 1, True
         elif move == "claim and call":
             told.propose(call("look"), content="I've sent the message.")
@@ -55,6 +56,7 @@ def test_d2_d3_an_escalation_comes_exactly_at_the_limit(moves: list[str], limit:
             told.result()
             got |= {move} & {"first", "second"}
             of_chain, of_step = 0, 0 if move != "look" else of_step
+        in_vain = move in ("look in vain", "claim and call") or (in_vain and move != "look")
         if got == {"first", "second"}:
             assert told.status_of("both") is StepStatus.COMPLETED
             return

@@ -39,12 +39,9 @@ def take_proposal(work: Work, message: ActionProposed) -> None:
     work.spend(data.usage)
     if spent_too_much(work):
         return
-    step, run, proposal = work.steps[index], work.run(index), data.proposal
-    if proposal.decision is StepDecision.FAIL and run.faulted:
-        fault, tool = _last_fault(work, index)
-        fail_by_tool(work, index, Code.GIVEN_UP, tool, fault)
-    elif proposal.decision is StepDecision.FAIL:
-        _correct(work, index, data.thought_id, (_unfounded_fail(step),), proposal.content)
+    proposal = data.proposal
+    if proposal.decision is StepDecision.FAIL:
+        _give_up(work, index, data.thought_id, proposal)
     elif len(proposal.calls) > MOST_CALLS:
         text = f"{len(proposal.calls)} calls are too many at once; propose {MOST_CALLS} at most."
         too_many = Correction(violation=Violation.NOT_ALLOWED, message=text)
@@ -74,6 +71,26 @@ def _take_words(work: Work, index: int, thought: str, words: str) -> None:
         let_pass(work, index)
     else:
         complete_step(work, index)
+
+
+def _give_up(work: Work, index: int, thought: str, proposal: Proposal) -> None:
+    """The honest way out (C11): a step may be given up for what a tool of it said last, if that is an error."""
+    faulty = _last_fault(work, index)
+    if faulty is None:
+        _correct(work, index, thought, (_unfounded_fail(work.steps[index]),), proposal.content)
+    else:
+        fail_by_tool(work, index, Code.GIVEN_UP, *faulty)
+
+
+def _last_fault(work: Work, index: int) -> tuple[str, Fault] | None:
+    """Of the last receipts of the step's tools the newest that holds an error, and whose it is."""
+    step_id, heard = work.steps[index].id, set[str]()
+    for number in range(work.run(index).actions, 0, -1):
+        action = work.actions[action_id(work.chain.id, step_id, number)]
+        if action.tool not in heard and action.outcome is not None and action.outcome.error is not None:
+            return action.tool, action.outcome.error
+        heard.add(action.tool)
+    return None
 
 
 def _awaited(work: Work, index: int, thought: str) -> bool:
@@ -205,13 +222,6 @@ def _tell_held(work: Work, index: int, proposal: Proposal) -> None:
             work.tell(FactType.ACTION_HELD, step_id=step_id, tool=call.tool, call=position + 1)
 
 
-def _last_fault(work: Work, index: int) -> tuple[Fault, str]:
-    """The last error among the step's receipts, and the tool that reported it."""
-    step_id, count = work.steps[index].id, work.run(index).actions
-    numbered = (work.actions[action_id(work.chain.id, step_id, number)] for number in range(count, 0, -1))
-    return next((a.outcome.error, a.tool) for a in numbered if a.outcome is not None and a.outcome.error is not None)
-
-
 def _no_call(work: Work, index: int) -> Correction:
     """Words, or calls that belong elsewhere, where a call is required."""
     step, tools, missing = work.steps[index], work.world.tools, missing_tools(work, index)
@@ -228,7 +238,7 @@ def _no_call(work: Work, index: int) -> Correction:
 
 def _unfounded_fail(step: Step) -> Correction:
     text = (
-        f"Step {step.id!r} cannot be given up: no tool reported an error in it. "
+        f"Step {step.id!r} cannot be given up: no tool's last result in it is an error. "
         'Go on with it, and say "next_step_decision": "fail" only after an error.'
     )
     return Correction(violation=Violation.UNFOUNDED_FAIL, message=text)

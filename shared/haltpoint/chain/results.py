@@ -101,7 +101,6 @@ def err(work: Work, action: Action, fault: Fault) -> None:
     """A receipt with an error ends the turn. The model may try something else if that can help (C11, E3, E4)."""
     index = action.step
     work.keep(action)
-    work.move(index, replace(work.run(index), faulted=True))
     drop_held(work, index, f"stopped by {fault.error_type.value}")
     tell_model = fault.recoverable or fault.error_type is ErrorType.DENIED
     if work.origin is PlanOrigin.LITERAL or not tell_model:

@@ -93,11 +93,10 @@ class StepRun:
     `attempt` is the number of the asking within the turn. `actions` is the number of the last action; `taken` how
     many calls of the current proposal (or of a literal step's actions) were dispatched; `in_turn` how many of them
     in this turn; `receipts` has bit i set when required_tools[i] has a successful receipt; `last_ok` is the number
-    of the last successful action (0: none); `faulted` whether any receipt of the step holds an error; `thinking`
-    whether a thought is under way, or a person decides how to go on in its place (D3); `refused` has bit i set when
-    call i of the current proposal was refused, bit 32 when it is a strike for something else; `strikes` counts the
-    violations since a required tool last succeeded (D2); `unkept` whether the step was let pass without its promise
-    kept (D4).
+    of the last successful action (0: none); `thinking` whether a thought is under way, or a person decides how to go
+    on in its place (D3); `refused` has bit i set when call i of the current proposal was refused, bit 32 when it is a
+    strike for something else; `strikes` counts the violations since a required tool last succeeded (D2); `unkept`
+    whether the step was let pass without its promise kept (D4).
     """
 
     status: StepStatus = StepStatus.PENDING
@@ -109,7 +108,6 @@ class StepRun:
     in_turn: int = 0
     receipts: int = 0
     last_ok: int = 0
-    faulted: bool = False
     thinking: bool = False
     refused: int = 0
     strikes: int = 0
@@ -119,7 +117,7 @@ class StepRun:
         """The same run at its end. Written out, since every step comes by here and `replace` costs twice as much."""
         return type(self)(
             status, self.turn, self.attempt, self.proposals, self.actions, self.taken, self.in_turn, self.receipts,
-            self.last_ok, self.faulted, False, self.refused, self.strikes, self.unkept,  # noqa: FBT003
+            self.last_ok, False, self.refused, self.strikes, self.unkept,  # noqa: FBT003
         )  # fmt: skip
 
 

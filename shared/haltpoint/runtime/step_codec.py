@@ -26,7 +26,7 @@ def encode_step(run: StepRun) -> str:
         run.in_turn,
         run.receipts,
         run.last_ok,
-        int(run.faulted),
+        0,  # the place of a field that is no more
         int(run.thinking),
         run.refused,
         run.strikes,
@@ -40,7 +40,7 @@ def encode_step(run: StepRun) -> str:
 def decode_step(field: bytes) -> StepRun:
     """The run of a field. Raises ValueError when it is none."""
     numbers = [int(number) for number in field.strip(b"[]").split(b",") if number]
-    status, turn, attempt, proposals, actions, taken, in_turn, receipts, last_ok, faulted, thinking, *rest = (
+    status, turn, attempt, proposals, actions, taken, in_turn, receipts, last_ok, _, thinking, *rest = (
         numbers + [0] * (14 - len(numbers))
     )[:14]
     refused, strikes, unkept = rest
@@ -54,7 +54,6 @@ def decode_step(field: bytes) -> StepRun:
         in_turn,
         receipts,
         last_ok,
-        bool(faulted),
         bool(thinking),
         refused,
         strikes,

@@ -98,7 +98,7 @@ def test_an_accepted_chain_can_be_cancelled_or_run_out_of_time_and_hears_nothing
 
 def test_no_field_is_lost_where_values_are_written_out_for_speed() -> None:
     numbers = {field.name: index for index, field in enumerate(fields(StepRun), 3)}
-    run = StepRun(**{**numbers, "faulted": True, "thinking": True, "unkept": True})  # type: ignore[arg-type]
+    run = StepRun(**{**numbers, "thinking": True, "unkept": True})  # type: ignore[arg-type]
     action = Action("c.a.1", 1, 2, "note", "[]", attempt=3)
     chain = Chain("c", Task(goal="x"), graph=Graph({"a": 1}), steps=(run,), digests={"note": "d"}, answer="words")
     numbered: dict[str, Any] = {

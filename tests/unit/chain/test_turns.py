@@ -467,14 +467,43 @@ def test_c11_an_error_that_is_not_recoverable_fails_the_step_at_once() -> None:
 def test_c11_the_honest_way_out() -> None:
     told = drafted(tool("find", "lookup", "send"))
     told.propose(LOOK)
-    told.result(NOT_FOUND)
-    told.propose(LOOK)
     told.result(data='{"id": "u"}')
+    told.propose(LOOK)
+    told.result(NOT_FOUND)
     told.propose(content="I cannot find Zorg", give_up=True)
 
     assert told.chain.status is ChainStatus.FAILED
     assert told.chain.answer == "no contact matches 'Zorg' Check the spelling."
     assert told.chain.error == ChainError("HP-205", "lookup: NOT_FOUND: no contact matches 'Zorg'", "find")
+
+
+def test_c11_a_step_is_not_given_up_for_an_error_of_a_tool_that_has_succeeded_since() -> None:
+    told = drafted(tool("find", "lookup", "send"))
+    told.propose(LOOK)
+    told.result(NOT_FOUND)
+    told.propose(LOOK)
+    told.result(data='{"id": "u"}')
+    told.propose(content="I cannot find Zorg", give_up=True)
+
+    assert told.statuses == {"find": "in_progress"}
+    assert [one.violation for one in told.thought.corrections] == [Violation.UNFOUNDED_FAIL]
+
+
+def test_c11_a_step_that_is_given_up_tells_of_the_error_that_stands() -> None:
+    """Each tool's last word counts: lookup has found him since, and it is the save that was refused."""
+    told = drafted(tool("find", "lookup", "send", allowed_tools=("save",)))
+    told.propose(call("save"))
+    told.result(ASK)
+    told.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="not there")
+    told.propose(LOOK)
+    told.result(NOT_FOUND)
+    told.propose(LOOK)
+    told.result(data='{"id": "u"}')
+    told.propose(give_up=True)
+
+    assert told.chain.error == ChainError(
+        "HP-205", "save: DENIED: A person was asked and did not allow it: not there", "find"
+    )
 
 
 def test_c11_giving_up_without_an_error_is_a_correction() -> None:
