@@ -20,7 +20,7 @@ from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Call, Step, StepType
 from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Correction, Proposal, StepDecision, Violation
+from haltpoint.contracts.thoughts import BROKEN, Correction, Proposal, StepDecision, Violation
 from haltpoint.contracts.tools import Fault
 
 MOST_CALLS: Final = 32
@@ -203,8 +203,8 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
     struck = corrections or work.run(index).refused  # a fault beside a call that ran may be mended by now, and counts
     if struck and mode is not Mode.OFF and struck_out(work, index):
         if mode is Mode.STRICT:
-            told = (*(strike.message for strike in work.case), *(correction.message for correction in corrections))
-            escalate(work, index, told[-1] if told else "too many strikes")
+            wrong = (*work.case, *corrections)
+            escalate(work, index, BROKEN[wrong[-1].violation] if wrong else "too many strikes")
         else:
             let_pass(work, index)
         return

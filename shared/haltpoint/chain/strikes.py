@@ -8,6 +8,7 @@ from haltpoint.chain import policy
 from haltpoint.chain.asking import ask, next_request
 from haltpoint.chain.ending import complete_step
 from haltpoint.chain.state import StepStatus
+from haltpoint.chain.words import asked_for
 from haltpoint.chain.work import Work
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
@@ -101,16 +102,19 @@ def forgive(work: Work, index: int) -> None:
 
 
 def escalate(work: Work, index: int | None, reason: str) -> None:
-    """D3: the chain stops, and a person gets the case: rephrase, give the result by hand, retry, or abort."""
+    """D3: the chain stops, and a person gets the case: rephrase, give the result by hand, retry, or abort.
+
+    `reason` is for them; what was written for the model stands in its corrections. The tool that is missing is one that
+    the step promised, or one that the user's words ask for (C2): its result is what may be given by hand.
+    """
     reason = reason[:MOST_SAID]
-    missing = missing_tools(work, index)
-    where = "the plan" if index is None else f"step {work.steps[index].id!r}"
-    if not (work.case and work.case[-1].message.startswith(reason)):
-        where = f"{where}: {reason}"  # else it stands in the case, in words that are meant for the model
+    missing = missing_tools(work, index) or asked_for(work)
+    where = f"{'the plan' if index is None else f'step {work.steps[index].id!r}'}: {reason}"
     question = f"The model does not keep its word in {where}. How shall it go on?"
     if missing:
         template = work.world.policy.messages.escalate
-        question = f"{template.format(expected_tools=', '.join(missing), count=work.strikes)} ({where})"
+        tries = work.strikes if work.strikes or index is None else work.run(index).proposals
+        question = f"{template.format(expected_tools=', '.join(missing), count=tries)} ({where})"
     told = {} if index is None else {"step_id": work.steps[index].id}
     work.tell(
         FactType.CHAIN_ESCALATED,

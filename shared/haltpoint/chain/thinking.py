@@ -70,15 +70,15 @@ def _out_of_turns(work: Work, index: int, corrections: tuple[Correction, ...]) -
     """A person decides when a tool is missing, a promised one or one that the words ask for (C2, D2); else it fails."""
     mode = mode_of(work, index)
     unheard = () if mode is Mode.OFF else pattern_faults(work)
-    last = "".join(f"; the last fault: {one.message}" for one in (*corrections, *unheard)[-1:])
-    reason = f"not complete after {work.run(index).proposals} proposals of the model{last}"
+    reason = f"not complete after {work.run(index).proposals} proposals of the model"
     missing = unheard or missing_tools(work, index)
     if missing and mode is Mode.STRICT:
         escalate(work, index, reason)
     elif missing and mode is Mode.ADVISORY:
         let_pass(work, index)
     else:
-        fail_step(work, index, Code.TURNS_USED_UP, reason)
+        last = "".join(f"; the last fault: {one.message}" for one in corrections[-1:])
+        fail_step(work, index, Code.TURNS_USED_UP, f"{reason}{last}")
 
 
 def think_answer(work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None) -> None:

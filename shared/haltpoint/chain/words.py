@@ -45,14 +45,21 @@ def pattern_faults(work: Work) -> tuple[Correction, ...]:
 
     Asked of open-ended steps: those of a plan are its own promises, and the plan was held against the words before.
     """
-    if work.origin is not PlanOrigin.REACT:
-        return ()
-    return tuple(_missing(work, match) for match in unmet(_matches(work), _succeeded(work)))
+    return tuple(_missing(work, match) for match in _unmet(work))
+
+
+def asked_for(work: Work) -> tuple[str, ...]:
+    """The tools with which the user's words would be met, of which there is no successful receipt yet: one for each."""
+    return tuple(dict.fromkeys(match.expected_tools[0] for match in _unmet(work)))
 
 
 def goal_of(work: Work) -> str:
     """What is asked for: the task's words, or a person's in their place."""
     return work.chain.task.goal if work.goal is None else work.goal
+
+
+def _unmet(work: Work) -> tuple[Match, ...]:
+    return unmet(_matches(work), _succeeded(work)) if work.origin is PlanOrigin.REACT else ()
 
 
 def _matches(work: Work) -> tuple[Match, ...]:

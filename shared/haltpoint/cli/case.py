@@ -6,25 +6,11 @@ from typing import Any, Final
 
 from haltpoint.cli.wording import call, options, visible
 from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.thoughts import Violation
+from haltpoint.contracts.thoughts import BROKEN, Violation
 from haltpoint.contracts.views import RequestView
 
 WIDTH: Final = 160
 """Characters of the model's words in one line."""
-
-BROKEN: Final[dict[Violation, str]] = {
-    Violation.BAD_PLAN: "a plan that cannot be carried out",
-    Violation.NO_CALL: "words in place of a call",
-    Violation.UNKNOWN_TOOL: "a tool that does not exist",
-    Violation.NOT_ALLOWED: "a tool that may not be called here",
-    Violation.BAD_ARGUMENTS: "arguments that do not fit",
-    Violation.NO_PROVENANCE: "a value that comes from nowhere",
-    Violation.REPAIRED_CALL: "a call in broken JSON",
-    Violation.UNFOUNDED_FAIL: "gave up without an error",
-    Violation.MISSING_TOOL: "left out a tool that was asked for",
-    Violation.FABRICATED: "told of what did not happen",
-}
-"""What each violation is, for people."""
 
 _COMMANDS: Final[dict[RequestKind, tuple[tuple[str, str], ...]]] = {
     RequestKind.CLARIFICATION: (("--none WORDS", "none of them; the model gets the words"),),

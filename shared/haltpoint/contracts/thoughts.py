@@ -57,6 +57,21 @@ class Violation(StrEnum):
     FABRICATED = "fabricated"
 
 
+BROKEN: dict[Violation, str] = {
+    Violation.BAD_PLAN: "a plan that cannot be carried out",
+    Violation.NO_CALL: "words in place of a call",
+    Violation.UNKNOWN_TOOL: "a tool that does not exist",
+    Violation.NOT_ALLOWED: "a tool that may not be called here",
+    Violation.BAD_ARGUMENTS: "arguments that do not fit",
+    Violation.NO_PROVENANCE: "a value that comes from nowhere",
+    Violation.REPAIRED_CALL: "a call in broken JSON",
+    Violation.UNFOUNDED_FAIL: "gave up without an error",
+    Violation.MISSING_TOOL: "left out a tool that was asked for",
+    Violation.FABRICATED: "told of what did not happen",
+}
+"""What each violation is, for people."""
+
+
 class Correction(Contract):
     """What goes back to the model after a violation: what was missing, and the exact form (C6, D1)."""
 

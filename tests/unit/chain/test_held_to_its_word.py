@@ -177,8 +177,10 @@ def test_d2_turns_used_up_with_a_tool_missing_that_the_words_ask_for_are_a_case(
 
     assert told.chain.status is ChainStatus.ESCALATED
     assert told.final_facts == []
-    assert "not complete after 1 proposals of the model; the last fault: " in told.questions[0].question
-    assert "(pattern save)" in told.questions[0].question
+    assert told.questions[0].question == (
+        "The model did not use save in 1 tries. A person has to decide. "
+        "(step 'react': not complete after 1 proposals of the model)"
+    )
     told.answer(RequestKind.ESCALATION, Choice.RETRY)
     told.propose(call("save"))
     told.result(COMPLETE)
@@ -215,6 +217,54 @@ def test_d3_words_by_hand_are_a_receipt_and_not_the_models_thought() -> None:
     run = told.chain.steps[0]
     assert (run.turn + 1, run.attempt) == (2, 1)  # no thought has this place, so none is taken for the step's outcome
     assert told.thought.receipts == ("c.think.1",)
+
+
+def unasked_for(value: dict[str, Any] | None, text: str = "") -> Story:
+    """An open-ended task that asks for `save`, of which the model only talks; a person gives its result."""
+    form = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+    saves = SAVE.model_copy(update={"result_schema": form})
+    task = Task(goal="save it", style=Style.REACT)
+    told = Story(task, LOOKUP, saves, policy=replace(SAVED, strikes=1))
+    told.submit()
+    told.propose(content="It is fine as it is.")
+    told.answer(RequestKind.ESCALATION, Choice.MANUAL, value=value, text=text)
+    return told
+
+
+def test_d3_what_the_words_ask_for_is_given_by_hand_as_that_tools_result_and_is_no_answer() -> None:
+    told = unasked_for({"id": "f1"})
+
+    [case] = told.questions
+    assert (case.tool, case.request.tool) == ("save", "save")
+    assert told.told("chain.escalated")[0]["missing"] == ["save"]
+    [settled] = told.settled
+    assert (settled.action.tool, settled.action.data) == ("save", '{"id":"f1"}')
+    assert told.final_facts == []
+    told.propose(content="I've saved it.")
+    assert told.chain.answer == "I've saved it.", "its receipt founds the claim"
+
+
+@pytest.mark.parametrize(("value", "text"), [({"name": "x"}, ""), (None, "It is saved.")])
+def test_d3_what_is_no_result_of_the_tool_that_the_words_ask_for_is_asked_for_again(value: Any, text: str) -> None:
+    told = unasked_for(value, text)
+
+    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.settled == []
+    assert "the result given by hand is not one of save" in told.questions[-1].question
+
+
+@pytest.mark.parametrize("tries", [1, 3])
+def test_d3_a_person_is_asked_in_words_for_a_person_and_not_in_those_for_the_model(tries: int) -> None:
+    told = planned(FIND, policy=Policy(strikes=tries))
+    for _ in range(tries):
+        told.propose(content=CLAIM)
+
+    [case] = told.questions
+    assert case.question == (
+        f"The model did not use lookup in {tries} tries. A person has to decide. "
+        "(step 'find': told of what did not happen)"
+    )
+    assert told.told("chain.escalated")[0]["reason"] == "told of what did not happen"
 
 
 def test_d3_a_tools_result_by_hand_needs_a_value() -> None:
