@@ -19,7 +19,7 @@ test: $(SYNCED) ## all tests: unit, properties, integration with a real server, 
 
 check: $(SYNCED) ## the gate: format, lint, types, import rules, unit and property tests, every branch of the chain
 	@$(MAKE) --no-print-directory --keep-going -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) \
-	    .mypy .pyright .style .rules .fast .chain
+	    .fast .pyright .mypy .chain .style .rules
 	@echo "check: all good"
 
 lint: $(SYNCED) ## put the code into shape: format, fix what can be fixed, check the import rules
@@ -66,11 +66,12 @@ clean: ## remove the environment, caches and reports
 	@$(BIN)/ruff check --quiet .
 .rules:
 	@$(BIN)/lint-imports --no-logo
+# -n 0: side by side with the others already, and each process more would import all tests once more.
 .fast:
-	@$(BIN)/pytest --quiet tests/unit tests/properties --ignore=tests/unit/chain
+	@$(BIN)/pytest -n 0 --quiet tests/unit tests/properties --ignore=tests/unit/chain
 # Every branch of what is decided is asked for by its own tests; examples found by luck (tests/properties) do not count.
 .chain:
-	@$(BIN)/pytest --quiet tests/unit/chain --cov=haltpoint.chain --cov-report=term --cov-fail-under=100
+	@$(BIN)/pytest -n 0 --quiet tests/unit/chain --cov=haltpoint.chain --cov-report=term --cov-fail-under=100
 
 # With uv when it is there, else with venv and pip from the exported lock. Older than a lock file: synced again.
 $(SYNCED): pyproject.toml uv.lock requirements.lock

@@ -1,4 +1,4 @@
-"""The real system for end-to-end tests: `haltpoint up` with all its processes, once for each test process.
+"""The real system for end-to-end tests: `haltpoint up` with all its processes, once for all of them.
 
 The model follows both scripts of the example: to "Tell ..." it behaves well, to "Message ..." it is careless; to
 "Book ..." and "Ask ..." it does as `stubborn` says, to all else as `obedient` does. The operator has a `policy.toml`.
@@ -23,6 +23,13 @@ from tests.e2e.running import CHECKOUT, HALTPOINT, Running, script_for
 from tests.e2e.stubborn import STUBBORN
 
 READY_WITHIN = 60.0
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests of the system run in one test process: a system is seven processes, and starts once."""
+    for item in items:
+        if "system" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("system"))
 
 
 @pytest.fixture(scope="session")

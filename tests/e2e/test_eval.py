@@ -71,7 +71,7 @@ def test_the_bars_of_strict_hold_for_every_kind_of_model(tmp_path: Path) -> None
 
 
 def test_without_the_contract_the_same_models_do_harm_and_the_same_seed_does_the_same(tmp_path: Path) -> None:
-    words = ("--kinds", "claim_without_call,invented_ids,send_before_choice,fabricated_answer", "--chains", "32")
+    words = ("--kinds", "claim_without_call,invented_ids,send_before_choice,fabricated_answer", "--chains", "16")
     first = run(tmp_path, "--mode", "off", "--mode", "strict", *words)
     assert first == run(tmp_path, "--mode", "strict", "--mode", "off", *words)
     assert first["off"]["clarification_success"] < 1

@@ -23,6 +23,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HALTPOINT_STATE_DIR", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
+    # Another system of this machine may well be listening at the address that is assumed.
+    monkeypatch.setenv("HALTPOINT_GATEWAY__PORT", "1")
 
 
 @pytest.mark.parametrize(
