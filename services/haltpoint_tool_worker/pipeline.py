@@ -88,7 +88,7 @@ class Pipeline:
             # What was cut away has not been reviewed, so it is not kept.
             reading, records = await self._admission.review(job, call, replace(reading, whole=""))
         reading = bound(reading, job.request.tool, call.text, changed=call.changed)
-        await self._record(job, reading, began, span, records)
+        await self._record(job, reading, began, span, records, ran=call.text if call.changed else None)
 
     async def _refuse(self, job: Job, refusal: Refusal, began: int) -> None:
         reading = bound(refusal.reading, job.request.tool, refusal.text, changed=refusal.changed)
@@ -135,11 +135,19 @@ class Pipeline:
         return reading
 
     async def _record(
-        self, job: Job, reading: Reading, began: int, span: Span | None, records: tuple[HookRecord, ...] = ()
+        self,
+        job: Job,
+        reading: Reading,
+        began: int,
+        span: Span | None,
+        records: tuple[HookRecord, ...] = (),
+        *,
+        ran: str | None = None,
     ) -> None:
         """Write the receipt; while the server is away, again and again, until it is written or the lease is lost.
 
-        A worker that ends gives up after one long attempt: the action is then taken over, as if it had died.
+        A worker that ends gives up after one long attempt: the action is then taken over, as if it had died. `ran` are
+        the arguments with which it ran, as JSON text, when hooks have changed those of the order.
         """
         request = job.request
         metadata = Metadata(
@@ -152,7 +160,9 @@ class Pipeline:
             truncated=reading.truncated,
         )
         if records:
-            metadata = metadata.model_copy(update={"hooks": records})
+            metadata = metadata.model_copy(
+                update={"hooks": records} if ran is None else {"hooks": records, "arguments": ran}
+            )
         if reading.whole and await self._kept(job, reading.whole):
             metadata = metadata.model_copy(update={"whole": len(reading.whole.encode())})
         outcome, trace = reading.outcome, telemetry.context_of(span, job.trace)

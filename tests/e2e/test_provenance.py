@@ -44,6 +44,20 @@ async def test_c6_an_id_that_was_looked_up_passes_the_worker(system: Running, cl
     assert hooks(action) == [("another_door", "allow"), ("not_the_moon", "allow")]
 
 
+async def test_c6_in_advisory_mode_it_runs_and_the_chain_and_the_history_tell_of_it(
+    system: Running, client: Client
+) -> None:
+    chain, status, action = await unlocked(client, "Unlock the attic", mode="advisory")
+    assert (status, system.written(chain)) == ("completed", ["unlocked door of the bank"])
+    assert (action.arguments, action.ran) == ({"door_id": "door of the attic"}, {"door_id": "door of the bank"})
+    (broken,) = (await client.chain(chain)).steps[0].violations
+    assert (broken.violation.value, broken.tool) == ("no_provenance", "unlock")
+    assert broken.message.startswith("Hooks have changed the call.")
+    shown = (await system.typed("chain", "show", chain)).stdout
+    assert 'ran as unlock(door_id="door of the bank")' in shown
+    assert "a value that comes from nowhere" in shown
+
+
 async def test_c6_without_the_contract_nobody_asks_and_the_chain_shows_who_changed_the_call(
     system: Running, client: Client
 ) -> None:

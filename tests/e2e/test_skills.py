@@ -135,6 +135,8 @@ async def test_h1_hooks_are_around_a_skill_with_steps_before_its_chain_begins(sy
     result = await run.result()
     assert result.status == "completed", result.chain.error
     assert [message.content for message in system.sent(f"{run.id}~do-1")] == ["hello"]
+    (called,) = result.chain.steps[0].actions
+    assert (called.arguments["words"], called.ran) == ("HELLO", {"who": "Jane", "words": "hello"})
     refused = await (await client.run(task=task("tell-somebody", who="Jane", words="HELLO!"))).result()
     assert refused.status == "failed"
     assert "no shouting" in (refused.answer or "")

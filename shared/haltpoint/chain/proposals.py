@@ -10,8 +10,18 @@ from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held, owner_of
 from haltpoint.chain.provenance import decided_before, provenance_fault
-from haltpoint.chain.state import StepStatus
-from haltpoint.chain.strikes import escalate, let_pass, missing_tools, mode_of, struck_out, tell_correction, violate
+from haltpoint.chain.references import read_json
+from haltpoint.chain.state import Action, PlanOrigin, StepStatus
+from haltpoint.chain.strikes import (
+    acted_on,
+    escalate,
+    let_pass,
+    missing_tools,
+    mode_of,
+    struck_out,
+    tell_correction,
+    violate,
+)
 from haltpoint.chain.thinking import spent_too_much, think_step
 from haltpoint.chain.words import claim_faults, pattern_faults
 from haltpoint.chain.work import Work
@@ -164,13 +174,25 @@ def go_on(work: Work, index: int) -> None:
         return
     drop_held(work, index, "one action per turn" if most == 1 else f"{most} actions per turn")
     corrections = _corrections(work, index)
-    _again(work, index, corrections, _thought(work, index) if corrections else None, again=False)
+    _again(work, index, corrections, acted_on(work, index) if corrections else None, again=False)
 
 
-def _thought(work: Work, index: int) -> str:
-    """The thought whose proposal the step is acting on."""
-    run = work.run(index)
-    return thought_id(work.chain.id, work.steps[index].id, run.turn, run.attempt)
+def watch_over(work: Work, action: Action, ran: str) -> None:
+    """In advisory mode a value that hooks have made up is told like one of the model's, and counts (C6, H3).
+
+    `ran` are the arguments with which the call ran, as JSON text. In strict mode it did not run.
+    """
+    index, arguments, spec = action.step, read_json(ran), work.world.tools.get(action.tool)
+    if work.origin is PlanOrigin.LITERAL or mode_of(work, index) is not Mode.ADVISORY:
+        return
+    if spec is None or not isinstance(arguments, dict):
+        return
+    context, actions = work.chain.task.context, work.actions
+    proposed = Call(tool=action.tool, arguments=read_json(action.arguments))
+    fault = provenance_fault(Call(tool=action.tool, arguments=arguments), spec, context, actions)
+    if fault is not None and fault != provenance_fault(proposed, spec, context, actions):
+        told = fault.model_copy(update={"message": f"Hooks have changed the call. {fault.message}"})
+        _strike(work, index, (told,), _COUNTED)
 
 
 def _corrections(work: Work, index: int) -> tuple[Correction, ...]:
@@ -187,7 +209,7 @@ def _corrections(work: Work, index: int) -> tuple[Correction, ...]:
 def _strike(work: Work, index: int, faults: tuple[Correction, ...], bits: int) -> None:
     """Faults of the current proposal, which is one strike however many it has; `bits` are kept as refused."""
     refused, content = work.run(index).refused, work.proposals[index].content
-    violate(work, index, work.steps[index].id, _thought(work, index), faults, content, counted=refused != 0)
+    violate(work, index, work.steps[index].id, acted_on(work, index), faults, content, counted=refused != 0)
     work.move(index, replace(work.run(index), refused=refused | bits))
 
 
@@ -203,8 +225,8 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
     struck = corrections or work.run(index).refused  # a fault beside a call that ran may be mended by now, and counts
     if struck and mode is not Mode.OFF and struck_out(work, index):
         if mode is Mode.STRICT:
-            wrong = (*work.case, *corrections)
-            escalate(work, index, BROKEN[wrong[-1].violation] if wrong else "too many strikes")
+            wrong = [*(strike.violation for strike in work.case), *(one.violation for one in corrections)]
+            escalate(work, index, BROKEN[wrong[-1]] if wrong else "too many strikes")
         else:
             let_pass(work, index)
         return

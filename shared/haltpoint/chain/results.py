@@ -8,9 +8,9 @@ from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import carry_out, dispatch_literal, in_time
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held
-from haltpoint.chain.proposals import go_on
+from haltpoint.chain.proposals import go_on, watch_over
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin, StepStatus
-from haltpoint.chain.strikes import let_pass, mode_of
+from haltpoint.chain.strikes import acted_on, fall_short, mode_of
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, child_report_id
@@ -30,6 +30,9 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> None:
     outcome = message.data.outcome
     if action.child:
         note_inside(work, outcome)
+    ran = outcome.metadata.arguments
+    if ran is not None and outcome.confirmation is None:  # else it has asked first, and runs when it is approved
+        watch_over(work, action, ran)
     if outcome.satisfies and carry_out(work, action, body):
         return
     fault = outcome.error
@@ -116,12 +119,13 @@ def _ends(action: Action) -> bool:
 
 def _end_open_step(work: Work, index: int) -> None:
     """`complete` in a step that promised no tool; it counts as `continue` while the user's words ask for one (C2)."""
-    if not pattern_faults(work):
+    faults = pattern_faults(work)
+    if not faults:
         complete_step(work, index)
     elif mode_of(work, index) is Mode.STRICT:
         go_on(work, index)
     else:
-        let_pass(work, index)
+        fall_short(work, index, acted_on(work, index), faults)
 
 
 def _stop(work: Work, action: Action, kind: RequestKind, question: str) -> None:
@@ -132,7 +136,8 @@ def _stop(work: Work, action: Action, kind: RequestKind, question: str) -> None:
     clarification = outcome.clarification if outcome is not None else None
     asked = outcome.confirmation if outcome is not None else None
     preview = asked.preview if asked is not None else None
-    arguments = (asked.arguments if asked is not None else None) or action.arguments
+    ran = outcome.metadata.arguments if outcome is not None else None
+    arguments = (asked.arguments if asked is not None else None) or ran or action.arguments
     if work.origin is not PlanOrigin.LITERAL:
         drop_held(work, index, f"stopped by {next_request(work)}")
     asking = replace(action, status=ActionStatus.ASKING)

@@ -10,6 +10,7 @@ from haltpoint.chain.ending import complete_step
 from haltpoint.chain.state import StepStatus
 from haltpoint.chain.words import asked_for
 from haltpoint.chain.work import Work
+from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.tasks import Mode
@@ -25,6 +26,12 @@ MOST_SAID: Final = 500
 def mode_of(work: Work, index: int | None) -> Mode:
     """How far the model is held to its word in a step; None: before and after all steps."""
     return policy.mode(work.chain.task, None if index is None else work.steps[index])
+
+
+def acted_on(work: Work, index: int) -> str:
+    """The thought whose proposal the step is acting on, or has acted on last."""
+    run = work.run(index)
+    return thought_id(work.chain.id, work.steps[index].id, run.turn, run.attempt)
 
 
 def violate(
@@ -137,6 +144,12 @@ def missing_tools(work: Work, index: int | None) -> tuple[str, ...]:
         return ()
     receipts = work.run(index).receipts
     return tuple(name for bit, name in enumerate(work.steps[index].required_tools) if not receipts >> bit & 1)
+
+
+def fall_short(work: Work, index: int, thought: str, faults: Sequence[Correction]) -> None:
+    """D4: an advisory step ends without what was asked for, which is told of the last thought, and counts."""
+    violate(work, index, work.steps[index].id, thought, faults, "")
+    let_pass(work, index)
 
 
 def let_pass(work: Work, index: int) -> None:

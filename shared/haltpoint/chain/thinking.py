@@ -11,13 +11,13 @@ from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import in_time
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.outputs import Think
-from haltpoint.chain.strikes import escalate, let_pass, missing_tools, mode_of
+from haltpoint.chain.strikes import acted_on, escalate, fall_short, missing_tools, mode_of
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, thought_id
 from haltpoint.contracts.plans import StepType
 from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Correction, ThoughtKind
+from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation
 
 RECEIPT_WIDTH = 2000
 """Characters of one result in an answer that is made of receipts."""
@@ -49,7 +49,7 @@ def think_step(
     """
     run, step = work.run(index), work.steps[index]
     if run.proposals >= policy.max_turns(step, work.world.policy):
-        _out_of_turns(work, index, corrections)
+        _out_of_turns(work, index, corrections, previous or acted_on(work, index))
         return
     if not policy.turns_left(work.chain, work.world.policy, work.turns):
         fail_chain(work, Code.OVER_BUDGET, f"the chain has used up its {work.turns} turns", step.id)
@@ -66,7 +66,7 @@ def think_step(
     work.outputs.append(Think(name, kind, step.id, run.turn + 1, attempt, receipts, corrections, previous, other))
 
 
-def _out_of_turns(work: Work, index: int, corrections: tuple[Correction, ...]) -> None:
+def _out_of_turns(work: Work, index: int, corrections: tuple[Correction, ...], thought: str) -> None:
     """A person decides when a tool is missing, a promised one or one that the words ask for (C2, D2); else it fails."""
     mode = mode_of(work, index)
     unheard = () if mode is Mode.OFF else pattern_faults(work)
@@ -75,10 +75,17 @@ def _out_of_turns(work: Work, index: int, corrections: tuple[Correction, ...]) -
     if missing and mode is Mode.STRICT:
         escalate(work, index, reason)
     elif missing and mode is Mode.ADVISORY:
-        let_pass(work, index)
+        fall_short(work, index, thought, unheard or (_unkept(work, index, reason),))
     else:
         last = "".join(f"; the last fault: {one.message}" for one in corrections[-1:])
         fail_step(work, index, Code.TURNS_USED_UP, f"{reason}{last}")
+
+
+def _unkept(work: Work, index: int, reason: str) -> Correction:
+    """The promised tools that turns without end would not have brought."""
+    missing = missing_tools(work, index)
+    text = f"Step {work.steps[index].id!r} was {reason}, without a receipt of {', '.join(missing)}."
+    return Correction(violation=Violation.MISSING_TOOL, message=text, tool=missing[0])
 
 
 def think_answer(work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None) -> None:

@@ -153,6 +153,8 @@ def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
                 dropped = []
                 for request in asked:
                     yield from _outcome(request)
+            if action.ran is not None:
+                yield Line(2, Mark.OPTION, f"ran as {call(action.tool, action.ran)}")
             if action.receipt is not None and action.status == "done":
                 yield _receipt(action, action.receipt)
         yield from dropped

@@ -145,6 +145,7 @@ class Metadata(Contract):
     truncated: bool = False
     whole: int = Field(default=0, description="bytes of the uncut data, when they are kept under the action's id (H3)")
     hooks: tuple[HookRecord, ...] = ()
+    arguments: str | None = Field(default=None, description="JSON text of those that ran, when hooks changed them")
     inside: tuple[str, ...] = Field(
         default=(), description="of a skill with steps: the tools that succeeded in the chain that carried it out (F1)"
     )

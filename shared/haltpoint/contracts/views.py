@@ -56,12 +56,14 @@ class CurrentView(Contract):
 class ActionView(Contract):
     """One action. `status` is dispatched, asking or done; without a receipt it has not ended.
 
-    `child` is the id of the chain that carries it out, when it is a call of a skill with steps.
+    `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them. `child` is the id of
+    the chain that carries it out, when it is a call of a skill with steps.
     """
 
     id: str
     tool: str
     arguments: dict[str, Any] = Field(default_factory=dict)
+    ran: dict[str, Any] | None = None
     status: str
     receipt: ToolResult | None = None
     child: str | None = None

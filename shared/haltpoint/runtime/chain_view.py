@@ -205,10 +205,18 @@ def _action(name: str, fields: Fields) -> views.ActionView:
         id=name,
         tool=fields["tool"],
         arguments=json.loads(fields.get("args") or "{}"),
+        ran=_ran(fields),
         status=status,
         receipt=receipt,
         child=fields.get("child"),
     )
+
+
+def _ran(fields: Fields) -> dict[str, Any] | None:
+    """What hooks made of the arguments, by the worker's word on the last run: of a skill's call it is put aside."""
+    words = (fields.get(name) for name in ("receipt", "doubt", f"receipt.{fields.get('attempt')}"))
+    told = (json.loads(one).get("metadata", {}).get("arguments") for one in words if one)
+    return next((json.loads(text) for text in told if text is not None), None)
 
 
 def _thought(name: str, fields: Fields, at: int | None) -> views.ThoughtView:

@@ -17,7 +17,7 @@ from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import OnFailure, Plan, Step
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.tasks import Budget, Mode, Style, Task
-from haltpoint.contracts.tools import Confirmation, ErrorType, NextAction, Outcome, Target, ToolKind, ToolSpec
+from haltpoint.contracts.tools import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target, ToolKind, ToolSpec
 from tests.support.builders import OK, asks, call, failed, literal_task, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
 
@@ -436,6 +436,19 @@ def test_c6_a_value_that_hooks_made_up_is_let_pass_where_a_models_own_is(mode: M
     story.propose(call("passes", who="john"))
     story.result(data='{"arguments":{"who":"mallory"}}')
 
+    assert started(story).task.plan is not None
+
+
+def test_c6_in_advisory_mode_a_value_that_hooks_made_up_for_a_skill_is_told() -> None:
+    passes = skill("passes", plan(tool_step("a", call("send", to={"$from": "input.who"}))), hooks=("rules:quiet",))
+    story = asked(FIND, SEND, passes, allowed=("passes",), mode=Mode.ADVISORY, context={"id": "john"})
+    story.propose(call("passes", who="john"))
+    left = '{"who":"mallory"}'
+    passed = OK.model_copy(update={"metadata": Metadata(arguments=left)})
+    story.result(passed, data=f'{{"arguments":{left}}}')
+
+    assert [one["violation"] for one in story.told("contract.violated")] == ["no_provenance"]
+    assert story.chain.strikes == 1
     assert started(story).task.plan is not None
 
 

@@ -13,10 +13,20 @@ from haltpoint.chain.world import Policy
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.policy import Pattern
-from haltpoint.contracts.tasks import Style, Task
+from haltpoint.contracts.tasks import Mode, Style, Task
 from haltpoint.contracts.thoughts import Violation
-from haltpoint.contracts.tools import Clarification, ErrorType, Metadata, NextAction, Option, Outcome, ToolSpec
-from tests.support.builders import OK, call, failed, plan, spec
+from haltpoint.contracts.tools import (
+    Clarification,
+    Confirmation,
+    ErrorType,
+    Metadata,
+    NextAction,
+    Option,
+    Outcome,
+    Target,
+    ToolSpec,
+)
+from tests.support.builders import OK, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
@@ -157,6 +167,7 @@ def test_c2_in_advisory_mode_complete_ends_it_and_the_step_says_so() -> None:
     told = open_ended(mode="advisory")
 
     assert told.told("step.completed") == [{"step_id": "react", "validation_status": "failed"}]
+    assert [(one["violation"], one["pattern"]) for one in told.told("contract.violated")] == [("missing_tool", "save")]
 
 
 # ---- turns used up (C2, D2)
@@ -191,6 +202,7 @@ def test_d4_in_advisory_mode_they_end_the_step_and_it_says_so() -> None:
     told = out_of_turns(mode="advisory")
 
     assert told.told("step.completed") == [{"step_id": "react", "validation_status": "failed"}]
+    assert [(one["violation"], one["pattern"]) for one in told.told("contract.violated")] == [("missing_tool", "save")]
 
 
 @pytest.mark.parametrize("task", [{"mode": "off"}, {"patterns_off": ("save",)}, {"goal": "look it up"}])
@@ -451,6 +463,93 @@ def test_d2_plans_and_answers_are_not_asked_for_without_end_however_many_strikes
         told.say(CLAIM)
     assert told.chain.status is ChainStatus.COMPLETED
     assert told.chain.answer == ""
+
+
+# ---- what hooks have made of a call (C6, H3)
+
+SENDING = Step(id="send", required_tools=("send",), allowed_tools=("lookup",))
+
+
+def ran(arguments: str, outcome: Outcome = OK) -> Outcome:
+    """A worker's receipt of a call that ran with arguments of its hooks."""
+    return outcome.model_copy(update={"metadata": Metadata(action_id="a", arguments=arguments)})
+
+
+def sent_by_hooks(arguments: str, outcome: Outcome = OK, **more: Any) -> Story:
+    told = planned(SENDING, Step(id="after"), context={"id": "u1"}, **more)
+    told.propose(call("send", to="u1"))
+    told.result(ran(arguments, outcome))
+    return told
+
+
+def test_c6_in_advisory_mode_a_value_that_hooks_made_up_is_told_and_counts() -> None:
+    told = sent_by_hooks('{"to": "mallory"}', failed(ErrorType.NOT_FOUND), mode="advisory")
+
+    [broken] = told.told("contract.violated")
+    assert (broken["violation"], broken["tool"], broken["thought_id"]) == ("no_provenance", "send", "c.send.t1.1")
+    assert broken["message"].startswith("Hooks have changed the call.")
+    assert (told.chain.strikes, told.chain.steps[0].strikes) == (1, 1)
+    assert told.thought.corrections == (), "it goes on"
+
+
+def test_d2_a_value_of_hooks_is_forgiven_with_the_success_of_its_call() -> None:
+    told = sent_by_hooks('{"to": "mallory"}', mode="advisory")
+
+    assert [one["violation"] for one in told.told("contract.violated")] == ["no_provenance"]
+    assert told.chain.strikes == 0
+    assert told.statuses["send"] == "completed"
+
+
+@pytest.mark.parametrize("arguments", ['{"to": "u1", "words": "hooks may add"}', "[]", "{", '"u2"'])
+def test_c6_what_hooks_may_write_is_no_violation(arguments: str) -> None:
+    assert sent_by_hooks(arguments, mode="advisory").told("contract.violated") == []
+
+
+def test_c6_nobody_watches_over_hooks_where_nobody_holds_the_model_to_its_word() -> None:
+    assert sent_by_hooks('{"to": "mallory"}', mode="off").told("contract.violated") == []
+
+
+def test_c6_a_value_that_the_model_made_up_is_told_once() -> None:
+    told = planned(SENDING, mode="advisory")
+    told.propose(call("send", to="mallory"))
+    told.result(ran('{"to": "mallory", "words": "more"}'))
+
+    assert [one["violation"] for one in told.told("contract.violated")] == ["no_provenance"]
+
+
+def test_c6_what_hooks_did_to_a_call_of_a_tool_that_is_gone_is_not_known() -> None:
+    told = planned(SENDING, mode="advisory", context={"id": "u1"})
+    told.propose(call("send", to="u1"))
+    told.without("send")
+    told.result(ran('{"to": "mallory"}'))
+
+    assert told.told("contract.violated") == []
+
+
+def test_h1_a_call_that_asks_first_has_not_run_and_is_told_of_when_it_does() -> None:
+    sure = Confirmation(action="send", target=Target(id="m"), message="Sure?", arguments='{"to": "mallory"}')
+    asks = Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=sure)
+    told = sent_by_hooks('{"to": "mallory"}', asks, mode="advisory")
+    assert told.told("contract.violated") == []
+    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    told.result(ran('{"to": "mallory"}'))
+
+    assert [one["violation"] for one in told.told("contract.violated")] == ["no_provenance"]
+
+
+def test_e5_a_person_who_settles_a_doubt_sees_the_arguments_that_may_have_run() -> None:
+    doubt = failed(ErrorType.IN_DOUBT, "the line went dead")
+    told = sent_by_hooks('{"to": "u1", "words": "later"}', doubt)
+
+    assert told.questions[0].arguments == '{"to": "u1", "words": "later"}'
+
+
+def test_c6_a_literal_plan_and_its_hooks_need_no_origins() -> None:
+    told = Story(Task(plan=plan(tool_step("a", call("send", to="u1"))), mode=Mode.ADVISORY), SEND)
+    told.submit()
+    told.result(ran('{"to": "mallory"}'))
+
+    assert told.told("contract.violated") == []
 
 
 # ---- the honest way out (C11)

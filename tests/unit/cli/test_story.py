@@ -89,6 +89,16 @@ def test_a_receipt_says_which_hooks_changed_the_call() -> None:
         assert (line.text, line.note) == ("send_message: ok", note)
 
 
+def test_h1_a_call_that_hooks_changed_is_told_as_it_was_asked_for_and_as_it_ran() -> None:
+    receipt = {"success": True, "next_action": "continue"}
+    done = action("a.1", "send_message", {"text": "HELLO"}, receipt) | {"ran": {"text": "hello"}}
+    view = chain(steps=[step("a", "send_message", actions=[done])])
+    assert lines(view)[1:3] == [
+        (1, Mark.RUNNING, 'send_message(text="HELLO")'),
+        (2, Mark.OPTION, 'ran as send_message(text="hello")'),
+    ]
+
+
 def test_the_words_that_ask_for_a_tool_are_told_whole() -> None:
     said = "Call it. The words are (pattern x)."
     broken = {"at": BEGUN, "place": "plan", "violation": "missing_tool", "message": said, "correction": said}

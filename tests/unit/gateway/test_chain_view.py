@@ -87,6 +87,22 @@ def test_a_step_shows_its_actions_with_the_receipt_that_counts() -> None:
     assert (view.current.step_id, view.current.tool, view.current.index) == ("send", "send_message", 1)
 
 
+@pytest.mark.parametrize("word", ["receipt", "doubt", "receipt.2"])
+def test_h1_an_action_shows_the_arguments_that_its_hooks_left(word: str) -> None:
+    """Also those of a doubt, and of a skill, whose receipt is its chain's: the worker's word is put aside."""
+    said = json.dumps({"success": True, "next_action": "continue", "metadata": {"arguments": '{"query":"Jane"}'}})
+    asked = {"tool": "lookup_contacts", "args": '{"query":"John"}', "attempt": "2", word: said}
+    plain = {"tool": "lookup_contacts", "args": "{}", "attempt": "1", "receipt": OK, "receipt.1": OK}
+    view = view_of(
+        record(
+            runs=(StepRun(StepStatus.IN_PROGRESS, actions=2), StepRun(), StepRun()),
+            actions={"c1.find.1": asked, "c1.find.2": plain},
+        )
+    )
+    one, other = view.steps[0].actions
+    assert (one.arguments, one.ran, other.ran) == ({"query": "John"}, {"query": "Jane"}, None)
+
+
 def test_an_action_that_asked_or_is_in_doubt_waits_for_a_person() -> None:
     view = view_of(
         record(

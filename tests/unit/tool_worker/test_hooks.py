@@ -68,6 +68,7 @@ class Told:
     data: str
     hooks: list[tuple[str, str]]
     claims: int
+    ran: str | None = None
 
     @property
     def error(self) -> str:
@@ -106,7 +107,7 @@ async def broken(query: str) -> str:
 
 
 @tool
-async def crashing() -> str:
+async def crashing(query: str = "") -> str:
     raise ToolError.server("the line went dead")
 
 
@@ -168,9 +169,10 @@ async def run_call(
     await Pipeline(registry, paper, runner, Tracing(None), lambda: False).work(job)  # type: ignore[arg-type]
     runner.close()
     (finished,) = paper.finished
-    records = finished.metadata.hooks if finished.metadata is not None else ()
+    assert finished.metadata is not None
+    records, ran = finished.metadata.hooks, finished.metadata.arguments
     told = [(each.name.rpartition(".")[2].rpartition(":")[2], each.verdict.value) for each in records]
-    return Told(finished.outcome, finished.data, told, paper.claims)
+    return Told(finished.outcome, finished.data, told, paper.claims, ran)
 
 
 def declared(function: Callable[..., Any]) -> Hook:
@@ -223,6 +225,26 @@ async def test_h1_changed_arguments_are_what_runs() -> None:
     told = await run_call("send_message", TO_ANN, pre(lambda call: hook.modify({**call.arguments, "text": "bye"})))
     assert SENT == [("ann: bye", False)]
     assert told.hooks == [("check", "modify")]
+    assert told.ran == '{"to":"ann","text":"bye"}'
+
+
+@pytest.mark.parametrize("name", ["crashing", "broken"])
+async def test_h1_a_call_that_failed_or_is_in_doubt_tells_what_hooks_had_made_of_it(name: str) -> None:
+    told = await run_call(name, '{"query": "ann"}', pre(lambda _: hook.modify({"query": "bob"})))
+    assert told.error.startswith({"crashing": "IN_DOUBT", "broken": "NOT_FOUND"}[name])
+    assert told.ran == '{"query":"bob"}'
+
+
+@pytest.mark.parametrize("said", [None, hook.modify({"to": "ann"}), hook.block("no"), hook.ask("Sure?")])
+async def test_h1_a_call_that_ran_as_it_was_asked_for_or_not_at_all_tells_no_other_arguments(said: object) -> None:
+    assert (await run_call("send_message", TO_ANN, pre(lambda _: said))).ran is None
+
+
+async def test_h1_a_question_about_changed_arguments_is_of_a_call_that_has_not_run() -> None:
+    changed = pre(lambda call: hook.modify({**call.arguments, "text": "bye"}), name="a", order=1)
+    asked = await run_call("send_message", TO_ANN, changed, pre(lambda _: hook.ask("Sure?"), name="b", order=2))
+    assert asked.outcome.confirmation is not None
+    assert (asked.outcome.confirmation.arguments, asked.ran) == ('{"to":"ann","text":"bye"}', None)
 
 
 @pytest.mark.parametrize(
@@ -492,6 +514,20 @@ async def test_h1_a_block_beats_a_question() -> None:
     )
     assert told.error.endswith("never")
     assert told.hooks == [("a", "ask"), ("b", "block")]
+
+
+async def test_g5_what_a_person_approved_for_a_hook_the_tool_does_not_ask_again_and_of_other_arguments_it_does() -> (
+    None
+):
+    """A confirmation is one of the call and its exact arguments, not of whoever asked for it."""
+    asked = (await run_call("pay", '{"bill": "b1"}', pre(sure))).outcome.confirmation
+    assert asked is not None
+    assert asked.message == "It is 3 am there. Send anyway?"
+    told = await run_call("pay", '{"bill": "b1"}', pre(sure), approval=asked.digest)
+    assert told.data == '{"paid":"b1"}'
+    other = (await run_call("pay", '{"bill": "b2"}', approval=asked.digest)).outcome.confirmation
+    assert other is not None
+    assert other.message == "Pay b2?"
 
 
 async def test_b2_a_tools_own_question_is_bound_to_its_call_too() -> None:
