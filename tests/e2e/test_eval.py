@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 from dataclasses import replace
@@ -39,7 +40,12 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "TMPDIR": str(tmp_path)}
 
 
-def run(tmp_path: Path, *words: str, code: int = 0) -> dict[str, dict[str, Any]]:
+def run(tmp_path: Path, *words: str) -> dict[str, dict[str, Any]]:
+    return run_and_hear(tmp_path, *words)[0]
+
+
+def run_and_hear(tmp_path: Path, *words: str) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """The figures, and what was said on the way, by line."""
     done = subprocess.run(
         [*HALTPOINT, "eval", "--json", *words],
         env=environment(tmp_path),
@@ -50,10 +56,9 @@ def run(tmp_path: Path, *words: str, code: int = 0) -> dict[str, dict[str, Any]]
         timeout=200,
         check=False,
     )
-    assert done.returncode == code, done.stderr
+    assert done.returncode == 0, done.stderr
     assert list(tmp_path.glob("haltpoint-eval-*")) == []
-    told: dict[str, dict[str, Any]] = json.loads(done.stdout)
-    return told
+    return json.loads(done.stdout), done.stderr.splitlines()
 
 
 def test_the_bars_of_strict_hold_for_every_kind_of_model(tmp_path: Path) -> None:
@@ -114,7 +119,7 @@ class Honest:
 async def test_a_model_of_ones_own_is_measured_raw_and_enforced(tmp_path: Path) -> None:
     async with ScriptedModel(Honest()) as model:
         words = ("--model-url", model.base_url, "--model", "honest", "--chains", "9")
-        told = await asyncio.to_thread(run, tmp_path, *words)
+        told, said = await asyncio.to_thread(run_and_hear, tmp_path, *words)
     assert set(told) == {"off", "strict"}
     assert set(told["strict"]) == KEYS | {"seconds"}
     assert told["off"]["chains"] == told["strict"]["chains"] == 9
@@ -123,6 +128,10 @@ async def test_a_model_of_ones_own_is_measured_raw_and_enforced(tmp_path: Path) 
     assert (told["off"]["escalated"], told["strict"]["escalated"]) == (0, 1)
     assert told["strict"]["false_alarms"] is None
     assert told["off"]["wrong_recipient"] == told["strict"]["wrong_recipient"] == 0
+    # A slow model is seen at work: a line for each chain, and a request under every mode before the next one.
+    lines = [found.groups() for line in said if (found := re.fullmatch(r"(\d+) of 18: (\w+), \d+ s: (.+)", line))]
+    both = [(mode, case.goal) for case in REQUESTS[:9] for mode in ("off", "strict")]
+    assert lines == [(str(number), *one) for number, one in enumerate(both, 1)]
 
 
 def records(folder: Path) -> list[Path]:
