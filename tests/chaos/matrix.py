@@ -128,7 +128,7 @@ async def _gateway(cell: Cell, system: System) -> None:
         await _dies_first(gateway, submission)
         gateway = await system.launch(Party.GATEWAY)
     chain = await submission
-    await wait_until(lambda: system.person.sees(f"{chain}.r1"), timeout=20)
+    await wait_until(lambda: system.person.sees(f"{chain}.r1"))
     answer = asyncio.create_task(system.person.answer_over_http(system.client, f"{chain}.r1"))
     if "answer" in cell.points[0]:
         await _dies_first(gateway, answer)

@@ -37,13 +37,12 @@ from haltpoint.runtime.tasks import end
 from haltpoint.runtime.topology import Topology
 from tests.chaos.people import Person, Watcher
 from tests.proofs.history import Recorder, Submitted, Violation, check
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 from tests.support.builders import call, plan, tool_step
 
 CHECKOUT: Final = Path(__file__).parents[2]
 QUEUE: Final = "chaos"
 KEY: Final = "chaos-admin-key-0123456789"
-STARTS_WITHIN: Final = 40.0
 
 
 def task(*tools: str, **context: Any) -> Task:
@@ -62,7 +61,7 @@ class Child:
         self.process = process
         self.log = log
 
-    async def dies(self, within: float = STARTS_WITHIN) -> None:
+    async def dies(self, within: float = PATIENCE) -> None:
         """Wait for its SIGKILL."""
         code = await asyncio.wait_for(self.process.wait(), within)
         assert code == -9, f"it ended by itself with {code}:\n{self.words()}"
@@ -151,7 +150,7 @@ class System:
         app = import_module(f"haltpoint_{party.value.replace('-', '_')}.app")
         before = await self._instances()
         running = self._in_background(app.run(self.settings))
-        await wait_until(lambda: self._is_ready(party, before, running.done), timeout=STARTS_WITHIN)
+        await wait_until(lambda: self._is_ready(party, before, running.done))
 
     async def launch(self, party: Party, point: str = "", nth: int = 1) -> Child:
         """Start a service as a process, which dies at the n-th passage of `point`; it is ready, or dead already."""
@@ -162,7 +161,7 @@ class System:
             assert child.process.returncode in (None, -9), f"{party.value} ended:\n{child.words()}"
             return child.process.returncode is not None
 
-        await wait_until(lambda: self._is_ready(party, before, ended), timeout=STARTS_WITHIN)
+        await wait_until(lambda: self._is_ready(party, before, ended))
         return child
 
     async def spawn(self, party: Party, point: str = "", nth: int = 1) -> Child:
@@ -228,7 +227,7 @@ class System:
         self.accepted.append(chain)
         return chain
 
-    async def settle(self, within: float = 40.0) -> None:
+    async def settle(self, within: float = PATIENCE) -> None:
         """Wait until every accepted chain is over, nothing is left in any stream, and the watcher has seen it all."""
         try:
             await wait_until(self._is_settled, timeout=within)

@@ -6,8 +6,6 @@ import pytest
 
 from tests.chaos.matrix import CELLS, Cell, run_cell
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 async def test_whoever_dies_wherever_the_history_is_right(cell: Cell, tmp_path: Path) -> None:

@@ -21,8 +21,7 @@ from tests.e2e.obedient import OBEDIENT
 from tests.e2e.otlp import Receiver
 from tests.e2e.running import CHECKOUT, HALTPOINT, Running, script_for
 from tests.e2e.stubborn import STUBBORN
-
-READY_WITHIN = 60.0
+from tests.support import PATIENCE
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -76,7 +75,7 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
     ]
     try:
         address = state / ADDRESS_FILE
-        deadline = time.monotonic() + READY_WITHIN
+        deadline = time.monotonic() + PATIENCE
         while not address.exists() or not asyncio.run(_answers(model_port)):
             ended = [process.poll() for process in started]
             assert not any(code is not None for code in ended), (folder / "log").read_text()[-4000:]
@@ -87,7 +86,7 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
     finally:
         for process in reversed(started):
             process.terminate()
-        codes = [process.wait(30) for process in started]
+        codes = [process.wait(PATIENCE) for process in started]
         log.close()
     assert codes == [0, 0], (folder / "log").read_text()[-4000:]
 

@@ -23,7 +23,7 @@ from haltpoint.runtime.embedded import running
 from haltpoint.runtime.service import alive
 from haltpoint.runtime.topology import Topology
 from tests.e2e.tools import diary
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 HALTPOINT = (sys.executable, "-m", "haltpoint")
 CHECKOUT = Path(__file__).parents[2]
@@ -72,7 +72,7 @@ class Running:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=45,
+            timeout=PATIENCE,
             check=False,
         )
 
@@ -104,9 +104,9 @@ async def executors_killed(system: Running) -> AsyncIterator[None]:
 
     before: set[str] = set()
     try:
-        await wait_until(kill, timeout=40)
+        await wait_until(kill)
         yield
-        await wait_until(back, timeout=40)
+        await wait_until(back)
     finally:
         await redis.aclose()
 

@@ -13,6 +13,7 @@ import pytest
 from haltpoint.client import Client
 from haltpoint.sync_client import SyncClient
 from tests.e2e.running import CHECKOUT, HALTPOINT, Running
+from tests.support import PATIENCE
 
 
 def document(done: "subprocess.CompletedProcess[str]", code: int = 0) -> Any:
@@ -142,7 +143,7 @@ def test_dead_letters_are_listed_and_given_back(system: Running) -> None:
         for _ in range(120):  # of more than a page the last is found too
             redis.xadd("hp:{0}:dead", {"stream": "nowhere", "entry": "1-1", "reason": "noise", "detail": "", "at": "1"})
         redis.xadd("hp:{0}:events", {"__data__": "no JSON at all"})
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while redis.xlen("hp:{0}:dead") <= 120:
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -208,7 +209,7 @@ async def test_the_inbox_shows_new_questions_as_they_come(system: Running, clien
             seen.append(json.loads(watching.stdout.readline())["id"])
         assert len(seen) == len(set(seen)), "each is shown once"
         watching.send_signal(signal.SIGINT)
-        assert watching.wait(20) == 130
+        assert watching.wait(PATIENCE) == 130
         assert watching.stderr.read() == ""
     for run in runs:
         await client.cancel(run.id)
@@ -226,7 +227,7 @@ async def test_ctrl_c_is_130(system: Running, client: Client) -> None:
         while "STOP" not in watching.stdout.readline():
             assert watching.poll() is None
         watching.send_signal(signal.SIGINT)
-        assert watching.wait(20) == 130
+        assert watching.wait(PATIENCE) == 130
         assert watching.stderr.read() == ""
     await client.cancel(run.id)
 

@@ -15,6 +15,7 @@ import yaml
 from haltpoint.cli.system import free_port
 from haltpoint.runtime.embedded import EmbeddedServer
 from tests.e2e.running import CHECKOUT, HALTPOINT
+from tests.support import PATIENCE
 
 SERVICES = ("planner", "executor", "tool-worker", "gateway")
 COMPOSE: dict[str, Any] = yaml.safe_load((CHECKOUT / "docker-compose.yml").read_text())
@@ -60,12 +61,12 @@ async def test_the_commands_of_the_services_run_and_the_gateway_gets_ready(tmp_p
             command = [*HALTPOINT, *COMPOSE["services"][name]["command"]]
             return subprocess.Popen(command, env=environment(name, changed), cwd=CHECKOUT, stdout=log, stderr=log)
 
-        assert await asyncio.to_thread(start("init").wait, 30) == 0, (tmp_path / "log").read_text()
+        assert await asyncio.to_thread(start("init").wait, PATIENCE) == 0, (tmp_path / "log").read_text()
         started = {name: start(name) for name in SERVICES}
         for process in started.values():
-            stack.callback(process.wait, 20)
+            stack.callback(process.wait, PATIENCE)
             stack.callback(process.terminate)
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + PATIENCE
         headers = {"authorization": "Bearer a-key-chosen-by-the-operator"}
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers) as client:
             plan = {

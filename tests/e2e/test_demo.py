@@ -17,7 +17,7 @@ from haltpoint.client import Client
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.runtime.settings_sources import load
 from tests.e2e.running import CHECKOUT, HALTPOINT
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_it_answers_by_itself_and_nobody_gets_a_wrong_message(environment: dict[
         first = demo.stdout.readline()
         until_first = time.monotonic() - begun
         rest = demo.stdout.read()
-        assert demo.wait(60) == 0, rest
+        assert demo.wait(PATIENCE) == 0, rest
     assert first.startswith("Haltpoint demo")
     assert until_first < 5  # 2 s on a machine that has nothing else to do
     assert "■ STOP  Which 'John' do you mean?" in rest
@@ -65,7 +65,7 @@ def test_it_runs_with_a_model_of_ones_own(environment: dict[str, str]) -> None:
             cwd=CHECKOUT,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
         model.terminate()
@@ -83,7 +83,7 @@ def test_a_killed_worker_sends_exactly_one_message(environment: dict[str, str]) 
         cwd=CHECKOUT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from haltpoint.cli.system import free_port
 from haltpoint.evals import kinds
 from haltpoint.evals.requests import REQUESTS
@@ -19,9 +17,7 @@ from haltpoint.evals.talk import Talk, well
 from haltpoint.testing.script import Conversation, Rule, Say
 from haltpoint.testing.script_model import ScriptedModel
 from tests.e2e.running import CHECKOUT, HALTPOINT
-from tests.support import wait_until
-
-pytestmark = pytest.mark.timeout(240)
+from tests.support import PATIENCE, wait_until
 
 KEYS = {
     "chains",
@@ -53,7 +49,7 @@ def run_and_hear(tmp_path: Path, *words: str) -> tuple[dict[str, dict[str, Any]]
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=250,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -87,7 +83,7 @@ def test_without_the_contract_the_same_models_do_harm_and_the_same_seed_does_the
 def test_words_that_fit_nothing_are_refused_before_anything_starts(tmp_path: Path) -> None:
     for words in (("--kinds", "nonsense"), ("--model-url", "http://127.0.0.1:1/v1"), ("--mode", "lenient")):
         done = subprocess.run(
-            [*HALTPOINT, "eval", *words], env=environment(tmp_path), capture_output=True, timeout=30, check=False
+            [*HALTPOINT, "eval", *words], env=environment(tmp_path), capture_output=True, timeout=PATIENCE, check=False
         )
         assert done.returncode == 2
 
@@ -95,7 +91,12 @@ def test_words_that_fit_nothing_are_refused_before_anything_starts(tmp_path: Pat
 def test_a_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     words = ("--model-url", f"http://127.0.0.1:{free_port()}/v1", "--model", "nobody")
     done = subprocess.run(
-        [*HALTPOINT, "eval", *words], env=environment(tmp_path), capture_output=True, text=True, timeout=30, check=False
+        [*HALTPOINT, "eval", *words],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert done.returncode == 4
     assert "HP-302" in done.stderr
@@ -149,8 +150,8 @@ async def test_an_interrupted_eval_leaves_nothing_behind(tmp_path: Path) -> None
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    await wait_until(lambda: bool(records(tmp_path)), 60)
+    await wait_until(lambda: bool(records(tmp_path)))
     running.send_signal(signal.SIGINT)
 
-    assert await asyncio.wait_for(running.wait(), 60) == 130
+    assert await asyncio.wait_for(running.wait(), PATIENCE) == 130
     assert records(tmp_path) == []

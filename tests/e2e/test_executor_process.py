@@ -19,7 +19,7 @@ from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.store import Store
 from haltpoint.runtime.topology import Topology
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 from tests.support.builders import literal_task, spec
 from tests.support.ledger_worker import ledger_worker
 
@@ -50,7 +50,7 @@ class Process:
     async def ends(self, by: signal.Signals | None = None) -> int:
         if by is not None:
             self._process.send_signal(by)
-        return await asyncio.wait_for(self._process.wait(), 20)
+        return await asyncio.wait_for(self._process.wait(), PATIENCE)
 
 
 @asynccontextmanager
@@ -89,7 +89,7 @@ async def test_it_stops_when_it_is_asked_to_and_leaves_nothing_behind(
     async with Coalescer(redis) as calls, ledger_worker(server.url, topology, spec()):
         store = Store(calls, topology)
         async with executor(server.url, tmp_path, "first") as first:
-            await wait_until(lambda: first.says("ready"), timeout=40)
+            await wait_until(lambda: first.says("ready"))
             (told,) = await service.alive(redis, topology)
             assert told["name"] == "executor"
             ids = [(await store.submit(literal_task(10))).chain_id for _ in range(100)]
@@ -98,7 +98,7 @@ async def test_it_stops_when_it_is_asked_to_and_leaves_nothing_behind(
         for partition in range(PARTITIONS):
             assert await redis.get(topology.key(partition, "owner")) is None
         async with executor(server.url, tmp_path, "second"):
-            await wait_until(lambda: all_completed(redis, topology, ids), timeout=40)
+            await wait_until(lambda: all_completed(redis, topology, ids))
     for partition in range(PARTITIONS):
         assert await redis.xlen(topology.key(partition, "events")) == 0
         assert await redis.xlen(topology.key(partition, "dead")) == 0
@@ -119,10 +119,10 @@ async def test_another_takes_over_from_one_that_is_killed(
             owners = [await redis.get(topology.key(p, "owner")) for p in range(PARTITIONS)]
             return None not in owners and len(set(owners)) == 2
 
-        await wait_until(shared, timeout=40)
+        await wait_until(shared)
         ids = [(await store.submit(literal_task(10))).chain_id for _ in range(100)]
         await first.ends(signal.SIGKILL)
-        await wait_until(lambda: all_completed(redis, topology, ids), timeout=40)
+        await wait_until(lambda: all_completed(redis, topology, ids))
         assert await second.ends(signal.SIGINT) == 0
     for partition in range(PARTITIONS):
         assert await redis.xlen(topology.key(partition, "dead")) == 0
@@ -131,7 +131,7 @@ async def test_another_takes_over_from_one_that_is_killed(
 async def test_it_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
     url = f"unix://{tmp_path}/server.sock"
     async with executor(url, tmp_path) as waiting:
-        await wait_until(lambda: waiting.says("waiting for the server"), timeout=40)
+        await wait_until(lambda: waiting.says("waiting for the server"))
         with EmbeddedServer(tmp_path):
             # There now, but nobody loaded the functions.
             assert await waiting.ends() == 1
@@ -142,7 +142,7 @@ async def test_it_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
 
 async def test_it_can_be_stopped_while_it_waits(tmp_path: Path) -> None:
     async with executor(f"unix://{tmp_path}/server.sock", tmp_path) as waiting:
-        await wait_until(lambda: waiting.says("waiting for the server"), timeout=40)
+        await wait_until(lambda: waiting.says("waiting for the server"))
         assert await waiting.ends(signal.SIGTERM) == 0
 
 
@@ -159,7 +159,7 @@ async def test_a_vanished_group_ends_it_with_a_report(
 ) -> None:
     """R10."""
     async with executor(server.url, tmp_path) as running:
-        await wait_until(lambda: running.says("ready"), timeout=40)
+        await wait_until(lambda: running.says("ready"))
         await redis.flushall()
         assert await running.ends() == 1
         assert [line["code"] for line in running.log if line["level"] == "critical"] == ["HP-020"]
@@ -171,7 +171,7 @@ async def test_health_is_told_over_http(
     import httpx
 
     async with executor(server.url, tmp_path, HALTPOINT_HEALTH_PORT=str(unused_tcp_port)) as running:
-        await wait_until(lambda: running.says("ready"), timeout=40)
+        await wait_until(lambda: running.says("ready"))
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{unused_tcp_port}") as client:
             codes = {path: (await client.get(path)).status_code for path in ("/livez", "/readyz", "/other")}
             metrics = (await client.get("/metrics")).text

@@ -8,6 +8,7 @@ import httpx
 
 from tests.e2e.running import Running
 from tests.e2e.test_command_line import document
+from tests.support import PATIENCE
 
 ALLOWED = ["far_away allow", "restless allow", "not_the_moon allow", "signed modify"]
 
@@ -36,7 +37,7 @@ def watched(system: Running, chain: str, code: int = 0) -> dict[str, Any]:
 
 def asked_again(system: Running, chain: str, number: int) -> dict[str, Any]:
     """The chain's open question once it is its `number`th."""
-    deadline = time.monotonic() + 40
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         for one in document(system.command("chain", "show", chain, "--json"))["requests"]:
             if one["id"].endswith(f".r{number}") and one["status"] == "open":

@@ -20,9 +20,9 @@ from haltpoint.cli.gateway import ADDRESS_FILE
 from haltpoint.cli.system import free_port
 from haltpoint.tools.declaration import tool_of
 from tests.e2e.running import CHECKOUT
+from tests.support import PATIENCE
 
 README = (CHECKOUT / "README.md").read_text()
-READY_WITHIN = 60.0
 
 
 def blocks(language: str) -> list[str]:
@@ -56,7 +56,7 @@ def terminal(commands: str, environment: dict[str, str], log: Path) -> Iterator[
         yield shell
     finally:
         os.killpg(shell.pid, signal.SIGTERM)
-        shell.wait(30)
+        shell.wait(PATIENCE)
 
 
 def test_the_quick_start_runs_as_it_is_printed(environment: dict[str, str], tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_the_quick_start_runs_as_it_is_printed(environment: dict[str, str], tmp_
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=45,
+            timeout=PATIENCE,
             check=False,
         )
         codes.append(done.returncode)
@@ -83,7 +83,7 @@ def test_the_quick_start_runs_as_it_is_printed(environment: dict[str, str], tmp_
     codes: list[int] = []
     log = tmp_path / "log"
     with terminal(serve, environment, log) as shell:
-        deadline = time.monotonic() + READY_WITHIN
+        deadline = time.monotonic() + PATIENCE
         while not (tmp_path / "state" / ADDRESS_FILE).exists():
             assert shell.poll() is None, log.read_text()
             assert time.monotonic() < deadline, log.read_text()

@@ -31,7 +31,7 @@ async def asked_by(client: Client, chain_id: str) -> RequestView:
         found[:] = [request for request in chain.requests if request.status == "open"]
         return bool(found)
 
-    await wait_until(is_asked, 20)
+    await wait_until(is_asked)
     return found[0]
 
 
@@ -44,7 +44,7 @@ async def begun(client: Client) -> tuple[Run, str, RequestView]:
         chain = await client.chain(run.id)
         return [action.child for step in chain.steps for action in step.actions] == [child]
 
-    await wait_until(is_there, 20)
+    await wait_until(is_there)
     return run, child, await asked_by(client, child)
 
 
@@ -113,7 +113,7 @@ async def test_a_parent_that_is_cancelled_cancels_the_child_that_waits_for_a_per
     async def both_are() -> bool:
         return [(await client.chain(one)).status for one in (run.id, child)] == ["cancelled", "cancelled"]
 
-    await wait_until(both_are, 20)
+    await wait_until(both_are)
     assert (await client.chain(child)).requests[0].status == "withdrawn"
     assert system.sent(child) == []
     assert request.id not in (await asyncio.to_thread(system.process, "inbox")).stdout

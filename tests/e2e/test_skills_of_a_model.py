@@ -6,7 +6,7 @@ from haltpoint.client import Client, Run
 from tests.e2e.obedient import LATE
 from tests.e2e.running import Running, executors_killed
 from tests.e2e.test_skills import calls
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 NOTED = "noted rain"
 
@@ -15,7 +15,7 @@ async def noting(system: Running, client: Client) -> tuple[Run, str]:
     """A chain whose model has called the skill; the first tool of the child runs, and ends when it is released."""
     run = await client.run("Note the weather")
     child = f"{run.id}~note-1"
-    await wait_until(lambda: system.written(child) == [NOTED], 20)
+    await wait_until(lambda: system.written(child) == [NOTED])
     return run, child
 
 
@@ -67,7 +67,7 @@ async def test_a_parent_that_is_cancelled_cancels_the_child_whose_tool_runs(syst
     async def both_are() -> bool:
         return [(await client.chain(one)).status for one in (run.id, child)] == ["cancelled", "cancelled"]
 
-    await wait_until(both_are, 20)
+    await wait_until(both_are)
     system.release(f"{child}.first.1")
     shown = (await system.typed("chain", "show", child)).stdout
     assert "the chain that called it was stopped" in shown
@@ -83,7 +83,7 @@ async def test_r1_parent_and_child_end_although_the_executor_dies_while_the_chil
     run, child = await noting(system, client)
     async with executors_killed(system):
         system.release(f"{child}.first.1")
-        result = await asyncio.wait_for(run.result(), 60)
+        result = await asyncio.wait_for(run.result(), PATIENCE)
     below = await client.chain(child)
     assert (result.status, below.status) == ("completed", "completed")
     assert system.written(run.id) == [NOTED, NOTED]

@@ -16,6 +16,7 @@ from termios import TIOCSWINSZ
 import pytest
 
 from tests.e2e.running import CHECKOUT, HALTPOINT, Running
+from tests.support import PATIENCE
 
 ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07)")
 
@@ -38,7 +39,7 @@ class Terminal:
         """The same without escapes."""
         return ESCAPES.sub("", self.raw)
 
-    def until(self, words: str, within: float = 30.0) -> None:
+    def until(self, words: str, within: float = PATIENCE) -> None:
         """Read until these words have been written."""
         deadline = time.monotonic() + within
         while words not in self.text:
@@ -52,9 +53,9 @@ class Terminal:
 
     def wait(self) -> int:
         """Read to the end; the exit code."""
-        while self._read(30.0):
+        while self._read(PATIENCE):
             pass
-        return self.process.wait(30)
+        return self.process.wait(PATIENCE)
 
     def _read(self, within: float) -> bool:
         ready, _, _ = select.select([self._descriptor], [], [], within)

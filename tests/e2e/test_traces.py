@@ -23,7 +23,7 @@ async def test_a_chain_with_a_question_is_one_trace(system: Running, client: Cli
         counts = [len(named(spans, name)) for name in ("process answer.drafted", "wait_for_human", "execute_tool")]
         return counts == [1, 1, 2] and len(named(spans, "chat")) == len(named(spans, "process")) - 4
 
-    await wait_until(complete, 20)
+    await wait_until(complete)
     spans = receiver.of_chain(run.id)
     assert {span.service for span in spans} == {
         "haltpoint-gateway",
@@ -75,4 +75,4 @@ async def test_a_chain_joins_the_trace_of_its_caller(system: Running, client: Cl
         accepted = await caller.post("/v1/tasks", json={"goal": "Tell Jane hello"})
     assert accepted.status_code == 202
     await client.attach(accepted.json()["chain_id"]).result()
-    await wait_until(lambda: bool(named(receiver.traces.get(trace_id, []), "execute_tool send_message")), 20)
+    await wait_until(lambda: bool(named(receiver.traces.get(trace_id, []), "execute_tool send_message")))

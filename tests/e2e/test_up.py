@@ -15,7 +15,7 @@ from haltpoint.runtime.embedded import running
 from haltpoint.runtime.service import alive
 from haltpoint.runtime.topology import Topology
 from tests.e2e.running import CHECKOUT, HALTPOINT
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 
 def up(tmp_path: Path, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -33,7 +33,7 @@ def up(tmp_path: Path, *words: str, **variables: str) -> "subprocess.CompletedPr
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=45,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -75,7 +75,7 @@ def test_settings_that_cannot_be_used_are_shown_where_the_error_sends_one(tmp_pa
         cwd=CHECKOUT,
         capture_output=True,
         text=True,
-        timeout=45,
+        timeout=PATIENCE,
         check=False,
     )
     assert shown.returncode == 2
@@ -99,11 +99,11 @@ async def test_more_workers_are_started_when_asked_for(tmp_path: Path) -> None:
             [*HALTPOINT, "up", "--workers", "2"], env=environment, cwd=CHECKOUT, stdout=log, stderr=log
         )
     try:
-        await wait_until((tmp_path / "state" / ADDRESS_FILE).exists, timeout=60)
+        await wait_until((tmp_path / "state" / ADDRESS_FILE).exists)
         async with connect(running(tmp_path / "state" / "data") or "") as redis:
             names = sorted(one["name"] for one in await alive(redis, Topology(4)))
         assert names == ["executor", "gateway", "planner", "tool-worker", "tool-worker"]
     finally:
         up.terminate()
-        code = up.wait(30)
+        code = up.wait(PATIENCE)
     assert code == 0, (tmp_path / "log").read_text()

@@ -71,7 +71,7 @@ class Town:
             assert now is status or not now.final, f"{chain} is {now}: {await self.log(chain)}"
             return now is status
 
-        await wait_until(reached, 20)
+        await wait_until(reached)
 
     async def log(self, chain: str) -> list[Any]:
         lines = await self.board.redis.lrange(self.board.topology.key_of("log", chain), 0, -1)

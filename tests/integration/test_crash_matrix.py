@@ -7,8 +7,6 @@ import pytest
 from haltpoint.contracts.catalogue import Party
 from tests.chaos.matrix import CELLS, Cell, run_cell
 
-pytestmark = pytest.mark.timeout(120)
-
 CHOSEN = (
     Cell(Party.WORKER, ("after claim", "before complete"), "other"),
     Cell(Party.WORKER, ("effect", "after claim"), "idempotent"),

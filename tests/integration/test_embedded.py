@@ -16,6 +16,7 @@ from redis import Redis
 
 from haltpoint.runtime import embedded
 from haltpoint.runtime.embedded import EmbeddedServer, EmbeddedServerError, find_binary, running
+from tests.support import PATIENCE
 
 OWNER = """
 import signal, sys, threading
@@ -31,7 +32,7 @@ while True:
 """
 
 
-def until(condition: Callable[[], bool], within: float = 10.0) -> None:
+def until(condition: Callable[[], bool], within: float = PATIENCE) -> None:
     deadline = time.monotonic() + within
     while not condition():
         assert time.monotonic() < deadline, "it did not happen"
@@ -150,7 +151,7 @@ def test_it_dies_even_when_it_hangs(owner: subprocess.Popen[str]) -> None:
     pid = server_pid(owner)
     os.kill(pid, signal.SIGSTOP)
     owner.kill()
-    until(lambda: gone(pid), within=20.0)
+    until(lambda: gone(pid))
 
 
 def test_it_survives_the_ctrl_c_of_its_owner(owner: subprocess.Popen[str], tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ async def test_c6_c9_hostile_outputs_through_the_planner_have_no_effect(server: 
             async def all_said() -> bool:
                 return all([len(await board.replies(thought)) == 1 for thought in thoughts])
 
-            await wait_until(all_said, 50)
+            await wait_until(all_said)
             assert len(model.requests) == len(outputs)
             replies = [(await board.replies(thought))[0] for thought in thoughts]
     for reply in replies:

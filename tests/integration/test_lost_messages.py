@@ -46,7 +46,7 @@ async def dispatched(bed: Bed) -> str:
 
 
 async def error_of(bed: Bed, chain_id: str) -> dict[str, Any]:
-    await wait_until(lambda: bed.ended(chain_id), timeout=40)  # what comes back five times takes five leases
+    await wait_until(lambda: bed.ended(chain_id))  # what comes back five times takes five leases
     end: dict[str, Any] = json.loads(await bed.redis.get(bed.topology.key_of("end", chain_id)))
     error: dict[str, Any] = end["error"]
     return error

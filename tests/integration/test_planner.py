@@ -297,7 +297,7 @@ async def test_many_thoughts_are_had_at_once_and_the_slow_one_is_handed_back_at_
             async def all_said() -> bool:
                 return all([len(await board.replies(thought)) == 1 for thought in thoughts])
 
-            await wait_until(all_said, 30)
+            await wait_until(all_said)
             assert len(model.requests) == 41
         key = board.topology.stream(board.topology.partition(held_up), Stream.PLANS)
         assert (await board.redis.xlen(key), (await board.redis.xpending(key, "planner"))["pending"]) == (1, 0)

@@ -12,6 +12,7 @@ import pytest
 
 from haltpoint.cli import supervisor
 from haltpoint.cli.supervisor import Child, Supervisor
+from tests.support import PATIENCE
 
 # Stands in for `haltpoint`: says who it is, then does what its first word says until it is told to stop.
 PROGRAM = """
@@ -56,7 +57,7 @@ class Log:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110 - other processes
             await asyncio.sleep(0.01)
 

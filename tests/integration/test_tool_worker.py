@@ -23,13 +23,12 @@ from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.wire import encode
 from haltpoint_tool_worker.app import run
 from haltpoint_tool_worker.registry import load
-from tests.support import wait_until, worker_tools
+from tests.support import PATIENCE, wait_until, worker_tools
 from tests.support.builders import line_plan
 from tests.support.desk import Desk, desk_at
 
 TOOLS = "tests.support.worker_tools"
 LEASE, BEAT = 1.5, 0.15
-PATIENCE = 40.0
 """Seconds that a process may take to start on a busy machine."""
 
 
@@ -80,11 +79,11 @@ class Bench:
             return len(await self.ready()) > before
 
         try:
-            await wait_until(is_ready, timeout=PATIENCE)
+            await wait_until(is_ready)
             yield task
         finally:
             task.cancel()
-            await asyncio.wait([task], timeout=20)
+            await asyncio.wait([task], timeout=PATIENCE)
             assert task.done()
 
     async def ready(self) -> list[bytes]:
@@ -109,7 +108,7 @@ class Bench:
             receipt, doubt = await self.desk.redis.hmget(key, "receipt", "doubt")
             return bool(receipt or doubt)
 
-        await wait_until(is_there, timeout=PATIENCE)
+        await wait_until(is_there)
         receipt, doubt = await self.desk.redis.hmget(key, "receipt", "doubt")
         assert not (receipt and doubt)
         return Outcome.model_validate_json(receipt or doubt)
@@ -142,7 +141,7 @@ class Bench:
             return bool(await self.ready())
 
         try:
-            await wait_until(is_ready, timeout=PATIENCE)
+            await wait_until(is_ready)
             yield process
         finally:
             if process.returncode is None:
@@ -449,7 +448,7 @@ async def test_r1_an_order_that_cannot_be_read_ends_the_chain_that_waits_for_it(
     order = {"id": f"{action}/1", "source": "x", "subject": chain, "type": "tool.requested.v1", "data": {}}
     await bench.desk.redis.xadd(key, {"__data__": json.dumps(order)})
     async with bench.worker():
-        await wait_until(bench.desk.decide_all, timeout=PATIENCE)
+        await wait_until(bench.desk.decide_all)
     assert await bench.desk.redis.hget(bench.desk.key("chain", chain), "status") == b"failed"
 
 

@@ -3,15 +3,24 @@
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
+from typing import Final
+
+PATIENCE: Final = 120.0
+"""Seconds after which what is waited for will never happen: they end a failure, and no slow machine may reach them."""
 
 
-async def wait_until(condition: Callable[[], bool | Awaitable[bool]], timeout: float = 10.0) -> None:  # noqa: ASYNC109 - it fails, asyncio.timeout cancels
-    """Return as soon as the condition (sync or async) holds; fail after `timeout` seconds."""
+async def wait_until(condition: Callable[[], bool | Awaitable[bool]], timeout: float = PATIENCE) -> None:  # noqa: ASYNC109 - it fails, asyncio.timeout cancels
+    """Return as soon as the condition (sync or async) holds; fail after `timeout` seconds.
+
+    It asks for at most half of the time, so that what it waits for, often in this very loop, has the other half.
+    """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout
     while True:
+        asked = loop.time()
         held = condition()
         if await held if inspect.isawaitable(held) else held:
             return
-        assert loop.time() < deadline, f"it did not happen within {timeout:g} s"
-        await asyncio.sleep(0.005)
+        answered = loop.time()
+        assert answered < deadline, f"it did not happen within {timeout:g} s"
+        await asyncio.sleep(max(0.005, answered - asked))

@@ -14,6 +14,7 @@ from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import EventView
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.sync_client import SyncClient
+from haltpoint_gateway.event_stream import HEARTBEAT
 from tests.integration.gateway.conftest import ADMIN, System, bearer, task
 from tests.support import wait_until
 
@@ -54,9 +55,9 @@ async def test_a_watcher_hears_at_once_not_at_the_next_heartbeat(system: System,
         hearing = asyncio.ensure_future(anext(events))
         await asyncio.sleep(0)
         await system.tell(run.id, FactType.STEP_STARTED)
-        await asyncio.wait_for(hearing, 3)
+        await asyncio.wait_for(hearing, 0.9 * HEARTBEAT)
     await system.end(run.id)
-    assert (await asyncio.wait_for(anext(events), 3)).type == "chain.completed"
+    assert (await asyncio.wait_for(anext(events), 0.9 * HEARTBEAT)).type == "chain.completed"
     with pytest.raises(StopAsyncIteration):
         await anext(events)
 

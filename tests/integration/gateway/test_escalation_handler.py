@@ -33,7 +33,7 @@ async def gateway(system: System, server: EmbeddedServer, folder: Path, handler:
         return bool(await service.alive(system.redis, system.topology))
 
     try:
-        await wait_until(ready, timeout=20)
+        await wait_until(ready)
         yield
     finally:
         running.cancel()
@@ -59,7 +59,7 @@ async def test_d5_a_handler_decides_what_it_can_and_people_the_rest(
         async def all_told() -> bool:
             return not any([await system.entries("humans", one) for one in (*asked.values(), other)])
 
-        await wait_until(all_told, timeout=20)
+        await wait_until(all_told)
         answer = (await seen(system, asked.pop("give it")))["answer"]
         assert (answer["by"], answer["answer"]["value"]) == (f"handler:{name}", {"contact_id": "u1"})
         for request in (*asked.values(), other):

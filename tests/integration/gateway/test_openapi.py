@@ -4,7 +4,6 @@ import asyncio
 import sys
 from pathlib import Path
 
-import pytest
 from openapi_spec_validator import validate
 
 from tests.integration.gateway.conftest import ADMIN, System
@@ -25,7 +24,6 @@ async def test_every_error_is_documented_as_a_problem(system: System) -> None:
                     assert list(response["content"]) == ["application/problem+json"], (path, status)
 
 
-@pytest.mark.timeout(120)
 async def test_the_gateway_answers_as_documented_whatever_is_sent(system: System, url: str, tmp_path: Path) -> None:
     await system.ask(await system.submit())
     process = await asyncio.create_subprocess_exec(

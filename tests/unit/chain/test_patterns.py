@@ -335,6 +335,6 @@ def test_c2_no_words_break_it(words: str, session: str) -> None:
     "unit", ["write a ", "write the results to a ", "please ", "find x in the ", "a and ", "'", "you to "]
 )
 def test_c2_long_words_are_read_in_time(unit: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     required_by_words(unit * (32_768 // len(unit)), None, PATTERNS, SERVED, ())
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from haltpoint_tool_worker.runner import Run, Stopped, _Limits
+from tests.support import PATIENCE
 
 
 @pytest.mark.parametrize("seconds", [0.05, 1.0, 30.0, 3600.0, 86_400.0])
@@ -28,5 +29,5 @@ async def test_what_is_over_time_is_stopped() -> None:
     limits, loop = _Limits(), asyncio.get_running_loop()
     run = Run(loop)
     limits.add(loop, 0.01, run)
-    assert await asyncio.wait_for(run.ended, 5) is Stopped.TIMED_OUT
+    assert await asyncio.wait_for(run.ended, PATIENCE) is Stopped.TIMED_OUT
     assert limits._runs == {}
