@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from faststream import AckPolicy
 from faststream.redis import RedisBroker, StreamSub
+from faststream.redis.message import FAKE_CONSUMER, BatchStreamMessage, RedisBatchStreamMessage
 from redis.asyncio import Redis
 
 from haltpoint.runtime.broker import POLL_MS
-from haltpoint.runtime.delivery import pass_through, raw_body
 from haltpoint.runtime.topology import Topology
 from haltpoint_gateway.watchers import Watchers
 
@@ -39,9 +39,24 @@ async def listen(broker: RedisBroker, redis: Redis, topology: Topology, watchers
             ),
             ack_policy=AckPolicy.MANUAL,
             no_reply=True,
-            parser=pass_through,
-            decoder=raw_body,
+            parser=_pass_through,
+            decoder=_raw_body,
             include_in_schema=False,
         )
         subscriber(wake)
         await subscriber.start()
+
+
+async def _pass_through(raw: BatchStreamMessage) -> RedisBatchStreamMessage:
+    """A FastStream parser that leaves a batch as it was read; goes together with `_raw_body`."""
+    return RedisBatchStreamMessage(
+        raw_message=raw,
+        body=raw,  # only `_raw_body` takes it out again
+        consumer=FAKE_CONSUMER,
+        group=None,
+    )
+
+
+async def _raw_body(message: RedisBatchStreamMessage) -> object:
+    """A FastStream decoder: the batch as a dict with `message_ids` and `data`, one field mapping per entry."""
+    return message.body

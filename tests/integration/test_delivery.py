@@ -57,8 +57,9 @@ async def subscribed(
     max_records: int = 8,
     holds: Callable[[str], bool] | None = None,
     room: Callable[[], int] | None = None,
+    url: str = "",
 ) -> AsyncIterator[Subscription]:
-    broker = make_broker(server.url, lambda: None)
+    broker = make_broker(url or server.url, lambda: None)
     await broker.start()
     subscription = Subscription(
         broker,
@@ -110,6 +111,32 @@ async def test_everything_arrives_once_and_in_order(server: EmbeddedServer, redi
         await wait_until(lambda: len(reader.numbers) >= 100)
     assert reader.numbers == list(range(100))
     assert max(map(len, reader.batches)) == 8, "never more than was asked for"
+
+
+async def test_the_older_protocol_is_understood_too(server: EmbeddedServer, redis: Redis) -> None:
+    """As redis-py 7 speaks it when nobody tells it otherwise."""
+    reader = Reader(redis)
+    await add(redis, 1, 2)
+    async with subscribed(server, reader, "a", url=f"{server.url}?protocol=2"):
+        await wait_until(lambda: reader.numbers == [1, 2])
+
+
+async def test_who_stops_reading_leaves_no_connection_behind(server: EmbeddedServer, redis: Redis) -> None:
+    """An executor gives partitions up and takes them again, as long as it lives."""
+
+    async def connections() -> int:
+        return sum(client["cmd"] == "xreadgroup" for client in await redis.client_list())
+
+    reader = Reader(redis)
+    async with subscribed(server, reader, "a"):
+        await add(redis, 1)
+        await wait_until(lambda: reader.numbers == [1])
+        assert await connections() == 1
+
+    async def gone() -> bool:
+        return await connections() == 0
+
+    await wait_until(gone)
 
 
 async def test_a_handler_may_say_how_much_it_takes_next(server: EmbeddedServer, redis: Redis) -> None:

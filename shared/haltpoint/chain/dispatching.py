@@ -123,9 +123,12 @@ def carry_out(work: Work, action: Action, body: str) -> bool:
     False when the result is that of anything else. A value that they changed needs an origin where a model's own needs
     one (H3).
     """
-    spec, given = work.world.tools.get(action.tool), read_json(body)
+    spec = work.world.tools.get(action.tool)
+    if spec is None or spec.plan is None or action.child:
+        return False  # most results come by here: they are not read, and may be large
+    given = read_json(body)
     arguments = given.get("arguments") if isinstance(given, dict) else None
-    if spec is None or spec.plan is None or action.child or not isinstance(arguments, dict):
+    if not isinstance(arguments, dict):
         return False
     if not in_time(work):
         return True

@@ -1,10 +1,10 @@
 """Delivery: every entry of a stream reaches a handler until somebody acknowledges it (R3, R9).
 
-A `Subscription` is a FastStream batch subscriber and, beside it, our own reclaimer. The subscriber hands over what is
-new, in the stream's order, one batch after the other. The reclaimer hands over what another consumer read and has not
-touched for a lease: it may be dead. An entry that was handed out `max_deliveries` times and is still there goes to
-`on_exhausted` instead, which puts it into the dead letters; it never runs again. One that came back twice is handed out
-alone from then on: what kills its readers does not take with it what was read beside it.
+A `Subscription` is a FastStream batch subscriber (`Reader`) and, beside it, our own reclaimer. The subscriber hands
+over what is new, in the stream's order, one batch after the other. The reclaimer hands over what another consumer read
+and has not touched for a lease: it may be dead. An entry that was handed out `max_deliveries` times and is still there
+goes to `on_exhausted` instead, which puts it into the dead letters; it never runs again. One that came back twice is
+handed out alone from then on: what kills its readers does not take with it what was read beside it.
 
 Nothing is acknowledged here: only the functions acknowledge, together with what they write.
 
@@ -26,19 +26,18 @@ nothing can only be known inside the server at that very moment. A dead consumer
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final, NamedTuple, Self, cast
+from typing import Any, Final, NamedTuple, cast
 
-from faststream import AckPolicy
-from faststream.redis import RedisBroker, StreamSub
-from faststream.redis.message import FAKE_CONSUMER, BatchStreamMessage, RedisBatchStreamMessage
+from faststream.redis import RedisBroker
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.runtime import logs
-from haltpoint.runtime.broker import POLL_MS, UNREACHABLE
+from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.library import PREFIX
+from haltpoint.runtime.reading import Reader, Row
 from haltpoint.runtime.tasks import end
 from haltpoint.runtime.topology import Place
 
@@ -70,14 +69,6 @@ def group_lost(stream: str, group: str) -> HaltpointError:
         "the server was flushed, or came back with an older copy of its data",
         "Find out what was lost, then run: haltpoint init",
     )
-
-
-class _Stream(StreamSub[bool]):
-    """FastStream copies the whole of it for each read, to put a prefix before its name; we have none."""
-
-    def add_prefix(self, prefix: str) -> Self:
-        """The same stream."""
-        return self
 
 
 class Subscription:
@@ -122,24 +113,7 @@ class Subscription:
         self._reclaimer: asyncio.Task[None] | None = None
         # An entry lies idle for at most a quarter of a lease after its lease has run out.
         self._pause = min(max(lease_ms / 4000, 0.02), 1.0)
-        self._source = _Stream(
-            stream,
-            group=group,
-            consumer=consumer,
-            batch=True,
-            max_records=max_records,
-            polling_interval=POLL_MS,
-            declare=False,
-        )
-        self._subscriber = broker.subscriber(
-            stream=self._source,
-            ack_policy=AckPolicy.MANUAL,
-            no_reply=True,
-            parser=pass_through,
-            decoder=raw_body,
-            include_in_schema=False,
-        )
-        self._subscriber(self._read)
+        self._reader = Reader(broker, stream, group, consumer, max_records, self._read)
 
     async def start(self) -> None:
         """Begin to read. The broker is started and the group exists (topology.ensure).
@@ -147,7 +121,7 @@ class Subscription:
         Raises HaltpointError HP-020 when it does not, and redis-py's errors when the server is away.
         """
         try:
-            await self._subscriber.start()
+            await self._reader.start()
         except ResponseError as error:
             if "requires the key to exist" in str(error):
                 raise group_lost(self.stream, self.group) from error
@@ -164,19 +138,16 @@ class Subscription:
         if reclaimer is not None:
             await asyncio.wait([reclaimer], timeout=5.0)
             await end(reclaimer)
-        reading = list(self._subscriber.tasks)
-        await self._subscriber.stop()
+        reading = list(self._reader.tasks)
+        await self._reader.stop()
         # FastStream cancels a blocked read and does not wait until its connection is closed.
         await end(*reading)
         with suppress(*UNREACHABLE, ResponseError):
             await self._hand_back()
 
-    async def _read(self, batch: dict[str, Any]) -> None:
-        ids: list[bytes] = batch["message_ids"]
-        fields: list[dict[bytes, bytes]] = batch["data"]
-        entries = [Entry(self.stream, id_.decode(), each) for id_, each in zip(ids, fields, strict=True)]
-        # FastStream looks at it before each read.
-        self._source.max_records = await self._hand_over(entries) or self._max_records
+    async def _read(self, rows: list[Row]) -> int:
+        entries = [Entry(self.stream, entry.decode(), fields) for entry, fields in rows]
+        return await self._hand_over(entries) or self._max_records
 
     async def _hand_over(self, entries: list[Entry]) -> int | None:
         ids = [entry.id for entry in entries]
@@ -281,18 +252,3 @@ async def hand_back(redis: Redis, stream: str, consumer: str, ids: Sequence[str]
 
 def _text(value: object) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
-
-
-async def pass_through(raw: BatchStreamMessage) -> RedisBatchStreamMessage:
-    """A FastStream parser that leaves a batch as it was read; goes together with `raw_body`."""
-    return RedisBatchStreamMessage(
-        raw_message=raw,
-        body=raw,  # only `raw_body` takes it out again
-        consumer=FAKE_CONSUMER,
-        group=None,
-    )
-
-
-async def raw_body(message: RedisBatchStreamMessage) -> object:
-    """A FastStream decoder: the batch as a dict with `message_ids` and `data`, one field mapping per entry."""
-    return message.body
