@@ -16,7 +16,7 @@ from typing import NamedTuple, cast
 
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, Received, TaskSubmitted, ToExecutor
-from haltpoint.runtime.dead_letters import DeadLetters
+from haltpoint.runtime.dead_letters import DeadLetters, Unheard
 from haltpoint.runtime.delivery import Entry
 from haltpoint.runtime.losses import loss_of, loss_of_message
 from haltpoint.runtime.store import Store, SubmitStatus, Submitted, foreign_chain_id
@@ -32,8 +32,7 @@ class _Hopeless(NamedTuple):
     entry: Entry
     reason: str
     detail: str
-    chain_id: str = ""
-    about: MessageLost | None = None
+    about: MessageLost | Unheard | None
 
 
 class Handlers:
@@ -57,11 +56,10 @@ class Handlers:
         decoded = decode(Stream.EVENTS, entry.fields)
         detail = f"handed out {entry.deliveries - 1} times and never finished"
         if isinstance(decoded, Rejected):
-            about, chain_id = loss_of(entry.fields, decoded), ""
+            about = loss_of(entry.fields, decoded)
         else:
-            about, chain_id = loss_of_message(decoded.message, detail), decoded.message.subject
-        place = Place.of(entry.stream, entry.id)
-        await self._dead_letters.bury(place, "exhausted", detail, chain_id=chain_id, about=about)
+            about = loss_of_message(decoded.message, detail)
+        await self._bury(_Hopeless(entry, "exhausted", detail, about))
 
     async def _handle(self, entries: list[Entry]) -> None:
         heard: dict[str, Heard] = {}
@@ -72,7 +70,7 @@ class Handlers:
             decoded = decode(Stream.EVENTS, entry.fields)
             if isinstance(decoded, Rejected):
                 loss = loss_of(entry.fields, decoded)
-                hopeless.append(_Hopeless(entry, decoded.reason.value, decoded.detail, about=loss))
+                hopeless.append(_Hopeless(entry, decoded.reason.value, decoded.detail, loss))
                 continue
             message = decoded.message
             if not message.subject and isinstance(message, TaskSubmitted):
@@ -92,7 +90,8 @@ class Handlers:
                 if isinstance(message, TaskSubmitted) and message.id != lost:
                     foreign.append((by_id[entry_id], message))
                 else:
-                    hopeless.append(_Hopeless(by_id[entry_id], "unknown_chain", f"{message.type} for {lost}", lost))
+                    detail = f"{message.type} for {lost}"
+                    hopeless.append(_Hopeless(by_id[entry_id], "unknown_chain", detail, Unheard(lost)))
         finished: list[str] = []
         if foreign:
             finished = await self._submit(foreign, hopeless)
@@ -102,7 +101,7 @@ class Handlers:
 
     async def _bury(self, one: _Hopeless) -> None:
         place = Place.of(one.entry.stream, one.entry.id)
-        await self._dead_letters.bury(place, one.reason, one.detail, chain_id=one.chain_id, about=one.about)
+        await self._dead_letters.bury(place, one.reason, one.detail, about=one.about)
 
     async def _submit(self, foreign: Sequence[tuple[Entry, TaskSubmitted]], hopeless: list[_Hopeless]) -> list[str]:
         """Start chains for tasks from outside; returns the entries that are finished with that."""
@@ -111,7 +110,7 @@ class Handlers:
         for (entry, message), outcome in zip(foreign, submitted, strict=True):
             if outcome.status is SubmitStatus.CONFLICT:
                 detail = f"{message.source} sent another task as {message.id} before"
-                hopeless.append(_Hopeless(entry, "conflict", detail, outcome.chain_id))
+                hopeless.append(_Hopeless(entry, "conflict", detail, Unheard(outcome.chain_id)))
             else:
                 finished.append(entry.id)
         return finished

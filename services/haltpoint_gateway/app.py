@@ -17,6 +17,7 @@ from haltpoint.runtime.history import History
 from haltpoint.runtime.http import HttpServer
 from haltpoint.runtime.inbox import Inbox
 from haltpoint.runtime.library import LibraryError
+from haltpoint.runtime.losses import owner_of
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.store import Store
 from haltpoint.runtime.telemetry import Tracing, start_tracing
@@ -96,7 +97,7 @@ async def _listen(here: service.Service, gateway: Gateway, calls: Coalescer) -> 
     letters = DeadLetters(calls, here.topology)
 
     async def bury(entry: Entry, reason: str, detail: str) -> None:
-        await letters.bury(Place.of(entry.stream, entry.id), reason, detail)
+        await letters.bury(Place.of(entry.stream, entry.id), reason, detail, about=owner_of(entry.fields))
 
     path = gateway.settings.escalation_handler
     handler = EscalationHandler.load(path) if path else None

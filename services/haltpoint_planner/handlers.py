@@ -31,7 +31,7 @@ from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.broker import UNREACHABLE
-from haltpoint.runtime.dead_letters import DeadLetters
+from haltpoint.runtime.dead_letters import DeadLetters, Unheard
 from haltpoint.runtime.delivery import Entry
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.ledger import Held, Ledger, Thought
@@ -124,7 +124,7 @@ class Thinker:
     async def exhausted(self, entry: Entry) -> None:
         """An entry that nobody could finish: into the dead letters, and its chain hears of it."""
         message = _question(entry)
-        about: ThoughtFailed | MessageLost | None
+        about: ThoughtFailed | MessageLost | Unheard | None
         if isinstance(message, Rejected):
             about = loss_of(entry.fields, message)
         else:

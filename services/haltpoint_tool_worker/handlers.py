@@ -9,7 +9,7 @@ from redis.exceptions import RedisError
 from haltpoint.contracts.events import MessageLost
 from haltpoint.runtime import logs
 from haltpoint.runtime.broker import UNREACHABLE
-from haltpoint.runtime.dead_letters import DeadAction, DeadLetters
+from haltpoint.runtime.dead_letters import DeadAction, DeadLetters, Unheard
 from haltpoint.runtime.delivery import Entry
 from haltpoint.runtime.ledger import Held, Ledger
 from haltpoint.runtime.losses import loss_of
@@ -118,7 +118,7 @@ class Handlers:
     async def _bury(self, entry: Entry, reason: str, words: str) -> None:
         place = Place.of(entry.stream, entry.id)
         job = read_job(place, entry)
-        about: DeadAction | MessageLost | None
+        about: DeadAction | MessageLost | Unheard | None
         if isinstance(job, Rejected):
             about = loss_of(entry.fields, job)
         else:

@@ -74,7 +74,12 @@ async def test_r1_an_unreadable_result_ends_the_chain_that_waits_for_it(bed: Bed
     assert error["code"] == "HP-211"
     assert f"{action}/1/done could not be processed: bad_fields" in error["message"]
     letters = await bed.dead()
-    assert [(letter[b"reason"], letter[b"chain"].decode()) for letter in letters[-1:]] == [(b"bad_fields", chain_id)]
+    assert [(letter[b"reason"], letter[b"chain"].decode()) for letter in letters] == [
+        (b"bad_fields", chain_id),
+        (b"bad_fields", chain_id),
+        (b"unknown_version", chain_id),
+        (b"bad_fields", chain_id),
+    ]
 
 
 async def test_r1_garbage_about_no_chain_of_ours_makes_one_dead_letter(bed: Bed) -> None:

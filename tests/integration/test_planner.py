@@ -282,7 +282,16 @@ async def test_what_is_no_message_goes_to_the_dead_letters(board: Board) -> None
     async with board.planner():
         key = board.topology.key(0, "plans")
         await board.redis.xadd(key, {"__data__": "{"})
-        await wait_until(lambda: _has_entries(board, board.topology.key(0, "dead")))
+        newer = '{"id":"c.plan.t0.1","subject":"c","type":"plan.requested.v9"}'
+        await board.redis.xadd(key, {"__data__": newer})
+        dead = board.topology.key(0, "dead")
+
+        async def buried() -> bool:
+            return int(await board.redis.xlen(dead)) == 2
+
+        await wait_until(buried)
+        letters = {(fields[b"reason"], fields[b"chain"]) for _, fields in await board.redis.xrange(dead)}
+        assert letters == {(b"bad_json", b""), (b"unknown_version", b"c")}
         assert await board.redis.xlen(key) == 0
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,11 +13,13 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+import haltpoint
 from haltpoint.chain.human_tool import NAME as ASK_HUMAN
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import ToolCompleted, ToolRequested
+from haltpoint.contracts.events import Cancellation, TaskCancelled, ToolCompleted, ToolRequested
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Outcome, ToolKind
+from haltpoint.runtime.dead_letters import RequeueStatus
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
@@ -120,8 +123,8 @@ class Bench:
         return [line.split()[0] for line in self.effects_file.read_text().splitlines()]
 
     @asynccontextmanager
-    async def process(self) -> AsyncIterator[asyncio.subprocess.Process]:
-        """A worker as a process of its own, ready; killed at the end when it still runs."""
+    async def process(self, *releases: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+        """A worker as a process of its own, ready; killed at the end when it still runs. `releases`: other sources."""
         code = (
             "import sys\nfrom haltpoint.contracts.catalogue import Party\n"
             "from haltpoint.runtime import process\nfrom haltpoint.runtime.settings import Settings\n"
@@ -132,7 +135,7 @@ class Bench:
         with (self.effects_file.parent / "log").open("ab") as log:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-c", code, settings),
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+                env=os.environ | {"PYTHONPATH": os.pathsep.join([*map(str, releases), *sys.path])},
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=log,
             )
@@ -450,6 +453,76 @@ async def test_r1_an_order_that_cannot_be_read_ends_the_chain_that_waits_for_it(
     async with bench.worker():
         await wait_until(bench.desk.decide_all)
     assert await bench.desk.redis.hget(bench.desk.key("chain", chain), "status") == b"failed"
+
+
+# ---- another release (R9, R1, R4) -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def another_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sources of a release that knows another version of tool.requested, and not ours."""
+    sources = tmp_path_factory.mktemp("release")
+    copied = shutil.copytree(Path(haltpoint.__file__).parent, sources / "haltpoint")
+    for file in (copied / "contracts").glob("*.py"):
+        file.write_text(file.read_text().replace("tool.requested.v1", "tool.requested.v2"))
+    return sources
+
+
+async def put_aside(bench: Bench, letters: int = 1) -> list[tuple[str, dict[bytes, bytes]]]:
+    """The dead letters, once there are so many."""
+    key = bench.desk.key("dead")
+
+    async def there() -> bool:
+        return int(await bench.desk.redis.xlen(key)) == letters
+
+    await wait_until(there)
+    return [(entry.decode(), fields) for entry, fields in await bench.desk.redis.xrange(key)]
+
+
+@pytest.mark.parametrize(("tool", "arguments"), [("lookup", {"query": "john"}), ("send", {"text": "hi"})])
+async def test_r9_an_order_for_another_release_is_given_back_and_done_once(
+    bench: Bench, another_release: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    action = await bench.order(tool, **arguments)
+    chain = action.partition(".")[0]
+    async with bench.process(another_release):
+        ((letter, fields),) = await put_aside(bench)
+        assert (fields[b"reason"], fields[b"chain"].decode()) == (b"unknown_version", chain)
+        assert await bench.desk.letters.requeue(0, letter) is RequeueStatus.REQUEUED
+        ((again, _),) = await put_aside(bench)  # it still cannot read it, and nothing is lost by that
+        assert again != letter
+    assert (await bench.desk.chain(chain)).status == "executing"
+    assert await bench.desk.letters.requeue(0, again) is RequeueStatus.REQUEUED
+    async with bench.worker():
+        assert (await bench.outcome(action)).success
+        await bench.desk.run()
+    assert (await bench.desk.chain(chain)).status == "completed"
+    assert bench.effects() == ([] if tool == "lookup" else [action])
+    assert await bench.desk.letters.requeue(0, again) is RequeueStatus.GONE
+
+
+async def test_r4_what_another_release_has_begun_is_given_back_as_a_doubt(bench: Bench, another_release: Path) -> None:
+    action = await bench.order("send", text="hi")
+    (begun,) = await bench.desk.orders(consumer="a worker that dies in the effect")
+    await bench.desk.ledger.claim(begun.place, action)
+    async with bench.process(another_release):
+        ((letter, _),) = await put_aside(bench)
+    assert await bench.desk.letters.requeue(0, letter) is RequeueStatus.REQUEUED
+    async with bench.worker():
+        assert error_of(await bench.outcome(action)) == "IN_DOUBT"
+        await bench.desk.run()
+    assert (await bench.desk.chain(action.partition(".")[0])).status == "escalated"
+    assert bench.effects() == []
+
+
+async def test_nothing_of_a_chain_that_is_over_is_given_back(bench: Bench, another_release: Path) -> None:
+    action = await bench.order("lookup", query="john")
+    chain = action.partition(".")[0]
+    async with bench.process(another_release):
+        ((letter, _),) = await put_aside(bench)
+    await bench.desk.store.cancel(TaskCancelled(id=f"{chain}/cancel", source="x", subject=chain, data=Cancellation()))
+    await bench.desk.decide_all()
+    assert await bench.desk.letters.requeue(0, letter) is RequeueStatus.DONE
 
 
 # ---- skills ---------------------------------------------------------------------------------------------------------

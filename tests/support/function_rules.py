@@ -68,8 +68,8 @@ def dispatched(row: ActionRow, entry: int, *, again: bool) -> ActionRow:
 
 
 def renewed(row: ActionRow, entry: int) -> ActionRow:
-    """The same attempt under a new entry, as if nobody had read it."""
-    return row._replace(entry=entry, epoch=0, owner="", started=False)
+    """The same attempt under a new entry, as if nobody had read it; that it was started stays."""
+    return row._replace(entry=entry, epoch=0, owner="")
 
 
 def claim(
@@ -98,6 +98,11 @@ def complete(row: ActionRow | None, entry: int, epoch: int, without: Mutation | 
 def may_release(row: ActionRow | None, entry: int, epoch: int) -> bool:
     """hp1_release of an action's entry, by its owner."""
     return row is not None and (row.entry, row.epoch) == (entry, epoch) and not row.over() and not row.doubtful()
+
+
+def may_requeue(row: ActionRow | None, entry: int, *, final: bool) -> bool:
+    """hp1_requeue of an action's entry that was buried: somebody waits for this very one."""
+    return row is not None and row.entry == entry and not row.over() and not final
 
 
 def given_up(row: ActionRow | None, entry: int, without: Mutation | None = None) -> Receipt | None:

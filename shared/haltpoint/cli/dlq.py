@@ -78,7 +78,7 @@ def add_to(parent: typer.Typer) -> None:
 _WORDS = {
     "requeued": "given back",
     "gone": "there is no such letter (any more)",
-    "done": "not given back: its action has an outcome, or a person decides",
+    "done": "not given back: its action has an outcome, its chain is over, or a person decides",
 }
 
 

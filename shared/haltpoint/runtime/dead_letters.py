@@ -17,7 +17,7 @@ from haltpoint.runtime.wire import encode
 
 
 class RequeueStatus(StrEnum):
-    """`gone`: no such letter (any more); `done`: its action has an outcome or a person decides, so it stays."""
+    """`gone`: no such letter (any more); `done`: nobody waits for it any more, so it stays."""
 
     REQUEUED = "requeued"
     GONE = "gone"
@@ -34,6 +34,14 @@ class DeadAction:
     trace: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Unheard:
+    """Whose an entry was that its chain hears nothing of. `about`: the action, thought or request, if one knows."""
+
+    chain_id: str
+    about: str = ""
+
+
 class DeadLetters:
     """For all services. `retention` in seconds: how long a failed thought outlives its chain's deadline."""
 
@@ -48,14 +56,18 @@ class DeadLetters:
         reason: str,
         detail: str = "",
         *,
-        chain_id: str = "",
-        about: DeadAction | ThoughtFailed | MessageLost | None = None,
+        about: DeadAction | ThoughtFailed | MessageLost | Unheard | None = None,
     ) -> str | None:
-        """Move an entry to its partition's dead letters and tell its chain. The letter's id; None when it was gone."""
+        """Move an entry to its partition's dead letters and tell its chain. The letter's id; None when it was gone.
+
+        `about` None: not even whose it was can be read.
+        """
         args: list[Argument] = [place.stream, place.entry, reason, detail.encode(errors="replace")]
         match about:
             case None:
-                args.append(chain_id)
+                args.append("")
+            case Unheard():
+                args += (about.chain_id, "", about.about)
             case DeadAction():
                 chain = chain_of(about.action_id)
                 head, tail = completed_parts(about.action_id, about.attempt, chain, about.trace)

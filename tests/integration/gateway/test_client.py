@@ -167,15 +167,18 @@ async def test_the_log_calls_a_person_with_the_command_that_answers(system: Syst
 
 
 async def test_what_cannot_be_read_goes_to_the_dead_letters(system: System, url: str) -> None:
+    newer = '{"id":"c.r1","subject":"c","type":"human.requested.v9"}'
     await system.redis.xadd(system.topology.key(1, "humans"), {"__data__": "{"})
+    await system.redis.xadd(system.topology.key(1, "humans"), {"__data__": newer})
     letters: list[dict[bytes, bytes]] = []
 
     async def buried() -> bool:
-        letters.extend(fields for _, fields in cast("Any", await system.redis.xrange(system.topology.key(1, "dead"))))
-        return bool(letters)
+        letters[:] = [fields for _, fields in cast("Any", await system.redis.xrange(system.topology.key(1, "dead")))]
+        return len(letters) == 2
 
     await wait_until(buried)
-    assert letters[0][b"reason"] == b"bad_json"
+    told = {(letter[b"reason"], letter[b"chain"]) for letter in letters}
+    assert told == {(b"bad_json", b""), (b"unknown_version", b"c")}
 
 
 async def test_readiness_over_a_real_port(url: str) -> None:

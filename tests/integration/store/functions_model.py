@@ -177,18 +177,18 @@ class FunctionsModel:
         self.add(EVENTS, f"{thought}/reply")
         return "recorded"
 
-    def dead_letter(self, entry: int, reason: str, about: str = "") -> str:
+    def dead_letter(self, entry: int, reason: str, about: str = "", *, told: bool = False) -> str:
         row = self.entries.get(entry)
         self.finish(entry)
         if row is None:
             return "gone"
         self.last_letter += 1
         self.letters[self.last_letter] = LetterRow(entry, row, reason, about)
-        if row.stream == TOOLS and about:
+        if row.stream == TOOLS and told:
             receipt = rules.given_up(self.actions.get(about), entry)
             if receipt is not None:
                 self._record(about, receipt)
-        elif row.stream == PLANS and about:
+        elif row.stream == PLANS and told:
             self._record_thought(about, "failed")
         return "buried"
 
@@ -198,8 +198,8 @@ class FunctionsModel:
             return "gone"
         action = kept.about if kept.row.stream == TOOLS else ""
         if action:
-            row = self.actions.get(action)
-            if row is None or row.over() or row.entry != kept.entry:
+            final = self.final(chain_of(action))
+            if not rules.may_requeue(self.actions.get(action), kept.entry, final=final):
                 return "done"
         self.renew(kept.row, action)
         del self.letters[letter]

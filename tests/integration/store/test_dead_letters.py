@@ -8,7 +8,7 @@ from haltpoint.contracts.events import FailedThought, ThoughtFailed, ToolComplet
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ErrorType
-from haltpoint.runtime.dead_letters import DeadAction, RequeueStatus
+from haltpoint.runtime.dead_letters import DeadAction, RequeueStatus, Unheard
 from haltpoint.runtime.ledger import Recorded
 from haltpoint.runtime.topology import Place
 from tests.support.builders import literal_task
@@ -29,7 +29,7 @@ async def garbage(desk: Desk, stream: Stream, fields: dict[bytes, bytes]) -> Pla
 async def test_r9_an_entry_is_kept_with_its_bytes_and_its_reason(desk: Desk) -> None:
     fields = {b"stream": b"\xff\x00", b"__data__": b"{nonsense"}
     place = await garbage(desk, Stream.EVENTS, fields)
-    letter = await desk.letters.bury(place, "bad_json", "expected a key", chain_id="c1")
+    letter = await desk.letters.bury(place, "bad_json", "expected a key", about=Unheard("c1"))
     ((found, kept),) = await desk.redis.execute_command("XRANGE", desk.key("dead"), "-", "+")
     assert found.decode() == letter
     flat = [item for pair in kept.items() for item in pair] if isinstance(kept, dict) else kept
@@ -91,8 +91,11 @@ async def test_an_entry_that_is_not_the_current_one_is_buried_without_a_word_to_
     order = await desk.order_of(literal_task())
     key = desk.topology.stream(0, Stream.TOOLS, "default")
     forged = await desk.redis.xadd(key, {"__data__": "{}"})
-    await desk.letters.bury(Place.of(key, forged.decode()), "exhausted", about=dead(order))
+    letter = await desk.letters.bury(Place.of(key, forged.decode()), "exhausted", about=dead(order))
     assert await desk.backlog(Stream.EVENTS) == 0
+    assert letter is not None
+    assert await desk.letters.requeue(0, letter) is RequeueStatus.DONE
+    assert await desk.redis.xlen(desk.key("dead")) == 1
     assert await desk.finish(order) == "recorded"
 
 

@@ -197,19 +197,20 @@ class Functions(FunctionsBeside):
     # ---- dead letters -----------------------------------------------------------------------------------------------
 
     @precondition(lambda self: self.model.entries)
-    @rule(data=st.data(), told=st.booleans())
-    def dead_letter(self, data: st.DataObject, told: bool) -> None:
+    @rule(data=st.data(), told=st.booleans(), known=st.booleans())
+    def dead_letter(self, data: st.DataObject, told: bool, known: bool) -> None:
         entry = self.some_entry(data)
         row = self.model.entries[entry]
-        args: list[object] = []
+        args: list[object] = ["", row.about] if known and row.about else []
+        told = told and row.stream in (TOOLS, PLANS)
         if told and row.stream == TOOLS:
-            known = self.model.actions.get(row.about)
-            head = f'{{"id":"{row.about}/{known.attempt if known else 1}/done","outcome":'
+            action = self.model.actions.get(row.about)
+            head = f'{{"id":"{row.about}/{action.attempt if action else 1}/done","outcome":'
             args = ["action", row.about, head, '"failed"', '"in doubt"', "}"]
-        elif told and row.stream == PLANS:
+        elif told:
             args = ["thought", row.about, f'{{"id":"{row.about}/reply","data":', '"failed"', 1000]
         status, letter = self.call("dead_letter", row.stream, self.entry(entry), "reason", "", "", *args)
-        assert status.decode() == self.model.dead_letter(entry, "reason", row.about if args else "")
+        assert status.decode() == self.model.dead_letter(entry, "reason", row.about if args else "", told=told)
         self.letters[self.model.last_letter] = letter.decode()
 
     @precondition(lambda self: self.letters)

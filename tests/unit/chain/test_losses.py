@@ -5,10 +5,12 @@ import json
 import pytest
 
 from haltpoint.chain.state import ChainStatus
+from haltpoint.contracts.events import MessageLost
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind
-from haltpoint.runtime.losses import loss_of, loss_of_message
+from haltpoint.runtime.dead_letters import Unheard
+from haltpoint.runtime.losses import loss_of, loss_of_message, owner_of
 from haltpoint.runtime.wire import Reason, Rejected
 from tests.support.builders import asks, call, literal_task, plan, spec, tool_step
 from tests.unit.chain.story import Story
@@ -96,13 +98,13 @@ BAD = Rejected(Reason.BAD_FIELDS, "data: Field required")
 
 def test_what_is_read_of_an_unreadable_entry_is_its_id_and_its_chain() -> None:
     loss = loss_of({b"__data__": b'{"id":"c.s1.1/1/done","subject":"c","type":7,"data":null}'}, BAD)
-    assert loss is not None
+    assert isinstance(loss, MessageLost)
     assert (loss.subject, loss.data.message_id, loss.data.reason) == (
         "c",
         "c.s1.1/1/done",
         "bad_fields: data: Field required",
     )
-    assert loss_of_message(loss, "exhausted") is None
+    assert loss_of_message(loss, "exhausted") == Unheard("c")
 
 
 @pytest.mark.parametrize(
@@ -126,8 +128,9 @@ def test_what_is_read_of_an_unreadable_entry_is_its_id_and_its_chain() -> None:
 )
 def test_an_entry_that_names_no_chain_tells_nobody(data: bytes) -> None:
     assert loss_of({b"__data__": data}, BAD) is None
+    assert owner_of({b"__data__": data}) is None
 
 
 def test_an_unknown_version_waits_for_the_release_that_reads_it() -> None:
     newer = Rejected(Reason.UNKNOWN_VERSION, "tool.completed.v2")
-    assert loss_of({b"__data__": b'{"id":"c.s1.1/1/done","subject":"c"}'}, newer) is None
+    assert loss_of({b"__data__": b'{"id":"c.s1.1/1/done","subject":"c"}'}, newer) == Unheard("c", "c.s1.1")

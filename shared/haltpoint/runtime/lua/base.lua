@@ -137,12 +137,13 @@ local function record(prefix, action, field, outcome, data)
   end
 end
 
--- Add an entry's bytes to its stream anew, as an action's current entry at epoch 0. Returns the new id.
+-- Add an entry's bytes to its stream anew, as an action's current entry at epoch 0. Returns the new id. The started
+-- mark stays: whoever claims what cannot be repeated has to see that somebody has begun it.
 local function renew(prefix, stream, bytes, action)
   local entry = redis.call('XADD', prefix .. stream, '*', unpack(bytes))
   if action ~= '' then
     redis.call('HSET', prefix .. 'action:' .. action, 'entry', entry, 'epoch', '0')
-    redis.call('HDEL', prefix .. 'action:' .. action, 'started', 'owner')
+    redis.call('HDEL', prefix .. 'action:' .. action, 'owner')
   end
   return entry
 end

@@ -1,5 +1,5 @@
 --[[
-hp1_dead_letter stream entry reason detail chain
+hp1_dead_letter stream entry reason detail chain ['' id]
 hp1_dead_letter stream entry reason detail chain action id head failed in_doubt tail
 hp1_dead_letter stream entry reason detail chain thought id head data retention
 hp1_dead_letter stream entry reason detail chain lost '' message
@@ -10,6 +10,7 @@ What cannot be processed is kept with its bytes and its reason, and its chain he
  - a thought that was not recorded is recorded as failed: type thought.failed.v1, `data`, and the executor gets the
    message head .. data .. '}'; see think for `retention`.
  - of anything else that may be what the chain waits for, the executor gets the word `message`.
+ - of what it is to go on waiting for (a newer release reads it) it hears nothing: `id` says what that is, for `requeue`.
 A chain that is final, or not there, hears nothing. Returns {status, letter}: buried | gone (the entry is not there any more: it was finished).
 ]]
 local function tell_of_action(prefix, entry, args)
@@ -55,8 +56,9 @@ end)
 hp1_requeue letter
 
 Give a dead letter another chance: its own fields go back to its stream as a new entry, which becomes the current one of
-its action, and the letter goes. An action that has a receipt, or a person who decides, is left alone.
-Returns requeued | gone (no such letter, or requeued before) | done (the action has its outcome; the letter stays).
+its action, and the letter goes. An action that has a receipt, or a person who decides, or another entry, or whose chain is
+over, is left alone.
+Returns requeued | gone (no such letter, or requeued before) | done (nobody waits for it; the letter stays).
 ]]
 local OURS = 14 -- values of bury's own seven fields
 
@@ -70,7 +72,7 @@ register('requeue', function(keys, args)
   local action = string.sub(stream, 1, 6) == 'tools:' and id or ''
   if action ~= '' then
     local is = redis.call('HMGET', prefix .. 'action:' .. action, 'entry', 'receipt', 'doubt')
-    if is[2] or is[3] or is[1] ~= fields[4] then
+    if is[2] or is[3] or is[1] ~= fields[4] or is_final(prefix, chain_of(action)) then
       return 'done'
     end
   end
