@@ -99,8 +99,20 @@ async def create_key(redis: Redis, tenant: str, scopes: frozenset[Scope], name: 
 def ensure_admin_key(state_dir: Path) -> str:
     """The admin key in the state directory (a file that only this user can read), made at the first call.
 
-    Two processes that start at once get the same key.
+    Two processes that start at once get the same key. Raises HaltpointError HP-001 when the directory cannot be used.
     """
+    try:
+        return _kept_key(state_dir)
+    except OSError as error:
+        raise HaltpointError(
+            "HP-001",
+            f"the state directory {state_dir} cannot be used",
+            error.strerror or str(error),
+            "Choose another HALTPOINT_STATE_DIR, or set HALTPOINT_GATEWAY__ADMIN_KEY",
+        ) from error
+
+
+def _kept_key(state_dir: Path) -> str:
     path = state_dir / _FILE
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not path.exists():

@@ -16,8 +16,9 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from urllib.parse import quote
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind, RequestStatus
@@ -44,7 +45,8 @@ _PATIENCE: Final = 30.0
 class GatewayError(Exception):
     """The gateway said no, or nothing. `code` names the problem, `hint` says what to do.
 
-    `status` is that of HTTP, 0 when no answer came (code `unreachable`); `problem` is the whole document.
+    `status` is that of HTTP, 0 when no answer came that says something (codes `unreachable` and `not_understood`);
+    `problem` is the whole document.
     """
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
@@ -110,8 +112,20 @@ class Run:
         await self._client.cancel(self.id, reason)
 
 
+def key_fault(key: str) -> str | None:
+    """Why this cannot be the key of any gateway; None: it may be one."""
+    if not key:
+        return "the key is empty"
+    if not all("!" <= sign <= "~" for sign in key):
+        return "a key consists of ASCII letters, digits and signs, without blanks; this one has others"
+    return None
+
+
 class Client:
-    """A connection to a gateway, open between `async with` and its end. `timeout` in seconds, for each request."""
+    """A connection to a gateway, open between `async with` and its end. `timeout` in seconds, for each request.
+
+    Raises ValueError for what cannot be a key.
+    """
 
     def __init__(
         self, url: str, key: str, *, timeout: float = 30.0, transport: "httpx.AsyncBaseTransport | None" = None
@@ -119,6 +133,8 @@ class Client:
         # httpx takes a while to import, and tool workers that import haltpoint need none.
         import httpx
 
+        if fault := key_fault(key):
+            raise ValueError(fault)
         self._http = httpx.AsyncClient(
             base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=timeout, transport=transport
         )
@@ -145,7 +161,7 @@ class Client:
         body = {**(task or {}), **({"goal": goal} if goal else {})}
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
         reply = await self._send("POST", "/v1/tasks", json=body, headers=headers, repeatable=True)
-        return Run(self, str(reply.json()["chain_id"]))
+        return Run(self, _read(_Accepted, reply.content).chain_id)
 
     def attach(self, chain_id: str) -> Run:
         """Take up a chain that somebody else has started."""
@@ -153,7 +169,7 @@ class Client:
 
     async def chain(self, chain_id: str) -> ChainView:
         """One chain, whole."""
-        return await self._get(ChainView, f"/v1/chains/{chain_id}")
+        return await self._get(ChainView, _path("chains", chain_id))
 
     async def chains(
         self, status: str | None = None, *, cursor: str | None = None, limit: int = 50
@@ -182,7 +198,7 @@ class Client:
 
     async def cancel(self, chain_id: str, reason: str = "") -> None:
         """Stop a chain. Raises GatewayError `chain_ended` when there is nothing to stop."""
-        await self._send("POST", f"/v1/chains/{chain_id}/cancel", json={"reason": reason})
+        await self._send("POST", _path("chains", chain_id, "cancel"), json={"reason": reason})
 
     async def requests(
         self,
@@ -199,7 +215,7 @@ class Client:
 
     async def request(self, request_id: str) -> RequestView:
         """One question."""
-        return await self._get(RequestView, f"/v1/requests/{request_id}")
+        return await self._get(RequestView, _path("requests", request_id))
 
     async def answer(
         self,
@@ -220,11 +236,11 @@ class Client:
         kind = (await self.request(request_id)).kind
         said = {"option_id": option_id, "decision": decision, "text": text, "value": value, "comment": comment}
         given = {name: what for name, what in said.items() if what is not None}
-        body = Answer.model_validate({"kind": kind, **given}).model_dump(mode="json", exclude_none=True)
+        body = _checked({"kind": kind, **given}).model_dump(mode="json", exclude_none=True)
         headers = {"Idempotency-Key": uuid.uuid4().hex}
-        path = f"/v1/requests/{request_id}/answer"
+        path = _path("requests", request_id, "answer")
         reply = await self._send("POST", path, json=body, headers=headers, repeatable=True)
-        return RequestView.model_validate_json(reply.content)
+        return _read(RequestView, reply.content)
 
     async def tools(self) -> tuple[ToolView, ...]:
         """The catalogue, by name."""
@@ -237,7 +253,7 @@ class Client:
     async def _get(self, kind: type[_Model], path: str, query: Mapping[str, object] | None = None) -> _Model:
         params = {name: str(value) for name, value in (query or {}).items() if value is not None}
         reply = await self._send("GET", path, params=params, repeatable=True)
-        return TypeAdapter(kind).validate_json(reply.content)
+        return _read(kind, reply.content)
 
     async def _send(self, method: str, path: str, *, repeatable: bool = False, **request: Any) -> "httpx.Response":
         """One request, repeated while there is no answer, or one that says "not now", when it may be."""
@@ -260,8 +276,9 @@ class Client:
 
     async def _stream(self, chain_id: str, after: str | None) -> AsyncIterator[EventView]:
         headers = {"Accept": "text/event-stream", **({"Last-Event-ID": after} if after else {})}
+        path = _path("chains", chain_id, "events")
         # A heartbeat comes every 10 s; silence for three times as long is a broken connection.
-        async with self._http.stream("GET", f"/v1/chains/{chain_id}/events", headers=headers, timeout=30.0) as reply:
+        async with self._http.stream("GET", path, headers=headers, timeout=30.0) as reply:
             if not reply.is_success:
                 raise _problem(reply.status_code, await reply.aread())
             rest = b""
@@ -271,6 +288,39 @@ class Client:
                 for line in lines:
                     if line.startswith(b"data: "):
                         yield EventView.model_validate_json(line.removeprefix(b"data: "))
+
+
+class _Accepted(BaseModel):
+    chain_id: str
+
+
+def _path(kind: str, name: str, *more: str) -> str:
+    """The address of something by its id, whatever stands in the id. Raises GatewayError for what can be none."""
+    if "/" in name or not name.strip("."):
+        hint = "An id is what `chain list`, `inbox` and the API give as `id`."
+        raise GatewayError(404, {"code": "not_found", "detail": f"{name!r} is no id.", "hint": hint})
+    return "/".join(("/v1", kind, quote(name, safe=""), *more))
+
+
+def _read(kind: type[_Model], content: bytes) -> _Model:
+    """What a gateway has answered. Raises GatewayError `not_understood` when it cannot be one that did."""
+    try:
+        return TypeAdapter(kind).validate_json(content)
+    except ValidationError as error:
+        hint = "Is this the address of a gateway, and of this version of Haltpoint?"
+        detail = "What answered there is not understood."
+        raise GatewayError(0, {"code": "not_understood", "detail": detail, "hint": hint}) from error
+
+
+def _checked(answer: Mapping[str, Any]) -> Answer:
+    """Raises GatewayError `invalid_answer` for what no question takes, before it is sent."""
+    try:
+        return Answer.model_validate(answer)
+    except ValidationError as error:
+        faults = [{"field": ".".join(map(str, one["loc"])), "message": one["msg"]} for one in error.errors()]
+        detail = "; ".join(f"{one['field']}: {one['message']}" for one in faults)
+        problem = {"code": "invalid_answer", "detail": detail, "hint": "Say it in another form.", "errors": faults}
+        raise GatewayError(422, problem) from None
 
 
 def _problem(status: int, content: bytes) -> GatewayError:

@@ -74,7 +74,7 @@ def add_to(app: typer.Typer) -> None:
 async def _examine(shell: Shell) -> "list[Check]":
     from haltpoint.runtime import preflight
     from haltpoint.runtime.broker import UNREACHABLE, redis_url
-    from haltpoint.runtime.connection import Coalescer, connect
+    from haltpoint.runtime.connection import Coalescer, connect, unusable
     from haltpoint.runtime.tool_catalogue import ToolCatalogue
     from haltpoint.runtime.topology import Topology
     from haltpoint.runtime.unserved import unserved
@@ -91,12 +91,7 @@ async def _examine(shell: Shell) -> "list[Check]":
             *(preflight.Check("workers", one.code, False, one.what, one.why, one.fix) for one in waiting),  # noqa: FBT003
         ]
     except UNREACHABLE as error:
-        raise HaltpointError(
-            "HP-010",
-            f"no server answers at {url.rpartition('@')[2]}",
-            str(error),
-            "Start it, or correct the address; where it comes from: haltpoint config show --origin",
-        ) from error
+        raise unusable(error, url) from error
     finally:
         await redis.aclose()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
 
-from haltpoint.cli.errors import CliError, Exit
+from haltpoint.cli.errors import CliError, Exit, usage
 from haltpoint.cli.shell import Shell
 
 if TYPE_CHECKING:
@@ -19,24 +19,52 @@ _TIMEOUT = 3.0
 
 
 def address(shell: Shell) -> str:
-    """--url, else where `haltpoint up` with the same state directory listens, else what the settings say."""
-    if shell.url:
-        return shell.url.rstrip("/")
+    """--url, else our own gateway's. Raises CliError for what is no address."""
+    if shell.url is None:
+        return _own(shell)
+    try:
+        parts = urlsplit(shell.url)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        fits = False
+    if not fits:
+        why = f"{shell.url!r} is none" if shell.url else "it is empty: is the variable set that it was taken from?"
+        raise usage("--url takes the gateway's address", why, "--url http://127.0.0.1:8700, or leave it out")
+    return shell.url.rstrip("/")
+
+
+def _own(shell: Shell) -> str:
+    """Where `haltpoint up` with the same state directory listens, else what the settings say."""
     told = _read(shell.settings.state_dir / ADDRESS_FILE)
     host = shell.settings.gateway.host
     return told or f"http://{f'[{host}]' if ':' in host else host}:{shell.settings.gateway.port}"
 
 
-def key(shell: Shell) -> str:
-    """--key, else the admin key of the settings, else that of the state directory."""
-    if shell.key:
+def _given_key(shell: Shell) -> str | None:
+    """--key. Raises CliError for what cannot be one."""
+    from haltpoint.client import key_fault
+
+    if shell.key is None or (fault := key_fault(shell.key)) is None:
         return shell.key
-    configured = shell.settings.gateway.admin_key
-    found = configured.get_secret_value() if configured else _read(shell.settings.state_dir / KEY_FILE)
-    if not found:
-        path = shell.settings.state_dir / KEY_FILE
+    more = "" if shell.key else ": is the variable set that it was taken from?"
+    raise usage("--key takes a key of the gateway", fault + more, "Give one, or leave --key out")
+
+
+def _own_key(shell: Shell, where: str) -> str:
+    """The admin key of the settings, else that of the state directory: for our own gateway, and nobody else gets it."""
+    own, kept = _own(shell), shell.settings.state_dir / KEY_FILE
+    if _origin(where) != _origin(own):
         raise CliError(
-            "HP-051", "there is no key for the gateway", f"none was given and there is no {path}", "Give one: --key KEY"
+            "HP-051",
+            f"there is no key for the gateway at {where}",
+            f"none was given, and the admin key of this machine is for {own} only",
+            "Give one: --key KEY",
+        )
+    configured = shell.settings.gateway.admin_key
+    found = configured.get_secret_value() if configured else _read(kept)
+    if not found:
+        raise CliError(
+            "HP-051", "there is no key for the gateway", f"none was given and there is no {kept}", "Give one: --key KEY"
         )
     return found
 
@@ -47,9 +75,9 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
 
     from haltpoint.client import Client, GatewayError
 
-    where = address(shell)
+    where, given = address(shell), _given_key(shell)
     _knock(where)
-    secret = key(shell)
+    secret = given or _own_key(shell, where)
 
     async def whole() -> T:
         async with Client(where, secret) as client:
@@ -66,6 +94,8 @@ def told(error: "GatewayError", where: str) -> CliError:
     why = error.detail.rstrip(".") or f"HTTP {error.status}"
     hint = error.hint.rstrip(".")
     match error.status:
+        case 0 if error.code == "not_understood":
+            return CliError("HP-050", f"no gateway answers at {where}", why, hint, exit_code=Exit.UNREACHABLE)
         case 0 | 503:
             return CliError(
                 "HP-050", f"the gateway at {where} cannot be reached", why, hint, exit_code=Exit.UNREACHABLE
@@ -97,10 +127,9 @@ def _fault(one: object) -> str:
 
 def _knock(where: str) -> None:
     """The client is patient with a gateway that is away for a moment; a person at a prompt wants to know at once."""
-    parts = urlsplit(where)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+    _, host, port = _origin(where)
     try:
-        socket.create_connection((parts.hostname or "", port), _TIMEOUT).close()
+        socket.create_connection((host or "", port), _TIMEOUT).close()
     except OSError as error:
         raise CliError(
             "HP-050",
@@ -109,6 +138,11 @@ def _knock(where: str) -> None:
             "Start everything with: haltpoint up",
             exit_code=Exit.UNREACHABLE,
         ) from error
+
+
+def _origin(where: str) -> tuple[str, str | None, int]:
+    parts = urlsplit(where)
+    return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def _read(path: Path) -> str | None:

@@ -156,24 +156,33 @@ def run(shell: Shell, body: Callable[[], int | None]) -> int:
     except typer.Exit as leave:
         return leave.exit_code
     except HaltpointError as error:
-        shell.fail(error)
-        return error.exit_code if isinstance(error, CliError) else _EXITS.get(error.code, Exit.FAILED)
+        return _ended(shell, error)
     except Exception as error:  # noqa: BLE001 - the last line of defence between a fault and a person
-        told = _told(error)
-        shell.fail(told)
-        return told.exit_code
+        return _ended(shell, _told(error))
+
+
+def _ended(shell: Shell, error: HaltpointError) -> int:
+    shell.fail(error)
+    return error.exit_code if isinstance(error, CliError) else _EXITS.get(error.code, Exit.FAILED)
 
 
 _EXITS = {
     "HP-001": Exit.USAGE,
     "HP-004": Exit.USAGE,
+    "HP-016": Exit.USAGE,
     "HP-030": Exit.USAGE,
     "HP-041": Exit.USAGE,
     "HP-010": Exit.UNREACHABLE,
 }
 
 
-def _told(error: Exception) -> CliError:
+_NO_SERVER = (
+    *("ConnectionError", "TimeoutError", "BusyLoadingError"),
+    *("AuthenticationError", "AuthorizationError", "NoPermissionError"),
+)
+
+
+def _told(error: Exception) -> HaltpointError:
     """Any other exception in the words of the catalogue. By name: its module may be slow to import."""
     kind = type(error)
     match kind.__name__:
@@ -193,13 +202,17 @@ def _told(error: Exception) -> CliError:
                 "Or name a server: --redis-url",
                 exit_code=Exit.UNREACHABLE,
             )
-        case "ConnectionError" | "TimeoutError" | "BusyLoadingError" if kind.__module__ == "redis.exceptions":
+        case name if kind.__module__ == "redis.exceptions" and name in _NO_SERVER:
+            from haltpoint.runtime.connection import unusable
+
+            return unusable(error)
+        case _ if isinstance(error, OSError) and error.filename:
             return CliError(
-                "HP-010",
-                "Redis cannot be reached",
-                str(error),
-                "Look closer: haltpoint doctor",
-                exit_code=Exit.UNREACHABLE,
+                "HP-041",
+                f"{error.filename} cannot be used",
+                error.strerror or str(error),
+                "Correct the path, or its owner and rights",
+                exit_code=Exit.USAGE,
             )
         case _:
             return _fault(error)

@@ -16,12 +16,12 @@ from faststream.redis import RedisBroker
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
-from redis.exceptions import AuthenticationError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from haltpoint.runtime import embedded, logs
-from haltpoint.runtime.connection import connection_class
+from haltpoint.runtime.connection import connection_class, refusal, unusable
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings import Settings
 
@@ -89,13 +89,11 @@ async def reach(redis: Redis, url: str) -> None:
                         told = time.monotonic()
                     raise
     except RedisError as error:
-        raise HaltpointError(
-            "HP-010", f"the server at {shown} refuses us", str(error), "Check the address and the password"
-        ) from error
+        raise unusable(error, url) from error
 
 
 def _is_away(error: Exception) -> bool:
-    return isinstance(error, UNREACHABLE) and not isinstance(error, AuthenticationError)
+    return isinstance(error, UNREACHABLE) and not refusal(error)
 
 
 class _App:

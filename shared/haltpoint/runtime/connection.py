@@ -30,6 +30,8 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from haltpoint.runtime.errors import HaltpointError
+
 Argument = str | bytes | int | float
 
 _BATCH: Final = 256
@@ -81,17 +83,50 @@ _CLASSES: Final = {"redis": _TcpConnection, "rediss": _TlsConnection, "unix": _U
 
 
 def connection_class(url: str) -> type[AbstractConnection]:
-    """How to talk to `redis://`, `rediss://` or `unix://`. Raises ValueError for other addresses."""
-    found = _CLASSES.get(url.partition("://")[0])
+    """How to talk to `redis://`, `rediss://` or `unix://`. Raises HaltpointError HP-001 for other addresses."""
+    scheme = url.partition("://")[0]
+    found = _CLASSES.get(scheme)
     if found is None:
-        raise ValueError(f"a Redis address begins with redis://, rediss:// or unix://, not {url.partition(':')[0]!r}")
+        raise HaltpointError(
+            "HP-001",
+            f"{scheme}:// cannot be talked to yet",
+            "the address of a Redis begins with redis://, rediss:// or unix://",
+            "Correct --redis-url or HALTPOINT_REDIS_URL",
+        )
     return found
+
+
+def refusal(error: BaseException) -> BaseException | None:
+    """The server's own words when it is there and does not let us in; None: the trouble is another."""
+    return next((one for one in (error, error.__cause__) if isinstance(one, _REFUSED)), None)
+
+
+def unusable(error: Exception, url: str = "") -> HaltpointError:
+    """HP-010: the server does not let us in, or is not there."""
+    shown = url.rpartition("@")[2]
+    words = refusal(error)
+    if words is None:
+        return HaltpointError(
+            "HP-010",
+            f"no server answers at {shown}" if url else "Redis cannot be reached",
+            str(error),
+            "Start it, or correct the address; where it comes from: haltpoint config show --origin",
+        )
+    why = str(words).rstrip(".")
+    if why.startswith(("HELLO must be called", "Authentication required")):
+        why = "it wants a password and was given none"
+    return HaltpointError(
+        "HP-010",
+        f"the server at {shown} refuses us" if url else "Redis refuses us",
+        why,
+        "Check user and password, which stand in the address: redis://USER:PASSWORD@HOST:PORT",
+    )
 
 
 def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
     """A client for `redis://`, `rediss://` or `unix://` that never repeats a command by itself; replies are bytes.
 
-    `socket_timeout` in seconds. Nothing is sent before the first command. Raises ValueError for other addresses.
+    `socket_timeout` in seconds. Nothing is sent before the first command. Raises HaltpointError HP-001 for others.
     """
     chosen = connection_class(url)
     pool = ConnectionPool.from_url(
@@ -177,7 +212,7 @@ class Coalescer:
             except (RedisConnectionError, RedisTimeoutError, OSError, TimeoutError) as broken:
                 error = broken
                 batch = [item for item in batch if not item[1].done()]
-                if isinstance(broken.__cause__, _REFUSED):
+                if refusal(broken):
                     give_up = 0.0
             if not batch:
                 return

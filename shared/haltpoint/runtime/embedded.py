@@ -115,16 +115,21 @@ class EmbeddedServer:
     def start(self) -> Self:
         """Start, or start again after `kill` or a crash; return when it answers. Does nothing while it lives.
 
-        Raises EmbeddedServerError: no binary, directory in use, or the server's own words when it ends early.
+        Raises EmbeddedServerError: no binary, directory in use or of no use, or the server's own words.
         """
         if self.pid is None:
             self._reap()
-            for folder in (self.data_dir, self._socket.parent):
-                _make_private(folder)
             try:
+                for folder in (self.data_dir, self._socket.parent):
+                    _make_private(folder)
                 if not self._locks:
                     self._take()
                 self._launch()
+            except OSError as error:
+                self.stop()
+                raise EmbeddedServerError(
+                    f"{error.filename or self.data_dir}: {error.strerror}; choose another HALTPOINT_STATE_DIR"
+                ) from error
             except BaseException:
                 self.stop()
                 raise

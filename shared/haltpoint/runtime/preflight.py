@@ -17,7 +17,7 @@ from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.runtime import library
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.topology import Topology, other_partitions
 
 _COMMANDS: Final = ("fcall", "function", "xadd", "xreadgroup", "xpending", "xclaim", "xautoclaim", "zrangebyscore")
 _SKEW_MS: Final = 5000
@@ -185,15 +185,8 @@ async def _library(redis: Redis) -> Check:
 async def _partitions(redis: Redis, topology: Topology) -> Check:
     stored = await redis.hget(topology.key(0, "deployment"), "partitions")
     theirs = int(stored) if stored is not None else topology.partitions
-    return Check(
-        "partitions",
-        "HP-016",
-        theirs == topology.partitions,
-        f"the deployment has {theirs} partitions, this process {topology.partitions}",
-        "the number is chosen once: another one would look for chains in the wrong places",
-        f"Set HALTPOINT_PARTITIONS={theirs}",
-        vital=True,
-    )
+    error = other_partitions(theirs, topology.partitions)
+    return Check("partitions", error.code, theirs == topology.partitions, error.what, error.why, error.fix, vital=True)
 
 
 async def _groups(redis: Redis, topology: Topology) -> Check:

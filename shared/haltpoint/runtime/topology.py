@@ -16,13 +16,10 @@ from redis.exceptions import ResponseError
 
 from haltpoint.contracts.base import root_of, value
 from haltpoint.contracts.catalogue import GROUP, Stream
+from haltpoint.runtime.errors import HaltpointError
 
 _DEPLOYMENT: Final = "hp:{0}:deployment"
 _STREAM_KEY: Final = re.compile(r"hp:\{(\d+)\}:((?:events|plans|humans|tools:.+))", re.DOTALL)
-
-
-class TopologyError(Exception):
-    """The deployment in Redis is not the one that this process was set up for; the message says what to do."""
 
 
 @value
@@ -50,7 +47,7 @@ class Topology:
     async def ensure(self, redis: Redis, queues: Iterable[str] = ()) -> None:
         """Write P on the first call ever, then create all streams and groups at 0. Safe to repeat.
 
-        Raises TopologyError when the deployment has another P.
+        Raises HaltpointError HP-016 when the deployment has another P.
         """
         await redis.hsetnx(_DEPLOYMENT, "partitions", str(self.partitions))
         await self.check(redis)
@@ -68,15 +65,27 @@ class Topology:
                 raise reply
 
     async def check(self, redis: Redis) -> None:
-        """Compare P with that of the deployment. Raises TopologyError when it differs or was never written."""
+        """Compare P with that of the deployment. HaltpointError: HP-016 it differs, HP-015 there is none."""
         found = await redis.hget(_DEPLOYMENT, "partitions")
         if found is None:
-            raise TopologyError("nothing was set up on this Redis yet; run: haltpoint init")
-        if int(found) != self.partitions:
-            raise TopologyError(
-                f"this deployment has {int(found)} partitions and this process was told {self.partitions}; "
-                f"set HALTPOINT_PARTITIONS={int(found)} (the number can never change)"
+            raise HaltpointError(
+                "HP-015",
+                "nothing was set up on this Redis",
+                "it has no streams of Haltpoint",
+                "Run: haltpoint init (haltpoint up does it for the embedded server); or correct the address",
             )
+        if int(found) != self.partitions:
+            raise other_partitions(int(found), self.partitions)
+
+
+def other_partitions(theirs: int, ours: int) -> HaltpointError:
+    """HP-016: we would look for chains in the wrong places."""
+    return HaltpointError(
+        "HP-016",
+        f"the deployment has {theirs} partitions, this process {ours}",
+        "the number is chosen once: another one would look for chains in the wrong places",
+        f"Set HALTPOINT_PARTITIONS={theirs}",
+    )
 
 
 @value

@@ -212,3 +212,27 @@ class _Cut(httpx.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._stream.aclose()
+
+
+@pytest.mark.parametrize("no_id", ["../stats?days=1#", "x y", "..", "", "a/events", "a?b=c", "bäd"])
+async def test_an_id_is_an_id_whatever_stands_in_it(client: Client, no_id: str) -> None:
+    """Nobody gets to another address of the gateway by an id."""
+    calls = (client.chain(no_id), client.cancel(no_id), client.request(no_id), client.attach(no_id).result())
+    for call in calls:
+        with pytest.raises(GatewayError) as caught:
+            await call
+        assert caught.value.status == 404
+        assert repr(no_id) in caught.value.detail
+
+
+@pytest.mark.parametrize("no_key", ["", "bäd", "two words", "line\n"])
+def test_what_cannot_be_a_key_is_refused_in_words(no_key: str) -> None:
+    with pytest.raises(ValueError, match="key"):
+        Client("http://127.0.0.1:9", no_key)
+
+
+async def test_an_answer_that_no_question_takes_is_refused_in_words(system: System, client: Client) -> None:
+    request_id = await system.ask(await system.submit())
+    with pytest.raises(GatewayError, match="text: ") as caught:
+        await client.answer(request_id, decision="none", text="x" * 9000)
+    assert caught.value.code == "invalid_answer"

@@ -11,6 +11,7 @@ from redis.exceptions import ResponseError
 
 from haltpoint.runtime.connection import Coalescer, connect
 from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.errors import HaltpointError
 
 
 async def test_each_caller_gets_its_own_reply_or_error(redis: Redis) -> None:
@@ -88,5 +89,5 @@ async def test_calls_of_a_closed_connection_fail(redis: Redis) -> None:
 
 
 def test_other_addresses_are_refused() -> None:
-    with pytest.raises(ValueError, match="redis"):
+    with pytest.raises(HaltpointError, match=r"HP-001 .*redis://"):
         connect("redis+cluster://localhost")

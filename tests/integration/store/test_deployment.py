@@ -8,8 +8,9 @@ from redis.asyncio import Redis
 from haltpoint.chain.human_tool import NAME, with_built_in
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.runtime import library
+from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.topology import Topology, TopologyError
+from haltpoint.runtime.topology import Topology
 from tests.support.builders import literal_task, spec
 from tests.support.desk import Desk
 
@@ -71,11 +72,11 @@ async def test_streams_and_groups_begin_at_the_first_entry(redis: Redis) -> None
 
 
 async def test_another_number_of_partitions_is_refused(redis: Redis) -> None:
-    with pytest.raises(TopologyError, match="haltpoint init"):
+    with pytest.raises(HaltpointError, match=r"HP-015 .*haltpoint init"):
         await Topology(4).check(redis)
     await Topology(4).ensure(redis)
     await Topology(4).check(redis)
-    with pytest.raises(TopologyError, match="HALTPOINT_PARTITIONS=4"):
+    with pytest.raises(HaltpointError, match=r"HP-016 .*HALTPOINT_PARTITIONS=4"):
         await Topology(8).ensure(redis)
     assert await redis.exists(Topology(8).stream(7, Stream.EVENTS)) == 0
 

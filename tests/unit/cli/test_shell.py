@@ -1,6 +1,8 @@
 """How commands end, and in which words, without a system."""
 
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from haltpoint.cli.errors import CliError, Exit
+from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
 from haltpoint.cli.main import app
 from haltpoint.cli.shell import Shell, run, verb
 from haltpoint.cli.system import as_environment
@@ -35,6 +38,11 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("run --plan /nonexistent", 2, "HP-041"),
         ("run x --url http://127.0.0.1:1 --key k", 4, "HP-050"),
         ("chain list", 4, "HP-050"),
+        ("chain list --key bäd", 2, "HP-040 --key takes a key of the gateway"),
+        ("chain list --key=", 2, "is the variable set that it was taken from?"),
+        ("chain list --url=", 2, "HP-040 --url takes the gateway's address"),
+        ("chain list --url localhost:8700", 2, "HP-040 --url takes the gateway's address"),
+        ("chain list --url http://127.0.0.1:87000 --key k", 2, "HP-040 --url takes the gateway's address"),
         ("chain list --config /nonexistent", 2, "HP-001"),
         ("chain nonsense", 2, "No such command"),
         ("chain list --limit 0", 2, "--limit"),
@@ -47,6 +55,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("doctor", 4, "HP-010"),
         ("doctor --redis-url redis://127.0.0.1:1", 4, "HP-010 no server answers at redis://127.0.0.1:1"),
         ("doctor --redis-url ftp://x", 2, "HP-001"),
+        ("dlq list --redis-url redis+cluster://x", 2, "HP-001 redis+cluster:// cannot be talked to yet"),
         ("up", 2, "HP-030"),
         ("up planner tool-worker", 2, "HP-030"),
         ("up planner --queue q", 2, "HP-040"),
@@ -147,3 +156,65 @@ def test_settings_go_to_another_process_as_they_are(monkeypatch: pytest.MonkeyPa
     for name, value in as_environment(settings).items():
         monkeypatch.setenv(name, value)
     assert load() == settings
+
+
+@pytest.mark.parametrize("folder", ["a-file", "a-file/below", "/proc/haltpoint"])
+def test_a_state_directory_that_cannot_be_used_is_told_with_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    (tmp_path / "a-file").write_text("")
+    monkeypatch.setenv("HALTPOINT_STATE_DIR", str(tmp_path / folder))
+    done = CliRunner().invoke(app, ["up", "--tools", "examples.contacts.tools"])
+    assert done.exit_code == Exit.UNREACHABLE
+    assert "HP-042 the embedded server cannot be started" in done.stderr
+    assert folder in done.stderr
+    assert "HALTPOINT_STATE_DIR" in done.stderr
+
+
+def test_the_key_of_this_machine_goes_to_its_own_gateway_only(tmp_path: Path) -> None:
+    """A key is a password: whoever else listens at some address must not get to see it."""
+    (tmp_path / KEY_FILE).write_text("hp_of_this_machine\n")
+    with Listener() as own, Listener() as foreign:
+        (tmp_path / ADDRESS_FILE).write_text(own.url)
+        refused = CliRunner().invoke(app, ["chain", "list", "--url", foreign.url])
+        assert refused.exit_code == Exit.FAILED
+        assert f"HP-051 there is no key for the gateway at {foreign.url}" in refused.stderr
+        assert "--key KEY" in refused.stderr
+        for words in ([], ["--url", f"{own.url}/"], ["--url", foreign.url, "--key", "given"]):
+            CliRunner().invoke(app, ["chain", "list", *words])
+    assert own.keys == ["Bearer hp_of_this_machine"] * 2
+    assert foreign.keys == ["Bearer given"]
+
+
+def test_what_answers_and_is_no_gateway_is_told_so() -> None:
+    with Listener() as other:
+        done = CliRunner().invoke(app, ["chain", "list", "--url", other.url, "--key", "k"])
+    assert done.exit_code == Exit.UNREACHABLE
+    assert f"HP-050 no gateway answers at {other.url}" in done.stderr
+
+
+class Listener:
+    """Somebody who listens on a port of this machine, writes down which keys are sent, and answers with a page."""
+
+    def __init__(self) -> None:
+        keys = self.keys = list[str | None]()
+
+        class Page(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                keys.append(self.headers["Authorization"])
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b"<html>")
+
+            def log_message(self, *_: object) -> None: ...
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> "Listener":
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()

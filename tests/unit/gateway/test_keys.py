@@ -25,6 +25,12 @@ def test_two_who_start_at_once_get_the_same_key(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_a_state_directory_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(HaltpointError, match=r"HP-001 .*file.*HALTPOINT_STATE_DIR"):
+        ensure_admin_key(tmp_path / "file")
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3", "gateway.internal"])
 def test_a_gateway_that_others_can_reach_needs_a_chosen_key_and_a_proxy(tmp_path: Path, host: str) -> None:
     with pytest.raises(HaltpointError, match="HALTPOINT_GATEWAY__ADMIN_KEY"):

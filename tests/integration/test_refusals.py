@@ -1,0 +1,67 @@
+"""What the command line says when Redis is there and does not let it in, or is set up in another way."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from redis.asyncio import Redis
+from typer.testing import CliRunner
+
+from haltpoint.cli.errors import Exit
+from haltpoint.cli.main import app
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.topology import Topology
+
+
+@pytest.fixture
+async def guarded(redis: Redis) -> AsyncIterator[Redis]:
+    """A server that wants a password."""
+    await redis.config_set("requirepass", "right")
+    yield redis
+    await redis.config_set("requirepass", "")
+
+
+async def typed(words: str, url: str, folder: Path) -> Result:
+    """What a person gets who types this."""
+    environment = {"HALTPOINT_STATE_DIR": str(folder), "HALTPOINT_GATEWAY__PORT": "0"}
+    words_of = [*words.split(), "--redis-url", url]
+    return await asyncio.to_thread(CliRunner().invoke, app, words_of, env=environment)
+
+
+@pytest.mark.usefixtures("guarded")
+@pytest.mark.parametrize(
+    ("user", "says"), [(":wrong@", "invalid username-password pair"), ("", "it wants a password and was given none")]
+)
+@pytest.mark.parametrize("verb", ["init", "dlq list", "doctor"])
+async def test_a_wrong_password_is_told_by_every_verb(
+    server: EmbeddedServer, tmp_path: Path, verb: str, user: str, says: str
+) -> None:
+    done = await typed(verb, server.url.replace("://", f"://{user}"), tmp_path)
+    assert done.exit_code == Exit.UNREACHABLE
+    assert "HP-010" in done.stderr
+    assert says in done.stderr
+    assert "USER:PASSWORD@" in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["init", "dlq list"])
+async def test_another_number_of_partitions_is_told_with_that_of_the_deployment(
+    server: EmbeddedServer, redis: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    await Topology(4).ensure(redis)
+    monkeypatch.setenv("HALTPOINT_PARTITIONS", "8")
+    done = await typed(verb, server.url, tmp_path)
+    assert done.exit_code == Exit.USAGE
+    assert "HP-016" in done.stderr
+    assert "HALTPOINT_PARTITIONS=4" in done.stderr
+
+
+async def test_a_server_on_which_nothing_was_set_up_is_told_so(
+    server: EmbeddedServer, redis: Redis, tmp_path: Path
+) -> None:
+    assert not await redis.dbsize()
+    done = await typed("dlq list", server.url, tmp_path)
+    assert done.exit_code == Exit.FAILED
+    assert "HP-015" in done.stderr
+    assert "haltpoint init" in done.stderr
