@@ -95,7 +95,7 @@ def _whole(shell: Shell, chain: "ChainView") -> None:
     if shell.out.is_terminal:
         shell.out.print(picture(chain))
     else:
-        Lines(shell.out, timed=False).show(chain)
+        Lines(shell.out).show(chain)
     rows = receipts(chain)
     if rows and not shell.quiet:
         shell.out.print(Text(f"\n receipts of {chain.id}", style="dim"))

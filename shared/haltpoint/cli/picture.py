@@ -44,14 +44,10 @@ def teller(console: Console) -> Teller:
 
 
 class Lines:
-    """Each line once, as soon as it is true, without control characters.
+    """Each line once, as soon as it is true, without control characters, with the time at which it happened."""
 
-    `timed`: every line bears the time since the start; not for a chain that is told afterwards, all of it at once.
-    """
-
-    def __init__(self, console: Console, *, timed: bool = True) -> None:
+    def __init__(self, console: Console) -> None:
         self._console = console
-        self._timed = timed
         self._told: Counter[Line] = Counter()
         self._begun: str | None = None
 
@@ -61,15 +57,16 @@ class Lines:
             self._begun, self._told = chain.id, Counter()
             self._console.print(Text(f"{visible(chain.goal)}  [{chain.id}]"))
         count: Counter[Line] = Counter()
+        at = chain.created_at
         for line in tell(chain):
+            at = line.at or at
             count[line] += 1
             if line.passing or not line.text or count[line] <= self._told[line]:
                 continue
             self._told[line] += 1
             note = f"  ({line.note})" if line.note else ""
             text = f"{'  ' * line.depth}{line.mark.value[0]} {line.text}{note}"
-            since = f"{elapsed(chain):>7}  " if self._timed else ""
-            self._console.print(Text(f"{since}{text}"), soft_wrap=True)
+            self._console.print(Text(f"{elapsed(chain, at):>7}  {text}"), soft_wrap=True)
 
     def pause(self) -> AbstractContextManager[None]:
         """Nothing moves here."""

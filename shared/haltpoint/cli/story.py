@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -38,13 +38,14 @@ class Mark(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line. `passing`: true for the moment only, so that a pipe leaves it out."""
+    """One line. `passing`: true for the moment only, so that a pipe leaves it out. `at`: None is as the line before."""
 
     depth: int
     mark: Mark
     text: str
     note: str = ""
     passing: bool = False
+    at: datetime | None = field(default=None, compare=False)
 
 
 _STEP_MARKS = {
@@ -89,7 +90,7 @@ def receipts(chain: ChainView) -> list[tuple[str, str, str]]:
 
 
 def elapsed(chain: ChainView, now: datetime | None = None) -> str:
-    """How long it took, or takes so far."""
+    """How long it took, or takes so far; up to `now`."""
     seconds = ((now or chain.updated_at) - chain.created_at).total_seconds()
     return f"{max(0.0, seconds):.1f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
@@ -102,20 +103,21 @@ def _step(step: StepView) -> Line:
     needs = [f"needs {visible(', '.join(step.required_tools))}"] if step.required_tools else []
     if step.tool_validation_mode is not Mode.STRICT:
         needs.append(step.tool_validation_mode.value)
-    return Line(0, mark, visible(title), " · ".join(needs), passing=mark is Mark.PENDING)
+    return Line(0, mark, visible(title), " · ".join(needs), passing=mark is Mark.PENDING, at=step.started_at)
 
 
 def _closing(step: StepView) -> Line:
+    at = step.ended_at
     if step.status == "failed":
-        return Line(0, Mark.FAILED, f"{step.id} failed")
+        return Line(0, Mark.FAILED, f"{step.id} failed", at=at)
     if step.validation_status == "failed":
         missing = [one.tool for one in step.promises if one.kept_by is None]
         note = f"no receipt of {visible(', '.join(missing))}" if missing else "let pass"
-        return Line(0, Mark.BROKEN, f"{step.id} went on without its promise kept", note)
+        return Line(0, Mark.BROKEN, f"{step.id} went on without its promise kept", note, at=at)
     kept = "its promise is kept" if step.validation_status == "passed" else "done"
     if step.tool_validation_mode is Mode.OFF and step.required_tools:
         kept = "done; nobody checks"
-    return Line(0, Mark.DONE, f"{step.id} completed", kept)
+    return Line(0, Mark.DONE, f"{step.id} completed", kept, at=at)
 
 
 def _cases(chain: ChainView, step_id: str) -> list[RequestView]:
@@ -130,7 +132,7 @@ def _broken(violations: Sequence[ViolationView], place: str) -> Iterator[Line]:
             continue
         where = "" if place not in ("plan", "answer") else f"{place}: "
         note = f"strike {one.strikes}" if one.strikes else ""
-        yield Line(1, Mark.BROKEN, f"{where}{said(one.said, one.violation)}", note)
+        yield Line(1, Mark.BROKEN, f"{where}{said(one.said, one.violation)}", note, at=one.at)
         if one.correction:
             # What words ask for which tool is for people too; else the first sentence: the rest is the exact form.
             first = f"{one.correction.partition('. ')[0].rstrip('.')}."
@@ -145,18 +147,17 @@ def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
         for action in moment.actions:
             if not _by_hand(action):
                 below = f"chain {action.child}" if action.child else ""
-                yield Line(1, Mark.RUNNING, call(action.tool, action.arguments), below)
-            if asked := [request for request in chain.requests if request.action_id == action.id]:
-                for request in asked:
+                yield Line(1, Mark.RUNNING, call(action.tool, action.arguments), below, at=action.started_at)
+            for request in chain.requests:
+                if request.action_id == action.id:
                     yield from _question(request)
-                yield from dropped  # the proof of the stop stands right below it
-                dropped = []
-                for request in asked:
+                    yield from dropped  # the proof of the stop stands right below it
+                    dropped = []
                     yield from _outcome(request)
             if action.ran is not None:
                 yield Line(2, Mark.OPTION, f"ran as {call(action.tool, action.ran)}")
             if action.receipt is not None and action.status == "done":
-                yield _receipt(action, action.receipt)
+                yield replace(_receipt(action, action.receipt), at=action.ended_at)
         yield from dropped
         yield from _broken(moment.violations, step.id)
         for case in moment.cases:
@@ -179,14 +180,17 @@ def _receipt(action: ActionView, receipt: ToolResult) -> Line:
 
 
 def _question(request: RequestView) -> Iterator[Line]:
-    yield Line(1, Mark.STOP, f"STOP  {visible(request.question)}", request.kind.value.replace("_", " "))
+    yield Line(
+        1, Mark.STOP, f"STOP  {visible(request.question)}", request.kind.value.replace("_", " "), at=request.asked_at
+    )
     for text in details(request):
         yield Line(2, Mark.OPTION, text)
 
 
 def _outcome(request: RequestView) -> Iterator[Line]:
     if request.answer is not None:
-        yield Line(1, Mark.CHOICE, _answer(request), f"by {visible(request.answer.by)}" if request.answer.by else "")
+        by = f"by {visible(request.answer.by)}" if request.answer.by else ""
+        yield Line(1, Mark.CHOICE, _answer(request), by, at=request.answer.at)
     elif request.status in (RequestStatus.EXPIRED, RequestStatus.WITHDRAWN):
         yield Line(1, Mark.FAILED, f"the question is {request.status.value}")
 
@@ -228,7 +232,7 @@ def _unserved(missing: WaitingView) -> str:
 
 def _end(chain: ChainView) -> Iterator[Line]:
     for text in (chain.answer or "").splitlines():
-        yield Line(0, Mark.WORDS, visible(text))
+        yield Line(0, Mark.WORDS, visible(text), at=chain.updated_at)
     counts = [
         count(chain.usage.actions, "action"),
         count(chain.usage.turns, "turn"),
@@ -238,7 +242,9 @@ def _end(chain: ChainView) -> Iterator[Line]:
         counts.append(f"{count(len(chain.never_executed), 'call')} never executed")
     why = f": {chain.error.code} {visible(chain.error.message)}" if chain.error else ""
     why = f", {visible(chain.stopped)}" if chain.stopped else why
-    yield Line(0, _END_MARKS[chain.status], f"{chain.status}{why}", " · ".join([elapsed(chain), *counts]))
+    yield Line(
+        0, _END_MARKS[chain.status], f"{chain.status}{why}", " · ".join([elapsed(chain), *counts]), at=chain.updated_at
+    )
 
 
 def _brief(receipt: ToolResult | None) -> str:

@@ -54,7 +54,7 @@ class CurrentView(Contract):
 
 
 class ActionView(Contract):
-    """One action. `status` is dispatched, asking or done; without a receipt it has not ended.
+    """One action. `status` is dispatched, asking or done; without a receipt it has not ended (`ended_at` is null).
 
     `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them. `child` is the id of
     the chain that carries it out, when it is a call of a skill with steps.
@@ -67,6 +67,8 @@ class ActionView(Contract):
     status: str
     receipt: ToolResult | None = None
     child: str | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
 
 
 class ThoughtView(Contract):
@@ -125,6 +127,8 @@ class StepView(Contract):
     status: str
     validation_status: str | None = None
     strikes: int = 0
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
     promises: tuple[PromiseView, ...] = ()
     result: Any = Field(default=None, description="data of the last successful receipt, else the last words")
     thoughts: tuple[ThoughtView, ...] = ()

@@ -5,7 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Any, Final
 
 from haltpoint.chain import policy
 from haltpoint.chain.state import ActionStatus, ChainStatus, StepRun, StepStatus
@@ -88,10 +89,11 @@ def view_of(record: ChainRecord) -> views.ChainView:
     requests = tuple(request_of(question_of(fields), fields, task, background) for fields in record.requests.values())
     plan = record.plan or Plan(steps=())
     said = _thoughts(record)
+    times = _times(record)
     facts = ((line.at, name, details) for line in record.log for name, details in line.facts)
     broken = contract_view.violations(record.id, facts, raw)
     steps = tuple(
-        _step(record, step, run, tuple(said[step.id]), tuple(broken[step.id]))
+        _step(record, step, run, times, tuple(said[step.id]), tuple(broken[step.id]))
         for step, run in zip(plan.steps, record.runs, strict=True)
     )
     about_answer = broken["answer"]
@@ -154,11 +156,13 @@ def _step(
     record: ChainRecord,
     step: Step,
     run: StepRun,
+    times: "_Times",
     thoughts: tuple[views.ThoughtView, ...],
     violations: tuple[views.ViolationView, ...],
 ) -> views.StepView:
     ids = [action_id(record.id, step.id, number) for number in range(1, run.actions + 1)]
-    actions = tuple(_action(name, record.actions[name]) for name in ids if name in record.actions)
+    actions = tuple(_action(name, record.actions[name], times) for name in ids if name in record.actions)
+    started, ended = times.get(step.id, (None, None))
     return views.StepView(
         id=step.id,
         label=step.label,
@@ -173,6 +177,8 @@ def _step(
         status=run.status.value,
         validation_status=contract_view.validation(record.task, step, run, record.head.get("origin", "")),
         strikes=run.strikes,
+        started_at=started,
+        ended_at=ended,
         promises=contract_view.promises(step, actions),
         result=_result(run, actions, thoughts),
         thoughts=thoughts,
@@ -189,7 +195,35 @@ def _result(
     return thoughts[-1].content if thoughts and run.status is StepStatus.COMPLETED else None
 
 
-def _action(name: str, fields: Fields) -> views.ActionView:
+_Times = dict[str, tuple[datetime, datetime | None]]
+"""When it began and when it ended, by the id of a step or an action."""
+
+_BEGIN: Final = (FactType.STEP_STARTED, FactType.ACTION_DISPATCHED)
+_END: Final = (FactType.STEP_COMPLETED, FactType.STEP_FAILED, FactType.ACTION_COMPLETED)
+_SAID: Final = (FactType.REQUEST_ANSWERED, FactType.REQUEST_EXPIRED)
+
+
+def _times(record: ChainRecord) -> _Times:
+    """By the log. An action about which people were asked ends with the answer, or when it has run again."""
+    found: _Times = {}
+    asked: dict[str, str] = {}
+    for line in record.log:
+        at = moment(line.at)
+        for fact, details in line.facts:
+            name = str(details.get("action_id") or details.get("step_id"))
+            if fact == FactType.REQUEST_OPENED:
+                asked[details["request_id"]] = name
+            elif fact in _SAID:
+                name = asked.get(details["request_id"], "")
+            begun = found.get(name, (at, None))[0]
+            if fact in _BEGIN:
+                found[name] = (begun, None)
+            elif fact in _END or fact in _SAID:
+                found[name] = (begun, at)
+    return found
+
+
+def _action(name: str, fields: Fields, times: _Times) -> views.ActionView:
     outcome, data = fields.get("settled"), fields.get("settled_data", "")
     status = ActionStatus.DONE
     if outcome is None:
@@ -201,6 +235,7 @@ def _action(name: str, fields: Fields) -> views.ActionView:
         receipt = ToolResult.model_validate({**json.loads(outcome), "data": json.loads(data or "{}")})
         if receipt.next_action.value in _ASKS:
             status = ActionStatus.ASKING
+    started, ended = times.get(name, (None, None))
     return views.ActionView(
         id=name,
         tool=fields["tool"],
@@ -209,6 +244,8 @@ def _action(name: str, fields: Fields) -> views.ActionView:
         status=status,
         receipt=receipt,
         child=fields.get("child"),
+        started_at=started,
+        ended_at=ended,
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from haltpoint.cli.picture import Lines, Picture, picture, teller
-from tests.unit.cli.chains import chain, completed, failed, stopped
+from tests.unit.cli.chains import chain, completed, doubted_twice, failed, stopped
 
 VIEWS = [chain(), stopped(), completed(), failed()]
 
@@ -50,11 +50,13 @@ def test_a_pipe_gets_each_line_once_and_no_control_characters() -> None:
     assert lines[-1].startswith("✓ completed")
 
 
-def test_a_chain_that_is_told_afterwards_bears_no_times() -> None:
+def test_a_chain_that_is_told_afterwards_bears_the_times_at_which_it_all_happened() -> None:
     console = Console(file=io.StringIO(), width=80)
-    Lines(console, timed=False).show(completed())
+    Lines(console).show(doubted_twice())
     assert isinstance(console.file, io.StringIO)
-    assert console.file.getvalue().splitlines()[1] == "▸ Find the contact  (needs lookup_contacts)"
+    assert [line.split()[0] for line in console.file.getvalue().splitlines()[1:]] == [
+        *("0.5", "1.0", "6.0", "6.0", "20.0", "26.0", "26.0", "31.0", "32.0", "33.0", "37.0"),
+    ]
 
 
 def test_the_same_line_is_told_twice_when_it_happened_twice() -> None:

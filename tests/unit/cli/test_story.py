@@ -5,7 +5,7 @@ import pytest
 from haltpoint.cli.story import Mark, elapsed, never_executed, receipts, tell
 from haltpoint.cli.wording import call, visible
 from haltpoint.contracts.views import ChainView
-from tests.unit.cli.chains import BEGUN, action, careless, chain, completed, failed, step, stopped
+from tests.unit.cli.chains import BEGUN, action, careless, chain, completed, doubted_twice, failed, step, stopped
 
 
 def told(view_marks: list[tuple[int, Mark, str]], mark: Mark) -> list[str]:
@@ -61,6 +61,16 @@ def test_a_violation_of_a_literal_step_is_told_too() -> None:
     broken = {"at": BEGUN, "place": "a", "violation": "bad_arguments", "message": "They are wrong."}
     view = chain(steps=[step("a", "send_message", violations=[broken])])
     assert lines(view)[1:] == [(1, Mark.BROKEN, "arguments that do not fit")]
+
+
+def test_an_action_that_was_in_doubt_twice_is_told_with_each_answer_below_its_question() -> None:
+    assert [mark for _, mark, _ in lines(doubted_twice())] == [
+        *(Mark.RUNNING, Mark.RUNNING),
+        *(Mark.STOP, Mark.OPTION, Mark.CHOICE),
+        *(Mark.STOP, Mark.OPTION, Mark.CHOICE),
+        *(Mark.DONE, Mark.DONE, Mark.DONE),
+    ]
+    assert told(lines(doubted_twice()), Mark.CHOICE) == ["not happened", 'happened: {"message_id": "m1"}']
 
 
 def test_a_failed_chain_says_why() -> None:

@@ -204,3 +204,30 @@ def test_a_failed_chain_says_why() -> None:
     assert view.error.step_id == "find"
     assert view.summary == "0 of 3 steps completed. HP-204: no"
     assert view.steps[0].validation_status == "failed"
+
+
+def test_times_are_those_of_the_log_and_an_action_ends_with_its_answer_or_its_last_run() -> None:
+    find, about = {"step_id": "find"}, {"step_id": "find", "action_id": "c1.find.1"}
+    log: list[tuple[int, list[Any]]] = [
+        (1, [["step.started", find], ["action.dispatched", about]]),
+        (6, [["action.completed", about], ["request.opened", {**about, "request_id": "c1.r1"}]]),
+        (9, [["request.answered", {"request_id": "c1.r1"}], ["action.dispatched", about]]),
+        (12, [["action.completed", about], ["request.opened", {**about, "request_id": "c1.r2"}]]),
+        (20, [["request.answered", {"request_id": "c1.r2"}], ["step.completed", find]]),
+    ]
+
+    def seconds(lines: int) -> list[float | None]:
+        told = tuple(
+            LogLine.parse(number, json.dumps({"at": at * 1000, "type": "x", "facts": facts}))
+            for number, (at, facts) in enumerate(log[:lines])
+        )
+        run = StepRun(StepStatus.COMPLETED, actions=1, last_ok=1)
+        actions = {"c1.find.1": {"tool": "lookup_contacts", "receipt": OK}}
+        step = view_of(record(runs=(run, StepRun(), StepRun()), actions=actions, log=told)).steps[0]
+        (action,) = step.actions
+        times = (step.started_at, action.started_at, action.ended_at, step.ended_at)
+        return [None if at is None else at.timestamp() for at in times]
+
+    assert seconds(1) == [1, 1, None, None]
+    assert seconds(3) == [1, 1, None, None], "it runs again"
+    assert seconds(5) == [1, 1, 20, 20]
