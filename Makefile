@@ -39,7 +39,7 @@ bench: $(SYNCED) ## actions per second and CPU per action on this machine
 eval: $(SYNCED) ## models that misbehave, a thousand chains, and a judge of what really happened
 	@$(BIN)/haltpoint eval
 
-chaos: $(SYNCED) ## kill processes and servers at random, then judge the history
+chaos: $(SYNCED) ## kill processes and servers, break connections, then judge the history
 	@$(BIN)/pytest tests/chaos
 
 compose-check: $(SYNCED) ## docker-compose.yml against the Compose specification

@@ -101,7 +101,8 @@ async def run(settings: Settings) -> None:
     """Decide for chains until the task is cancelled. Raises HaltpointError."""
     async with service.running(Party.EXECUTOR, settings) as here:
         executor = Executor(here)
-        await asyncio.gather(executor.world.refresh(), executor.leases.tick())
+        await here.reach(executor.world.refresh)
+        await here.reach(executor.leases.tick)
         here.every(1.0, executor.world.refresh, "tools")
         here.every(settings.executor_lease / 4, executor.leases.tick, "leases")
         here.every(deadlines.EVERY, executor.fire_due, "deadlines")

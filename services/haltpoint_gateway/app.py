@@ -110,7 +110,7 @@ async def _listen(here: service.Service, gateway: Gateway, calls: Coalescer) -> 
             max_records=_BATCH,
             on_exhausted=humans.exhausted,
         )
-    await feed.listen(here.broker, here.redis, here.topology, gateway.watchers)
+    await feed.listen(here, gateway.watchers)
 
 
 async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> list[str]:

@@ -3,33 +3,33 @@
 What is heard is only that something happened. So nothing is lost when an entry is missed, and nothing is acknowledged.
 """
 
+from functools import partial
 from typing import Any, cast
 
 from faststream import AckPolicy
-from faststream.redis import RedisBroker, StreamSub
+from faststream.redis import StreamSub
 from faststream.redis.message import FAKE_CONSUMER, BatchStreamMessage, RedisBatchStreamMessage
-from redis.asyncio import Redis
 
 from haltpoint.runtime.broker import POLL_MS
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.service import Service
 from haltpoint_gateway.watchers import Watchers
 
 _BATCH = 256
 
 
-async def listen(broker: RedisBroker, redis: Redis, topology: Topology, watchers: Watchers) -> None:
-    """Read all feeds from now on, as long as the broker runs."""
+async def listen(here: Service, watchers: Watchers) -> None:
+    """Read all feeds from now on, as long as the service's broker runs."""
 
     async def wake(batch: dict[str, Any]) -> None:
         for fields in batch["data"]:
             for chain in fields.get(b"chains", b"").decode(errors="replace").split():
                 watchers.wake(chain)
 
-    for partition in range(topology.partitions):
-        feed = topology.key(partition, "feed")
+    for partition in range(here.topology.partitions):
+        feed = here.topology.key(partition, "feed")
         # Not `$`: it means another moment at each read, and what comes between two reads would be missed.
-        last: list[tuple[bytes, object]] = cast("Any", await redis.xrevrange(feed, count=1))
-        subscriber = broker.subscriber(
+        last: list[tuple[bytes, object]] = cast("Any", await here.reach(partial(here.redis.xrevrange, feed, count=1)))
+        subscriber = here.broker.subscriber(
             stream=StreamSub(
                 feed,
                 last_id=last[0][0].decode() if last else "0-0",

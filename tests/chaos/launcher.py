@@ -14,7 +14,7 @@ from tests.chaos import fail_points
 
 
 def _die_with_owner() -> None:
-    sys.stdin.buffer.read()
+    os.read(sys.stdin.fileno(), 1)
     os._exit(1)
 
 

@@ -1,4 +1,7 @@
-"""The soak: all services as processes under load, and everything that can go wrong, at random but by a seed."""
+"""The soak: all services as processes under load, and everything that can go wrong, at random but by a seed.
+
+The services reach the server over a bad network; those who observe them do not.
+"""
 
 import asyncio
 import itertools
@@ -14,6 +17,7 @@ from haltpoint.client import GatewayError
 from haltpoint.contracts.catalogue import Party, Stream
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.runtime.broker import UNREACHABLE
+from tests.chaos.proxy import Proxy
 from tests.chaos.system import QUEUE, Child, System, task
 
 ROLES: Final = (Party.EXECUTOR, Party.EXECUTOR, Party.WORKER, Party.WORKER, Party.PLANNER, Party.GATEWAY)
@@ -34,9 +38,10 @@ POISON: Final[dict[str, bytes | None]] = {
 class Soak:
     """Load and trouble on a system that stands, until told to stop."""
 
-    def __init__(self, system: System, seed: int) -> None:
+    def __init__(self, system: System, network: Proxy, chance: random.Random) -> None:
         self.system = system
-        self.chance = random.Random(seed)
+        self.network = network
+        self.chance = chance
         self.children: list[Child] = []
         self.odd_ends: list[str] = []
         self.poisoned: list[str] = []
@@ -44,6 +49,7 @@ class Soak:
 
     async def start(self) -> None:
         """All services, ready."""
+        self.system.settings = self.system.settings.model_copy(update={"redis_url": self.network.url})
         self.children = list(await asyncio.gather(*(self.system.launch(party) for party in ROLES)))
 
     async def supervise(self) -> None:
@@ -78,6 +84,9 @@ class Soak:
             (self._copy, 6),
             (self._poison, 3),
             (self._crash_server, 1),
+            (self._cut, 3),
+            (self._lose_replies, 4),
+            (self._slow, 2),
         )
         while True:
             await asyncio.sleep(self.chance.uniform(0.3, 1.5))
@@ -88,7 +97,8 @@ class Soak:
                 await kind()
 
     async def calm(self) -> None:
-        """No more trouble: the server stands, and nobody is stopped."""
+        """No more trouble: the server stands, its network is quick, and nobody is stopped."""
+        self.network.slow(0)
         await asyncio.to_thread(self.system.server.start)
         for child in self.children:
             child.signal(signal.SIGCONT)
@@ -122,6 +132,17 @@ class Soak:
         await asyncio.to_thread(self.system.server.kill)
         await asyncio.sleep(self.chance.uniform(0, 0.5))
         await asyncio.to_thread(self.system.server.start)
+
+    async def _cut(self) -> None:
+        self.network.cut()
+
+    async def _lose_replies(self) -> None:
+        self.network.lose_replies()
+
+    async def _slow(self) -> None:
+        """Late by more than a lease at times, and each connection by itself: what was sent first comes second."""
+        latest = self.system.settings.executor_lease * self.chance.choice((0, 0.05, 0.3, 1.2))
+        self.network.slow(latest)
 
     def _streams(self) -> list[str]:
         topology = self.system.topology

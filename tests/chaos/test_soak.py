@@ -11,6 +11,7 @@ import pytest
 from haltpoint.runtime.tasks import end
 from haltpoint.testing.script_model import ScriptedModel
 from tests.chaos.matrix import SCRIPT
+from tests.chaos.proxy import Proxy
 from tests.chaos.soak import Soak
 from tests.chaos.system import System, pretty
 from tests.proofs.history import read
@@ -22,8 +23,13 @@ SEED = int(os.environ.get("SOAK_SEED", random.SystemRandom().randrange(10**6)))
 @pytest.mark.timeout(SECONDS + 300)
 async def test_the_history_is_right_after_a_minute_of_bad_luck(tmp_path: Path) -> None:
     print(f"SOAK_SEED={SEED} SOAK_SECONDS={SECONDS:g}")
-    async with ScriptedModel(SCRIPT) as model, System(tmp_path, partitions=2, model_url=model.base_url) as system:
-        soak = Soak(system, SEED)
+    chance = random.Random(SEED)
+    async with (
+        ScriptedModel(SCRIPT) as model,
+        System(tmp_path, partitions=2, model_url=model.base_url) as system,
+        Proxy(system.server.url, chance) as network,
+    ):
+        soak = Soak(system, network, chance)
         await soak.start()
         supervisor = asyncio.create_task(soak.supervise())
         under_way = [asyncio.create_task(soak.load()), asyncio.create_task(soak.trouble())]
@@ -37,7 +43,8 @@ async def test_the_history_is_right_after_a_minute_of_bad_luck(tmp_path: Path) -
         letters = await system.dead_letters()
         reasons = sorted(letter[b"reason"].decode() for letter in letters)
         kinds = Counter(type(each.record).__name__ for each in read(system.history.glob("*.jsonl")))
-        print(f"{len(system.accepted)} tasks, troubles {soak.troubles}, {len(reasons)} dead letters, {dict(kinds)}")
+        print(f"{len(system.accepted)} tasks, troubles {soak.troubles}, {network.lost} lost replies")
+        print(f"{len(reasons)} dead letters, {dict(kinds)}")
         violations = system.violations()
         assert not violations, pretty(violations)
         assert not soak.odd_ends, "\n".join(soak.odd_ends)

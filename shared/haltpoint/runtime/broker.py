@@ -7,13 +7,12 @@ that is away instead of letting FastStream sleep five seconds after each error.
 
 import logging
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeVar
 
 import stamina
 from faststream import AckPolicy
 from faststream.redis import RedisBroker
-from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -32,6 +31,8 @@ POLL_MS: Final = 4000
 """XREADGROUP blocks at most that long: less than redis-py's socket time-out of 5 s."""
 
 _log = logs.get(__name__)
+
+T = TypeVar("T")
 
 
 def redis_url(settings: Settings) -> str:
@@ -72,8 +73,11 @@ def make_broker(url: str, on_exit: Callable[[], None]) -> RedisBroker:
     return broker
 
 
-async def reach(redis: Redis, url: str) -> None:
-    """Wait until the server answers, however long that takes. Raises HaltpointError HP-010 when it refuses us."""
+async def reach(url: str, ask: Callable[[], Awaitable[T]]) -> T:
+    """Ask until the server answers, however long that takes, and from the beginning when it goes away meanwhile.
+
+    Raises HaltpointError HP-010 when it refuses us, and what `ask` raises of its own.
+    """
     shown = url.rpartition("@")[2]
     told = 0.0
     try:
@@ -82,7 +86,7 @@ async def reach(redis: Redis, url: str) -> None:
         ):
             with attempt:
                 try:
-                    await redis.ping()
+                    return await ask()
                 except UNREACHABLE as error:
                     if time.monotonic() - told > 10:
                         _log.warning("waiting for the server", server=shown, reason=str(error))
@@ -90,6 +94,7 @@ async def reach(redis: Redis, url: str) -> None:
                     raise
     except RedisError as error:
         raise unusable(error, url) from error
+    raise AssertionError("it was asked without end")
 
 
 def _is_away(error: Exception) -> bool:

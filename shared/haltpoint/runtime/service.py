@@ -26,7 +26,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from faststream.redis import RedisBroker
 from redis.asyncio import Redis
@@ -48,6 +48,8 @@ _GONE_AFTER_MS: Final = 5000
 
 _log = logs.get(__name__)
 
+T = TypeVar("T")
+
 
 class Service:
     """What a running service has in its hands. Made by `running`.
@@ -67,6 +69,7 @@ class Service:
         self.stopping = asyncio.Event()
         self.about: dict[str, Any] = {}
         self.broker: RedisBroker = make_broker(url, lambda: self.fail(group_lost("a stream", "of this service")))
+        self._url = url
         self._since = int(time.time() * 1000)
         self._subscriptions: list[Subscription] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -79,6 +82,10 @@ class Service:
     def ready(self) -> bool:
         """Whether it serves and its server answered within the last 5 s."""
         return self._ready and time.monotonic() - self._last_beat < _GONE_AFTER_MS / 1000
+
+    async def reach(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask the server something before we are ready: as often as it takes (`broker.reach`)."""
+        return await reach(self._url, ask)
 
     async def subscribe(
         self,
@@ -234,12 +241,11 @@ async def running(name: Party, settings: Settings, *, queues: tuple[str, ...] = 
     async with AsyncExitStack() as stack:
         redis = connect(url)
         stack.push_async_callback(redis.aclose)
-        await reach(redis, url)
         topology = Topology(settings.partitions)
-        checks = await preflight.examine(redis, settings, topology, url)
+        checks = await reach(url, lambda: preflight.examine(redis, settings, topology, url))
         for check in preflight.refuse(checks, allow_unsafe=settings.allow_unsafe, besides=frozenset({"groups"})):
             _log.warning("unsafe", code=check.code, what=check.what, why=check.why, fix=check.fix)
-        await topology.ensure(redis, queues)
+        await reach(url, lambda: topology.ensure(redis, queues))
         here = Service(name, settings, redis, url, topology)
         stack.push_async_callback(here.close)
         await here.broker.start()
