@@ -93,7 +93,9 @@ async def reach(url: str, ask: Callable[[], Awaitable[T]]) -> T:
                         told = time.monotonic()
                     raise
     except RedisError as error:
-        raise unusable(error, url) from error
+        if refusal(error):
+            raise unusable(error, url) from error
+        raise
     raise AssertionError("it was asked without end")
 
 
