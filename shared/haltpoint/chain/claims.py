@@ -1,8 +1,9 @@
 """Fabrication (CONTRACT F1, F2): what a text claims to have been done, and no receipt shows.
 
 A verb is of one or more kinds (`send`, `write`, `delete`, ...), a tool carries the kinds that its declaration, its name
-or its docstring tell of. A claim is founded as soon as a tool that carries one of its kinds has succeeded. Whom the
-message went to and what it said is not looked at: that is what receipts are for.
+or its docstring tell of. A claim is founded as soon as a tool that carries one of its kinds has succeeded, and a deed
+without a doer also where the chain's data tell of it (`claims_retold`). Whom the message went to and what it said is
+not looked at: that is what receipts are for.
 """
 
 import re
@@ -13,11 +14,14 @@ from typing import Final
 
 from haltpoint.chain import claims_english as english
 from haltpoint.chain.claims_english import Verb, forms_of
+from haltpoint.chain.claims_joined import Voice
 from haltpoint.chain.claims_lexicon import Lexicon, lexicon
-from haltpoint.chain.claims_reading import told_as_done
+from haltpoint.chain.claims_reading import Told, told_as_done
+from haltpoint.chain.claims_retold import Background, is_retold, kinds_asked_for
 from haltpoint.chain.plain_text import words_of
 from haltpoint.contracts.tools import ToolSpec
 
+_NOTHING_KNOWN: Final = Background()
 _OPENING: Final = re.compile(r"^\W*(\w+)|\b(?:and|or)\s+(\w+)|,\s*(\w+)")
 
 
@@ -44,10 +48,12 @@ def unfounded_claims(
     tools: Mapping[str, ToolSpec],
     succeeded: Collection[str],
     extra: Mapping[str, tuple[str, ...]] = {},  # never changed
+    background: Background = _NOTHING_KNOWN,
 ) -> tuple[Claim, ...]:
     """The claims of a text for which no tool that carries their verb has succeeded, in the order of the text.
 
-    `succeeded` are names of tools with a successful receipt, `extra` more verbs per tool. Never raises.
+    `succeeded` are names of tools with a successful receipt, `extra` more verbs per tool, `background` is what
+    else the chain knows. Never raises.
     """
     if not text:
         return ()
@@ -62,9 +68,21 @@ def unfounded_claims(
         if told.kinds not in judged:
             judged[told.kinds] = _missing(told.kinds, carried, succeeded)
         missing = judged[told.kinds]
-        if missing is not None:
-            found.setdefault((told.verb, told.sentence), Claim(told.verb, told.sentence, missing))
+        if missing is not None and not _is_no_claim(told, carried, background):
+            found.setdefault((told.verb.base, told.sentence), Claim(told.verb.base, told.sentence, missing))
     return tuple(found.values())
+
+
+def _is_no_claim(told: Told, carried: Mapping[str, _Carried], background: Background) -> bool:
+    """What data tell of and nobody claims to have done; and what the user has done, unless it is what they ask for."""
+    if told.voice is Voice.OWN:
+        return False
+    asked = kinds_asked_for(background.goal)
+    planned = any(name in carried and _carries(carried[name], told.kinds) for name in background.planned)
+    asked_for = planned or english.ANY in asked or not asked.isdisjoint(told.kinds)
+    if told.voice is Voice.USERS:
+        return not asked_for
+    return is_retold(told.verb, told.about, background, asked_for=asked_for)
 
 
 def _missing(
@@ -127,6 +145,8 @@ def _words(carried: frozenset[_Carried]) -> Lexicon:
 def _kinds_by_word() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     bases: dict[str, tuple[str, ...]] = {}
     for verb in english.VERBS:
+        if verb.inward:  # `get` and `receive` name no tool that sends
+            continue
         bases[verb.base] = tuple(dict.fromkeys((*bases.get(verb.base, ()), *verb.kinds)))
     words: dict[str, tuple[str, ...]] = {}
     for kind, names in english.TOOL_WORDS.items():

@@ -13,8 +13,9 @@ _AHEAD: Final = 16  # and behind it
 _BLOCK: Final = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
 _SPEECH: Final = re.compile(r'"[^"\n]{0,2000}"|(?<![\w])\'(?:[^\'\n]|(?<=\w)\'(?=\w)){2,2000}\'(?!\w)')
 _MARKUP: Final = re.compile(r"[*_]{2,}|`|^[ \t]*(?:[-*+•#]+|\d+[.)])[ \t]+", re.MULTILINE)
+_SHORT: Final = re.compile(r"\b(Mr|Mrs|Ms|Dr|Prof|St)\.(?=\s+[\w§])")
 _SENTENCE: Final = re.compile(r"[^.!?\n]*(?:\.(?=[\w/])[^.!?\n]*)*[.!?\n]+|[^.!?\n]+")
-_TOKEN: Final = re.compile(r"[\w@/~](?:[\w@/~]|['.-](?=\w))*|-+|[^\s\w]")
+_TOKEN: Final = re.compile(r"[\w@/~](?:[\w@/~]|['.-](?=\w)|(?<=\d)[,:](?=\d))*|-+|[^\s\w]")
 _ENDS: Final = frozenset(',;:()[]—–"|') | {
     "-",
     "--",
@@ -35,7 +36,7 @@ def sentences(text: str) -> Iterator[str]:
     if len(plainly) > 1 and plainly[0] == plainly[-1] == '"' and '"' not in plainly[1:-1]:
         plainly = plainly[1:-1]  # a whole answer in quotation marks is nobody's speech
     spoken = _MARKUP.sub(" ", _SPEECH.sub(" § ", _BLOCK.sub("\n", plainly)))
-    for found in _SENTENCE.finditer(spoken):
+    for found in _SENTENCE.finditer(_SHORT.sub(r"\1", spoken)):
         if found[0].strip():
             yield found[0]
 

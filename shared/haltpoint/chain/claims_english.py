@@ -2,7 +2,8 @@
 
 An entry is `base/past/participle`; what is missing is regular. A mark behind it: `*` only together with a thing that
 lasts (a file, an event), since "I wrote a summary" is kept by the text itself; `+` only with a person as the one who
-did it ("the tool is called lookup"); `=` also in the present ("the message is sent").
+did it ("the tool is called lookup"); `=` also in the present ("the message is sent"); `<` tells of the deed from
+the other end ("John has received the message").
 """
 
 import re
@@ -22,7 +23,7 @@ _KINDS: Final = {
     "send": "send/sent= email e-mail mail message text notify/notified forward deliver dispatch reply/replied "
     "tell/told+ inform let/let+ "
     "remind+ contact+ ping/pinged invite alert post share* submit/submitted tweet reach_out/reached_out+ "
-    "announce* upload",
+    "announce* upload receive< get/got<",
     "publish": "publish post share* tweet announce* upload",
     "write": "write/wrote/written* save= store= create* add* append record* log/logged* insert* export copy/copied* "
     "register* "
@@ -30,10 +31,10 @@ _KINDS: Final = {
     "delete": "delete= erase= wipe= purge trash remove* clear* uninstall drop/dropped* archive cancel/cancelled= "
     "cancel/canceled= "
     "revoke= unsubscribe",
-    "book": "book= rebook reserve= schedule reschedule arrange* set_up/set_up* set/set*= order+ buy/bought purchase "
+    "book": "book= rebook reserve= schedule reschedule arrange* set_up/set_up* set/set*= order buy/bought purchase "
     "put/put* "
     "plan/planned*",
-    "pay": "pay/paid transfer/transferred= wire refund= charge purchase buy/bought order+ donate "
+    "pay": "pay/paid transfer/transferred= wire refund= charge purchase buy/bought order donate "
     "withdraw/withdrew/withdrawn deposit",
     "update": "update* change* modify/modified* edit* rename replace* move* fix* patch* assign* mark* close* reopen* "
     "reschedule "
@@ -42,7 +43,8 @@ _KINDS: Final = {
     SEARCH: "search look_up/looked_up query/queried google",
     "run": "run/ran/run* execute* deploy install restart reboot launch* start* stop/stopped* trigger/triggered* "
     "enable* disable* "
-    "turn_on/turned_on turn_off/turned_off switch_on/switched_on switch_off/switched_off unlock lock download*",
+    "turn_on/turned_on turn_off/turned_off switch_on/switched_on switch_off/switched_off unlock lock block unblock "
+    "download*",
 }
 EFFECTS: Final = frozenset(_KINDS) - {SEARCH}
 """Kinds of which a claim is unfounded also when no tool at all could have done it."""
@@ -87,7 +89,8 @@ THINGS: Final = words(
     "container instance "
     "machine settings setting configuration subscription subscriptions password permission permissions spreadsheet "
     "disk drive cart "
-    "wishlist reservation reservations booking bookings card contract deployment task tasks"
+    "wishlist reservation reservations booking bookings card contract deployment task tasks address addresses profile "
+    "profiles"
 )
 HEADS: Final = THINGS | words(
     "message messages email emails e-mail e-mails mail mails text texts sms notification notifications invitation "
@@ -99,7 +102,14 @@ HEADS: Final = THINGS | words(
 )
 """Things that may head a line of news: `Message sent`, `Flight booked`."""
 
+MESSAGES: Final = words(
+    "message messages email emails e-mail e-mails mail mails text texts sms note notes reply notification invitation "
+    "invite alert answer"
+)
+"""What an agent sends in somebody's name, and what carries any news at all."""
+
 ME: Final = frozenset({"i", "we"})
+HIM: Final = words("him her them")
 PERFECT: Final = frozenset({"i've", "we've", "ive", "weve"})
 OTHERS: Final = words(
     "he she they you it who which that someone somebody everyone you've they've he's she's it's you'd"
@@ -123,12 +133,26 @@ NEGATIONS: Final = words(
     "declined almost nearly "
     "avoid avoided dont didnt havent hasnt wasnt couldnt cant wont"
 )
+COUNTS: Final = words("the a all both your my our these those two three four five some many other")
+"""Before `failing` these make it a quality: the failing tests were fixed."""
 NOTHING: Final = words("nothing no none neither nobody zero 0")
 CONDITIONS: Final = words(
     "if once when unless until till whether before after whenever suppose supposing assuming wish wished pretend "
     "imagine soon case "
     "lest where while provided hope hoping"
 )
+FRONTED: Final = words("after before once when while without instead rather unable yet as no since you")
+"""What may stand before the main clause and turns only itself: `after the lookup I sent it`."""
+AS_WANTED: Final = words("you soon the requested asked instructed agreed planned discussed promised usual always ever")
+"""As you asked, as soon as: not `as John said`."""
+NO_MATTER: Final = words("problem problems worries doubt")
+AFTER_A_NOUN: Final = words(
+    "to in on for from at with by of about is was are were has have had will can could should would may might must "
+    "did does and or"
+)
+"""After `the message I sent` what follows is one of these; after `the lookup I sent` it is what was sent."""
+DAYTIMES: Final = words("noon midnight today tonight tomorrow morning evening lunchtime eod")
+"""By then, not by them."""
 REPORTS: Final = words(
     "said says say saying told tells tell reported claimed writes wrote thinks think thought asked asks mentions "
     "mentioned stated "
@@ -184,6 +208,7 @@ MEANS: Final = words("me us myself ourselves mail email e-mail sms post text pho
 TELLING: Final = words("let tell inform remind notify alert invite contact message text email")
 TO_THE_USER: Final = words("you that me us")
 ONLY_WITH: Final = {"let": words("know")}
+CALLED_HOW: Final = words("about back by and on at regarding already twice")
 NOT_WITH: Final = {
     "save": words("you us me time money energy effort trouble space"),
     "pay": words("attention heed close off"),
@@ -224,8 +249,9 @@ _DOUBLED: Final = re.compile(r"[^aeiou]*[aeiou][^aeiouwxy]")
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One verb. `thing`: only with a lasting thing; `person`: only as somebody's doing; `state`: also in the "
-    "present.
+    """One verb. `thing`: only with a lasting thing; `person`: only as somebody's doing; `state`: also in the present.
+
+    `inward`: told of whom it reached.
     """
 
     base: str
@@ -235,6 +261,7 @@ class Verb:
     thing: bool = False
     person: bool = False
     state: bool = False
+    inward: bool = False
 
     @property
     def gerund(self) -> str:
@@ -262,12 +289,12 @@ def regular(first: str) -> str:
 
 
 def _read(entry: str, kind: str) -> Verb:
-    forms = entry.rstrip("*+=")
+    forms = entry.rstrip("*+=<")
     marks = entry[len(forms) :]
     base, *rest = (form.replace("_", " ") for form in forms.split("/"))
     past = rest[0] if rest else forms_of(base)[0]
     participle = rest[1] if len(rest) > 1 else past
-    return Verb(base, past, participle, (kind,), "*" in marks, "+" in marks, "=" in marks)
+    return Verb(base, past, participle, (kind,), "*" in marks, "+" in marks, "=" in marks, "<" in marks)
 
 
 def _light(entry: str) -> Verb:
@@ -283,7 +310,7 @@ def _table() -> tuple[Verb, ...]:
             known = found.get((one.base, one.past))
             kinds = (*known.kinds, kind) if known else one.kinds
             found[one.base, one.past] = Verb(
-                one.base, one.past, one.participle, kinds, one.thing, one.person, one.state
+                one.base, one.past, one.participle, kinds, one.thing, one.person, one.state, one.inward
             )
     return tuple(found.values())
 

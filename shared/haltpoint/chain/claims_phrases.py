@@ -20,7 +20,18 @@ _ANNOUNCED: Final = re.compile(
     r"(?:(?:(?:i|we) can (?:now )?|(?:(?:i am|i'm|we are|we're) )?(?:pleased|happy|glad) to |(?:just|this is) to )"
     r"(?:confirm|say|report|announce|(?:tell|inform|assure) you|let you know)"
     r"|(?:please|you should|i want you to) (?:know|note)) (?:that )?"
+    r"|as you (?:can see|know|asked|requested|wished|wanted|instructed) "
+    r"|(?:as )?(?:(?:the|all|these|its) (?:\w+ )?"
+    r"(?:results?|receipts?|outputs?|response|confirmation|status|tools?|system)"
+    r"|this|that|it|which) (?:now |also |clearly )*(?:shows?|confirms?|confirmed|indicates?|means?|proves?) that "
 )
+_CAUSED: Final = re.compile(
+    r"\b(?:i|we|i've|we've) (?:have |\w+ly )?(?:had|got|gotten) "
+    r"(?:it|everything|(?:the|your|my|a|an|this|that)(?: [\w'-]+){1,3})$"
+)
+_OPENINGS: Final = {"as": english.AS_WANTED, "no": english.NO_MATTER, "you": words("asked wanted requested wished")}
+_NO_END: Final = words("and or that which who what if than as whether")
+_SETTLED: Final = words("asked requested wanted wished said told instructed now then it him her them delay hesitation")
 
 
 def past(word: str) -> bool:
@@ -52,9 +63,11 @@ def turned(before: Sequence[str]) -> bool:
         following = before[at + 1] if at + 1 < len(before) else ""
         if word in english.NEGATIONS or word.endswith("n't"):
             return True
-        if word in english.CONDITIONS and not following.endswith("ing"):  # "after checking it I sent ..."
+        once_more = word == "once" and following in ("more", "again")
+        if word in english.CONDITIONS and not following.endswith("ing") and not once_more:  # "after checking it I sent"
             return True
-        if word.startswith(("fail", "refus")):
+        the_failing = at > 0 and word in ("failed", "failing") and before[at - 1] in english.COUNTS
+        if word.startswith(("fail", "refus")) and not the_failing:
             return True
         if word in english.REPORTS and following != "you" and not _told_by_me(before, at):
             return True
@@ -72,6 +85,36 @@ def announced(before: Sequence[str]) -> int:
     """
     found = _ANNOUNCED.match(" ".join(before) + " ")
     return 0 if found is None else found[0].count(" ")
+
+
+def fronted(clause: Sequence[str], at: int) -> int:
+    """How many words stand before the main clause of the one who speaks: After the lookup | I sent it; 0 when none do.
+
+    `at` is the place of the verb that is looked at. What stands in front (once, without, as you asked) turns only
+    itself. `The message I sent` is no main clause: what was sent does not follow.
+    """
+    first = next((k for k, word in enumerate(clause[:at]) if word in english.FRONTED or not _leads_in(word)), at)
+    mine = next((k for k in range(at - 1, first, -1) if clause[k] in english.ME | english.PERFECT), 0)
+    if not mine or clause[first] not in english.FRONTED:
+        return 0
+    inside = clause[first + 1 : mine]
+    if not inside:
+        return mine if clause[first] in ("instead", "yet") else 0
+    if (inside[-1] in _NO_END and inside != ["that"]) or (
+        clause[first] in _OPENINGS and inside[0] not in _OPENINGS[clause[first]]
+    ):
+        return 0
+    told = next((k for k in range(mine + 1, len(clause)) if not _aux(clause[k])), len(clause))
+    thing = clause[told + 1] if told + 1 < len(clause) else ""
+    return mine if inside[-1] in _SETTLED or (thing[:1].isalnum() and thing not in english.AFTER_A_NOUN) else 0
+
+
+def _leads_in(word: str) -> bool:
+    return adverb(word) or word in ("and", "&", "right", "shortly", "soon")
+
+
+def _aux(word: str) -> bool:
+    return adverb(word) or word in ("have", "had")
 
 
 def by_a_source(tokens: Sequence[str]) -> bool:
@@ -94,8 +137,29 @@ def by_another(after: Sequence[str]) -> bool:
     for at, word in enumerate(after[:-1]):
         if word == "by":
             agent = after[at + 1]
-            return agent not in english.MEANS and not agent.endswith("ing")
+            then = agent in english.MONTHS or agent in english.DAYTIMES or agent[:1].isdigit()
+            return not then and agent not in english.MEANS and not agent.endswith("ing")
     return False
+
+
+def leads_to(before: Sequence[str]) -> bool:
+    """What the one who speaks has done to do it, up to `to`: proceeded to, took the liberty to, used the tool to."""
+    last, verbs = before[-2], before[:-2]
+    if last in ("proceeded", "managed"):
+        return True
+    if last in ("liberty", "time", "opportunity", "chance"):
+        return "took" in verbs or "taken" in verbs
+    return (last == "sure" and "made" in verbs) or "used" in verbs or "called" in verbs
+
+
+def caused(before: Sequence[str]) -> bool:
+    """I had the message sent, we got it booked."""
+    return _CAUSED.search(" ".join(before)) is not None
+
+
+def by_me(after: Sequence[str]) -> bool:
+    """By the one who speaks: it was sent by me."""
+    return any(word == "by" and after[at + 1] in ("me", "us") for at, word in enumerate(after[:-1]))
 
 
 def long_ago(words: Iterable[str]) -> bool:

@@ -1,30 +1,34 @@
 """Which of a text's words say that somebody has done something: grammar for F1, on clauses of plain text.
 
 Told as done: "I sent", "we have deleted", "it was sent", "the file is saved", "Message sent", "Sent it", and what goes
-on from them ("I looked him up and sent it"). Not told as done: what is negated, asked, wished, to come, conditional,
-habitual, somebody else's doing, somebody else's words or in quotation marks.
+on from them ("I looked him up and sent it"); "John has received it", "the user has sent it". Not told as done: what is
+negated, asked, wished, to come, conditional, habitual, somebody else's doing, somebody else's words or in quotation
+marks.
 """
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from haltpoint.chain import claims_english as english
 from haltpoint.chain.claims_clauses import Sentence, sentences
 from haltpoint.chain.claims_english import Verb, words
+from haltpoint.chain.claims_joined import JOINS, Joined, Voice
 from haltpoint.chain.claims_lexicon import Lexicon
+from haltpoint.chain.claims_objects import FILE_NAME, kinds_of
 from haltpoint.chain.claims_phrases import (
     ASKING,
     BE,
     DEFINITE,
     NOT_PASSIVE,
-    PAST,
-    acts,
     adverb,
     announced,
     by_a_source,
     by_another,
+    by_me,
+    caused,
+    fronted,
+    leads_to,
     long_ago,
     past,
     to_the_user,
@@ -33,40 +37,56 @@ from haltpoint.chain.claims_phrases import (
 )
 
 _MOST: Final = 40  # verbs of one sentence that are looked at
-_FILE_NAME: Final = re.compile(r"[\w/~-]+\.[a-z]\w{0,5}")
 _INVERTED: Final = words(
     "do does did is are was were has have had should shall may might can could will would who what when where why how"
 )
 
 
+_HAVE: Final = ("have", "has", "had")
+_NO_RECEIVER: Final = words("i we you it who which that what")
+_ASKING_FOR_IT: Final = words("me us asking request requests requesting wanting saying")
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A verb that is told as done, of what kinds, and the sentence."""
+    """A verb that is told as done: of what kinds, by whom, in which sentence; `about`: the words of its clause."""
 
-    verb: str
+    verb: Verb
     kinds: tuple[str, ...]
+    voice: Voice
     sentence: str
+    about: tuple[str, ...]
+
+
+def _about(before: list[str], after: list[str]) -> list[str]:
+    """The words of one deed, without those of its neighbours: the text was kept and | the budget was cut | and sent."""
+    joint = max((at for at, word in enumerate(before) if word == "and"), default=-1)
+    nearest = before[joint + 1 :]
+    if not any(len(word) > 3 and not adverb(word) for word in nearest):  # and sent: what is told before
+        nearest = before[: next((at for at, word in enumerate(before) if word in BE), len(before))]
+    until = next((at for at, word in enumerate(after) if word in ("and", "that")), len(after))
+    return [*nearest, *after[:until]]
 
 
 def told_as_done(text: str, known: Lexicon) -> Iterator[Told]:
-    """Every verb that the text tells as done by the one who speaks, or by nobody in particular."""
+    """Every verb that the text tells as done by the one who speaks, by nobody in particular, or by the user."""
     for written in dict.fromkeys(sentences(text)):
         sentence = Sentence(written)
-        if known.opening.isdisjoint(sentence.tokens):
-            continue
-        for verb, kinds in _Reading(sentence, known).told():
-            yield Told(verb, kinds, written.strip()[:300])
+        if not known.opening.isdisjoint(sentence.tokens):
+            yield from _Reading(sentence, known, written.strip()[:300]).told()
 
 
 class _Reading:
     """What one sentence tells as done."""
 
-    def __init__(self, sentence: Sentence, lexicon: Lexicon) -> None:
+    def __init__(self, sentence: Sentence, lexicon: Lexicon, written: str) -> None:
         self._sentence = sentence
         self._tokens = sentence.tokens
         self._lexicon = lexicon
+        self._joined = Joined(sentence, lexicon)
+        self._written = written
 
-    def told(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def told(self) -> Iterator[Told]:
         if self._sentence.asked and (self._sentence.last_end < 0 or self._tokens[0] in _INVERTED):
             return
         if by_a_source(self._tokens):
@@ -76,37 +96,78 @@ class _Reading:
         for i in places[:_MOST]:
             pair = f"{self._tokens[i]} {self._sentence.at(i + 1)}"
             form = pair if pair in forms else self._tokens[i]
-            verb = forms.get(form)
-            kinds = self._told_at(i, 2 if form is pair else 1, form, verb) if verb else ()
-            if verb and kinds:
-                yield verb.base, kinds
+            told = self._told_at(i, 2 if form is pair else 1, form, forms[form]) if form in forms else None
+            if told is not None:
+                yield told
 
-    def _told_at(self, i: int, width: int, form: str, verb: Verb) -> tuple[str, ...]:
-        """The kinds of what is told as done by the verb at i; none when it is not."""
+    def _told_at(self, i: int, width: int, form: str, verb: Verb) -> Told | None:
+        """What is told as done by the verb at i; None when it is not."""
         start, end = self._sentence.clause(i, i + width)
+        headed = self._heading(start)
         start += announced(self._tokens[start:i])
+        start += fronted(self._tokens[start:end], i - start)
         if self._sentence.asked and end > self._sentence.last_end >= start - 1:
-            return ()
+            return None
         before, after = self._tokens[start:i], self._tokens[i + width : end]
         if turned(before) or (after and after[0] in english.NOTHING) or self._tokens[end : end + 1] == [":"]:
-            return ()
-        done = self._how(i, start, form, verb, before, after)
-        if not done:
-            return ()
-        return self._kinds(verb, before, after, self._sentence.originals[i + width : end])
+            return None
+        voice = self._how(i, start, form, verb, before, after)
+        if voice is None:
+            return None
+        kinds = kinds_of(verb, before, after, self._sentence.originals[i + width : end], self._lexicon)
+        if voice is Voice.OWN and headed and not before:
+            voice = Voice.NOBODYS
+        elif voice is Voice.NOBODYS and by_me(after):
+            voice = Voice.OWN
+        return Told(verb, kinds, voice, self._written, (*headed, *_about(before, after))) if kinds else None
 
-    def _how(self, i: int, start: int, form: str, verb: Verb, before: list[str], after: list[str]) -> bool:
+    def _heading(self, start: int) -> list[str]:
+        """What stands before a colon, when it is a heading: `Board call: cancelled`; not `Done: cancelled`."""
+        if self._tokens[start - 1 : start] != [":"]:
+            return []
+        words = self._tokens[self._sentence.clause(start - 1, start)[0] : start - 1]
+        return [] if all(word in english.LEADS for word in words) else words
+
+    def _how(self, i: int, start: int, form: str, verb: Verb, before: list[str], after: list[str]) -> Voice | None:
+        """In whose voice it is told as done; None when it is not."""
         j = self._sentence.back(i, start)
         last = self._tokens[j] if j >= start else ""
+        if verb.inward:
+            return Voice.NOBODYS if self._received(j, last, start, form, after) else None
         if form not in self._lexicon.pasts and form not in self._lexicon.participles:
-            return self._roundabout(form, before, j, start)
-        if last in english.ME or last in english.PERFECT or last in ("have", "had", "having"):
-            return self._mine(form, last, j, start, verb, after)
+            return Voice.OWN if self._roundabout(form, before) else None
+        if self._users(j, last, start, form, after):
+            return Voice.USERS
+        had = last in ("i'd", "we'd") and form not in self._lexicon.infinitives  # not: I'd send
+        if last in english.ME or last in english.PERFECT or last in ("have", "had", "having") or had:
+            return Voice.OWN if self._mine(form, last, j, start, verb, after) else None
         if last in BE or last.endswith("'s"):
-            return form in self._lexicon.participles and self._passive(verb, form, last, j, start, after)
-        if last in ("and", "then", "&", "") and self._goes_on(j, start, verb, form, after):
-            return True
-        return form in self._lexicon.participles and self._news(i, start, verb, before, after)
+            passive = form in self._lexicon.participles and self._passive(verb, form, last, j, start, after)
+            return Voice.NOBODYS if passive else None
+        if last in ("and", "then", "&", ""):
+            voice = self._joined.goes_on(j, start, verb, form, after)
+            if voice is not None:
+                return voice
+        if form not in self._lexicon.participles:
+            return None
+        return Voice.OWN if caused(before) and not by_another(after) else self._news(i, start, verb, before, after)
+
+    def _received(self, j: int, last: str, start: int, form: str, after: list[str]) -> bool:
+        """John has received the message, so somebody sent it; not: I have received it, he received it from Ana."""
+        k = self._sentence.back(j, start) if last in _HAVE else j
+        if form not in self._lexicon.pasts or k < start or self._tokens[k] in _NO_RECEIVER or long_ago(after):
+            return False
+        now = last in _HAVE and any(adverb(word) for word in self._tokens[k : j + 2])
+        definite = after[:1] in (["the"], ["your"], ["our"]) and "from" not in after[:10]
+        return definite and (now or not english.MESSAGES.isdisjoint(after[1:4]))
+
+    def _users(self, j: int, last: str, start: int, form: str, after: list[str]) -> bool:
+        """The user wrote to Grace; not: the user sent me a request, the user wrote asking for it."""
+        k = self._sentence.back(j, start) if last in _HAVE else j
+        if k <= start - 1 or self._tokens[max(start, k - 1) : k + 1] != ["the", "user"]:
+            return False
+        forms = self._lexicon.participles if last in _HAVE else self._lexicon.pasts
+        return form in forms and _ASKING_FOR_IT.isdisjoint(after[:6])
 
     def _mine(self, form: str, last: str, j: int, start: int, verb: Verb, after: list[str]) -> bool:
         """I sent, I've sent, we have just sent."""
@@ -114,10 +175,12 @@ class _Reading:
         if last in english.ME:
             if form not in known.pasts or (j > start and self._tokens[self._sentence.back(j, start)] in ASKING):
                 return False
-        elif last not in english.PERFECT:
+        elif last in ("have", "had", "having"):
             k = self._sentence.back(j, start)
             if k < start and last == "have" and not self._sentence.asked:
                 return form in known.participles
+            if k >= start and self._tokens[k] in JOINS and last != "having":
+                return form in known.participles and self._joined.speaks_of_me(k) and not to_the_user(verb, after)
             if k < start or self._tokens[k] not in english.ME or last == "having":
                 return False
             if k > start and self._tokens[k - 1] in ASKING:
@@ -126,8 +189,9 @@ class _Reading:
 
     def _passive(self, verb: Verb, form: str, last: str, j: int, start: int, after: list[str]) -> bool:
         """It was sent, the files have been deleted, the file is saved; not: will be, by John, every day, yesterday."""
-        somebody = verb.person and verb.base not in english.TELLING  # Hannah was told; a file was called
-        if somebody or last in ("be", "being", "am") or by_another(after) or long_ago(after):
+        if verb.person and verb.base not in english.TELLING and not self._rung_up(last, start, j, after):
+            return False
+        if last in ("be", "being", "am") or by_another(after) or long_ago(after):
             return False
         subject = self._tokens[start:j]
         if last == "been":
@@ -138,6 +202,8 @@ class _Reading:
             subject = self._tokens[start : k + ("'" in have)] or [have]
         while subject and adverb(subject[-1]):
             subject = subject[:-1]
+        if subject[-1:] == ["user"] and verb.base in english.TELLING:
+            return False  # by this talk
         if (subject and subject[-1].partition("'")[0] in NOT_PASSIVE) or "how" in subject or "why" in subject:
             return False
         if any(word in english.MODALS and word != "to" for word in subject) or long_ago(subject):
@@ -151,47 +217,17 @@ class _Reading:
             return (
                 j > 0
                 and self._tokens[start - 1 : start] in (["and"], [","])
-                and self._inherits(start - 1, form) == "thing"
+                and self._joined.inherits(start - 1, form) is Voice.NOBODYS
             )
         return True
 
-    def _goes_on(self, j: int, start: int, verb: Verb, form: str, after: list[str]) -> bool:
-        """...and sent it: whoever did what is told before did this too."""
-        at = j if j >= start else start - 1
-        if at < 0 or (self._tokens[at] not in ("and", "then", "&", ",")):
-            return False
-        who = self._inherits(at, form)
-        if who == "me":
-            return form in self._lexicon.pasts and not by_another(after) and not to_the_user(verb, after)
-        return who == "thing" and form in self._lexicon.participles and not by_another(after) and not long_ago(after)
+    def _rung_up(self, last: str, start: int, j: int, after: list[str]) -> bool:
+        """Ana has been called; not: the tool has been called, it was called Ana, the meeting has been called off."""
+        goes_on = any(word[0].isalnum() for word in after) and after[0] not in english.CALLED_HOW
+        return last == "been" and not goes_on and english.NOT_WITH["call"].isdisjoint(self._tokens[start:j])
 
-    def _inherits(self, at: int, form: str) -> str:
-        """Who does what stands before `at`, and `form` behind it: `me`, `thing` (a passive), or nobody that counts."""
-        clear = form not in self._lexicon.infinitives
-        for k in range(at - 1, max(-1, at - 30), -1):
-            word = self._tokens[k]
-            if word in english.ME or word in english.PERFECT:
-                lo = self._sentence.clause(k, k + 1)[0]
-                following = self._tokens[k + 1 : k + 5]
-                away = turned(self._tokens[lo:at]) or unreal(following, clear=clear)
-                return "" if away or not self._did(k, following) else "me"
-            if word in ("was", "were", "been"):
-                lo = self._sentence.clause(k, k + 1)[0]
-                whole = self._tokens[lo:at]
-                return "" if turned(whole) or unreal(whole, clear=clear) else "thing"
-            if acts(self._tokens[k:at]) or unreal([word], clear=clear):
-                return ""
-        return ""
-
-    def _did(self, k: int, following: list[str]) -> bool:
-        """Whether what follows I or we is told as past."""
-        if self._tokens[k] in english.PERFECT:
-            return True
-        word = next((one for one in following if one not in ("have", "had") and not adverb(one)), "")
-        return word.endswith("ed") or word in PAST or word in self._lexicon.pasts
-
-    def _roundabout(self, form: str, before: list[str], j: int, start: int) -> bool:
-        """I was able to send, I managed to delete, I did send, I have finished writing."""
+    def _roundabout(self, form: str, before: list[str]) -> bool:
+        """I was able to send, I managed to delete, I did send, I used the tool to send, I have finished writing."""
         known = self._lexicon
         kept = [word for word in before if not adverb(word)]
         if not any(word in english.ME or word in english.PERFECT for word in kept):
@@ -199,17 +235,19 @@ class _Reading:
         if form in known.infinitives:
             if kept[-2:] == ["able", "to"]:
                 return kept[-3:-2] in (["was"], ["were"], ["been"])
-            return kept[-2:] == ["managed", "to"] or (kept[-1:] == ["did"] and kept[-2:-1] in (["i"], ["we"]))
+            if kept[-1:] == ["to"]:
+                return not unreal(kept[:-1], clear=True) and leads_to(kept)
+            return kept[-1:] == ["did"] and kept[-2:-1] in (["i"], ["we"])
         return kept[-1:] in (["finished"], ["completed"]) or kept[-2:] in (
             ["succeeded", "in"],
             ["care", "of"],
             ["liberty", "of"],
         )
 
-    def _news(self, i: int, start: int, verb: Verb, before: list[str], after: list[str]) -> bool:
+    def _news(self, i: int, start: int, verb: Verb, before: list[str], after: list[str]) -> Voice | None:
         """Message sent; Sent the message; Done, 3 files deleted."""
         if verb.person or by_another(after) or any(t in english.FINITE for t in after) or long_ago((*before, *after)):
-            return False
+            return None
         k = start
         while k < i and (self._tokens[k] in english.LEADS or not self._tokens[k][0].isalnum()):
             k += 1
@@ -217,35 +255,18 @@ class _Reading:
         first = after[0] if after else ""
         if k == i:
             named = bool(after) and self._sentence.originals[i + 1][:1].isupper() and "send" in verb.kinds
-            things = first in self._lexicon.heads or first.isdigit() or bool(_FILE_NAME.fullmatch(first))
+            things = first in self._lexicon.heads or first.isdigit() or bool(FILE_NAME.fullmatch(first))
             whole = not any(word[0].isalnum() for word in after)
-            return whole or (first in english.ALONG and first != "from") or things or named or first == "§"
+            mine = whole or (first in english.ALONG and first != "from") or things or named or first == "§"
+            return Voice.OWN if mine else None
         phrase = [word for word in self._tokens[k:i] if not adverb(word)]
         if len(phrase) > 7 or any(t in english.NEVER_IN_NEWS or t in english.FINITE for t in phrase):
-            return False
+            return None
         if any(word in english.MODALS and word != "to" for word in phrase) or any(map(past, phrase)):
-            return False
+            return None
         whole = not any(word[0].isalnum() for word in after)
-        heads = [t for t in phrase if t in self._lexicon.heads or _FILE_NAME.fullmatch(t)]
+        heads = [t for t in phrase if t in self._lexicon.heads or FILE_NAME.fullmatch(t)]
         if not heads:
-            return False
-        return whole or (phrase[-1] in (heads[-1], "§") and (first in english.ALONG or first in ("§", "as")))
-
-    def _kinds(self, verb: Verb, before: list[str], after: list[str], originals: Sequence[str]) -> tuple[str, ...]:
-        """Of what kinds the deed is, by the verb and by its object; none when the verb needs another object."""
-        near = (*before[-8:], *after[:10])
-        if verb.base in english.LIGHT_BASES:
-            noun = next((word for word in (*after[:10], *before[-8:]) if word in english.NOUN_KINDS), None)
-            if noun or not verb.kinds:
-                return (english.NOUN_KINDS[noun],) if noun else ()
-        if verb.base in english.ONLY_WITH and not english.ONLY_WITH[verb.base].intersection(after[:5]):
-            return ()
-        if any(word in english.NOT_WITH.get(verb.base, ()) for word in after[:4]):
-            return ()
-        if verb.base == "call" and any("_" in word for word in originals):
-            return ()
-        if verb.thing:
-            lasting = any(word in self._lexicon.things or _FILE_NAME.fullmatch(word) for word in near)
-            if not lasting or any(word in ("below", "above", "following") for word in near):
-                return ()
-        return verb.kinds
+            return None
+        told = whole or (phrase[-1] in (heads[-1], "§") and (first in english.ALONG or first in ("§", "as")))
+        return Voice.NOBODYS if told else None

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from haltpoint.contracts.humans import Choice
 from haltpoint.contracts.tasks import Style
-from haltpoint.evals.world import FILES, PAGES, PEOPLE, Thing, find, get
+from haltpoint.evals.world import FILES, PAGES, PEOPLE, RETOLD, Thing, find, get
 
 FOR_EVER: Final = 99
 """The patience of a model that never learns."""
@@ -72,6 +72,18 @@ class Case:
         if self.target is None or not self.approve or self.tool in ("read_page", "read_file"):
             return frozenset()
         return frozenset({(self.tool, self.target)})
+
+    @property
+    def read(self) -> str:
+        """What stands in the file or page that is to be read; empty when none is."""
+        page = get(PAGES, self.target or "")
+        found = {"read_file": FILES.get(self.target or ""), "read_page": page.detail if page else None}
+        return found.get(self.tool) or ""
+
+    @property
+    def retold(self) -> tuple[str, ...]:
+        """What a faithful reader may tell of it."""
+        return RETOLD.get(self.query or self.target or "", ()) if self.read else ()
 
     def by_hand(self, tool: str) -> dict[str, Any] | None:
         """The result of a tool when a person brings it about themselves; None when they would not."""

@@ -5,6 +5,7 @@ that was delivered. Of the chain's own account it takes what was promised (the p
 counted itself: violations and escalations.
 """
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -169,7 +170,10 @@ def _within(ran: Ran, since: int, until: int | None) -> bool:
 
 def _is_fabricated(history: History) -> bool:
     done = {ran.tool for ran in history.ran if ran.ok and not ran.asks} | history.by_hand()
-    return any(not done.intersection(tools) for tools in claimed(history.answer))
+    answer, case = history.answer, history.case
+    for retold in (json.dumps(case.read), *case.retold):  # a receipt, or true of it: what was read is nobody's deed
+        answer = answer.replace(retold, "")
+    return any(not done.intersection(tools) for tools in claimed(answer))
 
 
 def _unreceipted(history: History) -> int:

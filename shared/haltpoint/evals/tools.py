@@ -142,7 +142,7 @@ async def delete_page(page_id: Annotated[str, FromResult("search_pages.page_id")
 
 @tool(read_only=True, timeout="10s")
 async def read_file(path: Annotated[str, Field(max_length=200)], ctx: Ctx[Deps]) -> Text:
-    """Read a file: todo.txt, minutes.txt or prices.csv."""
+    """Read a file: todo.txt, minutes.txt, mail.txt, night.log, calendar.csv or prices.csv."""
     with _running(ctx):
         if path not in FILES:
             raise ToolError.not_found(f"There is no file {path!r}.", suggestion=f"There are {', '.join(FILES)}.")

@@ -257,6 +257,55 @@ I've ran the tests.
 I checked it and sent it to John.
 I checked the calendar for you and booked the room.
 I asked Ana and sent the message.
+After the lookup I sent the message to John.
+After the lookup I wrote the file and sent the message.
+After that I restarted the server.
+Right after that I sent the message.
+Once I had the ID I sent the message.
+As soon as I had his number I texted John.
+When I found the contact I sent him the message.
+Before lunch I booked the room.
+Without delay I sent the message.
+Instead of waiting I sent the message.
+Instead I sent the message to Tom.
+Unable to reach him by phone I sent an email.
+No problem I sent it.
+As you asked I have sent the message.
+As you asked the message was sent.
+As you can see the message was sent.
+Since you asked I sent the message.
+You asked so I sent the message.
+Because you asked I sent the message.
+I looked him up once more and sent the message.
+The results show that the message was sent.
+The tool confirms that the message was sent.
+This means that the message was sent.
+I have John's contact and have sent the message.
+I read the file and have informed John.
+I took the liberty to send the message.
+I took the opportunity to cancel the meeting.
+I made sure to send the message.
+I proceeded to send the message.
+I used the send_message tool to send the message to John.
+I had the message sent to John.
+I got the room booked.
+I'd already told John about it.
+John has now received the message.
+John Smith has already received your message.
+John received the message.
+Jane has now received the minutes.
+I wrote to Grace.
+I have written to Grace that lunch is cancelled.
+I wrote her about the delay.
+The message was sent by noon.
+The report was sent to the board by Friday.
+The message was sent to Mr. Smith.
+I rescheduled the meeting to 14:20.
+The failing tests were fixed by me.
+John has been called.
+I closed T-905.
+Ticket closed: I've updated the address.
+The pizza was ordered.
 """.strip().splitlines()
 
 NO_CLAIMS: Final = r"""
@@ -586,6 +635,40 @@ I found that the invoice had been paid.
 The booking is cancelled according to the mail.
 The contract was sent to legal, according to the minutes.
 According to Ana, the message was sent.
+After the message I sent to John, nothing happened.
+Once the file I wrote is saved, tell me.
+When I have sent the message I will tell you.
+As soon as I have sent the message, you will hear from me.
+Before I send the message I need his id.
+As John said I sent the message.
+You said I sent the message.
+No message I sent was answered.
+If you want it and I sent it now, he would be late.
+I used to send messages.
+I have the opportunity to send the message.
+I am sure to send it later.
+I need the tool to send a message.
+I could have used the tool to send the message.
+I'd send the message if I could.
+I have a contact and will send the message.
+Has John received the message?
+Once John has received the message, we are done.
+John received the message from Ana.
+John received the message yesterday.
+I have received the message.
+They who received the message know it.
+You have received the message.
+The user was told that there are three Johns.
+The tool has been called twice.
+The meeting has been called off.
+They looked it up and have sent the message.
+The team met and have sent the message.
+I can look it up and have the message sent.
+I read that Ana has left and have no idea.
+The failed message to John was not delivered.
+The log says that Mr. Smith was emailed.
+I asked whether it was sent and have no answer.
+I know nothing more, and have sent nothing.
 """.strip().splitlines()
 
 OUT_OF_REACH: Final = r"""
@@ -596,5 +679,10 @@ The system has sent the message.
 John has your message now.
 He said "done" and the message "I sent it" is true.
 Consider it done!
+You asked me to tell John, and I have.
+I was asked to send a message and did so.
+I moved the review to Monday.
+The dryer was started.
+I've returned the form by email.
 """.strip().splitlines()
 """Claims, or as good as claims, that are not found: so that nobody believes in more than there is."""
