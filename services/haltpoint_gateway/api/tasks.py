@@ -60,12 +60,16 @@ async def _check(plan: Plan, gateway: Gateway) -> None:
     """Refuse a literal plan with faults, all of them at once (C1)."""
     faults = plan_faults(plan, await gateway.catalogue.read(), Policy(), literal=True)
     if faults:
+        labels = {step.id: step.label for step in plan.steps if step.label}
         raise Problem(
             422,
             "invalid_plan",
             f"The plan has {len(faults)} faults; nothing was accepted." if faults[1:] else str(faults[0]),
             hint="Correct what is listed under `errors`; GET /v1/tools shows the tools and their schemas.",
-            errors=[{"step_id": fault.step_id, "message": fault.message} for fault in faults],
+            errors=[
+                {"step_id": fault.step_id, "message": fault.message, "label": labels.get(fault.step_id or "")}
+                for fault in faults
+            ],
         )
 
 

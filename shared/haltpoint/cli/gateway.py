@@ -119,9 +119,12 @@ def _fields(error: "GatewayError") -> str:
 
 
 def _fault(one: object) -> str:
+    from haltpoint.cli.wording import visible
+
     if not isinstance(one, dict):
         return str(one)
-    place = one.get("field") or (f"step {one['step_id']!r}" if one.get("step_id") else "")
+    label = f" ({visible(str(one['label']))})" if one.get("label") else ""
+    place = one.get("field") or (f"step {one['step_id']!r}{label}" if one.get("step_id") else "")
     return f"{place}: {one.get('message')}" if place else str(one.get("message"))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from haltpoint.contracts.base import Strict
+from haltpoint.contracts.step_ids import tidied
 
 
 class StepType(StrEnum):
@@ -62,6 +63,16 @@ class Step(Strict):
 
 
 class Plan(Strict):
-    """The steps in the order in which they are told. Checked by `chain.contract` before anything runs (C1)."""
+    """The steps in the order in which they are told. Checked by `chain.contract` before anything runs (C1).
+
+    Ids of steps that no key can be made of are replaced, and kept as labels.
+    """
 
     steps: tuple[Step, ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _tidy_ids(cls, value: object) -> object:
+        if isinstance(value, dict) and isinstance(value.get("steps"), list):
+            return {**value, "steps": tidied(value["steps"])}
+        return value
