@@ -12,6 +12,8 @@ import math
 from collections.abc import Awaitable, Callable
 
 from haltpoint.runtime import logs
+from haltpoint.runtime.broker import UNREACHABLE
+from haltpoint.runtime.tasks import AT_THE_END
 
 _log = logs.get(__name__)
 
@@ -59,9 +61,12 @@ class Leases:
     async def close(self) -> None:
         """Give all up, so that others need not wait for the leases to run out."""
         self._closed = True
-        async with self._one_at_a_time:
-            for partition in self.held:
-                await self._give_up(partition)
+        try:
+            async with asyncio.timeout(AT_THE_END), self._one_at_a_time:
+                for partition in self.held:
+                    await self._give_up(partition)
+        except UNREACHABLE as error:
+            _log.warning("the server is away; the leases run out by themselves", reason=str(error))
 
     async def _share(self) -> None:
         fair = math.ceil(self._partitions / max(await self._living(), 1))

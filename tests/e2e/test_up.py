@@ -1,34 +1,43 @@
-"""`haltpoint up` that cannot come up says why, once, and ends."""
+"""`haltpoint up`: what cannot come up says why, once, and ends; what is up stays up, and stops when it is told to."""
 
+import asyncio
 import json
 import os
+import signal
 import socket
 import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from haltpoint.cli.gateway import ADDRESS_FILE
-from haltpoint.cli.system import free_port
+from haltpoint.cli import supervisor
+from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
+from haltpoint.cli.system import free_port, http_get
+from haltpoint.client import Client
 from haltpoint.runtime.connection import connect
-from haltpoint.runtime.embedded import running
+from haltpoint.runtime.embedded import EmbeddedServer, running
 from haltpoint.runtime.service import alive
 from haltpoint.runtime.topology import Topology
 from tests.e2e.running import CHECKOUT, HALTPOINT
 from tests.support import PATIENCE, wait_until
 
 
-def up(tmp_path: Path, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    environment = {
+def environment(tmp_path: Path, **variables: str) -> dict[str, str]:
+    return {
         **os.environ,
         "HALTPOINT_STATE_DIR": str(tmp_path / "state"),
         "HALTPOINT_GATEWAY__PORT": str(free_port()),
         "HALTPOINT_TOOLS": "tests.e2e.tools",
         **variables,
     }
+
+
+def up(tmp_path: Path, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [*HALTPOINT, "up", *words],
-        env=environment,
+        env=environment(tmp_path, **variables),
         cwd=CHECKOUT,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -87,23 +96,66 @@ def test_settings_that_cannot_be_used_are_shown_where_the_error_sends_one(tmp_pa
     assert "slots = many (from environment; HALTPOINT_SLOTS)" in shown.stderr
 
 
-async def test_more_workers_are_started_when_asked_for(tmp_path: Path) -> None:
-    environment = {
-        **os.environ,
-        "HALTPOINT_STATE_DIR": str(tmp_path / "state"),
-        "HALTPOINT_GATEWAY__PORT": str(free_port()),
-        "HALTPOINT_TOOLS": "tests.e2e.tools",
-    }
+@asynccontextmanager
+async def come_up(tmp_path: Path, *words: str, **variables: str) -> AsyncIterator[Path]:
+    """A system that is ready, and its log; it must end well."""
     with (tmp_path / "log").open("wb") as log:
-        up = subprocess.Popen(  # noqa: ASYNC220 - it is a child of this test, not of its loop
-            [*HALTPOINT, "up", "--workers", "2"], env=environment, cwd=CHECKOUT, stdout=log, stderr=log
+        process = subprocess.Popen(  # noqa: ASYNC220 - it is a child of this test, not of its loop
+            [*HALTPOINT, "up", *words], env=environment(tmp_path, **variables), cwd=CHECKOUT, stdout=log, stderr=log
         )
     try:
         await wait_until((tmp_path / "state" / ADDRESS_FILE).exists)
-        async with connect(running(tmp_path / "state" / "data") or "") as redis:
-            names = sorted(one["name"] for one in await alive(redis, Topology(4)))
-        assert names == ["executor", "gateway", "planner", "tool-worker", "tool-worker"]
+        yield tmp_path / "log"
     finally:
-        up.terminate()
-        code = up.wait(PATIENCE)
+        process.terminate()
+        code = process.wait(PATIENCE)
     assert code == 0, (tmp_path / "log").read_text()
+
+
+async def test_more_workers_are_started_when_asked_for(tmp_path: Path) -> None:
+    async with (
+        come_up(tmp_path, "--workers", "2"),
+        connect(running(tmp_path / "state" / "data") or "") as redis,
+    ):
+        names = sorted(one["name"] for one in await alive(redis, Topology(4)))
+    assert names == ["executor", "gateway", "planner", "tool-worker", "tool-worker"]
+
+
+async def test_the_server_is_started_again_on_its_data_and_chains_go_on(tmp_path: Path) -> None:
+    data = tmp_path / "state" / "data"
+    plan = {"steps": [{"id": "a", "required_tools": ["publish"], "actions": [
+        {"tool": "publish", "arguments": {"page": "news"}}]}]}  # fmt: skip
+    async with come_up(tmp_path) as log:
+        url = (tmp_path / "state" / ADDRESS_FILE).read_text().strip()
+        async with Client(url, (tmp_path / "state" / KEY_FILE).read_text().strip()) as client:
+            run = await client.run(task={"goal": "Publish the news", "plan": plan})
+            request = await run.expects_request("confirmation")
+            async with connect(running(data) or "") as redis:
+                before = (await redis.info("server"))["process_id"]
+                os.kill(before, signal.SIGKILL)
+
+            async def is_ready_again() -> bool:
+                if running(data) is None:
+                    return False
+                async with connect(running(data) or "") as redis:
+                    if (await redis.info("server"))["process_id"] == before:
+                        return False
+                return (await http_get("127.0.0.1", int(url.rpartition(":")[2]), "/readyz"))[0] == 200
+
+            await wait_until(is_ready_again)
+            await client.answer(request.id, decision="approve")
+            assert (await run.result()).status == "completed"
+        ended = [line for line in log.read_text().splitlines() if "ended (" in line]
+        assert ended == ["the embedded server ended (SIGKILL), starts again in 0.1 s"]
+
+
+async def test_everything_stops_soon_also_while_the_server_is_away(tmp_path: Path) -> None:
+    loop = asyncio.get_running_loop()
+    with EmbeddedServer(tmp_path / "data") as server:
+        variables = {"HALTPOINT_REDIS_URL": server.url, "HALTPOINT_ALLOW_UNSAFE": "true"}
+        subprocess.run([*HALTPOINT, "init"], env=environment(tmp_path, **variables), cwd=CHECKOUT, check=True)  # noqa: ASYNC221
+        async with come_up(tmp_path, **variables) as log:
+            server.kill()
+            began = loop.time()
+        assert loop.time() - began < supervisor.GRACE
+    assert "is killed" not in log.read_text()

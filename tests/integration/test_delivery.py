@@ -63,6 +63,7 @@ async def subscribed(
     await broker.start()
     subscription = Subscription(
         broker,
+        reader.redis,
         STREAM,
         GROUP,
         consumer,

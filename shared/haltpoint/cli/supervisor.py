@@ -46,6 +46,25 @@ class Child:
         return self.service if self.number == 1 else f"{self.service} {self.number}"
 
 
+class Backoff:
+    """How long to wait before something is started again: longer after each life that was too short."""
+
+    def __init__(self) -> None:
+        self._next = _FIRST_DELAY
+        self._born = asyncio.get_running_loop().time()
+
+    def born(self) -> None:
+        """It was started just now."""
+        self._born = asyncio.get_running_loop().time()
+
+    def died(self) -> float:
+        """It has ended; the seconds to wait."""
+        lived = asyncio.get_running_loop().time() - self._born
+        delay = _FIRST_DELAY if lived > _LIVED_WELL else self._next
+        self._next = min(2 * delay, _LONGEST_DELAY)
+        return delay
+
+
 class Supervisor:
     """Children with one environment and one place for their output (None: ours)."""
 
@@ -105,9 +124,9 @@ class Supervisor:
 
     async def _keep(self, child: Child) -> None:
         """Start a child again and again until we stop; a child that lives too short waits longer each time."""
-        loop, delay = asyncio.get_running_loop(), _FIRST_DELAY
+        backoff = Backoff()
         while not self._asked_to_stop():
-            started = loop.time()
+            backoff.born()
             process = await asyncio.create_subprocess_exec(
                 *(*PROGRAM, *child.words, "--owner-fd", str(self._children_end)),
                 stdin=asyncio.subprocess.DEVNULL,
@@ -127,11 +146,10 @@ class Supervisor:
             if child.replaced:
                 child.replaced = False
                 continue
-            delay = _FIRST_DELAY if loop.time() - started > _LIVED_WELL else delay
-            self._say(f"{child.name} ended ({_how(code)}), starts again in {delay:g} s")
+            delay = backoff.died()
+            self._say(f"{child.name} ended ({how(code)}), starts again in {delay:g} s")
             child.restarts += 1
             await asyncio.sleep(delay)
-            delay = min(2 * delay, _LONGEST_DELAY)
 
 
 def die_with_owner(descriptor: int) -> None:
@@ -153,7 +171,8 @@ def _signal(child: Child, number: signal.Signals) -> None:
             os.kill(child.pid, number)
 
 
-def _how(code: int) -> str:
+def how(code: int) -> str:
+    """How a process ended, in words."""
     if code < 0:
         with suppress(ValueError):
             return signal.Signals(-code).name

@@ -12,6 +12,7 @@ from pydantic import SecretStr
 
 from haltpoint.cli.errors import CliError
 from haltpoint.cli.gateway import ADDRESS_FILE
+from haltpoint.cli.kept_server import KeptServer
 from haltpoint.cli.supervisor import Child, Say, Supervisor
 from haltpoint.runtime import library
 from haltpoint.runtime.broker import redis_url
@@ -61,6 +62,7 @@ class System:
         host = settings.gateway.host
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         variables = {**os.environ, **as_environment(self.settings), **(environment or {})}
+        self._say = say
         self.supervisor = Supervisor(variables, say, output)
         places = [(one, n) for one in services for n in range(1, (workers if one == "tool-worker" else 1) + 1)]
         chosen = {
@@ -76,7 +78,7 @@ class System:
         self._look_at_ports()
         try:
             if self._embedded:
-                await self._stack.enter_async_context(self._embedded)
+                await self._stack.enter_async_context(KeptServer(self._embedded, self._say))
                 await initialise(self.settings)
             self._stack.push_async_callback(self.supervisor.stop)
             self.supervisor.start([*self._children, *self._beside])

@@ -38,7 +38,7 @@ from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.reading import Reader, Row
-from haltpoint.runtime.tasks import end
+from haltpoint.runtime.tasks import AT_THE_END, end
 from haltpoint.runtime.topology import Place
 
 _SUSPECT: Final = 2
@@ -74,6 +74,7 @@ def group_lost(stream: str, group: str) -> HaltpointError:
 class Subscription:
     """Reads one stream for one group from `start` to `stop`. Times in milliseconds.
 
+    `redis` is what it takes over and hands back through: without retries, so that a server that is away keeps nobody.
     `handler` gets at most `max_records` entries, or what it returned for the read before. `holds` says whether this
     process still works on an entry (default: while the handler runs with it). `room` says how many entries may be taken
     over now (default: `max_records`).
@@ -83,6 +84,7 @@ class Subscription:
     def __init__(
         self,
         broker: RedisBroker,
+        redis: Redis,
         stream: str,
         group: str,
         consumer: str,
@@ -99,7 +101,7 @@ class Subscription:
         self.stream = stream
         self.group = group
         self.consumer = consumer
-        self._broker = broker
+        self._redis = redis
         self._handler = handler
         self._max_records = max_records
         self._lease_ms = lease_ms
@@ -143,7 +145,8 @@ class Subscription:
         # FastStream cancels a blocked read and does not wait until its connection is closed.
         await end(*reading)
         with suppress(*UNREACHABLE, ResponseError):
-            await self._hand_back()
+            async with asyncio.timeout(AT_THE_END):
+                await self._hand_back()
 
     async def _read(self, rows: list[Row]) -> int:
         entries = [Entry(self.stream, entry.decode(), fields) for entry, fields in rows]
@@ -183,7 +186,6 @@ class Subscription:
 
     async def _reclaim(self) -> None:
         """Take over what lay idle for a lease, oldest first, at most `max_records` and what there is room for."""
-        redis = await self._redis()
         count = min(self._room(), self._max_records)
         if count < 1:
             return
@@ -191,7 +193,9 @@ class Subscription:
         page = count + len(self._handled) + 100
         idle = cast(
             "list[dict[str, Any]]",
-            await redis.xpending_range(self.stream, self.group, min="-", max="+", count=page, idle=self._lease_ms),
+            await self._redis.xpending_range(
+                self.stream, self.group, min="-", max="+", count=page, idle=self._lease_ms
+            ),
         )
         orphans = {
             _text(row["message_id"]): int(row["times_delivered"])
@@ -199,13 +203,13 @@ class Subscription:
             if not self._is_mine(_text(row["message_id"]))
         }
         chosen = list(orphans.items())[:count]
-        await self._take_over(redis, {entry: n for entry, n in chosen if n < _SUSPECT})
+        await self._take_over({entry: n for entry, n in chosen if n < _SUSPECT})
         for entry, n in chosen:
             if n >= _SUSPECT and not self._closing.is_set():
-                await self._take_over(redis, {entry: n})
+                await self._take_over({entry: n})
 
-    async def _take_over(self, redis: Redis, orphans: dict[str, int]) -> None:
-        taken = await self._claim(redis, orphans)
+    async def _take_over(self, orphans: dict[str, int]) -> None:
+        taken = await self._claim(orphans)
         exhausted = [entry for entry in taken if entry.deliveries > self._max_deliveries]
         for entry in exhausted:
             await self._on_exhausted(entry)
@@ -213,13 +217,13 @@ class Subscription:
             _log.info("took over entries", stream=self.stream, entries=len(fresh))
             await self._hand_over(fresh)
 
-    async def _claim(self, redis: Redis, orphans: dict[str, int]) -> list[Entry]:
+    async def _claim(self, orphans: dict[str, int]) -> list[Entry]:
         """Make them ours unless somebody touched them meanwhile. Entries that are gone are left out."""
         if not orphans:
             return []
         claimed = cast(
             "list[tuple[bytes, dict[bytes, bytes] | None]]",
-            await redis.xclaim(
+            await self._redis.xclaim(
                 self.stream, self.group, self.consumer, min_idle_time=self._lease_ms, message_ids=[*orphans]
             ),
         )
@@ -228,18 +232,16 @@ class Subscription:
 
     async def _hand_back(self) -> None:
         """Let others have at once what was read for us and never reached the handler."""
-        redis = await self._redis()
-        pending = await redis.xpending_range(
+        pending = await self._redis.xpending_range(
             self.stream, self.group, min="-", max="+", count=self._max_records + 1000, consumername=self.consumer
         )
         ids = [_text(row["message_id"]) for row in pending]
-        await hand_back(redis, self.stream, self.consumer, [i for i in ids if not self._is_mine(i)], self._lease_ms)
+        await hand_back(
+            self._redis, self.stream, self.consumer, [i for i in ids if not self._is_mine(i)], self._lease_ms
+        )
 
     def _is_mine(self, entry_id: str) -> bool:
         return entry_id in self._handled or (self._holds is not None and self._holds(entry_id))
-
-    async def _redis(self) -> Redis:
-        return await self._broker.connect()
 
 
 async def hand_back(redis: Redis, stream: str, consumer: str, ids: Sequence[str], lease_ms: int) -> None:

@@ -112,6 +112,11 @@ class EmbeddedServer:
         """The process of the live server, for tests that stop or kill it from outside."""
         return self._process.pid if self._process and self._process.poll() is None else None
 
+    @property
+    def code(self) -> int | None:
+        """How the server ended that was started last, as `subprocess` tells it; None while it lives."""
+        return self._process.poll() if self._process else None
+
     def start(self) -> Self:
         """Start, or start again after `kill` or a crash; return when it answers. Does nothing while it lives.
 

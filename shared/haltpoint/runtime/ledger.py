@@ -20,6 +20,7 @@ from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.loading import decode_action
 from haltpoint.runtime.outgoing import completed_parts, encode_outcome, encode_receipt, split_message
+from haltpoint.runtime.tasks import AT_THE_END
 from haltpoint.runtime.topology import Place, Topology
 from haltpoint.runtime.wire import encode
 
@@ -159,10 +160,14 @@ class Ledger:
         return [kept[one] for one in held]
 
     async def release(self, held: Held) -> bool:
-        """Hand an entry back, as if it were new; False when it is not ours or may not be run by another."""
+        """Hand an entry back, as if it were new; False when it is not ours or may not be run by another.
+
+        Raises TimeoutError when the server is away: the lease does the same in the end.
+        """
         place = held.place
         args = (place.stream, place.entry, held.action_id, held.epoch, self._consumer)
-        reply = await self._function("release", place.partition, *args)
+        async with asyncio.timeout(AT_THE_END):
+            reply = await self._function("release", place.partition, *args)
         return bool(reply == b"released")
 
     async def think(self, place: Place, reply: Thought, raw: str = "") -> Recorded:

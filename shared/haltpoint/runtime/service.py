@@ -102,6 +102,7 @@ class Service:
         """Start to read `stream` (a whole key). `lease` in seconds, default: settings.lease. See `Subscription`."""
         subscription = Subscription(
             self.broker,
+            self.redis,
             stream,
             group,
             self.instance,
@@ -122,7 +123,7 @@ class Service:
         """Stop one subscription; again does no harm."""
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
-        await subscription.stop()
+            await subscription.stop()
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Run beside the handlers until the service is closed. An exception ends the service (HP-002)."""

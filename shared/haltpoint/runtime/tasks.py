@@ -1,7 +1,10 @@
-"""Ending tasks for certain."""
+"""Ending: tasks for certain, and in good time."""
 
 import asyncio
-from typing import Any
+from typing import Any, Final
+
+AT_THE_END: Final = 2.0
+"""Seconds that who stops waits for the server to take back what a lease would give to others a little later."""
 
 
 async def end(*tasks: "asyncio.Task[Any] | None", pause: float = 0.5) -> None:
