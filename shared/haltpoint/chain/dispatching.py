@@ -10,6 +10,7 @@ from haltpoint.chain.codes import Code
 from haltpoint.chain.ending import fail_chain, fail_step
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.outputs import Dispatch, StartChild
+from haltpoint.chain.plural import count
 from haltpoint.chain.provenance import origin_actions, provenance_fault
 from haltpoint.chain.references import (
     Reference,
@@ -81,7 +82,9 @@ def dispatch(work: Work, index: int, tool: str, arguments: dict[str, Any], spec:
         return
     inside = 0 if spec.plan is None else calls_inside(spec.plan, work.world.tools)
     if not policy.actions_left(work.chain, work.origin, work.world.policy, work.used + inside):
-        fail_chain(work, Code.OVER_BUDGET, f"the chain has used up its {work.used} actions", work.steps[index].id)
+        fail_chain(
+            work, Code.OVER_BUDGET, f"the chain has used up its {count(work.used, 'action')}", work.steps[index].id
+        )
         return
     text = write_json(arguments)
     if len(text) > MAX_ARGUMENTS:
@@ -199,8 +202,12 @@ def _order(work: Work, action: Action, spec: ToolSpec) -> Dispatch:
 
 
 def in_time(work: Work) -> bool:
-    """Whether the chain may still go on; it fails here when its deadline has passed."""
-    if work.now < work.chain.deadline:
+    """Whether the chain may still go on; it fails here when its time is over."""
+    chain = work.chain
+    if work.now < chain.deadline:
         return True
-    fail_chain(work, Code.TOO_LATE, "the chain's deadline has passed")
+    if (seconds := policy.seconds_that_bind(chain)) is None:
+        fail_chain(work, Code.TOO_LATE, "the chain's deadline has passed")
+    else:
+        fail_chain(work, Code.OVER_BUDGET, f"the chain has used up its {seconds:g} s")
     return False

@@ -22,6 +22,12 @@ def deadline_of(task: Task, policy: Policy, now: int) -> int:
     return min(limits)
 
 
+def seconds_that_bind(chain: Chain) -> float | None:
+    """The seconds of the budget, when they end the chain's time; None when a deadline does that comes earlier."""
+    seconds = chain.task.budget.seconds
+    return seconds if seconds is not None and chain.deadline >= chain.created_at + int(seconds * 1000) else None
+
+
 def mode(task: Task, step: Step | None) -> Mode:
     """How far the model is held to its word; a step may only tighten what the task says."""
     if step is None or step.tool_validation_mode is None or task.mode is Mode.STRICT:

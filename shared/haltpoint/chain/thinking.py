@@ -11,6 +11,7 @@ from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import in_time
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.outputs import Think
+from haltpoint.chain.plural import count
 from haltpoint.chain.strikes import acted_on, escalate, fall_short, missing_tools, mode_of
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
@@ -27,7 +28,7 @@ def think_plan(work: Work, corrections: tuple[Correction, ...] = (), previous: s
     """Ask for a plan, or for a better one."""
     attempt = work.chain.plan_attempts + 1
     if attempt > work.world.policy.max_chain_turns:
-        fail_chain(work, Code.OVER_BUDGET, f"no plan after {work.chain.plan_attempts} attempts")
+        fail_chain(work, Code.OVER_BUDGET, f"no plan after {count(work.chain.plan_attempts, 'attempt')}")
     elif _tokens_left(work):
         name = thought_id(work.chain.id, "plan", 0, attempt)
         think = Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous, work.other_model)
@@ -52,7 +53,7 @@ def think_step(
         _out_of_turns(work, index, corrections, previous or acted_on(work, index))
         return
     if not policy.turns_left(work.chain, work.world.policy, work.turns):
-        fail_chain(work, Code.OVER_BUDGET, f"the chain has used up its {work.turns} turns", step.id)
+        fail_chain(work, Code.OVER_BUDGET, f"the chain has used up its {count(work.turns, 'turn')}", step.id)
         return
     if not _tokens_left(work):
         return

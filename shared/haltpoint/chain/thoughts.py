@@ -5,6 +5,7 @@ from typing import Final
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
+from haltpoint.chain.plural import count
 from haltpoint.chain.scheduling import adopt
 from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.strikes import escalate, mode_of, struck_out, tell_correction, violate
@@ -44,10 +45,10 @@ def take_plan(work: Work, message: PlanDrafted) -> None:
         think_plan(work, corrections, data.thought_id)
     elif mode is Mode.STRICT:
         work.thought = None
-        escalate(work, None, f"no plan that can be carried out after {work.strikes} attempts")
+        escalate(work, None, f"no plan that can be carried out after {count(work.strikes, 'attempt')}")
     else:
         told = "; ".join(correction.message for correction in corrections)
-        fail_chain(work, Code.PLAN_NOT_FOUND, f"no plan after {work.plan_attempts} attempts: {told}")
+        fail_chain(work, Code.PLAN_NOT_FOUND, f"no plan after {count(work.plan_attempts, 'attempt')}: {told}")
 
 
 def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Correction, ...], tuple[Correction, ...]]:

@@ -9,9 +9,10 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
+from haltpoint.chain.plural import count
 from haltpoint.cli.case import details, said
 from haltpoint.cli.moments import moments
-from haltpoint.cli.wording import call, count, value_text, visible
+from haltpoint.cli.wording import call, value_text, visible
 from haltpoint.contracts.humans import Choice, RequestStatus
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Violation
@@ -247,12 +248,16 @@ def _end(chain: ChainView) -> Iterator[Line]:
     )
 
 
+def _sentence(words: str) -> str:
+    return words if words.rstrip().endswith((".", "?", "!")) else f"{words}."
+
+
 def _brief(receipt: ToolResult | None) -> str:
     if receipt is None:
         return ""
     if receipt.error:
-        hint = f" {receipt.error.suggestion}" if receipt.error.suggestion else ""
-        return visible(f"{receipt.error.error_type.value}: {receipt.error.message}{hint}")
+        words = f"{receipt.error.error_type.value}: {receipt.error.message}"
+        return visible(f"{_sentence(words)} {receipt.error.suggestion}" if receipt.error.suggestion else words)
     if receipt.next_action is NextAction.CLARIFICATION_NEEDED and receipt.clarification:
         return f"asks: {count(len(receipt.clarification.options), 'option')}"
     shown = {name: value for name, value in receipt.data.items() if name != "selected"}

@@ -40,8 +40,3 @@ def value_text(value: Any, width: int) -> str:
     """A value as JSON, cut."""
     text = visible(json.dumps(value, ensure_ascii=False))
     return text if len(text) <= width else f"{text[: width - 1]}…"
-
-
-def count(number: int, noun: str) -> str:
-    """`1 call`, `2 calls`."""
-    return f"{number} {noun}" + ("" if number == 1 else "s")

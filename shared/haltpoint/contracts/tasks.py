@@ -29,7 +29,10 @@ class Mode(StrEnum):
 
 
 class Budget(Strict):
-    """What a chain may use up. When it is spent the chain fails; it never overshoots."""
+    """What a chain may use up. When it is spent the chain fails; of turns, actions and seconds it begins no more.
+
+    Tokens are known when a reply has come: the reply that uses up the last of them may take more, and is not acted on.
+    """
 
     turns: int | None = Field(default=None, ge=1, description="proposals of steps; plan and answer are no turns")
     actions: int | None = Field(default=None, ge=1)

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from haltpoint.chain import policy
+from haltpoint.chain.plural import count
 from haltpoint.chain.state import ActionStatus, ChainStatus, StepRun, StepStatus
 from haltpoint.contracts import views
 from haltpoint.contracts.base import action_id
@@ -300,7 +301,7 @@ def _summary(
     parts += contract_view.remarks(record.task.mode, status is ChainStatus.COMPLETED, steps, about_answer)
     if status.final:
         dropped = sum(1 for _ in _told(record, FactType.ACTION_NEVER_EXECUTED))
-        parts += [f"{dropped} calls were never executed."] if dropped else []
+        parts += [f"{count(dropped, 'call')} {'was' if dropped == 1 else 'were'} never executed."] if dropped else []
     else:
         waiting = [request for request in requests if request.status is RequestStatus.OPEN]
         parts += [f"Waits for a person: {request.question}" for request in waiting[:1]]

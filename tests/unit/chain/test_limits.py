@@ -30,7 +30,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.tasks import Budget, Task
 from haltpoint.contracts.thoughts import Proposal, Strike, Violation
-from tests.support.builders import OK, plan, spec, tool_step
+from tests.support.builders import OK, call, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
 NOW = 1_700_000_000_000
@@ -131,3 +131,23 @@ def test_no_field_is_lost_where_values_are_written_out_for_speed() -> None:
     assert work.decision().chain == replace(chain, updated_at=77)
     assert run.ended(StepStatus.FAILED) == replace(run, status=StepStatus.FAILED, thinking=False)
     assert action.done(OK, "{}") == replace(action, status=ActionStatus.DONE, outcome=OK, data="{}")
+
+
+@pytest.mark.parametrize(
+    ("limits", "error"),
+    [
+        ({"budget": Budget(seconds=5)}, ChainError("HP-208", "the chain has used up its 5 s")),
+        ({"deadline": datetime.fromtimestamp(1003, UTC)}, ChainError("HP-209", "the chain's deadline has passed")),
+        (
+            {"budget": Budget(seconds=5), "deadline": datetime.fromtimestamp(1003, UTC)},
+            ChainError("HP-209", "the chain's deadline has passed"),
+        ),
+    ],
+)
+def test_what_ends_the_time_of_a_chain_is_named(limits: dict[str, Any], error: ChainError) -> None:
+    """What to do about it is another thing: a larger budget, or a later deadline."""
+    told = Story(Task(plan=plan(tool_step("s1", call("note"))), **limits), spec("note"))
+    told.submit()
+    told.due(at=told.chain.deadline)
+
+    assert told.chain.error == error

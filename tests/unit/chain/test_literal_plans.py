@@ -312,14 +312,14 @@ def test_the_policys_actions_do_not_bind_a_literal_plan_which_brings_its_own_num
     assert told.chain.status is ChainStatus.COMPLETED
 
 
-def test_nothing_goes_out_after_the_deadline() -> None:
+def test_nothing_goes_out_after_the_seconds_of_the_budget() -> None:
     told = story(line_plan(2), budget=Budget(seconds=5))
     assert told.dispatches[0].deadline == told.chain.deadline == 1_005_000
     told.now = 1_005_000
 
     told.result()
 
-    assert told.chain.error == ChainError("HP-209", "the chain's deadline has passed")
+    assert told.chain.error == ChainError("HP-208", "the chain has used up its 5 s")
     assert len(told.dispatches) == 1
 
 
@@ -329,8 +329,8 @@ def test_the_second_action_of_a_step_does_not_go_out_after_the_deadline_either()
 
     told.result()
 
-    assert told.chain.error == ChainError("HP-209", "the chain's deadline has passed")
-    assert told.never_executed == [("other", "stopped by HP-209")]
+    assert told.chain.error == ChainError("HP-208", "the chain has used up its 5 s")
+    assert told.never_executed == [("other", "stopped by HP-208")]
 
 
 def test_a_timer_before_the_deadline_changes_nothing_and_at_the_deadline_ends_the_chain() -> None:

