@@ -5,9 +5,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from redis.asyncio import Redis
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from haltpoint.cli.errors import Exit
 from haltpoint.cli.main import app

@@ -138,7 +138,7 @@ def after(seconds: float) -> datetime:
 
 def doubted_twice() -> ChainView:
     """A send ran into its timeout twice; a person said that it did not happen, and then that it did."""
-    said = [{"decision": "not_happened"}, {"decision": "happened", "value": {"message_id": "m1"}}]
+    said: list[dict[str, Any]] = [{"decision": "not_happened"}, {"decision": "happened", "value": {"message_id": "m1"}}]
     asked = [
         {
             **request(),
