@@ -15,7 +15,11 @@ def named(spans: list[Received], prefix: str) -> list[Received]:
 async def test_a_chain_with_a_question_is_one_trace(system: Running, client: Client, receiver: Receiver) -> None:
     run = await client.run("Tell John I'm running late")
     request = await run.expects_request("clarification")
-    await client.answer(request.id, option_id="user_abc123")
+    headers = {"authorization": f"Bearer {system.key}", "idempotency-key": "sent-twice"}
+    async with httpx.AsyncClient(base_url=system.url, headers=headers) as person:
+        for _ in range(2):
+            choice = {"kind": "clarification", "option_id": "user_abc123"}
+            assert (await person.post(f"/v1/requests/{request.id}/answer", json=choice)).status_code == 200
     assert (await run.result()).status == "completed"
 
     def complete() -> bool:

@@ -52,7 +52,8 @@ def routes(gateway: Gateway) -> APIRouter:
         verdict = await gateway.inbox.answer(request_id, body, by=who.name, trace=trace, token=token)
         if not isinstance(verdict, Taken):
             raise _refused(request_id, verdict)
-        _record_wait(gateway.tracing, request, trace, who.name, verdict.at)
+        if request.status is RequestStatus.OPEN:  # else the same answer sent again
+            _record_wait(gateway.tracing, request, trace, who.name, verdict.at)
         return await _seen(gateway, request_id, who)
 
     return router

@@ -60,7 +60,7 @@ class Inbox:
     async def answer(
         self, request_id: str, answer: Answer, *, by: str = "", trace: str | None = None, token: str | None = None
     ) -> Verdict:
-        """Give an answer for `by`. The same `token` again is the same answer sent twice: taken both times."""
+        """Give an answer for `by`. The same one under the same `token` was sent twice: it is taken both times."""
         who = to_json(by)
         reply = await self._calls.call(
             *("FCALL", PREFIX + "answer", 1, self._key(request_id), request_id),

@@ -47,6 +47,9 @@ async def test_the_same_answer_sent_twice_under_one_key_is_one_answer(system: Sy
     assert [reply.status_code for reply in replies] == [200, 200]
     assert replies[0].json() == replies[1].json()
     problem(await system.http.post(path, json=CHOICE), 409, "answered_already")
+    for option in ("u2", "no such option"):
+        other = await system.http.post(path, json={**CHOICE, "option_id": option}, headers=headers)
+        assert problem(other, 409, "answered_already")["answer"]["option_id"] == "u1"
 
 
 async def test_a_late_answer_changes_nothing(system: System) -> None:

@@ -71,15 +71,15 @@ class FunctionsModel:
         self.add(EVENTS, chain)
         return "created"
 
-    def answer(self, request: str, token: str) -> str:
+    def answer(self, request: str, said: str, token: str) -> str:
         row = self.requests.get(request)
         if row is None:
             return "unknown"
-        if row.status == "answered" and row.token == token:
+        if row.status == "answered" and (row.token, row.said) == (token, said):
             return "taken"
         status = rules.answer(row.status, late=row.deadline <= self.now, final=self.final(row.chain))
         if status == "taken":
-            self.requests[request] = replace(row, status="answered", token=token)
+            self.requests[request] = replace(row, status="answered", token=token, said=said)
             self.add(EVENTS, f"{request}/answer")
         return status
 

@@ -32,6 +32,7 @@ class RequestRow:
     deadline: int
     status: str = "open"
     token: str = ""
+    said: str = ""
 
 
 @dataclass(frozen=True)

@@ -32,12 +32,14 @@ class Functions(FunctionsBeside):
         reply = self.call("submit", chain, digest, "0-n", "{}", head, ticks * TICK, 0, "", 0)
         assert reply[0].decode() == self.model.submit(chain, digest, "0-n", ticks)
 
-    @rule(chain=CHAINS, number=NUMBERS, token=st.sampled_from(["t1", "t2"]))
-    def answer(self, chain: str, number: int, token: str) -> None:
+    @rule(
+        chain=CHAINS, number=NUMBERS, said=st.sampled_from(["{}", '{"text":"no"}']), token=st.sampled_from(["t1", "t2"])
+    )
+    def answer(self, chain: str, number: int, said: str, token: str) -> None:
         request = f"{chain}.r{number}"
         head = f'{{"id":"{request}/answer","answer":'
-        reply = self.call("answer", request, "{}", "me", '"me"', token, head)
-        assert reply[0].decode() == self.model.answer(request, token)
+        reply = self.call("answer", request, said, "me", '"me"', token, head)
+        assert reply[0].decode() == self.model.answer(request, said, token)
 
     # ---- the executor -----------------------------------------------------------------------------------------------
 

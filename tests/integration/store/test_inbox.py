@@ -53,7 +53,10 @@ async def test_r6_the_second_answer_hears_who_was_first(desk: Desk) -> None:
 async def test_r2_the_same_answer_sent_twice_is_taken_both_times_and_told_once(desk: Desk) -> None:
     request = await asked(desk)
     first = await desk.inbox.answer(request, JOHN, token="t1")
+    assert isinstance(first, Taken)
     assert await desk.inbox.answer(request, JOHN, token="t1") == first
+    assert await desk.inbox.answer(request, JOAN, token="t1") == AnsweredAlready("", first.at, JOHN)
+    assert await desk.inbox.answer(request, JOHN, token="t2") == AnsweredAlready("", first.at, JOHN)
     assert await desk.backlog(Stream.EVENTS) == 1
 
 
@@ -72,6 +75,22 @@ async def test_r6_an_answer_for_a_cancelled_chain_is_stale(desk: Desk) -> None:
     assert await desk.store.cancel(cancellation(request.split(".")[0])) is CancelStatus.SENT
     await desk.decide_all()
     assert isinstance(await desk.inbox.answer(request, JOHN), Stale)
+
+
+@pytest.mark.parametrize("status", [*ChainStatus, None])
+async def test_r6_a_question_that_a_chain_left_open_is_answered_only_while_it_lives(
+    desk: Desk, status: ChainStatus | None
+) -> None:
+    request = await asked(desk)
+    chain = desk.key("chain", request.split(".")[0])
+    await (desk.redis.delete(chain) if status is None else desk.redis.hset(chain, "status", status.value))
+    before = await desk.snapshot()
+    verdict = await desk.inbox.answer(request, JOHN)
+    if status is not None and not status.final:
+        assert isinstance(verdict, Taken)
+    else:
+        assert isinstance(verdict, Stale)
+        assert await desk.snapshot() == before
 
 
 @pytest.mark.parametrize("request_id", ["nobody.r1", "nobody", "☎", ""])

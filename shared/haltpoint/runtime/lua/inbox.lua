@@ -3,7 +3,7 @@ hp1_answer request answer by by_json token head
 
 Take an answer: once, in time, for an open question of a living chain.
   answer   JSON of contracts.humans.Answer; by: who; by_json: the same as JSON text
-  token    new for each wish to answer; the same token again is a repeat whose first reply was lost: taken
+  token    new for each wish to answer; the same answer under it again is a repeat whose first reply was lost: taken
   head     of the message human.answered, up to and with `"answer":`
 Returns {status, at, by, answer}: taken | answered (with by, at and answer of the first) | expired | stale (withdrawn,
 or the chain is over) | unknown.
@@ -17,7 +17,8 @@ register('answer', function(keys, args)
     return { 'unknown', 0, '', '' }
   end
   if is[1] == 'answered' then
-    return { is[7] == args[5] and 'taken' or 'answered', tonumber(is[4]), is[5], is[6] }
+    local repeated = is[7] == args[5] and is[6] == args[2]
+    return { repeated and 'taken' or 'answered', tonumber(is[4]), is[5], is[6] }
   end
   if is[1] == 'expired' or (is[1] == 'open' and tonumber(is[2]) <= at) then
     return { 'expired', tonumber(is[2]), '', '' }
