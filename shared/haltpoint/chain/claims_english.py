@@ -141,7 +141,7 @@ CONDITIONS: Final = words(
     "imagine soon case "
     "lest where while provided hope hoping"
 )
-FRONTED: Final = words("after before once when while without instead rather unable yet as no since you")
+FRONTED: Final = words("after before once when while without instead rather unable yet as no since given you")
 """What may stand before the main clause and turns only itself: `after the lookup I sent it`."""
 AS_WANTED: Final = words("you soon the requested asked instructed agreed planned discussed promised usual always ever")
 """As you asked, as soon as: not `as John said`."""

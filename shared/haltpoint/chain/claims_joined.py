@@ -75,7 +75,8 @@ class Joined:
                 lo = self._main_clause(k)
                 following = self._tokens[k + 1 : k + 5]
                 away = turned(self._tokens[lo:at]) or unreal(following, clear=clear)
-                return None if away or not self._did(k, following) else Voice.OWN
+                did = self._did(k, following) or self._holds(k, at)
+                return Voice.OWN if did and not away else None
             if word in ("was", "were", "been"):
                 lo = self._sentence.clause(k, k + 1)[0]
                 whole = self._tokens[lo:at]
@@ -90,3 +91,9 @@ class Joined:
             return True
         word = next((one for one in following if one not in ("have", "had") and not adverb(one)), "")
         return word.endswith("ed") or word in PAST or word in self._lexicon.pasts
+
+    def _holds(self, k: int, at: int) -> bool:
+        """I have her id and sent it; not: I have the mails written and sent."""
+        between = self._tokens[k + 2 : at]
+        holds = self._tokens[k + 1 : k + 2] in (["have"], ["know"])
+        return holds and not any(word.endswith("ed") or word in self._lexicon.participles for word in between)

@@ -27,7 +27,7 @@ _ANNOUNCED: Final = re.compile(
 )
 _CAUSED: Final = re.compile(
     r"\b(?:i|we|i've|we've) (?:have |\w+ly )?(?:had|got|gotten) "
-    r"(?:it|everything|(?:the|your|my|a|an|this|that)(?: [\w'-]+){1,3})$"
+    r"(?:[\w'-]+|(?:the|your|my|a|an|this|that)(?: [\w'-]+){1,3})$"
 )
 _OPENINGS: Final = {"as": english.AS_WANTED, "no": english.NO_MATTER, "you": words("asked wanted requested wished")}
 _NO_END: Final = words("and or that which who what if than as whether")
@@ -149,6 +149,8 @@ def leads_to(before: Sequence[str]) -> bool:
         return True
     if last in ("liberty", "time", "opportunity", "chance"):
         return "took" in verbs or "taken" in verbs
+    if last == "ahead":
+        return "went" in verbs or "gone" in verbs
     return (last == "sure" and "made" in verbs) or "used" in verbs or "called" in verbs
 
 

@@ -210,7 +210,7 @@ class _Reading:
             return False
         if last in ("is", "are") or (last.endswith("'s") and last != "been"):
             now = any(word in ("now", "already", "successfully") for word in self._tokens[j : j + 4])
-            habit = any(word in english.HABITS for word in after)
+            habit = any(word in english.HABITS for word in after) or subject[:1] == ["then"]
             settled = any(word in DEFINITE for word in (*subject, last))
             return (verb.state or now) and settled and not habit
         if not subject:

@@ -304,6 +304,13 @@ I rescheduled the meeting to 14:20.
 The failing tests were fixed by me.
 John has been called.
 I closed T-905.
+Given that you asked I have told Grace.
+I went ahead to send the message.
+I have her id and sent the message.
+I had Grace informed.
+Upon your request I told Grace.
+Now that I had the id I sent the message.
+I have found Grace, told her, and saved the note.
 Ticket closed: I've updated the address.
 The pizza was ordered.
 """.strip().splitlines()
@@ -668,6 +675,13 @@ I read that Ana has left and have no idea.
 The failed message to John was not delivered.
 The log says that Mr. Smith was emailed.
 I asked whether it was sent and have no answer.
+I have the mails written and sent.
+I have the list of mails received and sent.
+Then the message is sent with send_message.
+I used lookup_contacts to find her id so the message can be sent.
+The step has received the results of the lookup.
+When the user wrote to me, they asked me to tell Grace.
+I could not get the message sent to Grace.
 I know nothing more, and have sent nothing.
 """.strip().splitlines()
 
@@ -682,6 +696,8 @@ Consider it done!
 You asked me to tell John, and I have.
 I was asked to send a message and did so.
 I moved the review to Monday.
+I was happy to send the message and did it.
+The logs show that the message was sent.
 The dryer was started.
 I've returned the form by email.
 """.strip().splitlines()
