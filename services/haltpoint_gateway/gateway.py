@@ -45,7 +45,7 @@ def _allowed(scope: Scope) -> Callable[..., Principal]:
                 403,
                 "scope_missing",
                 f"The key {principal.name!r} does not have the scope {scope.value!r}.",
-                hint=f"Use a key with the scope {scope.value} or admin.",
+                hint=f"Use a key with the scope {' or '.join(dict.fromkeys((scope.value, 'admin')))}.",
                 scopes=sorted(one.value for one in principal.scopes),
             )
         return principal

@@ -19,7 +19,6 @@ from haltpoint.runtime.inbox import Inbox
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views import Views
 from haltpoint.runtime.wire import Rejected, decode
-from haltpoint_gateway import questions
 from haltpoint_gateway.answering import faults_of
 from haltpoint_gateway.escalations import EscalationHandler
 
@@ -30,7 +29,7 @@ _log = logs.get(__name__)
 
 
 class Humans:
-    """Calls people by a line in the log, with the command that answers; an escalation goes to `handler` first."""
+    """Calls people by a line in the log; an escalation goes to `handler` first."""
 
     def __init__(
         self,
@@ -62,7 +61,7 @@ class Humans:
         if isinstance(message, HumanRequested):
             await self._tell(message)
         elif isinstance(message, HumanWithdrawn):
-            _log.info("a question was withdrawn", request=message.data.request_id, reason=message.data.reason)
+            _log.info("a question was withdrawn", request=message.data.request_id)
         await self._finish(entry)
 
     async def exhausted(self, entry: Entry) -> None:
@@ -76,9 +75,10 @@ class Humans:
         with logs.about(chain=request.chain_id, step=request.step_id, action=request.action_id):
             if request.kind is RequestKind.ESCALATION and await self._settled(request):
                 return
+            # Without the question: what people are asked, and about whom, is for the inbox and not for logs.
             _log.info(
-                questions.about(request),
-                answer=questions.command(request),
+                "a person is asked; haltpoint inbox shows what",
+                request=request.id,
                 kind=request.kind.value,
                 until=request.deadline.isoformat(),
             )

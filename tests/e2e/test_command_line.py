@@ -40,6 +40,8 @@ def test_run_ends_with_3_when_a_person_is_asked_and_answer_goes_on(system: Runni
     refused = system.command("answer", request["id"], "--option", "user_123")
     assert refused.returncode == 2
     assert "HP-052" in refused.stderr
+    assert refused.stderr.count("'user_123' is not one of the options") == 1
+    assert "--option user_abc123" in refused.stderr
     answered = document(system.command("answer", request["id"], "--option", "user_abc123", "--json"))
     assert answered["status"] == "answered"
     again = system.command("answer", request["id"], "--option", "user_def456")
@@ -61,6 +63,20 @@ def test_watch_shows_the_stop_and_what_never_ran(system: Running) -> None:
     assert "■ STOP  Which 'John' do you mean?" in done.stdout
     assert 'never executed: send_message(recipient_id="user_12345", content="hello")' in done.stdout
     assert "--option user_abc123" in done.stderr
+
+
+def test_quiet_leaves_only_the_result_of_what_is_watched(system: Running) -> None:
+    done = system.command("run", "Tell Jane hello", "--watch", "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Jane Smith has your message: hello\n", "")
+
+
+def test_of_many_receipts_some_are_named(system: Running, tmp_path: Path) -> None:
+    call = {"tool": "echo", "arguments": {"words": "hello"}}
+    steps = [{"id": f"n{number}", "required_tools": ["echo"], "actions": [call]} for number in range(12)]
+    (tmp_path / "plan.json").write_text(json.dumps({"steps": steps}))
+    done = system.command("run", "--plan", str(tmp_path / "plan.json"))
+    (told,) = (line for line in done.stderr.splitlines() if line.startswith("receipts: "))
+    assert told.endswith("echo (n7.1), 4 more")
 
 
 def test_a_failed_chain_is_1(system: Running) -> None:
@@ -142,13 +158,16 @@ def test_dead_letters_are_listed_and_given_back(system: Running) -> None:
     with Redis.from_url(url) as redis:
         for _ in range(120):  # of more than a page the last is found too
             redis.xadd("hp:{0}:dead", {"stream": "nowhere", "entry": "1-1", "reason": "noise", "detail": "", "at": "1"})
+        redis.xadd("hp:{0}:dead", {"stream": "nowhere", "reason": "long", "at": "1", "__data__": "x" * 2000})
         redis.xadd("hp:{0}:events", {"__data__": "no JSON at all"})
         deadline = time.monotonic() + PATIENCE
-        while redis.xlen("hp:{0}:dead") <= 120:
+        while redis.xlen("hp:{0}:dead") <= 121:
             assert time.monotonic() < deadline
             time.sleep(0.02)
     letters = document(system.command("dlq", "list", "--reason", "bad_json", "--json"))["items"]
     letter = next(one for one in letters if one["message"] == "no JSON at all")
+    (long,) = document(system.command("dlq", "list", "--reason", "long", "--json"))["items"]
+    assert long["message"] == f"{'x' * 1024}…"
     assert letter["reason"] == "bad_json"
     assert letter["id"] in system.command("dlq", "list").stdout
     assert document(system.command("dlq", "requeue", letter["id"], "--json")) == {letter["id"]: "requeued"}

@@ -80,7 +80,7 @@ def test_libraries_speak_the_same_way() -> None:
     stream = configured(level="warning")
     with logs.about(chain="c1"):
         logging.getLogger("uvicorn").info("not shown")
-        logging.getLogger("uvicorn").warning("%s left", "one")
+        logging.getLogger("uvicorn").warning("%s left", "one", extra={"color_message": "\x1b[1mone\x1b[0m left"})
         try:
             _ = 1 / 0
         except ZeroDivisionError:
@@ -88,6 +88,7 @@ def test_libraries_speak_the_same_way() -> None:
     logs.get("haltpoint.test").info("not shown")
     library, ours = lines(stream)
     assert (library["event"], library["logger"], library["chain"]) == ("one left", "uvicorn", "c1")
+    assert "\\u001b" not in stream.getvalue()
     assert "ZeroDivisionError" in str(ours["exception"])
 
 

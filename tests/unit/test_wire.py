@@ -87,6 +87,11 @@ def test_what_is_no_message_is_rejected_with_its_reason(data: bytes | str, reaso
     assert 0 < len(rejected.detail) <= 1000
 
 
+def test_a_message_without_a_type_is_told_so() -> None:
+    rejected = read(b'{"id":"1","source":"shop","data":{}}')
+    assert rejected == Rejected(Reason.BAD_FIELDS, "the message does not say its `type`")
+
+
 def test_an_entry_without_data_is_rejected() -> None:
     assert decode(Stream.EVENTS, {b"other": b"1"}) == Rejected(Reason.NO_DATA, "the entry has no field __data__")
 

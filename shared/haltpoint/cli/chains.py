@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from haltpoint.client import Client
     from haltpoint.contracts.views import ChainSummary, ChainView, Page
 
+_ROOM_FOR_TIMES = 100  # columns
 _ID = Annotated[str, typer.Argument(metavar="CHAIN", help="The chain's id.")]
 
 
@@ -65,7 +66,6 @@ def _table(shell: Shell, page: "Page[ChainSummary]") -> None:
     if shell.json:
         shell.emit(page.model_dump(mode="json"))
         return
-    from rich.table import Table
     from rich.text import Text
 
     from haltpoint.cli.wording import visible
@@ -74,16 +74,21 @@ def _table(shell: Shell, page: "Page[ChainSummary]") -> None:
         for one in page.items:
             shell.row(one.id, one.status, f"{one.created_at:%Y-%m-%dT%H:%M:%SZ}", visible(one.goal))
         return
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("chain", "state", "begun (UTC)"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("goal", no_wrap=True, overflow="ellipsis", ratio=1)
+    if not page.items:
+        shell.out.print(Text("No chains yet.", style="dim"))
+        return
+    # Ids are there to be copied: where there is little room the time is left out, then goals are cut, never ids.
+    wide = max(len(one.id) for one in page.items)
+    state = max(len(one.status) for one in page.items)
+    timed = shell.out.width >= _ROOM_FOR_TIMES
+    rows = [Text(f"{'chain':<{wide}}  {'state':<{state}}  {'begun (UTC)     ' if timed else ''}goal", style="dim")]
     for one in page.items:
         style = {"completed": "green", "failed": "red", "cancelled": "magenta"}.get(one.status, "yellow")
-        table.add_row(
-            one.id, Text(one.status, style=style), f"{one.created_at:%m-%d %H:%M:%S}", Text(visible(one.goal))
-        )
-    shell.out.print(table if page.items else Text("No chains yet.", style="dim"))
+        begun = f"{one.created_at:%m-%d %H:%M:%S}  " if timed else ""
+        status = (f"{one.status:<{state}}  ", style)
+        rows.append(Text.assemble(f"{one.id:<{wide}}  ", status, begun, visible(one.goal)))
+    for row in rows:
+        shell.out.print(row, no_wrap=True, overflow="ellipsis")
 
 
 def _whole(shell: Shell, chain: "ChainView") -> None:

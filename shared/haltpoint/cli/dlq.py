@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 _PAGE = 100  # letters that are read at a time: each may have megabytes, of which a kilobyte is kept
 
 
+_SHOWN = 1024  # characters of a message
+
 _Rows = list[tuple[bytes, dict[bytes, bytes]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One dead letter. `at` in ms; `message` is its first kilobyte as text."""
+    """One dead letter. `at` in ms; `message` is its first kilobyte as text, with … behind it when there is more."""
 
     id: str
     stream: str
@@ -130,6 +132,7 @@ async def _requeue(shell: Shell, letters: list[str], reason: str | None) -> "dic
 
 def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
     text = {key.decode(errors="replace"): value.decode(errors="replace") for key, value in fields.items()}
+    message = text.get("__data__", "")
     return Letter(
         id=name,
         stream=text.get("stream", ""),
@@ -137,7 +140,7 @@ def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
         detail=text.get("detail", ""),
         chain=text.get("chain", ""),
         at=int(text.get("at") or 0),
-        message=text.get("__data__", "")[:1024],
+        message=message if len(message) <= _SHOWN else f"{message[:_SHOWN]}…",
     )
 
 

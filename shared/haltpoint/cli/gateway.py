@@ -1,4 +1,4 @@
-"""How verbs reach the gateway: its address and key, and its problems in the words of the command line."""
+"""How verbs reach the gateway: its address and its key."""
 
 import socket
 from collections.abc import Awaitable, Callable
@@ -10,7 +10,7 @@ from haltpoint.cli.errors import CliError, Exit, usage
 from haltpoint.cli.shell import Shell
 
 if TYPE_CHECKING:
-    from haltpoint.client import Client, GatewayError
+    from haltpoint.client import Client
 
 T = TypeVar("T")
 ADDRESS_FILE: Final = "gateway-address"
@@ -86,46 +86,9 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
     try:
         return asyncio.run(whole())
     except GatewayError as error:
+        from haltpoint.cli.problems import told
+
         raise told(error, where) from error
-
-
-def told(error: "GatewayError", where: str) -> CliError:
-    """A problem of the gateway as an error that ends the command."""
-    why = error.detail.rstrip(".") or f"HTTP {error.status}"
-    hint = error.hint.rstrip(".")
-    match error.status:
-        case 0 if error.code == "not_understood":
-            return CliError("HP-050", f"no gateway answers at {where}", why, hint, exit_code=Exit.UNREACHABLE)
-        case 0 | 503:
-            return CliError(
-                "HP-050", f"the gateway at {where} cannot be reached", why, hint, exit_code=Exit.UNREACHABLE
-            )
-        case 401 | 403:
-            return CliError("HP-051", "the gateway does not accept the key", why, hint)
-        case 404:
-            return CliError("HP-053", "not found", why, hint)
-        case 409 | 410 | 412 if error.code.startswith(("answered", "request")):
-            return CliError("HP-054", "the question is not open any more", why, hint)
-        case 400 | 422:
-            return CliError("HP-052", "the gateway refused", why + _fields(error), hint, exit_code=Exit.USAGE)
-        case _:
-            return CliError("HP-052", "the gateway refused", why, hint)
-
-
-def _fields(error: "GatewayError") -> str:
-    """All faults that the problem lists, one a line."""
-    listed = error.problem.get("errors") or error.problem.get("faults") or ()
-    return "".join(f"\n  - {_fault(one)}" for one in listed)
-
-
-def _fault(one: object) -> str:
-    from haltpoint.cli.wording import visible
-
-    if not isinstance(one, dict):
-        return str(one)
-    label = f" ({visible(str(one['label']))})" if one.get("label") else ""
-    place = one.get("field") or (f"step {one['step_id']!r}{label}" if one.get("step_id") else "")
-    return f"{place}: {one.get('message')}" if place else str(one.get("message"))
 
 
 def _knock(where: str) -> None:

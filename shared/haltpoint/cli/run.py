@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from haltpoint.client import Client
     from haltpoint.contracts.views import ChainView, RequestView
 
+_RECEIPTS = 8
+"""So many are named when a chain has ended; `chain show` has all."""
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb."""
@@ -25,7 +28,10 @@ def add_to(app: typer.Typer) -> None:
         plan: Annotated[Path | None, typer.Option(help="A literal plan (JSON): no model is called.")] = None,
         conversation: Annotated[str | None, typer.Option(help="The conversation that it belongs to.")] = None,
         idempotency_key: Annotated[str | None, typer.Option(help="The same key again finds the same chain.")] = None,
-        watch: Annotated[bool, typer.Option("--watch", "-w", help="Show the chain live, to its end.")] = False,
+        watch: Annotated[
+            bool,
+            typer.Option("--watch", "-w", help="Show the chain live, to its end; in a pipe, to its first question."),
+        ] = False,
         detach: Annotated[bool, typer.Option("--detach", "-d", help="Print the chain's id and leave.")] = False,
     ) -> int:
         """Submit a task. Exit 0 completed, 1 failed, 3 it waits for a person."""
@@ -49,6 +55,7 @@ async def watch_to_end(shell: Shell, client: "Client", chain_id: str, *, live: b
     """Follow a chain; `live` shows it, else only its answer is printed. `stay`: also while others are asked."""
     from haltpoint.cli.following import exit_code, follow
 
+    live = live and not shell.quiet
     if shell.json or not live:
         chain = await follow(client, chain_id, _lines() if live else _nothing, None if stay else _leave)
         if shell.json:
@@ -138,8 +145,10 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
     if chain.error:
         shell.err.print(f"{chain.error.code} {visible(chain.error.message)}", markup=False)
     if chain.receipts:  # what the answer rests on (F2)
-        rests = (f"{visible(one.tool)} ({one.action_id.removeprefix(f'{chain.id}.')})" for one in chain.receipts)
-        shell.note(f"receipts: {', '.join(rests)}")
+        shown = chain.receipts[:_RECEIPTS]
+        rests = [f"{visible(one.tool)} ({one.action_id.removeprefix(f'{chain.id}.')})" for one in shown]
+        more = [f"{len(chain.receipts) - len(shown)} more"] if len(chain.receipts) > len(shown) else []
+        shell.note(f"receipts: {', '.join([*rests, *more])}")
     shell.note(f"{chain.status}: haltpoint chain show {chain.id}")
 
 

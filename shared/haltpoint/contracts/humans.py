@@ -115,6 +115,8 @@ def answer_fault(
     if decision not in choices(kind, step=step):
         allowed = ", ".join(sorted(choice.value for choice in choices(kind, step=step)))
         return f"{decision.value!r} cannot be decided here; choose one of: {allowed}"
+    if decision is Choice.SELECT and answer.option_id is None:
+        return f"say which option in `option_id`, one of: {', '.join(sorted(option_ids))}; or decide otherwise"
     if decision is Choice.SELECT and answer.option_id not in option_ids:
         return f"{answer.option_id!r} is not one of the options; choose one of: {', '.join(sorted(option_ids))}"
     if decision is Choice.REPHRASE and not answer.text.strip():

@@ -15,16 +15,22 @@ from haltpoint.runtime.errors import HaltpointError
 _OPEN_CONNECTIONS_MAY_TAKE: Final = 5
 """Seconds that answers under way have when the server stops."""
 
+_CHOSEN_BY: Final = "HALTPOINT_GATEWAY__PORT (of /readyz: HALTPOINT_HEALTH_PORT)"
+
 
 class HttpServer:
     """An ASGI application on a port. Port 0 takes a free one; `port` is the real one after `start`.
 
-    What a proxy forwards about its clients is believed of `trusted_proxy` (an address or network) only.
+    What a proxy forwards about its clients is believed of `trusted_proxy` (an address or network) only. `chosen_by`
+    names the setting or option of the port.
     """
 
-    def __init__(self, app: Any, host: str, port: int, *, trusted_proxy: str | None = None) -> None:
+    def __init__(
+        self, app: Any, host: str, port: int, *, trusted_proxy: str | None = None, chosen_by: str = _CHOSEN_BY
+    ) -> None:
         self.host = host
         self.port = port
+        self._chosen_by = chosen_by
         self._server = _Server(
             uvicorn.Config(
                 app,
@@ -42,7 +48,7 @@ class HttpServer:
     async def start(self) -> None:
         """Listen. Raises HaltpointError HP-003 when the address cannot be used."""
         # From here on nobody is refused: who comes before uvicorn is ready waits in the queue.
-        listener = listen(self.host, self.port, self._server.config.backlog)
+        listener = listen(self.host, self.port, self._server.config.backlog, chosen_by=self._chosen_by)
         self.port = int(listener.getsockname()[1])
         self._task = asyncio.create_task(self._server.serve([listener]), name=f"http {self.port}")
 
@@ -54,8 +60,11 @@ class HttpServer:
             await task
 
 
-def listen(host: str, port: int, backlog: int = 1) -> socket.socket:
-    """A socket that listens there. Raises HaltpointError HP-003 when the address cannot be used."""
+def listen(host: str, port: int, backlog: int = 1, *, chosen_by: str = _CHOSEN_BY) -> socket.socket:
+    """A socket that listens there. Raises HaltpointError HP-003 when the address cannot be used.
+
+    `chosen_by`: the setting or option with which another port is chosen.
+    """
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -67,7 +76,7 @@ def listen(host: str, port: int, backlog: int = 1) -> socket.socket:
             "HP-003",
             f"{host}:{port} cannot be listened on",
             error.strerror or str(error),
-            "End what uses it, or choose another: HALTPOINT_GATEWAY__PORT (of /readyz: HALTPOINT_HEALTH_PORT)",
+            f"End what uses it, or choose another: {chosen_by}",
         ) from error
     return listener
 

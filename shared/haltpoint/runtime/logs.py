@@ -48,7 +48,7 @@ def configure(settings: LogSettings, *, service: str, stream: TextIO | None = No
     handler = logging.StreamHandler(out)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[structlog.stdlib.ExtraAdder(), *shared],
+            foreign_pre_chain=[structlog.stdlib.ExtraAdder(), _plain, *shared],
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
         )
     )
@@ -75,6 +75,12 @@ def about(*, chain: str | None = None, step: str | None = None, action: str | No
     ids = {"chain": chain, "step": step, "action": action}
     with bound_contextvars(**{key: value for key, value in ids.items() if value is not None}):
         yield
+
+
+def _plain(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """Without uvicorn's second copy of its words, which is made for terminals."""
+    event.pop("color_message", None)
+    return event
 
 
 def _name_trace(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

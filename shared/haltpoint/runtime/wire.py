@@ -138,6 +138,8 @@ def _second_look(stream: Stream, data: bytes, body: str, error: ValidationError)
         return Rejected(Reason.BAD_FIELDS, "a message is a JSON object")
     if first["type"] == "union_tag_invalid":
         return _unknown(found.get("type"))
+    if first["type"] == "union_tag_not_found":
+        return Rejected(Reason.BAD_FIELDS, "the message does not say its `type`")
     if "traceparent" in found and valid_traceparent(found["traceparent"]) is None:
         del found["traceparent"]
         try:

@@ -59,7 +59,7 @@ class ScriptedModel:
         async def app(scope: MutableMapping[str, Any], receive: _Receive, send: _Send) -> None:
             await self._serve(scope, receive, send)  # uvicorn does not know a bound method for what it is
 
-        self._http = HttpServer(app, host, port)
+        self._http = HttpServer(app, host, port, chosen_by="--port")
 
     @property
     def base_url(self) -> str:

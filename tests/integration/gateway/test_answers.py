@@ -40,6 +40,13 @@ async def test_of_two_answers_at_once_one_counts_and_the_other_hears_which(syste
     assert document["answer"]["option_id"] == taken.json()["answer"]["answer"]["option_id"]
 
 
+async def test_an_answer_that_names_no_option_is_told_which_there_are(system: System) -> None:
+    request_id = await system.ask(await system.submit())
+    reply = await system.http.post(f"/v1/requests/{request_id}/answer", json={"kind": "clarification"})
+    document = problem(reply, 422, "invalid_answer")
+    assert document["detail"].startswith("say which option in `option_id`, one of: u1, u2")
+
+
 async def test_the_same_answer_sent_twice_under_one_key_is_one_answer(system: System) -> None:
     request_id = await system.ask(await system.submit())
     path, headers = f"/v1/requests/{request_id}/answer", {"Idempotency-Key": "k"}

@@ -45,7 +45,9 @@ async def test_without_a_known_key_nothing_opens(
 @pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
 async def test_a_key_opens_what_its_scopes_say(system: System, method: str, path: str, scope: Scope) -> None:
     others = await system.key("acme", *(each for each in Scope if each not in (scope, Scope.ADMIN)))
-    problem(await system.http.request(method, path, headers=others, json=BODIES.get(path)), 403, "scope_missing")
+    refused = await system.http.request(method, path, headers=others, json=BODIES.get(path))
+    hint = problem(refused, 403, "scope_missing")["hint"]
+    assert hint == f"Use a key with the scope {'admin' if scope is Scope.ADMIN else f'{scope.value} or admin'}."
     fitting = await system.key("acme", scope)
     reply = await system.http.request(method, path, headers=fitting, json=BODIES.get(path))
     assert reply.status_code in (200, 202, 404)

@@ -1,6 +1,10 @@
 """What the gateway refuses, in the words of the command line."""
 
-from haltpoint.cli.gateway import told
+from typing import Any
+
+import pytest
+
+from haltpoint.cli.problems import told
 from haltpoint.client import GatewayError
 
 
@@ -13,9 +17,43 @@ def test_faults_are_told_in_words_one_a_line() -> None:
     ]
     error = told(GatewayError(422, {"detail": "The plan has 3 faults.", "hint": "Correct them.", "errors": errors}), "")
 
-    assert error.why.splitlines()[1:] == [
+    assert error.why.splitlines() == [
+        "4 faults",
         "  - step 'a': no tool is called 'nope'",
         "  - step 's1' (bad id!): no tool is called 'nope'",
         "  - the plan has no steps",
         "  - plan.stepz: no such field",
     ]
+
+
+def test_one_fault_is_told_once() -> None:
+    fault = {"field": "decision", "message": "'u9' is not one of the options; choose one of: u1, u2"}
+    allowed = {"kind": "clarification", "decisions": ["abort", "none", "select"], "option_ids": ["u1", "u2"]}
+    hint = "`allowed` says what can be answered here."
+    problem = {"code": "invalid_answer", "detail": fault["message"], "hint": hint, "errors": [fault]}
+    error = told(GatewayError(422, {**problem, "allowed": allowed}), "")
+
+    assert error.why == fault["message"]
+    assert error.fix == "What may be said here: --abort, --none WORDS, --option u1, --option u2"
+
+
+@pytest.mark.parametrize(
+    ("decisions", "more", "options"),
+    [
+        (["abort", "answer"], {}, "--abort, --text WORDS"),
+        (["abort", "answer"], {"schema": {}}, "--abort, --value JSON"),
+        (["happened", "not_happened"], {}, "--happened JSON, --not-happened"),
+        (["manual", "rephrase", "retry"], {}, "--manual JSON, --rephrase WORDS, --retry"),
+    ],
+)
+def test_what_may_be_answered_is_told_as_one_types_it(decisions: list[str], more: dict[str, Any], options: str) -> None:
+    allowed = {"decisions": decisions, "option_ids": [], **more}
+    error = told(GatewayError(422, {"code": "invalid_answer", "detail": "no", "allowed": allowed}), "")
+    assert error.fix == f"What may be said here: {options}"
+
+
+@pytest.mark.parametrize("code", ["no_such_chain", "no_such_request", "answered_already", "invalid_plan"])
+def test_a_hint_for_programs_is_told_in_words_of_the_command_line(code: str) -> None:
+    error = told(GatewayError(404, {"code": code, "detail": "no", "hint": "GET /v1/chains; see `errors`."}), "")
+    assert "haltpoint " in error.fix
+    assert "GET" not in error.fix

@@ -1,5 +1,6 @@
 """How commands end, and in which words, without a system."""
 
+import io
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -8,17 +9,21 @@ from typing import Any
 
 import pytest
 import typer
+from rich.console import Console
 from typer.testing import CliRunner
 
+from haltpoint.cli.chains import _table
 from haltpoint.cli.errors import CliError, Exit
 from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
 from haltpoint.cli.main import app
 from haltpoint.cli.shell import Shell, run, verb
 from haltpoint.cli.system import as_environment
 from haltpoint.cli.tool import parse_arguments
+from haltpoint.contracts.views import ChainSummary, Page
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.settings_sources import load
+from tests.unit.cli.chains import stopped
 
 
 @pytest.fixture(autouse=True)
@@ -191,6 +196,34 @@ def test_what_answers_and_is_no_gateway_is_told_so() -> None:
         done = CliRunner().invoke(app, ["chain", "list", "--url", other.url, "--key", "k"])
     assert done.exit_code == Exit.UNREACHABLE
     assert f"HP-050 no gateway answers at {other.url}" in done.stderr
+
+
+def test_a_port_in_use_is_told_with_the_option_of_this_verb() -> None:
+    with Listener() as other:
+        words = ["script-model", "contacts_good", "--port", other.url.rpartition(":")[2]]
+        done = CliRunner().invoke(app, words)
+    assert done.exit_code == Exit.FAILED
+    assert "HP-003" in done.stderr
+    assert "or choose another: --port" in done.stderr
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_ids_are_never_cut_in_a_list_of_chains(width: int) -> None:
+    shell = Shell()
+    out = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    shell.__dict__["out"] = out
+    one = {
+        **stopped().model_dump(include=set(ChainSummary.model_fields)),
+        "id": "0123456789abcdef0123456789abcdef",
+        "goal": "Tell John that " + "x" * 200,
+    }
+    _table(shell, Page[ChainSummary](items=(ChainSummary.model_validate(one),)))
+    assert isinstance(out.file, io.StringIO)
+    head, row = out.file.getvalue().splitlines()
+    time = "" if width == 80 else "11-20 09:00:00  "
+    assert row.startswith(f"0123456789abcdef0123456789abcdef  awaiting_clarification  {time}Tell John that")
+    assert len(row) == width
+    assert head.index("goal") == row.index("Tell")
 
 
 class Listener:
