@@ -117,7 +117,8 @@ class Advance:
                 if committed.status is CommitStatus.CONFLICT:
                     conflicts.add(chain_id)
                 else:
-                    _log.error("the chain is quarantined; its entries are dead letters", chain=chain_id)
+                    with logs.about(chain=chain_id, trace=commit.loaded.trace):
+                        _log.error("the chain is quarantined; its entries are dead letters")
             if not conflicts:
                 return
             _log.debug("somebody else changed chains; deciding again", chains=len(conflicts))
@@ -142,7 +143,8 @@ class Advance:
             try:
                 decision = decide(chain, received, self._world.value, now)
             except Exception as error:  # noqa: BLE001 - one chain must not stop the others
-                _log.error("a decision failed", chain=heard.chain_id, message=received.message.id, exc_info=error)
+                with logs.about(chain=heard.chain_id, trace=loaded.trace):
+                    _log.error("a decision failed", message=received.message.id, exc_info=error)
                 if isinstance(received.message, MessageLost):
                     return ChainCommit(loaded, (), heard.entries, error)
                 return None

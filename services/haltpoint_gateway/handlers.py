@@ -61,7 +61,8 @@ class Humans:
         if isinstance(message, HumanRequested):
             await self._tell(message)
         elif isinstance(message, HumanWithdrawn):
-            _log.info("a question was withdrawn", request=message.data.request_id)
+            with logs.about(chain=message.subject, trace=message.traceparent):
+                _log.info("a question was withdrawn", request=message.data.request_id)
         await self._finish(entry)
 
     async def exhausted(self, entry: Entry) -> None:
@@ -72,7 +73,8 @@ class Humans:
         request = await self._views.request(message.data.request_id, sees=lambda _: True)
         if request is None or request.status is not RequestStatus.OPEN:
             return  # answered, late or forgotten while the message was on its way
-        with logs.about(chain=request.chain_id, step=request.step_id, action=request.action_id):
+        ids = {"chain": request.chain_id, "step": request.step_id, "action": request.action_id}
+        with logs.about(**ids, trace=message.traceparent):
             if request.kind is RequestKind.ESCALATION and await self._settled(request):
                 return
             # Without the question: what people are asked, and about whom, is for the inbox and not for logs.

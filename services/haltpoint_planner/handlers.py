@@ -176,7 +176,7 @@ class Thinker:
             await self._dead_letters.bury(place, message.reason.value, message.detail, about=about)
             return
         request = message.data
-        with logs.about(chain=chain_of(request.thought_id), step=request.step_id):
+        with logs.about(chain=chain_of(request.thought_id), step=request.step_id, trace=message.traceparent):
             context = await self._reader.read(request)
             if context is None:  # `think` finds that out again, in one step with the acknowledgement
                 error = HaltpointError(

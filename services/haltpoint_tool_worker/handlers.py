@@ -87,24 +87,25 @@ class Handlers:
         place = Place.of(entry.stream, entry.id)
         job = read_job(place, entry)
         ran = False
-        try:
-            if isinstance(job, Rejected):
-                await self._bury(entry, job.reason.value, job.detail)
-                return
-            self._jobs[place] = job
-            ran = await self.slots.begin()
-            if ran:
-                await self._pipeline.work(job)
-            else:
-                await self._ledger.release(job.held)
-        except (*UNREACHABLE, RedisError) as error:
-            # Nothing has begun: what has is recorded with more patience. It comes back after its lease.
-            _log.warning("an entry could not be worked on", entry=entry.id, stream=entry.stream, reason=str(error))
-        except Exception:  # noqa: BLE001 - logged; the entry comes back until its deliveries are used up
-            _log.exception("an entry could not be worked on", entry=entry.id, stream=entry.stream)
-        finally:
-            self._jobs.pop(place, None)
-            self._leave(entry, [] if isinstance(job, Rejected) else job.runs, ran=ran)
+        with logs.about(**({} if isinstance(job, Rejected) else job.ids)):
+            try:
+                if isinstance(job, Rejected):
+                    await self._bury(entry, job.reason.value, job.detail)
+                    return
+                self._jobs[place] = job
+                ran = await self.slots.begin()
+                if ran:
+                    await self._pipeline.work(job)
+                else:
+                    await self._ledger.release(job.held)
+            except (*UNREACHABLE, RedisError) as error:
+                # Nothing has begun: what has is recorded with more patience. It comes back after its lease.
+                _log.warning("an entry could not be worked on", entry=entry.id, stream=entry.stream, reason=str(error))
+            except Exception:  # noqa: BLE001 - logged; the entry comes back until its deliveries are used up
+                _log.exception("an entry could not be worked on", entry=entry.id, stream=entry.stream)
+            finally:
+                self._jobs.pop(place, None)
+                self._leave(entry, [] if isinstance(job, Rejected) else job.runs, ran=ran)
 
     def _leave(self, entry: Entry, runs: Sequence[Run], *, ran: bool) -> None:
         """Free the slot, when nothing runs in it any more."""

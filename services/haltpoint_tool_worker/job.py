@@ -1,7 +1,6 @@
 """One entry in a worker's hands, from the moment it was read until it is finished or given back."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
@@ -38,9 +37,10 @@ class Job:
         return Held(self.place, self.request.action_id, self.epoch)
 
     @property
-    def ids(self) -> dict[str, Any]:
-        """For the log."""
-        return {"chain": chain_of(self.request.action_id), "action": self.request.action_id}
+    def ids(self) -> dict[str, str | None]:
+        """What the lines of the log are about."""
+        action = self.request.action_id
+        return {"chain": chain_of(action), "action": action, "trace": self.trace}
 
     def running(self, run: Run) -> None:
         """Something of it is under way; when the lease is gone already it is stopped at once."""

@@ -125,7 +125,7 @@ class Pipeline:
                 words = f"{job.request.tool} did not answer within {call.seconds:g} s"
                 reading = read_failure(Failure(fault_of(ErrorType.TIMEOUT, words)))
             case _:
-                _log.warning("the lease was lost; the result is dropped", **job.ids)
+                _log.warning("the lease was lost; the result is dropped")
                 return None
         failure = reading.failure
         if failure is None or job.repeatable or failure.no_effect:
@@ -174,12 +174,12 @@ class Pipeline:
             try:
                 status = await self._ledger.complete(finished)
             except (*UNREACHABLE, RedisError) as error:
-                _log.warning("a result cannot be recorded yet", reason=str(error), **job.ids)
+                _log.warning("a result cannot be recorded yet", reason=str(error))
                 if self._stopping():
                     break
                 await asyncio.sleep(_PAUSE)
         if status is not Completion.RECORDED:
-            _log.info("a result was not needed", status=status.value if status else "lost", **job.ids)
+            _log.info("a result was not needed", status=status.value if status else "lost")
         telemetry.finish(span, outcome.error.error_type.value if outcome.error else None)
 
     async def _kept(self, job: Job, whole: str) -> bool:
@@ -187,7 +187,7 @@ class Pipeline:
         try:
             await self._ledger.keep_whole(job.place.partition, job.request.action_id, whole, job.request.deadline)
         except (*UNREACHABLE, RedisError) as error:
-            _log.warning("an uncut result could not be kept", reason=str(error), **job.ids)
+            _log.warning("an uncut result could not be kept", reason=str(error))
             return False
         return True
 
@@ -221,4 +221,4 @@ def _tell(job: Job, error: BaseException, reading: Reading) -> None:
         stack = clean("".join(traceback.format_exception(error)), 20_000)
     except BaseException:  # noqa: BLE001 - the exception's own code failed
         stack = failure.fault.message
-    _log.warning("a tool failed in a way of its own", tool=job.request.tool, stack=stack, **job.ids)
+    _log.warning("a tool failed in a way of its own", tool=job.request.tool, stack=stack)

@@ -1,6 +1,7 @@
 """Tools of the end-to-end tests' own. Those with effects write them down in a diary, so that tests can read it."""
 
 import asyncio
+import logging
 import os
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,8 @@ from typing_extensions import TypedDict
 
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
 from haltpoint.contracts.tools import Target
+
+_log = logging.getLogger(__name__)
 
 
 @tool(queue="slow", read_only=True)
@@ -21,6 +24,7 @@ async def wait_long(ctx: Ctx) -> dict[str, bool]:
 @tool(read_only=True)
 def echo(words: str) -> dict[str, str]:
     """Give the words back."""
+    _log.info("heard %s", words)
     if words == "break":
         raise ToolError.permission("not these words")
     return {"words": words}

@@ -67,7 +67,7 @@ class Hearing(ABC):
         if is_closed(answer.hook, self.tool.spec):
             self._refuse(answer, f"hook {answer.hook.name} {answer.fault}")
         else:
-            _log.warning("a hook failed and was passed by", hook=answer.hook.name, reason=answer.fault, **self.job.ids)
+            _log.warning("a hook failed and was passed by", hook=answer.hook.name, reason=answer.fault)
             self.records.append(answer.record(HookVerdict.PASSED))
 
     def _refuse(self, answer: Answer, words: str) -> None:
@@ -99,7 +99,7 @@ async def ask(runner: Runner, hook: Hook, job: Job, seconds: float, *arguments: 
         case Returned(value):
             return Answer(hook, value, duration_ms=took)
         case Raised(error):
-            _tell(hook, job, error)
+            _tell(hook, error)
             return Answer(hook, fault=f"failed: {classify(error).fault.message}", duration_ms=took)
         case _:
             return Answer(hook, fault=f"did not answer within {limit:g} s", duration_ms=took)
@@ -110,9 +110,9 @@ def is_closed(hook: Hook, spec: ToolSpec) -> bool:
     return hook.security or not spec.read_only
 
 
-def _tell(hook: Hook, job: Job, error: BaseException) -> None:
+def _tell(hook: Hook, error: BaseException) -> None:
     try:
         stack = clean("".join(traceback.format_exception(error)), 20_000)
     except BaseException:  # noqa: BLE001 - the exception's own code failed
         stack = "it cannot be read"
-    _log.warning("a hook failed", hook=hook.name, stack=stack, **job.ids)
+    _log.warning("a hook failed", hook=hook.name, stack=stack)

@@ -1,7 +1,7 @@
 """One log for a process: JSON lines on stderr, pretty on a terminal, each line with the ids it is about.
 
-The trace id is that of the current span; chain, step and action are set with `about` and travel in context variables,
-so that whoever logs below, a library too, needs no argument for them. Ids are logged freely, arguments only by choice.
+Chain, step, action and trace are set with `about` and travel in a context variable, so that whoever logs below, a
+library or a tool too, needs no argument for them. Ids are logged freely, arguments only by choice.
 """
 
 import logging
@@ -9,16 +9,17 @@ import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TextIO, cast
+from contextvars import ContextVar
+from typing import Final, TextIO, cast
 
 import structlog
-from opentelemetry import trace
-from structlog.contextvars import bound_contextvars, merge_contextvars
 from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
 
 from haltpoint.runtime.settings import LogSettings
 
 _LEADING = ["timestamp", "level", "event", "service", "logger", "trace", "chain", "step", "action"]
+
+_ABOUT: Final[ContextVar[dict[str, str]]] = ContextVar("about", default={})  # noqa: B039 - never changed in place
 
 
 def configure(settings: LogSettings, *, service: str, stream: TextIO | None = None) -> None:
@@ -31,12 +32,11 @@ def configure(settings: LogSettings, *, service: str, stream: TextIO | None = No
         return {"service": service, **event}
 
     shared: list[Processor] = [
-        merge_contextvars,
+        _say_what_it_is_about,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         name_service,
-        _name_trace,
     ]
     last: list[Processor]
     if pretty:
@@ -70,11 +70,19 @@ def get(name: str) -> FilteringBoundLogger:
 
 
 @contextmanager
-def about(*, chain: str | None = None, step: str | None = None, action: str | None = None) -> Generator[None]:
-    """Name what every line inside is about, in this task and those that it starts; what is None stays as it is."""
-    ids = {"chain": chain, "step": step, "action": action}
-    with bound_contextvars(**{key: value for key, value in ids.items() if value is not None}):
+def about(
+    *, chain: str | None = None, step: str | None = None, action: str | None = None, trace: str | None = None
+) -> Generator[None]:
+    """Name what every line inside is about, in this task and those that it starts; what is None stays as it is.
+
+    `trace` is a traceparent, of which the line has the id of the trace.
+    """
+    ids = {"chain": chain, "step": step, "action": action, "trace": trace and trace.split("-")[1]}
+    before = _ABOUT.set(_ABOUT.get() | {key: value for key, value in ids.items() if value})
+    try:
         yield
+    finally:
+        _ABOUT.reset(before)
 
 
 def _plain(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
@@ -83,9 +91,8 @@ def _plain(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     return event
 
 
-def _name_trace(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    context = trace.get_current_span().get_span_context()
-    return {"trace": f"{context.trace_id:032x}", **event} if context.is_valid else event
+def _say_what_it_is_about(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    return {**_ABOUT.get(), **event}
 
 
 def _put_ids_first(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

@@ -13,12 +13,11 @@ from enum import StrEnum
 from itertools import count
 from typing import Any, Final
 
-import structlog
-
 from haltpoint.contracts.base import Entrance, derived_chain_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.tasks import Task
+from haltpoint.runtime import logs
 from haltpoint.runtime.committing import ChainCommit, Loaded, changes, segment, unspeakable
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.library import PREFIX
@@ -27,7 +26,7 @@ from haltpoint.runtime.outgoing import rfc3339
 from haltpoint.runtime.topology import Topology
 from haltpoint.runtime.wire import compact, encode
 
-_log = structlog.get_logger(__name__)
+_log = logs.get(__name__)
 _REFIRE: Final = 30_000  # ms after which a timer goes off again when nobody heard it
 
 
@@ -164,7 +163,8 @@ class Store:
                     raise chain.fault
                 one = segment(chain, version, self._retention)
             except Exception as error:  # noqa: BLE001 - one chain's fault must not stop the others
-                _log.error("decision cannot be written", chain=chain.loaded.chain.id, exc_info=error)
+                with logs.about(chain=chain.loaded.chain.id, trace=chain.loaded.trace):
+                    _log.error("decision cannot be written", exc_info=error)
                 one = unspeakable(chain, error)
             args.append(len(one))
             args += one
