@@ -111,28 +111,28 @@ def add_to(app: typer.Typer) -> None:
             shell.note(f"answered: haltpoint chain watch {answered.chain_id}")
 
 
-def how_to_answer(request: "RequestView") -> str:
-    """A question with all that belongs to it, and the commands that answer it, each with what it means."""
+def how_to_answer(request: "RequestView", width: int | None = None) -> str:
+    """A question with all that belongs to it, and the commands that answer it, each with what it means.
+
+    In a terminal of `width` columns that has no room for both the meaning stands below its command.
+    """
     from haltpoint.cli.case import commands, details
     from haltpoint.cli.wording import visible
 
     urgent = f"  [{visible(request.priority)}]" if request.priority not in (None, "normal") else ""
     ways = commands(request)
     wide = min(max(len(way) for way, _ in ways), 48)
-    return "\n".join(
-        [
-            f"■ {visible(request.question)}{urgent}",
-            *(f"    {text}" for text in details(request)),
-            *(f"  haltpoint answer {request.id} {way:<{wide}}  {meaning}" for way, meaning in ways),
-        ]
-    )
+    lines = [f"  haltpoint answer {request.id} {way:<{wide}}  {meaning}" for way, meaning in ways]
+    if width is not None and max(map(len, lines)) > width:
+        lines = [f"  haltpoint answer {request.id} {way}\n      {meaning}" for way, meaning in ways]
+    return "\n".join([f"■ {visible(request.question)}{urgent}", *(f"    {text}" for text in details(request)), *lines])
 
 
 def _print(shell: Shell, request: "RequestView") -> None:
     if shell.json:
         shell.emit(request.model_dump(mode="json"))
     else:
-        shell.out.print(how_to_answer(request), markup=False, highlight=False)
+        shell.out.print(how_to_answer(request, shell.width(shell.out)), markup=False)
 
 
 def _object(option: str, text: str) -> dict[str, Any]:

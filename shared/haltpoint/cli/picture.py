@@ -55,7 +55,7 @@ class Lines:
         """Print the lines that are new."""
         if self._begun != chain.id:
             self._begun, self._told = chain.id, Counter()
-            self._console.print(Text(f"{visible(chain.goal)}  [{chain.id}]"))
+            self._console.print(Text(f"{_title(chain)}  [{chain.id}]"))
         count: Counter[Line] = Counter()
         at = chain.created_at
         for line in tell(chain):
@@ -140,9 +140,13 @@ def picture(chain: "ChainView", now: datetime | None = None, without: Counter[Li
     head = Table.grid(padding=(0, 1), expand=True)
     head.add_column(ratio=1)
     head.add_column(justify="right", no_wrap=True)
-    goal = Text(visible(chain.goal) or "a literal plan", style="bold")
+    goal = Text(_title(chain), style="bold")
     head.add_row(goal, Text(elapsed(chain, shown_until), style="dim"))
     return Padding(Group(head, *_body(lines)), (0, 1))
+
+
+def _title(chain: "ChainView") -> str:
+    return visible(chain.goal) or "a literal plan"
 
 
 def _body(lines: list[Line]) -> list[RenderableType]:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from haltpoint.client import Client
     from haltpoint.contracts.views import ChainView, RequestView
 
+_SETTLED = ("answered_already", "request_expired", "request_stale")
+"""The question that is on the screen is answered, late or withdrawn: the chain goes on without this person."""
+
 _RECEIPTS = 8
 """So many are named when a chain has ended; `chain show` has all."""
 
@@ -66,6 +69,7 @@ async def watch_to_end(shell: Shell, client: "Client", chain_id: str, *, live: b
 
     from haltpoint.cli.asking import ask
     from haltpoint.cli.picture import teller
+    from haltpoint.client import GatewayError
 
     shown = teller(shell.out)
 
@@ -73,7 +77,15 @@ async def watch_to_end(shell: Shell, client: "Client", chain_id: str, *, live: b
         if not shell.interactive:
             return stay
         with shown.pause():
-            await ask(client, request)
+            try:
+                await ask(client, request)
+            except EOFError:  # Ctrl-D: not now
+                print()
+                return False
+            except GatewayError as error:
+                if error.code not in _SETTLED:
+                    raise
+                print(f"    {error.detail}")
         return True
 
     try:
@@ -159,4 +171,4 @@ def _hint(shell: Shell, chain: "ChainView") -> None:
 
     for request in chain.requests:
         if request.status is RequestStatus.OPEN:
-            shell.err.print(how_to_answer(request), markup=False)
+            shell.err.print(how_to_answer(request, shell.width(shell.err)), markup=False)

@@ -68,6 +68,10 @@ class Shell:
         """Whether a person sits there who can be asked."""
         return not self.json and sys.stdin.isatty() and sys.stdout.isatty()
 
+    def width(self, console: "Console") -> int | None:
+        """The columns that lines have to fit into; None: they may be of any length."""
+        return console.width if console.is_terminal else None
+
     def note(self, text: str) -> None:
         """Say something that is not the result."""
         if not self.quiet:
@@ -148,7 +152,7 @@ def run(shell: Shell, body: Callable[[], int | None]) -> int:
     """Run a verb to its exit code. Whatever goes wrong is told to a person, never as a traceback."""
     try:
         return body() or Exit.OK
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, EOFError):  # Ctrl-C, or Ctrl-D at a prompt
         return Exit.INTERRUPTED
     except BrokenPipeError:  # `haltpoint chain list | head` is no fault
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

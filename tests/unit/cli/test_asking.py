@@ -63,6 +63,17 @@ async def test_one_asks_until_it_is_understood() -> None:
     assert sent == [("c1.r1", {"option_id": "user_def456", "decision": Choice.SELECT, "text": ""})]
 
 
+@pytest.mark.parametrize("width", [80, None])
+def test_commands_are_whole_in_their_lines_at_every_width(width: int | None) -> None:
+    named = question().model_copy(update={"id": f"{'a' * 32}.r1"})
+    lines = how_to_answer(named, width).splitlines()
+    commands = [line for line in lines if line.startswith("  haltpoint answer ")]
+    assert [line.split("--")[1].split()[0] for line in commands] == ["option"] * 3 + ["none", "abort"]
+    assert width is None or max(map(len, lines)) <= width
+    below = lines[lines.index(commands[0]) + 1]
+    assert below.strip() == "John Doe" if width else "John Doe" in commands[0]
+
+
 @pytest.mark.parametrize(
     ("kind", "commands"),
     [

@@ -101,13 +101,17 @@ def interrupt() -> int:
     raise KeyboardInterrupt
 
 
+def end_of_input() -> int:
+    raise EOFError
+
+
 def leave() -> int:
     raise typer.Exit(7)
 
 
 @pytest.mark.parametrize(
     ("body", "code"),
-    [(refuse, 3), (settings, 2), (interrupt, 130), (leave, 7), (lambda: None, 0), (lambda: 3, 3)],
+    [(refuse, 3), (settings, 2), (interrupt, 130), (end_of_input, 130), (leave, 7), (lambda: None, 0), (lambda: 3, 3)],
 )
 def test_each_end_has_its_exit_code(body: Any, code: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(Shell(), body) == code
