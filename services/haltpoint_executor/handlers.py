@@ -2,7 +2,7 @@
 
 - An entry that is no message goes to the dead letters with the reason that `wire` gives.
 - A task that somebody put on the stream himself is submitted in its own partition, then acknowledged. It is told by
-  its subject, which is not a chain that we have.
+  its subject, which is not a chain that we have. One that wants nothing goes to the dead letters as `bad_fields`.
 - A message for a chain that is not there (expired, or of another deployment) goes to the dead letters as
   `unknown_chain`: that is rare, and dropping it would be silent.
 - A message that was handed out too often goes to the dead letters as `exhausted`.
@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
+from haltpoint.chain.contract import task_fault
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, Received, TaskSubmitted, ToExecutor
 from haltpoint.runtime.dead_letters import DeadLetters, Unheard
@@ -22,7 +23,7 @@ from haltpoint.runtime.losses import loss_of, loss_of_message
 from haltpoint.runtime.store import Store, SubmitStatus, Submitted, foreign_chain_id
 from haltpoint.runtime.telemetry import Tracing
 from haltpoint.runtime.topology import Place
-from haltpoint.runtime.wire import Rejected, decode
+from haltpoint.runtime.wire import Reason, Rejected, decode
 from haltpoint_executor.advance import Advance, Heard
 
 
@@ -106,8 +107,14 @@ class Handlers:
     async def _submit(self, foreign: Sequence[tuple[Entry, TaskSubmitted]], hopeless: list[_Hopeless]) -> list[str]:
         """Start chains for tasks from outside; returns the entries that are finished with that."""
         finished: list[str] = []
-        submitted = await asyncio.gather(*(self._submit_one(message) for _, message in foreign))
-        for (entry, message), outcome in zip(foreign, submitted, strict=True):
+        wanted: list[tuple[Entry, TaskSubmitted]] = []
+        for entry, message in foreign:
+            if fault := task_fault(message.data):
+                hopeless.append(_Hopeless(entry, Reason.BAD_FIELDS.value, fault, None))
+            else:
+                wanted.append((entry, message))
+        submitted = await asyncio.gather(*(self._submit_one(message) for _, message in wanted))
+        for (entry, message), outcome in zip(wanted, submitted, strict=True):
             if outcome.status is SubmitStatus.CONFLICT:
                 detail = f"{message.source} sent another task as {message.id} before"
                 hopeless.append(_Hopeless(entry, "conflict", detail, Unheard(outcome.chain_id)))

@@ -185,6 +185,23 @@ async def test_a_task_that_somebody_put_on_any_stream_is_submitted_once(bed: Bed
     assert b"Something else" in letter[b"__data__"]
 
 
+@pytest.mark.parametrize("data", [{}, {"goal": ""}, {"goal": " \n\t"}, {"goal": "\u00a0", "plan": None}])
+async def test_a_task_on_a_stream_that_wants_nothing_is_put_aside_as_http_refuses_it(
+    bed: Bed, data: dict[str, str]
+) -> None:
+    message = {"id": "order-18", "source": "shop", "type": "task.submitted.v1", "data": data}
+    async with executing(bed):
+        await bed.add_event(0, {"__data__": json.dumps(message)})
+
+        async def put_aside() -> bool:
+            return bool(await bed.dead()) and await bed.backlog() == 0
+
+        await wait_until(put_aside)
+    (letter,) = await bed.dead()
+    assert (letter[b"reason"], letter[b"detail"]) == (b"bad_fields", b"The task has neither a goal nor a plan.")
+    assert not [key async for key in bed.redis.scan_iter("hp:*chain:*")]
+
+
 async def test_a_message_for_no_chain_is_kept(bed: Bed) -> None:
     late = ToolCompleted(
         id="gone.s1.1/1/done", source="w", subject="gone", data=CompletedTool(action_id="gone.s1.1", outcome=OK)

@@ -342,6 +342,20 @@ async def test_a_worker_that_lost_its_lease_changes_nothing(bench: Bench) -> Non
         assert (await bench.outcome(action)).success, "and the action is taken up again"
 
 
+async def test_r8_who_takes_a_repeatable_call_over_claims_it_so_that_the_first_one_changes_nothing(
+    bench: Bench,
+) -> None:
+    action = await bench.order("wait")
+    (lost,) = await bench.desk.orders(consumer="a worker that was too slow")
+    async with bench.worker():
+        await wait_until(lambda: worker_tools.GATE.inside == 1)
+        assert await bench.desk.redis.hget(bench.desk.key("action", action), "epoch") == b"1"
+        assert await bench.desk.finish(lost, data='{"passed":99}', epoch=0) == "stale"
+        worker_tools.GATE.open()
+        assert (await bench.outcome(action)).success
+    assert await bench.data(action) == {"passed": 1}
+
+
 async def test_a_long_call_is_kept_alive_past_the_lease(bench: Bench) -> None:
     async with bench.worker(), bench.worker():
         action = await bench.order("wait")

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request
 
-from haltpoint.chain.contract import plan_faults
+from haltpoint.chain.contract import plan_faults, task_fault
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.base import Entrance, derived_chain_id
 from haltpoint.contracts.plans import Plan
@@ -23,9 +23,8 @@ def routes(gateway: Gateway) -> APIRouter:
     async def submit(task: Task, who: Submitter, request: Request, idempotency_key: IdempotencyKey = None) -> Accepted:
         """Submit a task: a goal in words, a literal plan, or both. Accepted means: it will reach an end (R1)."""
         task = _owned(task, who)
-        if not task.goal.strip() and task.plan is None:
-            hint = "Say what is wanted in `goal`, or bring a `plan`."
-            raise Problem(422, "invalid_fields", "The task has neither a goal nor a plan.", hint=hint)
+        if fault := task_fault(task):
+            raise Problem(422, "invalid_fields", fault, hint="Say what is wanted in `goal`, or bring a `plan`.")
         chain_id = new_chain_id()
         if idempotency_key is not None:
             chain_id = derived_chain_id(Entrance.HTTP, task.tenant, idempotency_key)

@@ -11,7 +11,7 @@ from haltpoint.chain.schemas import argument_faults
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_STEPS
 from haltpoint.contracts.plans import Call, Plan, Step, StepType
-from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.tasks import Mode, Task
 from haltpoint.contracts.thoughts import Correction, Violation
 from haltpoint.contracts.tools import ToolSpec
 
@@ -30,6 +30,12 @@ class PlanFault:
 
     def __str__(self) -> str:
         return self.message if self.step_id is None else f"step {self.step_id!r}: {self.message}"
+
+
+def task_fault(task: Task) -> str | None:
+    """Why nothing can be done for a task, whoever brings it; None when something can."""
+    wanted = task.goal.strip() or task.plan is not None
+    return None if wanted else "The task has neither a goal nor a plan."
 
 
 def plan_faults(plan: Plan, tools: Tools, policy: Policy, *, literal: bool) -> tuple[PlanFault, ...]:

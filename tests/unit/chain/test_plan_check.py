@@ -2,10 +2,10 @@
 
 import pytest
 
-from haltpoint.chain.contract import callable_tools, form_of, plan_faults
+from haltpoint.chain.contract import callable_tools, form_of, plan_faults, task_fault
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.plans import Plan, Step, StepType
-from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.tasks import Mode, Task
 from haltpoint.contracts.tools import ToolSpec
 from tests.support.builders import call, line_plan, plan, spec, specs, tool_step
 
@@ -154,6 +154,19 @@ def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(
     [fault] = plan_faults(plan(tool_step("a", call("odd"))), tools, POLICY, literal=True)
 
     assert words in fault.message
+
+
+@pytest.mark.parametrize(
+    ("task", "fault"),
+    [
+        (Task(), "The task has neither a goal nor a plan."),
+        (Task(goal=" \n"), "The task has neither a goal nor a plan."),
+        (Task(goal="do it"), None),
+        (Task(plan=Plan(steps=())), None),
+    ],
+)
+def test_a_task_wants_something(task: Task, fault: str | None) -> None:
+    assert task_fault(task) == fault
 
 
 def test_c3_what_a_model_may_call_in_a_step() -> None:
