@@ -159,3 +159,13 @@ async def test_everything_stops_soon_also_while_the_server_is_away(tmp_path: Pat
             began = loop.time()
         assert loop.time() - began < supervisor.GRACE
     assert "is killed" not in log.read_text()
+
+
+async def test_a_state_directory_is_made_where_only_the_address_is_kept(tmp_path: Path) -> None:
+    """With a server and a key of the operator's own nothing else has made it before."""
+    with EmbeddedServer(tmp_path / "data") as server:
+        variables = {"HALTPOINT_REDIS_URL": server.url, "HALTPOINT_GATEWAY__ADMIN_KEY": "chosen"}
+        subprocess.run([*HALTPOINT, "init"], env=environment(tmp_path, **variables), cwd=CHECKOUT, check=True)  # noqa: ASYNC221
+        assert not (tmp_path / "state").exists()
+        async with come_up(tmp_path, **variables):
+            assert (tmp_path / "state" / ADDRESS_FILE).exists()

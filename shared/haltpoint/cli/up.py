@@ -90,6 +90,8 @@ def _supervised(
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, whole.cancel if whole else lambda: None)
         shell.note(f"starting {', '.join(services or SERVICES)} ...")
+        if settings.redis_url:  # else the embedded server makes it, for its data
+            settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         system = System(settings, services=services or SERVICES, workers=workers, queues=queues, say=shell.note)
         async with system:
             shell.note(f"ready: {system.url}" + ("" if settings.redis_url else f", data in {settings.state_dir}"))
