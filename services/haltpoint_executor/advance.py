@@ -12,6 +12,7 @@ from typing import Final
 from opentelemetry.trace import Span, SpanKind
 
 from haltpoint.chain.decide import decide
+from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import HumanAnswered, MessageLost, Received, TimerDue
 from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.committing import ChainCommit, Decided, Loaded
@@ -150,6 +151,8 @@ class Advance:
                 return None
             decided.append(Decided(received, decision, now, telemetry.context_of(span, loaded.trace)))
             chain = decision.chain
+            if span is not None:
+                span.set_attribute(telemetry.CHAIN_STATUS, chain.status.value)
         return ChainCommit(loaded, decided, heard.entries)
 
     def _span(self, received: Received, loaded: Loaded) -> Span | None:
@@ -160,6 +163,10 @@ class Advance:
         attributes: dict[str, telemetry.Value] = {
             telemetry.MESSAGING_SYSTEM: "redis",
             telemetry.MESSAGING_OPERATION: "process",
+            telemetry.MESSAGING_OPERATION_TYPE: "process",
+            telemetry.MESSAGING_DESTINATION: Stream.EVENTS.value,
+            telemetry.MESSAGING_PARTITION: str(self._partition),
+            telemetry.MESSAGING_GROUP: GROUP[Stream.EVENTS].value,
             telemetry.MESSAGING_MESSAGE: message.id,
             telemetry.CHAIN: loaded.chain.id,
         }

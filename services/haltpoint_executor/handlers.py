@@ -124,5 +124,5 @@ class Handlers:
 
     async def _submit_one(self, message: TaskSubmitted) -> Submitted:
         chain_id = foreign_chain_id(message)
-        trace = self._tracing.submission(chain_id, bool(message.data.goal), message.traceparent)
+        trace = self._tracing.submission(chain_id, message.data, message.traceparent)
         return await self._store.submit(message.data, chain_id=chain_id, trace=trace or None)

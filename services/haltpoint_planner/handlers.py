@@ -184,7 +184,7 @@ class Thinker:
                 )
                 await self._ledger.think(place, _failed(message, error))
                 return
-            span = self._span(message)
+            span = self._span(message, context.task.conversation_id)
             message = message.model_copy(update={"traceparent": telemetry.context_of(span, message.traceparent)})
             try:
                 reply = await self._model.ask(prompts.build(context), request)
@@ -208,18 +208,22 @@ class Thinker:
                 output_tokens=usage.output_tokens,
             )
 
-    def _span(self, message: ToPlanner) -> Span | None:
+    def _span(self, message: ToPlanner, conversation: str | None) -> Span | None:
         request = message.data
+        model = self._model.chosen(request)
         attributes: dict[str, telemetry.Value] = {
             telemetry.OPERATION: "chat",
-            telemetry.MODEL: self._model.name,
+            telemetry.PROVIDER: "openai",  # whose API it speaks: more cannot be known
+            telemetry.MODEL: model,
             telemetry.CHAIN: chain_of(request.thought_id),
             telemetry.THOUGHT: request.kind.value,
             telemetry.ATTEMPT: request.attempt,
         }
         if request.step_id:
             attributes[telemetry.STEP] = request.step_id
-        return self._tracing.start(f"chat {self._model.name}", message.traceparent, SpanKind.CLIENT, attributes)
+        if conversation is not None:
+            attributes[telemetry.CONVERSATION] = conversation
+        return self._tracing.start(f"chat {model}", message.traceparent, SpanKind.CLIENT, attributes)
 
 
 def _question(entry: Entry) -> ToPlanner | Rejected:

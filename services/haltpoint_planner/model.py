@@ -55,10 +55,10 @@ class Model:
         self._pause = pause
         self._plainly = False  # whether the server has refused optional parameters
 
-    @property
-    def name(self) -> str:
-        """What the model is called, for logs and traces."""
-        return self._settings.name or "model"
+    def chosen(self, request: ThoughtRequest) -> str:
+        """The model that is asked: another one where a person wants a retry and there is one (D3)."""
+        another = self._settings.retry_name if request.other_model else None
+        return another or self._settings.name or "default"
 
     async def ask(self, prompt: Prompt, request: ThoughtRequest) -> Reply:
         """The model's reply. Raises HaltpointError HP-301 to HP-307 when it cannot be had."""
@@ -108,18 +108,10 @@ class Model:
                 _log.warning("the model's server refuses some parameters; they are left out from now on")
                 self._plainly = True
         reply = self._judge(status, headers, text)
-        return replace(reply, usage=reply.usage.model_copy(update={"model": self._chosen(request)}))
-
-    def _chosen(self, request: ThoughtRequest) -> str:
-        """The model that is asked: another one where a person wants a retry and there is one (D3)."""
-        another = self._settings.retry_name if request.other_model else None
-        return another or self.name
+        return replace(reply, usage=reply.usage.model_copy(update={"model": self.chosen(request)}))
 
     def _body(self, prompt: Prompt, request: ThoughtRequest) -> dict[str, Any]:
-        name = self._settings.name or "default"
-        if request.other_model:
-            name = self._settings.retry_name or name
-        body: dict[str, Any] = {"model": name, "messages": list(prompt.messages)}
+        body: dict[str, Any] = {"model": self.chosen(request), "messages": list(prompt.messages)}
         if prompt.tools:
             body["tools"] = list(prompt.tools)
         if self._plainly:

@@ -180,7 +180,8 @@ class Pipeline:
                 await asyncio.sleep(_PAUSE)
         if status is not Completion.RECORDED:
             _log.info("a result was not needed", status=status.value if status else "lost")
-        telemetry.finish(span, outcome.error.error_type.value if outcome.error else None)
+        told: dict[str, telemetry.Value] = {telemetry.NEXT_ACTION: outcome.next_action.value}
+        telemetry.finish(span, outcome.error.error_type.value if outcome.error else None, told)
 
     async def _kept(self, job: Job, whole: str) -> bool:
         """Whether the uncut data lie beside the receipt: a help, and not worth failing for."""
@@ -202,6 +203,7 @@ class Pipeline:
             {
                 telemetry.OPERATION: "execute_tool",
                 telemetry.TOOL_NAME: request.tool,
+                telemetry.TOOL_TYPE: "function",
                 telemetry.TOOL_CALL: request.action_id,
                 telemetry.ATTEMPT: request.attempt,
             },

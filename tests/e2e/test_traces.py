@@ -10,13 +10,35 @@ from tests.e2e.running import Running
 from tests.support import wait_until
 from tests.support.builders import literal_task
 
+AGENT = {
+    "gen_ai.operation.name": "invoke_agent",
+    "gen_ai.provider.name": "haltpoint",
+    "gen_ai.agent.name": "haltpoint",
+    "gen_ai.conversation.id": "talk-7",
+}
+MESSAGING = {
+    "messaging.system": "redis",
+    "messaging.operation.name": "process",
+    "messaging.operation.type": "process",
+    "messaging.destination.name": "events",
+    "messaging.consumer.group.name": "executor",
+}
+TOOL = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.type": "function"}
+CHAT = {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": "openai",
+    "gen_ai.request.model": "contacts",
+    "gen_ai.conversation.id": "talk-7",
+}
+"""What the conventions of OpenTelemetry ask of such spans."""
+
 
 def named(spans: list[Received], prefix: str) -> list[Received]:
     return [span for span in spans if span.name.startswith(prefix)]
 
 
 async def test_a_chain_with_a_question_is_one_trace(system: Running, client: Client, receiver: Receiver) -> None:
-    run = await client.run("Tell John I'm running late")
+    run = await client.run(task={"goal": "Tell John I'm running late", "conversation_id": "talk-7"})
     request = await run.expects_request("clarification")
     headers = {"authorization": f"Bearer {system.key}", "idempotency-key": "sent-twice"}
     async with httpx.AsyncClient(base_url=system.url, headers=headers) as person:
@@ -61,8 +83,14 @@ async def test_a_chain_with_a_question_is_one_trace(system: Running, client: Cli
     assert [by_id[link] for link in drafted.links] == [
         span for span in thoughts if span.attributes["haltpoint.thought.kind"] == "plan"
     ]
-    assert {span.attributes["gen_ai.tool.name"] for span in actions} == {"lookup_contacts", "send_message"}
-    assert all(span.attributes["gen_ai.operation.name"] == "chat" for span in thoughts)
+    assert {(span.attributes["gen_ai.tool.name"], span.attributes["haltpoint.next_action"]) for span in actions} == {
+        ("lookup_contacts", "clarification_needed"),
+        ("send_message", "continue"),
+    }
+    assert {span.attributes["haltpoint.chain.status"] for span in named(spans, "process answer")} == {"completed"}
+    for found, conventional in (([root], AGENT), (decisions, MESSAGING), (actions, TOOL), (thoughts, CHAT)):
+        for span in found:
+            assert {name: span.attributes.get(name) for name in conventional} == conventional
 
     (wait,) = named(spans, "wait_for_human")
     assert wait.status == 1

@@ -117,7 +117,7 @@ class Board:
             partitions=self.topology.partitions,
             lease=0.6,
             beat=0.1,
-            model=ModelSettings(base_url=model.base_url if model else None, name="scripted", **more),
+            model=ModelSettings(base_url=model.base_url if model else None, **({"name": "scripted"} | more)),
         )
         before = {one["instance"] for one in await service.alive(self.redis, self.topology)}
         task = asyncio.create_task(run(settings))

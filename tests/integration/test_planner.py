@@ -98,6 +98,13 @@ async def test_d3_another_model_is_asked_when_a_person_wants_that(board: Board) 
         assert [asked.body["model"] for asked in model.requests] == ["scripted", "bigger"]
 
 
+async def test_a_model_without_a_name_is_told_by_the_name_that_it_was_asked_by(board: Board) -> None:
+    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model, name=None):
+        reply = await board.reply(await board.ask(await board.chain()))
+        assert [asked.body["model"] for asked in model.requests] == ["default"]
+        assert reply["data"]["usage"]["model"] == "default"
+
+
 async def test_a_slow_thought_keeps_its_lease(board: Board) -> None:
     """Three leases long, beside an idle planner that would take it over."""
     slowly = script(GOOD_PLAN | {"delay": 1.8})

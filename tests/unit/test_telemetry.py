@@ -7,6 +7,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBased, Sampler
 from opentelemetry.trace import SpanKind, StatusCode
 
+from haltpoint.contracts.tasks import Task
 from haltpoint.runtime import telemetry
 from haltpoint.runtime.telemetry import Tracing
 
@@ -27,7 +28,7 @@ def one(spans: InMemorySpanExporter, name: str) -> ReadableSpan:
 
 def test_a_decision_is_a_child_of_the_submission_and_linked_to_its_cause() -> None:
     traced, spans = tracing()
-    root = traced.submission("c1", goal_given=True)
+    root = traced.submission("c1", Task(goal="x"))
     action = traced.start("execute_tool lookup", root, SpanKind.INTERNAL, {telemetry.TOOL_NAME: "lookup"})
     cause = telemetry.context_of(action, None)
     telemetry.finish(action)
@@ -47,7 +48,7 @@ def test_a_decision_is_a_child_of_the_submission_and_linked_to_its_cause() -> No
 
 def test_the_chain_joins_the_trace_of_its_caller() -> None:
     traced, spans = tracing()
-    root = traced.submission("c1", goal_given=True, parent=CALLER)
+    root = traced.submission("c1", Task(goal="x"), parent=CALLER)
     assert root.startswith("00-0af7651916cd43dd8448eb211c80319c-")
     submitted = one(spans, "invoke_agent haltpoint")
     assert submitted.parent is not None
@@ -56,7 +57,7 @@ def test_the_chain_joins_the_trace_of_its_caller() -> None:
 
 def test_the_wait_for_a_person_is_written_afterwards_with_status_ok() -> None:
     traced, spans = tracing()
-    root = traced.submission("c1", goal_given=True)
+    root = traced.submission("c1", Task(goal="x"))
     traced.record("wait_for_human clarification", root, 1_000, 61_000, {telemetry.REQUEST_KIND: "clarification"})
     wait = one(spans, "wait_for_human clarification")
     assert wait.status.status_code is StatusCode.OK
@@ -65,7 +66,7 @@ def test_the_wait_for_a_person_is_written_afterwards_with_status_ok() -> None:
 
 def test_a_failed_action_carries_its_error_type() -> None:
     traced, spans = tracing()
-    root = traced.submission("c1", goal_given=True)
+    root = traced.submission("c1", Task(goal="x"))
     telemetry.finish(traced.start("execute_tool x", root, SpanKind.INTERNAL, {}), "NOT_FOUND")
     failed = one(spans, "execute_tool x")
     assert failed.status.status_code is StatusCode.ERROR
@@ -75,7 +76,7 @@ def test_a_failed_action_carries_its_error_type() -> None:
 
 def test_a_chain_that_is_sampled_out_makes_no_span_anywhere() -> None:
     traced, spans = tracing(ALWAYS_OFF)
-    root = traced.submission("c1", goal_given=True)
+    root = traced.submission("c1", Task(goal="x"))
     assert int(root[-2:], 16) & 1 == 0
     assert traced.start("process x", root, SpanKind.CONSUMER, {}) is None
     traced.record("wait", root, 1, 2, {})
@@ -86,8 +87,8 @@ def test_without_an_exporter_the_context_only_passes_through(monkeypatch: pytest
     for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
         monkeypatch.delenv(name, raising=False)
     silent = telemetry.start_tracing("executor")
-    assert silent.submission("c1", goal_given=False) == ""
-    assert silent.submission("c1", goal_given=False, parent=CALLER) == CALLER
+    assert silent.submission("c1", Task()) == ""
+    assert silent.submission("c1", Task(), parent=CALLER) == CALLER
     assert silent.start("x", CALLER, SpanKind.CONSUMER, {}) is None
     assert telemetry.context_of(None, CALLER) == CALLER
     silent.close()

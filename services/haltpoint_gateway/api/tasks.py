@@ -35,7 +35,7 @@ def routes(gateway: Gateway) -> APIRouter:
         traceparent = None
         if not known:
             parent = request.headers.get("traceparent")
-            traceparent = gateway.tracing.submission(chain_id, bool(task.goal), parent) or None
+            traceparent = gateway.tracing.submission(chain_id, task, parent) or None
         submitted = await gateway.store.submit(task, chain_id=chain_id, trace=traceparent)
         if submitted.status is SubmitStatus.CONFLICT:
             hint = "Use a new Idempotency-Key for another task."

@@ -14,6 +14,7 @@ the standard OTEL_TRACES_SAMPLER; a chain that is sampled out costs nothing anyw
 Spans leave by OTLP over HTTP when OTEL_EXPORTER_OTLP_ENDPOINT (or its traces variant) is set; otherwise nothing starts.
 
 Names follow the OpenTelemetry GenAI and messaging conventions as of November 2026; they still move, hence this module.
+`process` says which message, where they would name the destination: that is `events` always.
 """
 
 import os
@@ -37,22 +38,31 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
+from haltpoint.contracts.tasks import Task
+
 Value = str | int | float | bool
 
 OPERATION: Final = "gen_ai.operation.name"
 PROVIDER: Final = "gen_ai.provider.name"
+AGENT: Final = "gen_ai.agent.name"
 CONVERSATION: Final = "gen_ai.conversation.id"
 TOOL_NAME: Final = "gen_ai.tool.name"
+TOOL_TYPE: Final = "gen_ai.tool.type"
 TOOL_CALL: Final = "gen_ai.tool.call.id"
 MODEL: Final = "gen_ai.request.model"
 INPUT_TOKENS: Final = "gen_ai.usage.input_tokens"
 OUTPUT_TOKENS: Final = "gen_ai.usage.output_tokens"
 ERROR_TYPE: Final = "error.type"
 MESSAGING_SYSTEM: Final = "messaging.system"
-MESSAGING_OPERATION: Final = "messaging.operation.type"
+MESSAGING_OPERATION: Final = "messaging.operation.name"
+MESSAGING_OPERATION_TYPE: Final = "messaging.operation.type"
+MESSAGING_DESTINATION: Final = "messaging.destination.name"
+MESSAGING_PARTITION: Final = "messaging.destination.partition.id"
+MESSAGING_GROUP: Final = "messaging.consumer.group.name"
 MESSAGING_MESSAGE: Final = "messaging.message.id"
 CHAIN: Final = "haltpoint.chain.id"
 CHAIN_STATUS: Final = "haltpoint.chain.status"
+GOAL_GIVEN: Final = "haltpoint.goal.given"
 STEP: Final = "haltpoint.step.id"
 ACTION: Final = "haltpoint.action.id"
 ATTEMPT: Final = "haltpoint.attempt"
@@ -80,7 +90,7 @@ class Tracing:
         self._tracer = tracer
         self._provider = provider
 
-    def submission(self, chain_id: str, goal_given: bool, parent: str | None = None) -> str:
+    def submission(self, chain_id: str, task: Task, parent: str | None = None) -> str:
         """Open and close the root span of a chain's trace; returns its traceparent, "" when nothing is traced.
 
         `parent` is the caller's own traceparent, when it sent a valid one: the chain then joins that trace.
@@ -88,11 +98,17 @@ class Tracing:
         if self._tracer is None:
             return parent if parent and valid(parent) else ""
         context = set_span_in_context(NonRecordingSpan(_context(parent))) if parent and valid(parent) else None
+        attributes: dict[str, Value] = {
+            OPERATION: "invoke_agent",
+            PROVIDER: "haltpoint",
+            AGENT: "haltpoint",
+            CHAIN: chain_id,
+            GOAL_GIVEN: bool(task.goal),
+        }
+        if task.conversation_id is not None:
+            attributes[CONVERSATION] = task.conversation_id
         span = self._tracer.start_span(
-            "invoke_agent haltpoint",
-            context=context,
-            kind=SpanKind.SERVER,
-            attributes={OPERATION: "invoke_agent", CHAIN: chain_id, "haltpoint.goal.given": goal_given},
+            "invoke_agent haltpoint", context=context, kind=SpanKind.INTERNAL, attributes=attributes
         )
         span.end()
         return _traceparent(span.get_span_context())
