@@ -113,7 +113,7 @@ class Run:
 
 
 def key_fault(key: str) -> str | None:
-    """Why this cannot be the key of any gateway; None: it may be one."""
+    """Why this cannot be a key, of a gateway or of a task; None: it may be one."""
     if not key:
         return "the key is empty"
     if not all("!" <= sign <= "~" for sign in key):
@@ -159,7 +159,14 @@ class Client:
         if isinstance(task, Task):
             task = task.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
         body = {**(task or {}), **({"goal": goal} if goal else {})}
-        headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
+        if idempotency_key is None:
+            idempotency_key = uuid.uuid4().hex
+        elif fault := key_fault(idempotency_key):
+            hint = "Any name of this task will do, such as order-17."
+            raise GatewayError(
+                422, {"code": "bad_idempotency_key", "detail": f"Idempotency-Key: {fault}", "hint": hint}
+            )
+        headers = {"Idempotency-Key": idempotency_key}
         reply = await self._send("POST", "/v1/tasks", json=body, headers=headers, repeatable=True)
         return Run(self, _read(_Accepted, reply.content).chain_id)
 

@@ -116,9 +116,10 @@ def test_broken_files_and_values_are_named(monkeypatch: pytest.MonkeyPatch, tmp_
     with pytest.raises(SettingsError, match="gateway"):
         settings_sources.load()
     monkeypatch.delenv("HALTPOINT_GATEWAY")
-    (tmp_path / "haltpoint.toml").write_text("slots =")
-    with pytest.raises(SettingsError, match=r"haltpoint\.toml is not TOML"):
-        settings_sources.load()
+    for content in (b"slots =", b"\xff\xfe"):
+        (tmp_path / "haltpoint.toml").write_bytes(content)
+        with pytest.raises(SettingsError, match=r"haltpoint\.toml is not TOML"):
+            settings_sources.load()
 
 
 def test_standard_names_are_a_fallback(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def _layers(config: Path | None, flags: Mapping[str, object]) -> tuple[_Layers, 
     def read(source: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         try:
             return source()
-        except TOMLDecodeError as error:
+        except (TOMLDecodeError, UnicodeDecodeError) as error:
             faults.append(f"{file} is not TOML: {error}")
         except SourceError as error:
             faults.append(str(error))

@@ -234,6 +234,15 @@ def test_what_cannot_be_a_key_is_refused_in_words(no_key: str) -> None:
         Client("http://127.0.0.1:9", no_key)
 
 
+@pytest.mark.parametrize("no_key", ["", "bäd", "two words", "line\n"])
+async def test_a_task_is_submitted_under_what_can_be_a_key(system: System, client: Client, no_key: str) -> None:
+    """An empty one too is refused, not replaced: every repeat would be another chain."""
+    with pytest.raises(GatewayError, match="Idempotency-Key") as caught:
+        await client.run("x", idempotency_key=no_key)
+    assert caught.value.status == 422
+    assert (await client.chains()).items == ()
+
+
 async def test_an_answer_that_no_question_takes_is_refused_in_words(system: System, client: Client) -> None:
     request_id = await system.ask(await system.submit())
     with pytest.raises(GatewayError, match="text: ") as caught:
