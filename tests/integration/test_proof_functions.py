@@ -14,14 +14,14 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.tools import ErrorType, ToolSpec
 from haltpoint.runtime.committing import ChainCommit, Decided, Loaded
-from haltpoint.runtime.dead_letters import DeadAction
+from haltpoint.runtime.dead_letters import DeadAction, Unheard
 from haltpoint.runtime.inbox import AnsweredAlready, Stale, Taken
 from haltpoint.runtime.ledger import Finished
 from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Decoded, decode
 from tests.proofs import functions
 from tests.proofs.decisions import CHAIN, Decisions, Kind
-from tests.proofs.functions import COPY, FORGED, Item, Sent
+from tests.proofs.functions import COPY, FORGED, REQUEUED, Item, Sent
 from tests.support.builders import OK, asks, failed
 from tests.support.desk import Desk, desk_at
 from tests.support.function_rules import Receipt
@@ -47,12 +47,13 @@ class Pair:
         self.store = functions.nothing_yet(tuple(kind is not Kind.OTHER for kind in ACTIONS))
         self.world = World({spec.name: spec for spec in SPECS}, Policy())
         self.items: dict[tuple[int, int], str] = {}
+        self.letters: dict[Item, str] = {}
         self.snapshots: list[tuple[int, int, Loaded]] = []
 
     async def step(self) -> None:
         """One command to both."""
         commands = (self.submit, self.load, self.commit, self.commit, self.claim, self.complete, self.answer)
-        await self.chance.choice((*commands, self.bury, self.copy))()
+        await self.chance.choice((*commands, self.bury, self.put_aside, self.requeue, self.copy))()
         await self.compare()
 
     async def submit(self) -> None:
@@ -112,6 +113,29 @@ class Pair:
         letter = await self.desk.letters.bury(self.place(item), "exhausted", about=about)
         assert (letter is None) == (item not in self.store.tools)
         self.store = functions.dead_letter(self.store, item, None)
+
+    async def put_aside(self) -> None:
+        items = sorted(self.store.tools)
+        if not items or self.chance.random() < 0.5:
+            return
+        item = self.chance.choice(items)
+        about = Unheard(CHAIN, self.action(item.action))
+        letter = await self.desk.letters.bury(self.place(item), "unknown_version", about=about)
+        assert letter is not None
+        self.letters[Item(item.action, item.entry)] = letter
+        self.store = functions.put_aside(self.store, item)
+
+    async def requeue(self) -> None:
+        letters = [letter for letter in sorted(self.store.letters) if letter.entry < REQUEUED]
+        if not letters:
+            return
+        letter = self.chance.choice(letters)
+        real = await self.desk.letters.requeue(0, self.letters[letter])
+        self.store, status = functions.requeue(self.store, letter, None)
+        assert real == status
+        if status == "requeued":
+            ((entry, _),) = await self.desk.redis.xrevrange(self.desk.key("tools:default"), count=1)
+            self.items[letter.action, letter.entry + REQUEUED] = entry.decode()
 
     async def answer(self) -> None:
         if not self.store.requests:

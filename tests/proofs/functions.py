@@ -37,6 +37,8 @@ class BrokenError(Exception):
 
 COPY: Final = 10
 """An entry's number is that of the attempt that dispatched it; that of a copy of it is larger by this."""
+REQUEUED: Final = 5
+"""What is added to an entry's number when it is given back: more than there are attempts."""
 FORGED: Final = 20
 """The entry of somebody who never saw a real one."""
 
@@ -87,6 +89,7 @@ class Store(NamedTuple):
     actions: tuple[ActionRow, ...]
     ghosts: tuple[Ghost, ...]
     requests: tuple[Request, ...]
+    letters: frozenset[Item] = frozenset()
 
 
 class Operation(NamedTuple):
@@ -212,6 +215,22 @@ def dead_letter(store: Store, item: Item, without: Mutation | None) -> Store:
         return store
     receipt = rules.given_up(store.actions[item.action], item.entry, without)
     return store if receipt is None else _record(store, item.action, receipt)
+
+
+def put_aside(store: Store, item: Item) -> Store:
+    """hp1_dead_letter of what another release can read: its chain hears nothing, and waits."""
+    return finish(store, item)._replace(letters=store.letters | {Item(item.action, item.entry)})
+
+
+def requeue(store: Store, letter: Item, without: Mutation | None) -> tuple[Store, str]:
+    """hp1_requeue of an action's entry that was put aside."""
+    row = store.actions[letter.action]
+    if not rules.may_requeue(row, letter.entry, final=store.final):
+        return store, "done"
+    fresh = Item(letter.action, letter.entry + REQUEUED)
+    store = with_row(store, letter.action, rules.renewed(row, fresh.entry, without))
+    store = with_ghost(store, letter.action, store.ghosts[letter.action]._replace(given=0))
+    return store._replace(tools=store.tools | {fresh}, letters=store.letters - {letter}), "requeued"
 
 
 def answer(store: Store, number: int, choice: str, moment: int) -> tuple[Store, str]:

@@ -144,7 +144,11 @@ class Machine:
                 yield "worker dies", False, state._replace(workers=others, luck=luck._replace(crashes=luck.crashes - 1))
 
     def _reads(self, state: State, item: Item, *, progress: bool) -> Iterator[tuple[str, bool, State]]:
-        without = self.scenario.without
+        without, luck = self.scenario.without, state.luck
+        if luck.releases:
+            spent = luck._replace(releases=luck.releases - 1)
+            aside = functions.put_aside(state.store, item)
+            yield "a worker of another release reads", False, state._replace(store=aside, luck=spent)
         if item.deliveries == DELIVERIES:
             store = functions.dead_letter(state.store, item, without)
             yield "dead letter", progress, _told(state, store, state.luck)
@@ -194,6 +198,10 @@ class Machine:
             yield Receipt.DOUBT, luck._replace(doubts=luck.doubts - 1)
 
     def _people(self, state: State) -> Iterator[tuple[str, bool, State]]:
+        for letter in state.store.letters:
+            store, status = functions.requeue(state.store, letter, self.scenario.without)
+            if status == "requeued":
+                yield "a dead letter is given back", True, state._replace(store=store)
         for number, request in enumerate(state.store.requests, 1):
             if request.status != "open":
                 continue

@@ -21,6 +21,7 @@ class Luck(NamedTuple):
     failures: int = 0
     cancels: int = 0
     times: int = 0
+    releases: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ SCENARIOS = {
     "question, cancelled": Scenario((ASKS,), Luck(crashes=1, takeovers=1, losses=1, cancels=1)),
     "read, then effects": Scenario((READ, OTHER), Luck(crashes=2, takeovers=1)),
     "effects twice": Scenario((OTHER, OTHER), Luck(crashes=2, takeovers=1)),
+    "read, by several releases": Scenario((READ,), Luck(crashes=2, takeovers=1, losses=1, releases=1)),
+    "effects, by several releases": Scenario((OTHER,), Luck(crashes=1, takeovers=1, losses=1, releases=1)),
     "question, then effects": Scenario((ASKS, OTHER), Luck(crashes=2, losses=1)),
 }
 
@@ -49,6 +51,7 @@ WITHOUT = {
     Mutation.BINDING: (Promise.R8, Scenario((READ,), Luck(copies=1))),
     Mutation.EFFECTS: (Promise.R4, Scenario((OTHER,), Luck(crashes=1))),
     Mutation.VERSION: (Promise.R2, Scenario((READ,), Luck(takeovers=1))),
+    Mutation.STARTED: (Promise.R4, Scenario((OTHER,), Luck(crashes=1, releases=1))),
 }
 
 

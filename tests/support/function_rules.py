@@ -19,6 +19,7 @@ class Mutation(StrEnum):
     BINDING = "nobody looks whether an entry is the current one"
     EFFECTS = "every tool counts as repeatable"
     VERSION = "commit does not compare versions"
+    STARTED = "an entry that is given back counts as not begun"
 
 
 class Receipt(StrEnum):
@@ -67,9 +68,9 @@ def dispatched(row: ActionRow, entry: int, *, again: bool) -> ActionRow:
     return row._replace(attempt=row.attempt + 1, entry=entry, epoch=0)
 
 
-def renewed(row: ActionRow, entry: int) -> ActionRow:
+def renewed(row: ActionRow, entry: int, without: Mutation | None = None) -> ActionRow:
     """The same attempt under a new entry, as if nobody had read it; that it was started stays."""
-    return row._replace(entry=entry, epoch=0, owner="")
+    return row._replace(entry=entry, epoch=0, owner="", started=row.started and without is not Mutation.STARTED)
 
 
 def claim(
