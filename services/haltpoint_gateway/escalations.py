@@ -45,14 +45,19 @@ class EscalationHandler:
         return cls(path, value)
 
     async def decide(self, case: RequestView) -> Answer | None:
-        """What the handler says; None when it passes. Never raises but for cancellation."""
+        """What the handler says; None when it passes. Never raises but for the cancellation of its caller.
+
+        What looks like the end of the process is the handler's own: signals reach this process in another way.
+        """
         try:
             async with asyncio.timeout(self._patience):
                 if inspect.iscoroutinefunction(self._function):
                     said = await self._function(case)
                 else:
                     said = await asyncio.to_thread(self._function, case)
-        except Exception as error:  # noqa: BLE001 - whatever it raises, people are asked
+        except BaseException as error:  # whatever it raises, people are asked
+            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+                raise
             _log.error("the escalation handler failed; people are asked", handler=self.name, exc_info=error)
             return None
         if said is None or isinstance(said, Answer):
@@ -61,6 +66,11 @@ class EscalationHandler:
             "the escalation handler gave no answer; people are asked", handler=self.name, gave=type(said).__name__
         )
         return None
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _unusable(path: str, why: str, remedy: str) -> HaltpointError:

@@ -66,6 +66,9 @@ async def test_d3_a_person_finds_the_words(system: Running, client: Client) -> N
 async def test_d3_a_person_gives_the_result(system: Running, client: Client) -> None:
     """It counts for the promise, is marked as theirs, and has to be one of the tool."""
     run, request = await escalated(client)
+    words = await system.typed("answer", request.id, "--manual", "room R9")
+    assert words.returncode == 2
+    assert "--manual takes JSON" in words.stderr
     refused = await system.typed("answer", request.id, "--manual", '{"room": "R9"}')
     assert refused.returncode == 2
     assert "'code' is a required property" in refused.stderr

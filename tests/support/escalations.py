@@ -14,6 +14,8 @@ def settle(case: RequestView) -> Answer | None:
             return Answer(kind=kind, decision=Choice.MANUAL, value={"contact_id": 7})
         case "fail":
             raise RuntimeError("on purpose")
+        case "end the process":
+            raise SystemExit(1)
         case _:
             return None
 

@@ -104,7 +104,15 @@ def add_to(app: typer.Typer) -> None:
             why = f"{' and '.join(given)} were given together" if given else "no answer was given"
             raise usage("an answer is one thing", why, "haltpoint inbox shows what may be said")
         (chosen,) = given.values()
-        answered = talk(shell, lambda client: client.answer(request, comment=comment, **chosen))
+
+        async def say(client: "Client") -> "RequestView":
+            if manual is not None and "text" in chosen:
+                asked = await client.request(request)
+                if asked.kind == "escalation" and asked.tool:  # the result of a tool: words are none
+                    _object("--manual", manual)
+            return await client.answer(request, comment=comment, **chosen)
+
+        answered = talk(shell, say)
         if shell.json:
             shell.emit(answered.model_dump(mode="json"))
         else:
