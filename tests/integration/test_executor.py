@@ -258,14 +258,14 @@ def encode_text(message: object) -> str:
 
 
 async def test_hostile_entries_are_put_aside_and_stop_nobody(bed: Bed) -> None:
-    """200 of them among the events of 400 chains."""
+    """200 of them among the events of 1,000 chains."""
     kinds = hostile()
     assert 200 % len(kinds) == 0
     bad = kinds * (200 // len(kinds))
     async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
         ids: list[str] = []
         for number, fields in enumerate(bad):
-            ids += await asyncio.gather(*(bed.submit(literal_task(1)) for _ in range(2)))
+            ids += await asyncio.gather(*(bed.submit(literal_task(1)) for _ in range(5)))
             await bed.add_event(number % PARTITIONS, fields)
 
         async def all_done() -> bool:
@@ -274,7 +274,7 @@ async def test_hostile_entries_are_put_aside_and_stop_nobody(bed: Bed) -> None:
         await wait_until(all_done)
         assert {(await bed.chain(chain_id)).status for chain_id in ids} == {ChainStatus.COMPLETED}
     letters = await bed.dead()
-    assert (len(ids), len(letters)) == (400, 200)
+    assert (len(ids), len(letters)) == (1000, 200)
     reasons = Counter(letter[b"reason"].decode() for letter in letters)
     assert set(reasons) == {
         *("no_data", "too_large", "bad_encoding", "bad_json", "too_deep"),
