@@ -18,7 +18,10 @@ FINAL: Final = "finalanswer"  # LangChain's action that is none: its input is wh
 _TYPES: Final = ("function", "tool_use", "tool_call", "function_call")
 _OF_RESULTS: Final = ("success", "nextaction")  # a result that a model repeats is no call, whatever else it names
 _KNOWN: Final = frozenset((*CALLS, *_NAMES, *_NAMES_BESIDE_ARGUMENTS, *_ARGUMENTS, *_WRAPPERS))
-CONTENT: Final = ("content", "answer", "text", "message")
+CONTENT: Final = (
+    "content", "response", "answer", "finalanswer", "reply", "summary", "message", "text", "output", "result",
+)  # fmt: skip
+"""Fields that hold words by their names, the likeliest first."""
 
 
 def plain(name: object) -> str:

@@ -17,15 +17,18 @@ from typing import Any, Final
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.thoughts import Proposal, StepDecision
-from haltpoint_planner.dialects import CALLS, CONTENT, FINAL, as_call, bare_name, fields, plain, says_twice
+from haltpoint_planner.dialects import CALLS, FINAL, as_call, bare_name, fields, plain, says_twice
 from haltpoint_planner.json_text import Found, mend, parse, size_of, without_surrogates
 from haltpoint_planner.replies import Reply, blocks_in, message_in
 from haltpoint_planner.tagged import cut_off, pieces
+from haltpoint_planner.wrapped import told_in, words_in
 
 MAX_CONTENT: Final = 16 * 1024  # characters of words that are kept
 MAX_CALLS: Final = 32
 _MAX_PROPOSAL: Final = 96 * 1024  # bytes of all arguments together: the message must stay under MAX_BODY
 _TOOL_NAME: Final = 128
+_SPOKEN: Final = frozenset({"content", "response", "answer", "finalanswer", "reply", "summary"})
+"""Fields that are the model's own words also behind prose; a message or a result there may be what it shows."""
 
 _THOUGHTS: Final = re.compile(
     r"<(think(?:ing)?|reasoning)>.*?(?:</\1>|\Z)|<\|channel\|>analysis<\|message\|>.*?(?:<\|end\|>|\Z)",
@@ -87,8 +90,20 @@ def draft_proposal(reply: Reply) -> Proposal:
 
 
 def said(reply: Reply) -> str:
-    """What the model said in words, without its thoughts: the text of an answer."""
-    return cut(without_thoughts(without_surrogates(reply.content[: 2 * MAX_CONTENT])).strip())
+    """What the model said in words, without its thoughts and not as JSON: the text of an answer."""
+    return cut(_unwrapped(without_thoughts(without_surrogates(reply.content[:MAX_BODY])).strip()))
+
+
+def _unwrapped(text: str) -> str:
+    """The words of a text that says them in JSON, bare, fenced or behind a line of prose; else the text as it is."""
+    words = take_apart(text)
+    guess = mended(text) if text.startswith("{") and not words.values else None
+    found = (guess,) if guess else words.values
+    told = words_in(found[0].value) if len(found) == 1 and not found[0].tool else None
+    if told is None or guess or not words.prose:
+        return text if told is None else told.strip()
+    spoken = isinstance(found[0].value, dict) and not _SPOKEN.isdisjoint(map(plain, found[0].value))
+    return f"{words.prose}\n{told}".strip() if spoken and text.rstrip("`\n ").endswith("}") else text
 
 
 def take_apart(text: str) -> Words:
@@ -137,9 +152,9 @@ def cut(text: str) -> str:
 def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
     content = without_surrogates(content)
     words = take_apart(content)
-    known = [found for found in words.values if _says_something(found)]
     prose = words.prose
-    if not known and calls_too and (guess := mended(content)) and _says_something(guess):
+    known = [found for found in words.values if _says_something(found, alone=not prose)]
+    if not known and calls_too and (guess := mended(content)) and _says_something(guess, alone=True):
         known, prose = [guess], ""
     if not known:
         draft.words.append(without_thoughts(content).strip())
@@ -153,10 +168,10 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
             _add_call(draft, found.tool, found.value if isinstance(found.value, dict) else [])
 
 
-def _says_something(found: Found) -> bool:
-    """Whether this JSON is a proposal or a call, and not just data."""
+def _says_something(found: Found, *, alone: bool) -> bool:
+    """Whether this JSON is a proposal or a call, or all that is said, and not just data."""
     value = found.value
-    if found.tool:
+    if found.tool or (alone and words_in(value) is not None):
         return True
     if isinstance(value, list):
         return any(as_call(item) is not None for item in value) or bool(blocks_in(value)[0])
@@ -198,8 +213,7 @@ def _read_value(draft: _Draft, value: object, *, calls_too: bool) -> None:
 
 def _read_envelope(draft: _Draft, named: dict[str, Any]) -> list[object]:
     """Words and decision of the documents' own form, beside its calls, which are returned."""
-    content = CONTENT if plain(named.get("action")) != FINAL else ("actioninput", *CONTENT)
-    draft.words += [named[name] for name in content if isinstance(named.get(name), str)][:1]
+    draft.words += told_in(named)
     if str(named.get("nextstepdecision")).strip().lower() == "fail":
         draft.decision = StepDecision.FAIL
     lists = [_listed(named[name]) for name in CALLS if name in named]

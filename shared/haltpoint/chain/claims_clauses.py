@@ -11,6 +11,13 @@ from haltpoint.chain.plain_text import plain
 _BEHIND: Final = 24  # words of a clause that are looked at before a verb
 _AHEAD: Final = 16  # and behind it
 _BLOCK: Final = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
+_WORD: Final = re.compile(r"\w")
+_MARKS: Final = re.compile(r"^(?:[ \t]*>)+|```(?:\w*$)?", re.MULTILINE)
+_FIELD: Final = re.compile(
+    r'"(?:content|response|(?:final_?)?answer|reply|summary)"[ \n]{0,20}:[ \n]{0,20}"((?:[^"\\]|\\.){0,16384}+)"',
+    re.IGNORECASE,
+)
+_BESIDE: Final = re.compile(r"[\w{:]")
 _SPEECH: Final = re.compile(r'"[^"\n]{0,2000}"|(?<![\w])\'(?:[^\'\n]|(?<=\w)\'(?=\w)){2,2000}\'(?!\w)')
 _MARKUP: Final = re.compile(r"[*_]{2,}|`|^[ \t]*(?:[-*+•#]+|\d+[.)])[ \t]+", re.MULTILINE)
 _SHORT: Final = re.compile(r"\b(Mr|Mrs|Ms|Dr|Prof|St)\.(?=\s+[\w§])")
@@ -31,12 +38,20 @@ _STOPS: Final = _ENDS | frozenset(".!?")
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a text, without blocks of code, quoted lines and what stands in quotation marks."""
+    """The sentences of a text, without blocks of code, quoted lines and what stands in quotation marks.
+
+    A text that is nothing but these is nobody else's, and of one JSON object its words are read.
+    """
     plainly = plain(text).strip()
-    if len(plainly) > 1 and plainly[0] == plainly[-1] == '"' and '"' not in plainly[1:-1]:
-        plainly = plainly[1:-1]  # a whole answer in quotation marks is nobody's speech
-    spoken = _MARKUP.sub(" ", _SPEECH.sub(" § ", _BLOCK.sub("\n", plainly)))
-    for found in _SENTENCE.finditer(_SHORT.sub(r"\1", spoken)):
+    own = _BLOCK.sub("\n", plainly)
+    if not _WORD.search(own):
+        own = _MARKS.sub("", plainly)
+    if own.lstrip().startswith("{"):
+        own = _FIELD.sub(r"\n\1\n", own)
+    spoken = _SPEECH.sub(" § ", own)
+    if not _BESIDE.search(spoken):
+        spoken = own.replace('"', "\n")
+    for found in _SENTENCE.finditer(_SHORT.sub(r"\1", _MARKUP.sub(" ", spoken))):
         if found[0].strip():
             yield found[0]
 

@@ -71,6 +71,10 @@ I\u200b have se\u200bnt the message.
 I have sеnt the message.
 I HAVE SENT THE MESSAGE
 "I have sent the message to John."
+> I have sent the message.
+["I have sent the message.", "Bye."]
+{"answer": "I have sent the message.", "total": 3}
+{"items": [], "Final_Answer": "Done. I have sent it, and \\"hi\\" was what it said."}
 I've written the file.
 I wrote the results to notes.txt.
 I have created the file report.md.
@@ -427,7 +431,6 @@ John wrote: "I have sent the message."
 John wrote: I have sent the message.
 The text of the message is "I sent the report".
 He wrote 'I sent the report' in the mail.
-> I have sent the message.
 The tool is called send_message.
 I called lookup_contacts.
 I called the lookup tool with the name.

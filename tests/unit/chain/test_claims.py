@@ -133,6 +133,40 @@ def test_f1_whole_answers() -> None:
     assert (claim.verb, claim.sentence) == ("send", "Meanwhile I have sent the message to both.")
 
 
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "```\n{}\n```",
+        "```json\n{}\n```",
+        "```{}```",
+        "```\n{}",
+        "> {}\n> Bye.",
+        ">> {}",
+        "> ```\n> {}\n> ```",
+        '"{}" "Bye."',
+        "“{}”",
+        '```\n"{}"\n```',
+        '```json\n{{"reply": "{}", "n": 1}}\n```',
+    ],
+)
+def test_f1_a_text_that_is_all_quotation_quotes_nobody(whole: str) -> None:
+    assert unfounded_claims(whole.format("I have sent the message."), TOOLS, ())
+
+
+@pytest.mark.parametrize(
+    "partly",
+    [
+        "Ann wrote:\n> {}",
+        "This is in the file:\n```\n{}\n```",
+        'He wrote "{}" and "Bye."',
+        '{{"from": "Bo", "text": "{}"}}',
+        'The reply is {{"content": "{}", "n": 1}}',
+    ],
+)
+def test_f1_what_is_quoted_among_other_words_is_no_claim(partly: str) -> None:
+    assert unfounded_claims(partly.format("I have sent the message."), TOOLS, ()) == ()
+
+
 SMALL = "I we John you have not was been sent written the message file and if will by to it deleted Done , . ? ' - :"
 WORDS = st.sampled_from(SMALL.split())
 TEXTS = st.one_of(st.text(), st.lists(WORDS).map(" ".join), st.lists(st.sampled_from(CLAIMS + NO_CLAIMS)).map(" ".join))
@@ -160,7 +194,23 @@ def test_f1_what_a_sentence_takes_back_is_no_claim(prefix: str, claim: str) -> N
 
 
 @pytest.mark.parametrize(
-    "unit", ["sent ", "and sent ", "-", "'", '"', "a.", "I sent it. ", "a/", "```", "(", "was sent, "]
+    "unit",
+    [
+        "sent ",
+        "and sent ",
+        '{"answer": "',
+        '"answer":"\\\\',
+        "> ",
+        "-",
+        "'",
+        '"',
+        "a.",
+        "I sent it. ",
+        "a/",
+        "```",
+        "(",
+        "was sent, ",
+    ],
 )
 def test_f1_long_texts_take_no_longer_per_letter(unit: str) -> None:
     """64 kB of the worst; the test's time limit would end what is not linear."""

@@ -85,6 +85,64 @@ def test_an_answer_is_what_is_said_without_thoughts() -> None:
     assert said(Reply("<think>hm</think> John knows.\n")) == "John knows."
 
 
+SENT = "I have sent the message to Ann."
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        {"content": SENT},
+        {"response": SENT, "nextStepDecision": "continue"},
+        {"answer": {"text": SENT}},
+        {"message": SENT, "status": "success", "toolCalls": []},
+        {"action": "Final Answer", "action_input": SENT},
+        {"choices": [{"message": {"content": SENT}}]},
+        [{"type": "text", "text": SENT}],
+    ],
+)
+@pytest.mark.parametrize("around", ["{}", "```json\n{}\n```", "```\n{}\n```", "<think>hm</think>\n{}"])
+def test_c9_words_in_json_are_read_as_words_in_steps_and_answers(wrapped: object, around: str) -> None:
+    reply = Reply(around.format(json.dumps(wrapped)))
+    assert said(reply) == SENT
+    assert draft_proposal(reply) == Proposal(content=SENT)
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (f'{{"content": "{SENT}', SENT),
+        (f"{{'answer': '{SENT}'}}", SENT),
+        (f'{{"reply": "Hi.", "message": "{SENT}"}}', f"Hi.\n{SENT}"),
+        (f'Here you are:\n{{"content": "{SENT}"}}', f"Here you are:\n{SENT}"),
+    ],
+)
+def test_c9_words_in_json_are_found_where_it_is_broken_or_introduced(words: str, answer: str) -> None:
+    assert said(Reply(words)) == draft_proposal(Reply(words)).content == answer
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        '{"answer": "yes", "total": 3}',
+        '{"result": {"total": 3}, "text": "x"}',
+        '{"total": 3}',
+        '{"message": ["a", "b"]}',
+        '["a", "b"]',
+        '{"content": ""}',
+        'The file holds {"message": "Hello"}',
+        'The file holds {"content": "Hello"}, which is short.',
+        '{"content": "a"}\n{"content": "b"}',
+        "```python\nprint()\n```",
+        BARE,
+        '{"content": [{"type": "text", "text": "x"}, {"type": "tool_use", "name": "a", "input": {}}]}',
+        '{"a": ' * 9 + '{"content": "x"}' + "}" * 9,
+        "{oh} well",
+    ],
+)
+def test_an_answer_in_json_that_says_more_than_words_stays_as_it_is(words: str) -> None:
+    assert said(Reply(words)) == words
+
+
 HOSTILE = [
     "{" * 5_000_000,
     "[" * 100_000,
@@ -111,6 +169,7 @@ def test_hostile_words_become_a_message_that_fits_its_stream(words: str) -> None
     started = time.process_time()
     proposal = draft_proposal(Reply(words))
     plan = draft_plan(Reply(words))
+    said(Reply(words))
     assert time.process_time() - started < 5
     assert isinstance(plan, str)
     data = ProposedActions(thought_id="c.s1.t1.1", step_id="s1", proposal=proposal)
@@ -137,6 +196,7 @@ def test_c9_reading_takes_time_in_proportion_to_the_text(brick: str) -> None:
     for start in ("", "x{"):
         words = start + brick * (MAX_BODY // 2 // len(brick))
         draft_proposal(Reply(words))
+        said(Reply(words))
     assert time.process_time() - started < 10  # a square of the length would take hours
 
 
