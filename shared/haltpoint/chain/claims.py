@@ -14,8 +14,10 @@ from typing import Final
 
 from haltpoint.chain import claims_english as english
 from haltpoint.chain.claims_english import Verb, forms_of
+from haltpoint.chain.claims_english_names import EITHER
 from haltpoint.chain.claims_joined import Voice
 from haltpoint.chain.claims_lexicon import Lexicon, lexicon
+from haltpoint.chain.claims_names import BASES, kinds_in_name
 from haltpoint.chain.claims_reading import Told, told_as_done
 from haltpoint.chain.claims_retold import Background, is_retold, kinds_asked_for
 from haltpoint.chain.plain_text import words_of
@@ -112,17 +114,20 @@ def _carried(
 ) -> _Carried:
     """A tool's kinds: of the verbs that it declares, else of the words in its name and of its docstring's verbs."""
     words = [word for word in words_of(name).split("_") if word]
-    things = tuple(form for word in words if word not in _BASES and len(word) > 2 for form in (word, word + "s"))
+    things = tuple(form for word in words if word not in BASES and len(word) > 2 for form in (word, word + "s"))
     verbs = [*declared, *more]
-    kinds = {kind for verb in verbs for kind in _BASES.get(verb, ())}
-    unknown = [verb for verb in verbs if verb not in _BASES]
+    kinds = {kind for verb in verbs for kind in BASES.get(verb, ())}
+    unknown = [verb for verb in verbs if verb not in BASES]
     if not declared:
-        guessed = {kind for word in words for kind in (*_BASES.get(word, ()), *_WORDS.get(word, ()))}
+        guessed, other = kinds_in_name(words)
         if not guessed - {english.SEARCH} and not read_only:
             opening = (word for group in _OPENING.findall(description.partition(".")[0].lower()) for word in group)
-            guessed |= {kind for word in opening for form in (word, word[:-1]) for kind in _BASES.get(form, ())}
+            forms = {form for word in opening for form in (word, word[:-1]) if not (other and form in EITHER)}
+            guessed |= {kind for form in forms for kind in BASES.get(form, ())}
         if read_only:
             guessed &= {english.SEARCH}
+        elif other:
+            unknown.append(other)
         elif not guessed and words and words[0].isalpha() and words[0].isascii() and len(words[0]) > 2:
             unknown += [words[0]] if words[0] not in english.NO_VERBS else []
         kinds |= guessed
@@ -140,19 +145,3 @@ def _words(carried: frozenset[_Carried]) -> Lexicon:
     more = sorted({verb for one in carried for verb in one.verbs})
     made = [Verb(verb, *forms_of(verb), (_own(verb),)) for verb in more]
     return lexicon(made, (thing for one in carried for thing in one.things))
-
-
-def _kinds_by_word() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    bases: dict[str, tuple[str, ...]] = {}
-    for verb in english.VERBS:
-        if verb.inward:  # `get` and `receive` name no tool that sends
-            continue
-        bases[verb.base] = tuple(dict.fromkeys((*bases.get(verb.base, ()), *verb.kinds)))
-    words: dict[str, tuple[str, ...]] = {}
-    for kind, names in english.TOOL_WORDS.items():
-        for word in names.split():
-            words[word] = (*words.get(word, ()), kind)
-    return bases, words
-
-
-_BASES, _WORDS = _kinds_by_word()

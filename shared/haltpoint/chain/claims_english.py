@@ -52,19 +52,6 @@ EFFECTS: Final = frozenset(_KINDS) - {SEARCH}
 SAME: Final = {"write": ("update",), "update": ("write",)}
 """Who writes a file has changed it too: a tool of the first kind carries the others as well."""
 
-TOOL_WORDS: Final = {
-    "send": "sms notification whatsapp slack notifier sender mailer emailer invitation",
-    "write": "persist dump put upsert new make build generate edit",
-    "delete": "destroy rm unlink del cancellation",
-    "book": "event events meeting appointment reminder calendar reservation booking alarm timer",
-    "pay": "payment payments refund checkout invoice purchase",
-    "update": "set patch change edit modify toggle",
-    SEARCH: "find get list read lookup look fetch check view show describe retrieve browse web",
-    "run": "exec launch invoke",
-    ANY: "bash shell terminal powershell command python interpreter sql computer browser",
-}
-"""Words in the names of tools, beside the verbs themselves, and the kinds that they tell of."""
-
 NO_VERBS: Final = words("tool my the ai do handle process manage api mcp server service use with a an and or to for")
 
 NOUN_KINDS: Final = {
