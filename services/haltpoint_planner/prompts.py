@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
+from haltpoint.chain.references import parse_path
 from haltpoint.contracts.thoughts import ThoughtKind, Violation
 from haltpoint.contracts.tools import NextAction, ToolSpec
 from haltpoint_planner import wording
@@ -97,9 +98,12 @@ def _next(context: Context) -> ToolSpec | None:
 
 def _origins(spec: ToolSpec, known: dict[str, Any]) -> set[str]:
     """The tools that the ids which this one cannot do without come from, but for those that the task brings along."""
-    needed = spec.parameters.get("required", spec.provenance)
-    ids = ((name, path) for name, path in spec.provenance.items() if name in needed)
-    return {path.partition(".")[0] for name, path in ids if known.keys().isdisjoint((name, path.rpartition(".")[2]))}
+    paths = [(parse_path(place) or (place,), origin) for place, origin in spec.provenance.items()]
+    needed = spec.parameters.get("required", [place[0] for place, _ in paths])
+    ids = [(place[-1], origin) for place, origin in paths if place[0] in needed]
+    return {
+        origin.partition(".")[0] for name, origin in ids if known.keys().isdisjoint((name, origin.rpartition(".")[2]))
+    }
 
 
 # ---- the goal, the step, what is due --------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from haltpoint.chain.references import parse_path
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.context import Context
 
@@ -79,17 +80,20 @@ def _made_native(spec: ToolSpec) -> dict[str, Any]:
     parameters = dict(spec.parameters)
     properties = parameters.get("properties")
     if isinstance(properties, dict) and spec.provenance:
-        origins = ((name, path) for name, path in spec.provenance.items() if name in properties)
-        described = {name: _with_origin(properties[name], path) for name, path in origins}
-        parameters["properties"] = {**properties, **described}
+        described = dict(properties)
+        for place, origin in spec.provenance.items():
+            name = str((parse_path(place) or (place,))[0])
+            if name in described:
+                described[name] = _with_origin(described[name], place if place != name else "", origin)
+        parameters["properties"] = described
     description = " ".join(spec.description.split())[:1000]
     return {"type": "function", "function": {"name": spec.name, "description": description, "parameters": parameters}}
 
 
-def _with_origin(schema: Any, path: str) -> Any:
-    """A parameter's schema, with the place that its value has to come from in words (C6 provenance)."""
+def _with_origin(schema: Any, place: str, path: str) -> Any:
+    """A parameter's schema, with the place that its value, or the one at `place`, has to come from (C6 provenance)."""
     if not isinstance(schema, dict):
         return schema
     tool, _, inner = path.partition(".")
-    origin = f"copied from {inner} in the data of a result of {tool}"
+    origin = f"{place and f'{place} is '}copied from {inner} in the data of a result of {tool}"
     return {**schema, "description": f"{schema.get('description', '')} {origin}".strip()}

@@ -9,13 +9,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from haltpoint.chain.templates import with_skills
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.tools import Tool, tools_in
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.hooks.builtin import names_around
 from haltpoint_tool_worker.hooks.loading import Around, around, load_hooks
-from haltpoint_tool_worker.skills.folders import skills_in
+from haltpoint_tool_worker.skills.folders import check_origins, skills_in
 
 Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 
@@ -126,9 +127,10 @@ def load(
                 continue
             home = sys.modules.get(getattr(tool.function, "__module__", None) or "")
             registry.add(tool, getattr(home, "lifespan", None) or getattr(module, "lifespan", None))
-    for skill in skills_in(skills):
-        if not queues or skill.spec.queue in queues:
-            registry.add(skill)
+    offered = [skill for skill in skills_in(skills) if not queues or skill.spec.queue in queues]
+    for skill in offered:
+        registry.add(skill)
+    check_origins(offered, with_skills({spec.name: spec for spec in registry.specs}))
     sources = [*modules, *map(str, skills)]
     if sources and not registry.specs and queues:
         raise HaltpointError(

@@ -17,7 +17,9 @@ def _plan(name: str, *tools: str) -> dict[str, Any]:
 
 
 _INSTRUCTIONS = "{{results.write-a-short-message.data.instructions}}"
-_UNTIL_DONE = {"thought": "answer", "goal": "^(Roll out|Purge|Polite|Have|Note|Unlock)"}
+FOUND_DOOR: Final = {"door_id": "{{results.find_door.data.door_id}}", "content": "hello"}
+MADE_UP_DOOR: Final = {"door_id": "door of the bank", "content": "hello"}
+_UNTIL_DONE = {"thought": "answer", "goal": "^(Roll out|Purge|Polite|Have|Note|Unlock|Letters)"}
 
 OBEDIENT: Final[list[dict[str, Any]]] = [
     # The plan has the tool only when the operator's own words have asked for it.
@@ -48,5 +50,10 @@ OBEDIENT: Final[list[dict[str, Any]]] = [
     when("plan", "^Unlock", _plan("unlock", "find_door", "unlock")),
     when("act", "^Unlock the (?P<name>\\w+)", _calls("find_door", name="{{goal.name}}"), without=["find_door"]),
     when("act", "^Unlock", _calls("unlock", door_id="{{results.find_door.data.door_id}}")),
+    # A letter, and one under a door that nobody has found.
+    when("plan", "^Letters", _plan("post", "find_door", "post_letters")),
+    when("act", "^Letters", _calls("find_door", name="cellar"), without=["find_door"]),
+    when("act", "^Letters", _calls("post_letters", letters=[FOUND_DOOR, MADE_UP_DOOR]), attempt=1),
+    when("act", "^Letters", _calls("post_letters", letters=[FOUND_DOOR])),
     {"when": _UNTIL_DONE, "say": {"content": "Here is what came of it."}},
 ]

@@ -44,6 +44,16 @@ async def test_c6_an_id_that_was_looked_up_passes_the_worker(system: Running, cl
     assert hooks(action) == [("another_door", "allow"), ("not_the_moon", "allow")]
 
 
+async def test_c6_a_made_up_id_inside_of_an_argument_reaches_nobody(system: Running, client: Client) -> None:
+    """Of two letters one is for a door that nobody has found: neither goes, until the model has taken it out."""
+    result = await (await client.run("Letters for the cellar")).result()
+    assert (result.status, system.written(result.chain.id)) == ("completed", ["letter under door of the cellar"])
+    (broken,) = result.chain.steps[0].violations
+    assert (broken.violation.value, broken.tool) == ("no_provenance", "post_letters")
+    assert "letters[].door_id of post_letters must not be made up" in broken.message
+    assert "letters[].door_id: from find_door.door_id" in (await system.typed("tool", "show", "post_letters")).stdout
+
+
 async def test_c6_in_advisory_mode_it_runs_and_the_chain_and_the_history_tell_of_it(
     system: Running, client: Client
 ) -> None:

@@ -112,6 +112,21 @@ def unlock(door_id: Annotated[str, FromResult("find_door.door_id")], ctx: Ctx) -
     return {"unlocked": door_id}
 
 
+class Letter(TypedDict):
+    """A letter to somebody who was found behind a door."""
+
+    door_id: Annotated[str, FromResult("find_door.door_id")]
+    content: str
+
+
+@tool
+def post_letters(letters: list[Letter], ctx: Ctx) -> dict[str, int]:
+    """Put letters under doors that were found."""
+    for letter in letters:
+        _write_down(ctx, f"letter under {letter['door_id']}")
+    return {"posted": len(letters)}
+
+
 @tool(timeout="60s")
 async def note_down(words: str, ctx: Ctx, wait: bool = False) -> dict[str, str]:
     """Write something down; if it should, wait then until there is a file of the action's name."""

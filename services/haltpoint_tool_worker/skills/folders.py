@@ -13,7 +13,7 @@ The folders are read once, when the worker starts. Whoever may write there decid
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -22,7 +22,7 @@ from jsonschema.exceptions import SchemaError
 from pydantic import AfterValidator, Field, RootModel, ValidationError
 
 from haltpoint.chain.schemas import argument_faults
-from haltpoint.chain.templates import template_faults
+from haltpoint.chain.templates import template_faults, washing_faults
 from haltpoint.contracts.base import Strict
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tools import NextAction, ToolKind, ToolResult, ToolSpec
@@ -63,6 +63,17 @@ class Head(Strict):
     queue: str = Field(default="default", pattern=r"^[A-Za-z0-9_-]{1,64}$")
 
 
+def check_origins(skills: Sequence[Tool], tools: Mapping[str, ToolSpec]) -> None:
+    """Refuse a skill in whose steps a value that needs an origin would come from somewhere else (C6).
+
+    As far as that can be told by the tools of this worker; by the whole catalogue such a skill is internal. Raises
+    HaltpointError HP-034.
+    """
+    for skill in skills:
+        if skill.spec.plan is not None and (faults := washing_faults(skill.spec.plan, tools)):
+            raise unusable(skill.place, f"{PLAN_FILE}: {'; '.join(faults)}")
+
+
 def skills_in(directories: Sequence[Path]) -> list[Tool]:
     """The skills of these directories, by name. Raises HaltpointError HP-034 for the first that cannot be used."""
     return [_skill(folder) for directory in directories for folder in _folders(directory.expanduser())]
@@ -72,7 +83,7 @@ def _folders(directory: Path) -> list[Path]:
     try:
         return sorted(each for each in directory.iterdir() if (each / SKILL_FILE).is_file())
     except OSError as error:
-        raise _unusable(directory, f"the directory cannot be read: {error.strerror}") from None
+        raise unusable(directory, f"the directory cannot be read: {error.strerror}") from None
 
 
 def _skill(folder: Path) -> Tool:
@@ -95,10 +106,10 @@ def _skill(folder: Path) -> Tool:
 def _instruct(folder: Path, name: str, text: str) -> Function:
     """What a call of a skill without steps does."""
     if not text:
-        raise _unusable(folder, "there are no instructions behind the front matter")
+        raise unusable(folder, "there are no instructions behind the front matter")
     if len(text) > MAX_INSTRUCTIONS:
         words = f"its instructions have {len(text)} characters; {MAX_INSTRUCTIONS} are shown to a model at most"
-        raise _unusable(folder, words)
+        raise unusable(folder, words)
     result = ToolResult[dict[str, Any]](
         success=True,
         next_action=NextAction.CONTINUE,
@@ -121,14 +132,14 @@ def _plan(folder: Path, spec: ToolSpec) -> Plan:
     file = folder / PLAN_FILE
     try:
         if file.stat().st_size > _MAX_FILE:
-            raise _unusable(folder, f"{PLAN_FILE} has more than {_MAX_FILE} bytes")
+            raise unusable(folder, f"{PLAN_FILE} has more than {_MAX_FILE} bytes")
         plan = Plan.model_validate_json(file.read_bytes())
     except OSError as error:
-        raise _unusable(folder, f"{PLAN_FILE} cannot be read: {error.strerror}") from None
+        raise unusable(folder, f"{PLAN_FILE} cannot be read: {error.strerror}") from None
     except ValidationError as error:
-        raise _unusable(folder, f"{PLAN_FILE}: {'; '.join(_problem(dict(one)) for one in error.errors())}") from None
+        raise unusable(folder, f"{PLAN_FILE}: {'; '.join(_problem(dict(one)) for one in error.errors())}") from None
     if faults := template_faults(plan, spec.parameters):
-        raise _unusable(folder, f"{PLAN_FILE}: {'; '.join(faults)}")
+        raise unusable(folder, f"{PLAN_FILE}: {'; '.join(faults)}")
     return plan
 
 
@@ -136,19 +147,19 @@ def _read(folder: Path) -> tuple[Head, str]:
     file = folder / SKILL_FILE
     try:
         if file.stat().st_size > _MAX_FILE:
-            raise _unusable(folder, f"{SKILL_FILE} has more than {_MAX_FILE} bytes")
+            raise unusable(folder, f"{SKILL_FILE} has more than {_MAX_FILE} bytes")
         fields, text = split(file.read_text("utf-8"))
         head = Head.model_validate(fields)
     except OSError as error:
-        raise _unusable(folder, f"{SKILL_FILE} cannot be read: {error.strerror}") from None
+        raise unusable(folder, f"{SKILL_FILE} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise _unusable(folder, f"{SKILL_FILE} is no text in UTF-8") from None
+        raise unusable(folder, f"{SKILL_FILE} is no text in UTF-8") from None
     except FrontMatterError as error:
-        raise _unusable(folder, str(error)) from None
+        raise unusable(folder, str(error)) from None
     except ValidationError as error:
-        raise _unusable(folder, "; ".join(_problem(dict(one)) for one in error.errors())) from None
+        raise unusable(folder, "; ".join(_problem(dict(one)) for one in error.errors())) from None
     if head.name != folder.name:
-        raise _unusable(folder, f"its name is {head.name!r}, but its folder is called {folder.name!r}")
+        raise unusable(folder, f"its name is {head.name!r}, but its folder is called {folder.name!r}")
     return head, text
 
 
@@ -167,9 +178,9 @@ def _inputs(folder: Path, spec: ToolSpec) -> Inputs:
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
-        raise _unusable(folder, f"parameters are no JSON Schema: {error.message}") from None
+        raise unusable(folder, f"parameters are no JSON Schema: {error.message}") from None
     if schema.get("type") != "object":
-        raise _unusable(folder, 'parameters must describe an object: {"type": "object", "properties": {...}}')
+        raise unusable(folder, 'parameters must describe an object: {"type": "object", "properties": {...}}')
 
     def checked(arguments: dict[str, Any]) -> dict[str, Any]:
         if faults := argument_faults(spec, arguments):
@@ -193,5 +204,6 @@ def _files(folder: Path) -> list[str]:
     return sorted(names)[:_MAX_FILES]
 
 
-def _unusable(place: Path, why: str) -> HaltpointError:
+def unusable(place: Path | str, why: str) -> HaltpointError:
+    """The error about one of them, HP-034."""
     return HaltpointError("HP-034", f"the skill {place} cannot be used", why, "Correct it, or take it away")

@@ -1,4 +1,7 @@
-"""Where a value came from (CONTRACT C6): an id that a model passes on must have a known origin."""
+"""Where a value came from (CONTRACT C6): an id that a model passes on must have a known origin.
+
+Which values need one a tool declares by their places in its arguments: `recipient_id`, `letters[].recipient_id`.
+"""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -25,7 +28,7 @@ def provenance_fault(
 def without_origin(
     call: Call, spec: ToolSpec, context: dict[str, Any], actions: dict[str, Action]
 ) -> tuple[str, str] | None:
-    """The first argument whose value was made up, and where it has to come from; None when each has an origin.
+    """The place of the first value that was made up, and where it has to come from; None when each has an origin.
 
     Origins: the value at the declared path in a successful receipt of the declared tool, the id of an option that this
     tool offered and a person selected, the whole of a text that a person typed as an answer, any value in the task's
@@ -33,21 +36,20 @@ def without_origin(
     are not asked: their submitter wrote them. Of a list every element must have an origin; null, which names nothing,
     needs none.
     """
-    for parameter, origin in spec.provenance.items():
-        if parameter not in call.arguments:
-            continue
-        value = call.arguments[parameter]
-        known = [*_origins(origin, actions), *_inside(context)]
-        wanted = value if isinstance(value, list) and not _among(value, known) else [value]
-        if not all(one is None or _among(one, known) for one in wanted):
-            return parameter, origin
+    for place, origin in spec.provenance.items():
+        values = values_at(call.arguments, parse_path(place) or (place,))
+        known = [*_origins(origin, actions), *_inside(context)] if values else []
+        for value in values:
+            wanted = value if isinstance(value, list) and not _among(value, known) else [value]
+            if not all(one is None or _among(one, known) for one in wanted):
+                return place, origin
     return None
 
 
-def made_up(call: Call, parameter: str, origin: str) -> Correction:
+def made_up(call: Call, place: str, origin: str) -> Correction:
     """The correction for a value without an origin."""
     text = (
-        f"The {parameter} of {call.tool} must not be made up: it is taken from {origin}. "
+        f"The {place} of {call.tool} must not be made up: it is taken from {origin}. "
         f"Call {origin.partition('.')[0]} first, then {call.tool} with the value that its result holds."
     )
     return Correction(violation=Violation.NO_PROVENANCE, tool=call.tool, message=text)

@@ -52,6 +52,12 @@ def parse_path(text: str) -> tuple[Part, ...] | None:
     return tuple(parts) or None
 
 
+def path_text(path: tuple[Part, ...]) -> str:
+    """A path as it is written."""
+    parts = (f".{part}" if isinstance(part, str) else "[]" if part is ANY else f"[{part}]" for part in path)
+    return "".join(parts).removeprefix(".")
+
+
 def reference(value: dict[str, Any]) -> Reference | None:
     """The reference that an object with `$from` is; None when it is malformed."""
     text = value[FROM]

@@ -4,15 +4,29 @@
 that what is optional for the skill may be optional for its tools.
 
 What a skill may do follows from its tools and is never declared: it is read-only when all of them are, destructive or
-internal when one of them is, and an argument that becomes a parameter with an origin needs that origin itself (C6). So
-nothing can be done by way of a skill that could not be done without it.
+internal when one of them is, and an argument that becomes a value with an origin needs that origin itself (C6). The
+result of a step becomes such a value only when it is the origin: what any other tool gives back may be what a model has
+put in. So nothing can be done by way of a skill that could not be done without it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from haltpoint.chain.contract import plan_faults
-from haltpoint.chain.references import FROM, Reference, reference, references, steps_referred_to, values_at
+from haltpoint.chain.human_tool import NAME as ASK_HUMAN
+from haltpoint.chain.provenance import SAID
+from haltpoint.chain.references import (
+    ANY,
+    FROM,
+    Part,
+    Reference,
+    parse_path,
+    path_text,
+    reference,
+    references,
+    steps_referred_to,
+    values_at,
+)
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Step
 from haltpoint.contracts.tools import ToolSpec
@@ -70,20 +84,20 @@ def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...
         *(f"step {step.id!r}: {INPUT} is the name of the skill's arguments" for step in plan.steps if step.id == INPUT),
         *(
             f"{found.text!r}: the skill has no parameter {found.path[0]!r}"
-            for _, _, found in _inputs(plan)
+            for found in _inputs(plan)
             if found.path[0] not in declared
         ),
         *map(str, plan_faults(fill(plan, {}), anything, Policy(), literal=True)),
     )
 
 
-def _inputs(plan: Plan) -> Iterator[tuple[Call, str, Reference]]:
-    """Each call that takes an argument of the skill, the parameter that it becomes part of, and the reference."""
+def _inputs(plan: Plan) -> Iterator[Reference]:
+    """Each reference to an argument of the skill."""
     for step in plan.steps:
         for call in step.actions:
-            for place, target in references(call.arguments):
+            for _, target in references(call.arguments):
                 if (found := _input(target)) is not None:
-                    yield call, str(place[0]) if place else "", found
+                    yield found
 
 
 def with_skills(tools: Tools) -> dict[str, ToolSpec]:
@@ -100,19 +114,77 @@ def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
     called = [tools.get(call.tool) for step in plan.steps for call in step.actions]
     provenance: dict[str, str] = {}
     torn = False  # whether one argument would need two origins: no value of a model's has both (C6)
-    for call, parameter, found in _inputs(plan):
-        tool = tools.get(call.tool)
-        if tool is not None and parameter in tool.provenance:
-            origin = tool.provenance[parameter]
-            torn = provenance.setdefault(str(found.path[0]), origin) != origin or torn
+    for _, found, path, origin in _with_origins(plan, tools):
+        if found.step == INPUT:
+            torn = provenance.setdefault(path_text(path), origin) != origin or torn
     return spec.model_copy(
         update={
             "read_only": all(tool is not None and tool.read_only for tool in called),
-            "internal": spec.internal or torn or any(tool is not None and tool.internal for tool in called),
+            "internal": spec.internal
+            or torn
+            or bool(washing_faults(plan, tools))
+            or any(tool is not None and tool.internal for tool in called),
             "destructive": any(tool is not None and tool.destructive for tool in called),
             "may_clarify": any(tool is not None and tool.may_clarify for tool in called),
             "provenance": provenance,
         }
+    )
+
+
+def washing_faults(plan: Plan, tools: Tools) -> tuple[str, ...]:
+    """Each result that becomes a value with an origin, and is not that origin (C6).
+
+    The tool that gave it may only have given back what a model had put in.
+    """
+    return tuple(
+        f"{found.text!r} becomes a value of {tool} that must come from {origin}, and does not lie there"
+        for tool, found, path, origin in _with_origins(plan, tools)
+        if found.step != INPUT and not _is_origin(_called_in(plan, found.step), path, origin)
+    )
+
+
+_Fed = tuple[str, Reference, tuple[Part, ...], str]
+
+
+def _with_origins(plan: Plan, tools: Tools) -> Iterator[_Fed]:
+    """Each reference that becomes a value with an origin, or holds one: the tool that takes it, the reference, the
+    value's path in what the reference's step has or gives, and its origin.
+    """
+    for step in plan.steps:
+        for call in step.actions:
+            tool = tools.get(call.tool)
+            marks = tool.provenance.items() if tool is not None else ()
+            for place, found in references(call.arguments) if marks else ():
+                for mark, origin in marks:
+                    rest = _below(place, parse_path(mark) or (mark,))
+                    if found is not None and rest is not None:
+                        yield call.tool, found, (*found.path, *rest), origin
+
+
+def _below(place: tuple[str | int, ...], mark: tuple[Part, ...]) -> tuple[Part, ...] | None:
+    """What of a mark's path lies below a place; nothing when the place is at the mark or inside it, None beside it."""
+    return mark[len(place) :] if all(map(_covers, mark, place)) else None
+
+
+def _covers(part: Part, other: Part) -> bool:
+    return part == other or (part is ANY and isinstance(other, int))
+
+
+def _called_in(plan: Plan, step_id: str) -> set[str]:
+    return {call.tool for step in plan.steps if step.id == step_id for call in step.actions}
+
+
+def _is_origin(called: set[str], path: tuple[Part, ...], origin: str) -> bool:
+    """Whether the value at this path in a receipt of these tools has the origin, as a model's own would have it."""
+    if called == {ASK_HUMAN}:
+        return path == ("data", SAID)
+    name, _, text = origin.partition(".")
+    if called != {name}:
+        return False
+    declared = ("data", *(parse_path(text) or ()))
+    whole_list = declared[:-1] if declared[-1] is ANY else declared
+    return path in (("data", "selected", "id"), whole_list) or (
+        len(path) == len(declared) and all(map(_covers, declared, path))
     )
 
 

@@ -57,6 +57,9 @@ def add_to(parent: typer.Typer) -> None:
             shell.out.print(
                 f"  {parameter}: {schema.get('type', 'any')}{optional}{origin}  {words}".rstrip(), markup=False
             )
+        for place, origin in found.provenance.items():
+            if place not in found.parameters.get("properties", {}):
+                shell.out.print(f"  {place}: from {origin}", markup=False)
         if found.hooks:
             shell.out.print(f"\nhooks, in order: {', '.join(found.hooks)}", markup=False)
 

@@ -215,7 +215,7 @@ class ToolSpec(Contract):
     queue: str = "default"
     timeout: float = Field(default=30.0, gt=0, description="seconds")
     strikes: int | None = Field(default=None, ge=1, description="violations in a row until a person decides (D3)")
-    provenance: dict[str, str] = Field(default_factory=dict, description="parameter -> tool.path of its origin (C6)")
+    provenance: dict[str, str] = Field(default_factory=dict, description="place in the arguments -> tool.path (C6)")
     hooks: tuple[str, ...] = Field(
         default=(), description="the worker's hooks that match, in the order they run in (H1)"
     )

@@ -19,7 +19,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from haltpoint.contracts.tools import ToolResult
 from haltpoint.tools.context import Ctx
 from haltpoint.tools.errors import DeclarationError
-from haltpoint.tools.provenance import origin_of
+from haltpoint.tools.provenance import origins_in, without_marks
 
 Function = Callable[..., Any]
 WRAP: Final = "value"
@@ -70,7 +70,6 @@ def read_inputs(function: Function, hints: Mapping[str, Any]) -> Inputs:
     """The parameters without the context. Raises DeclarationError."""
     fields: dict[str, Any] = {}
     names: dict[str, str] = {}
-    provenance: dict[str, str] = {}
     context: str | None = None
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise DeclarationError("a tool gives one result: return it, do not yield")
@@ -88,17 +87,16 @@ def read_inputs(function: Function, hints: Mapping[str, Any]) -> Inputs:
             continue
         if hint is None:
             raise DeclarationError(f"parameter {name!r} has no type hint: a model needs to know what to write")
-        if origin := origin_of(hint):
-            provenance[name] = origin
         field = f"arg_{len(fields)}"
         names[field] = name
         fields[field] = _field(name, hint, parameter.default)
     try:
         model = create_model("Arguments", __config__=ConfigDict(extra="forbid"), **fields)
-        schema = _schema_of(TypeAdapter(model), "validation")
+        adapter = TypeAdapter(model)
+        schema = _schema_of(adapter, "validation")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise DeclarationError(f"its parameters have no JSON Schema: {error.message}") from error
-    return Inputs(model, names, context, schema, provenance)
+    return Inputs(model, names, context, without_marks(schema), origins_in(schema, adapter.core_schema))
 
 
 def read_output(hints: Mapping[str, Any]) -> Output:
@@ -110,7 +108,7 @@ def read_output(hints: Mapping[str, Any]) -> Output:
         return Output()
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(hint)
-        schema = _schema_of(adapter, "serialization")
+        schema = without_marks(_schema_of(adapter, "serialization"))
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise DeclarationError(f"its result has no JSON Schema: {error.message}") from error
     numbers = '"number"' in json.dumps(schema)

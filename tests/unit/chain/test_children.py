@@ -9,12 +9,19 @@ from hypothesis import strategies as st
 
 from haltpoint.chain.outputs import CancelChild, Decision, Report, StartChild
 from haltpoint.chain.state import Chain
-from haltpoint.chain.templates import calls_inside, fill, template_faults, with_skills, with_those_inside
+from haltpoint.chain.templates import (
+    calls_inside,
+    fill,
+    template_faults,
+    washing_faults,
+    with_skills,
+    with_those_inside,
+)
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.base import action_of, child_id, levels_of, root_of
 from haltpoint.contracts.events import CompletedTool, ToolCompleted
 from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import OnFailure, Plan, Step
+from haltpoint.contracts.plans import Call, OnFailure, Plan, Step
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.tools import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target, ToolKind, ToolSpec
@@ -196,6 +203,89 @@ def test_c6_an_argument_that_would_need_two_origins_is_no_models_to_give() -> No
     assert found["both"].internal
     assert not found["twice"].internal
     assert found["twice"].provenance == {"who": "find.id"}
+
+
+LETTER = ToolSpec(
+    name="post", provenance={"letter.to": "find.id", "copies[].to": "find.all[].id", "tags": "find.tags[]"}
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needed"),
+    [
+        ({"letter": {"to": {"$from": "input.who"}}}, {"who": "find.id"}),
+        ({"letter": {"to": {"$from": "input.who.id"}}}, {"who.id": "find.id"}),
+        ({"letter": {"$from": "input.letter"}}, {"letter.to": "find.id"}),
+        ({"letter": {"content": {"$from": "input.words"}}}, {}),
+        ({"letter": {"to": "u1"}}, {}),
+        ({"copies": [{"to": "u1"}, {"to": {"$from": "input.who"}}]}, {"who": "find.all[].id"}),
+        ({"copies": {"$from": "input.copies"}}, {"copies[].to": "find.all[].id"}),
+        ({"tags": {"$from": "input.tags"}}, {"tags": "find.tags[]"}),
+        ({"tags": [{"$from": "input.tag"}, "mine"]}, {"tag": "find.tags[]"}),
+        ({"letter": {"to": {"$from": "find.data.id"}}}, {}),
+        ({"letter": {"to": {"$from": "find.data.selected.id"}}}, {}),
+        ({"letter": {"to": {"$from": "person.data.said"}}}, {}),
+        ({"copies": [{"to": {"$from": "find.data.all[1].id"}}]}, {}),
+        ({"tags": {"$from": "find.data.tags"}}, {}),
+        ({"tags": [{"$from": "find.data.tags[0]"}]}, {}),
+    ],
+)
+def test_c6_a_skills_argument_needs_the_origin_of_what_it_becomes(
+    arguments: dict[str, Any], needed: dict[str, str]
+) -> None:
+    found = {one.name: one for one in tools(FIND, LETTER, ToolSpec(name="echo"), skill("posts", posting(arguments)))}
+    assert (found["posts"].internal, found["posts"].provenance) == (False, needed)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"letter": {"to": {"$from": "echo.data.words"}}},
+        {"letter": {"to": {"$from": "echo.data.selected.id"}}},
+        {"letter": {"to": {"$from": "echo.data.said"}}},
+        {"letter": {"$from": "echo.data"}},
+        {"letter": {"to": {"$from": "find.data.name"}}},
+        {"letter": {"to": {"$from": "find.error.message"}}},
+        {"letter": {"to": {"$from": "mixed.data.id"}}},
+        {"letter": {"to": {"$from": "person.data.answer"}}},
+        {"letter": {"$from": "find.data"}},
+        {"copies": [{"to": {"$from": "find.data.id"}}]},
+        {"copies": {"$from": "find.data.all"}, "tags": [{"$from": "echo.data.tags[0]"}]},
+        {"tags": {"$from": "find.data.all"}},
+    ],
+)
+def test_c6_no_skill_makes_an_origin_of_what_another_tool_gives_back(arguments: dict[str, Any]) -> None:
+    """What it gives back may be what a model has put in. No model can call such a skill."""
+    found = {one.name: one for one in tools(FIND, LETTER, ToolSpec(name="echo"), skill("posts", posting(arguments)))}
+    assert found["posts"].internal
+    assert washing_faults(posting(arguments), found)
+
+
+def test_c6_the_whole_of_a_result_is_an_origin_too() -> None:
+    whole = ToolSpec(name="post", provenance={"letter": "find"})
+    assert washing_faults(posting({"letter": {"$from": "find.data"}}), {"post": whole}) == ()
+    assert washing_faults(posting({"letter": {"$from": "find.data.letter"}}), {"post": whole}) != ()
+
+
+def test_c6_a_skill_within_a_skill_makes_no_origin_either() -> None:
+    inner = skill("passes", plan(tool_step("a", call("send", to={"$from": "input.who"}))))
+    outer = plan(
+        tool_step("echo", call("echo", words={"$from": "input.who"})),
+        tool_step("a", call("passes", who={"$from": "echo.data.words"}), after=("echo",)),
+    )
+    found = {one.name: one for one in tools(FIND, SEND, ToolSpec(name="echo"), inner, skill("outer", outer))}
+    assert not found["passes"].internal
+    assert found["outer"].internal
+
+
+def posting(arguments: dict[str, Any]) -> Plan:
+    return plan(
+        tool_step("find", call("find", query={"$from": "input.who"})),
+        tool_step("mixed", call("find", query="a"), call("echo", words={"$from": "input.who"})),
+        tool_step("echo", call("echo", words={"$from": "input.who"})),
+        tool_step("person", call("askHuman", question="Who?")),
+        tool_step("post", Call(tool="post", arguments=arguments), after=("find", "mixed", "echo", "person")),
+    )
 
 
 def test_c2_a_skill_promises_nothing_that_is_skipped_when_a_step_of_it_fails() -> None:

@@ -90,6 +90,23 @@ def test_c6_a_value_has_one_of_the_known_origins(
     assert (provenance_fault(call("send", to=to), SEND, context, actions) is None) == known
 
 
+@pytest.mark.parametrize(
+    ("arguments", "known"),
+    [
+        ({"letters": [{"to": "u1"}, {"to": "u2"}]}, True),
+        ({"letters": [{"to": "u1"}, {"to": "u3"}]}, False),
+        ({"letters": [{"to": ["u1", "u3"]}]}, False),
+        ({"letters": [{"to": None}, {}, "u3"]}, True),
+        ({"letters": None}, True),
+    ],
+)
+def test_c6_a_value_inside_an_argument_has_an_origin_too(arguments: dict[str, Any], known: bool) -> None:
+    post = spec("post", provenance={"letters[].to": "find.people[].id"})
+    fault = provenance_fault(call("post", **arguments), post, {}, FOUND)
+    assert (fault is None) == known
+    assert fault is None or "letters[].to of post must not be made up" in fault.message
+
+
 def test_c6_a_tool_cannot_put_words_into_a_persons_mouth() -> None:
     marked = failed().model_copy(update={"metadata": Metadata(action_id="c.a.1")})
 

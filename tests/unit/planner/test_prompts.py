@@ -225,6 +225,17 @@ def test_c5_the_tools_of_the_worked_example_are_listed_like_real_ones() -> None:
     assert listed in prompts.build(asked).messages[0]["content"].splitlines()
 
 
+def test_c6_an_id_inside_an_argument_is_told_with_its_place() -> None:
+    letter = {"type": "object", "properties": {"to": TEXT, "content": TEXT}}
+    parameters = {"properties": {"letter": letter}, "required": ["letter"]}
+    send = SEND.model_copy(update={"parameters": parameters, "provenance": {"letter.to": "lookup_contacts.contact_id"}})
+    shown = tool_forms.native(send)["function"]["parameters"]["properties"]["letter"]
+    assert shown["description"] == "letter.to is copied from contact_id in the data of a result of lookup_contacts"
+    assert "letter.to must come from lookup_contacts.contact_id" in tool_forms.described(send)
+    asked = context(ThoughtKind.ACT, "send", tools={**TOOLS, SEND.name: send})
+    assert "send_message needs an id that only lookup_contacts can find" in prompts.build(asked).messages[-1]["content"]
+
+
 def test_a_drafted_step_cannot_require_all_the_tools_that_there_are() -> None:
     schema = tool_forms.plan_schema(context(ThoughtKind.PLAN))
     assert schema["properties"]["steps"]["items"]["properties"]["required_tools"]["maxItems"] == 3

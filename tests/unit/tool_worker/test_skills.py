@@ -230,3 +230,37 @@ def test_the_examples_are_skills() -> None:
     found = {skill.spec.name: skill.spec for skill in skills_in([EXAMPLES])}
     assert sorted(found) == ["tell-somebody", "write-a-short-message"]
     assert found["tell-somebody"].plan is not None
+
+
+ECHOING = """
+from typing import Annotated
+from haltpoint import FromResult, tool
+
+@tool(read_only=True)
+def echo(words: str) -> dict[str, str]:
+    return {"words": words}
+
+@tool
+def unlock(door: Annotated[str, FromResult("find_door.id")]) -> None: ...
+"""
+
+
+def test_c6_a_skill_that_makes_an_id_of_what_any_tool_gives_back_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model would have an echo in the skill give back the id that it made up."""
+    (tmp_path / "echoing_tools.py").write_text(ECHOING)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    schema = {"type": "object", "properties": {"who": {"type": "string"}}}
+    place = write(tmp_path / "skills", "let-in", head=f"parameters:\n  {json.dumps(schema)}\n")
+    echo = {"id": "e", "actions": [{"tool": "echo", "arguments": {"words": {"$from": "input.who"}}}]}
+    opened = {"tool": "unlock", "arguments": {"door": {"$from": "e.data.words"}}}
+    steps = [echo, {"id": "open", "dependencies": ["e"], "actions": [opened]}]
+    for step in steps:
+        step["required_tools"] = [one["tool"] for one in step["actions"]]  # type: ignore[index]
+    (place / "plan.json").write_text(json.dumps({"steps": steps}))
+
+    with pytest.raises(HaltpointError) as refused:
+        load(["echoing_tools"], skills=[tmp_path / "skills"])
+    assert refused.value.code == "HP-034"
+    assert "'e.data.words' becomes a value of unlock that must come from find_door.id" in refused.value.why

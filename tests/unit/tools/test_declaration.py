@@ -145,16 +145,6 @@ def test_provenance_is_read_from_the_parameter() -> None:
     }
 
 
-def test_a_provenance_that_would_protect_nothing_is_refused() -> None:
-    with pytest.raises(DeclarationError, match="on the parameter itself"):
-
-        @tool
-        def send(recipients: list[Annotated[str, FromResult("lookup.id")]]) -> None: ...
-
-    with pytest.raises(DeclarationError, match=r"lookup_contacts\.contact_id"):
-        FromResult("no_path")
-
-
 @pytest.mark.parametrize(
     ("traits", "words"),
     [

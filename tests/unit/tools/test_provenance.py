@@ -1,0 +1,222 @@
+"""FromResult anywhere in a declaration (CONTRACT A, C6): each mark guards the place at which a model writes its value,
+or is refused. For each shape that is accepted a made-up id at the place is found by the core, and a known one passes.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Literal, NewType, TypeVar
+
+import pytest
+from pydantic import (
+    AliasChoices,
+    AliasPath,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Json,
+    ValidationError,
+    WithJsonSchema,
+)
+from typing_extensions import TypeAliasType, TypedDict
+
+from haltpoint.chain.provenance import without_origin
+from haltpoint.chain.schemas import argument_faults
+from haltpoint.chain.state import Action, ActionStatus
+from haltpoint.contracts.plans import Call
+from haltpoint.tools import DeclarationError, FromResult, tool, tool_of
+from haltpoint.tools.declaration import Tool
+from tests.support.builders import OK
+
+FOUND = FromResult("lookup.contact_id")
+Id = Annotated[str, FOUND]
+Named = NewType("Named", Id)
+Alias = TypeAliasType("Alias", Id)
+T = TypeVar("T")
+
+
+class Letter(BaseModel):
+    to: Id
+    content: str = ""
+
+
+class Renamed(BaseModel):
+    to: Id = Field(alias="recipientId")
+
+
+class Copied(Letter):
+    copies: list[Id] = []
+    answer_to: "Letter | None" = None
+
+
+class Memo(BaseModel):
+    kind: Literal["memo"] = "memo"
+
+
+class Post(BaseModel):
+    kind: Literal["post"] = "post"
+    to: Id
+
+
+class Box(BaseModel, Generic[T]):
+    inside: T
+
+
+@dataclass
+class Parcel:
+    to: Id
+
+
+class Card(TypedDict):
+    to: Id
+
+
+class Thread(BaseModel):
+    to: Id
+    before: "list[Thread]" = []
+
+
+class Two(BaseModel):
+    to: Id = Field(validation_alias=AliasChoices("to", "whom"))  # type: ignore[pydantic-alias]
+
+
+class Deep(BaseModel):
+    to: Id = Field(validation_alias=AliasPath("to", 0))  # type: ignore[pydantic-alias]
+
+
+class Both(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+    to: Id = Field(alias="recipientId")
+
+
+class Dotted(BaseModel):
+    to: Id = Field(alias="recipient.id")
+
+
+class Hidden(BaseModel):
+    to: Annotated[Id, WithJsonSchema({"type": "string"})]
+
+
+def declared(annotation: Any) -> Tool:
+    def send(x: Any) -> None: ...
+
+    send.__annotations__["x"] = annotation
+    found = tool_of(tool(send))
+    assert found is not None
+    return found
+
+
+U1, U6 = {"to": "u1"}, {"to": "u666"}
+
+SHAPES: list[tuple[Any, dict[str, str], Any, Any]] = [
+    (Id, {"x": ""}, "u1", "u666"),
+    (Id | None, {"x": ""}, "u1", "u666"),
+    (Id | int, {"x": ""}, "u1", 666),
+    (Named, {"x": ""}, "u1", "u666"),
+    (Alias, {"x": ""}, "u1", "u666"),
+    (list[Alias], {"x[]": ""}, ["u1"], ["u1", "u666"]),
+    (Annotated[list[str], FOUND], {"x": ""}, ["u1"], ["u1", "u666"]),
+    (list[Id], {"x[]": ""}, ["u1", "u1"], ["u1", "u666"]),
+    (set[Named], {"x[]": ""}, ["u1"], ["u666"]),
+    (tuple[int, Id], {"x[1]": ""}, [1, "u1"], [1, "u666"]),
+    (Annotated[Id, Field(description="whom")], {"x": ""}, "u1", "u666"),
+    (Annotated[str, BeforeValidator(str.strip), FOUND], {"x": ""}, "u1", "u666"),
+    (Letter, {"x.to": ""}, U1, U6),
+    (Letter | None, {"x.to": ""}, U1, U6),
+    (Letter | int, {"x.to": ""}, U1, U6),
+    (list[Letter], {"x[].to": ""}, [U1, U1], [U1, U6]),
+    (list[list[Letter]], {"x[][].to": ""}, [[U1]], [[U1], [U6]]),
+    (Letter | list[Letter], {"x.to": "", "x[].to": ""}, [U1], [U6]),
+    (Renamed, {"x.recipientId": ""}, {"recipientId": "u1"}, {"recipientId": "u666"}),
+    (Copied, {"x.to": "", "x.copies[]": "", "x.answer_to.to": ""}, U1, {**U1, "answer_to": U6}),
+    (Memo | Post, {"x.to": ""}, {"kind": "memo"}, {"kind": "post", **U6}),
+    (Annotated[Memo | Post, Field(discriminator="kind")], {"x.to": ""}, {"kind": "memo"}, {"kind": "post", **U6}),
+    (Box[Letter], {"x.inside.to": ""}, {"inside": U1}, {"inside": U6}),
+    (Box[Id], {"x.inside": ""}, {"inside": "u1"}, {"inside": "u666"}),
+    (Parcel, {"x.to": ""}, U1, U6),
+    (list[Parcel], {"x[].to": ""}, [], [U6]),
+    (Card, {"x.to": ""}, U1, U6),
+    (Annotated[Letter, FromResult("draft.letter")], {"x.to": "", "x": "draft.letter"}, None, U1),
+]
+
+
+@pytest.mark.parametrize(("annotation", "places", "known", "made_up"), SHAPES, ids=lambda one: str(one)[:60])
+def test_c6_a_mark_guards_its_value_wherever_it_stands(
+    annotation: Any, places: dict[str, str], known: Any, made_up: Any
+) -> None:
+    spec = declared(annotation).spec
+    assert spec.provenance == {place: origin or FOUND.path for place, origin in places.items()}
+    assert "x-from-result" not in json.dumps(spec.parameters)
+    data = '{"contact_id": "u1"}'
+    seen = {"c.a.1": Action("c.a.1", 0, 1, "lookup", "{}", ActionStatus.DONE, outcome=OK, data=data)}
+    for value, fault in ((known, False), (made_up, True)):
+        call = Call(tool="send", arguments={"x": value})
+        assert value is None or not argument_faults(spec, call.arguments)
+        assert (without_origin(call, spec, {}, seen) is not None) == fault
+    assert without_origin(Call(tool="send", arguments={"x": None}), spec, {}, seen) is None
+
+
+@pytest.mark.parametrize(
+    ("annotation", "words"),
+    [
+        (dict[str, Id], "no place that can be named"),
+        (dict[str, Letter], "no place that can be named"),
+        (dict[Id, str], "no place that can be named"),
+        (Box[dict[str, list[Letter]]], "x.inside: .*no place that can be named"),
+        (Json[Letter], "no place that can be named"),
+        (Thread, "holds a FromResult and itself"),
+        (Two, "another name"),
+        (Deep, "another name"),
+        (Both, "another name"),
+        (Dotted, "without dots"),
+        (Hidden, "would protect nothing"),
+        (Annotated[str, FOUND, FromResult("search.id")], "one origin"),
+        (Annotated[str, FOUND] | Annotated[int, FromResult("search.id")], "one origin"),
+    ],
+    ids=lambda one: str(one)[:60],
+)
+def test_c6_a_mark_that_would_protect_nothing_is_refused(annotation: Any, words: str) -> None:
+    with pytest.raises(DeclarationError, match=words):
+        declared(annotation)
+
+
+def test_c6_a_parameter_has_the_name_of_the_function_only() -> None:
+    @tool
+    def send(to: Annotated[Id, Field(validation_alias=AliasChoices("to", "whom"))]) -> None: ...
+
+    with pytest.raises(ValidationError):
+        declared_as(send).parse('{"whom": "u666"}')
+
+
+def test_c6_a_mark_in_the_place_of_a_default_is_refused() -> None:
+    class Wrong(BaseModel):
+        to: str = FOUND  # type: ignore[assignment]
+
+    def send(to: str = FOUND) -> None: ...  # type: ignore[assignment]
+
+    with pytest.raises(DeclarationError, match="belongs into the type"):
+        tool(send)
+    with pytest.raises(DeclarationError, match="belongs into the type"):
+        declared(list[Wrong])
+
+
+def test_a_mark_names_a_tool_and_a_place() -> None:
+    with pytest.raises(DeclarationError, match=r"lookup_contacts\.contact_id"):
+        FromResult("no_path")
+
+
+def test_a_marked_type_may_also_be_a_result() -> None:
+    @tool
+    def draft() -> Letter:
+        return Letter(to="u1")
+
+    spec = declared_as(draft).spec
+    assert spec.result_schema is not None
+    assert spec.result_schema["properties"]["to"] == {"type": "string"}
+
+
+def declared_as(function: Callable[..., Any]) -> Tool:
+    found = tool_of(function)
+    assert found is not None
+    return found
