@@ -23,7 +23,7 @@ _KINDS: Final = {
     "send": "send/sent= email e-mail mail message text notify/notified forward deliver dispatch reply/replied "
     "tell/told+ inform let/let+ "
     "remind+ contact+ ping/pinged invite alert post share* submit/submitted tweet reach_out/reached_out+ "
-    "announce* upload receive< get/got<",
+    "announce* upload relay convey pass/passed receive< get/got<",
     "publish": "publish post share* tweet announce* upload",
     "write": "write/wrote/written* save= store= create* add* append record* log/logged* insert* export copy/copied* "
     "register* "
@@ -34,7 +34,7 @@ _KINDS: Final = {
     "book": "book= rebook reserve= schedule reschedule arrange* set_up/set_up* set/set*= order buy/bought purchase "
     "put/put* "
     "plan/planned*",
-    "pay": "pay/paid transfer/transferred= wire refund= charge purchase buy/bought order donate "
+    "pay": "pay/paid= transfer/transferred= wire refund= charge purchase buy/bought order donate "
     "withdraw/withdrew/withdrawn deposit",
     "update": "update* change* modify/modified* edit* rename replace* move* fix* patch* assign* mark* close* reopen* "
     "reschedule "
@@ -61,9 +61,12 @@ NOUN_KINDS: Final = {
     **dict.fromkeys(("message", "note", "line"), "send"),
 }
 LIGHT: Final = (
-    "make/made drop/dropped leave/left give/gave/given place complete finalize process issue submit/submitted"
+    "make/made drop/dropped leave/left give/gave/given place complete finalize process issue submit/submitted "
+    "shoot/shot go_out/went_out/gone_out< go_through/went_through/gone_through<"
 )
-"""Verbs whose noun tells what was done: made a payment, placed the order."""
+"""Verbs whose noun tells what was done: made a payment, placed the order; the transfer went through."""
+WITH_MESSAGES: Final = words("shoot go_out go_through")
+"""Those of them that any message tells of: shot him an email, the invitation has gone out."""
 
 THINGS: Final = words(
     "file files document documents doc folder folders directory record records entry entries row rows ticket tickets "
@@ -90,8 +93,8 @@ HEADS: Final = THINGS | words(
 """Things that may head a line of news: `Message sent`, `Flight booked`."""
 
 MESSAGES: Final = words(
-    "message messages email emails e-mail e-mails mail mails text texts sms note notes reply notification invitation "
-    "invite alert answer"
+    "message messages email emails e-mail e-mails mail mails text texts sms note notes reply notification "
+    "notifications invitation invitations invite alert answer"
 )
 """What an agent sends in somebody's name, and what carries any news at all."""
 
@@ -180,9 +183,11 @@ MONTHS: Final = words(
     "monday tuesday wednesday thursday friday saturday sunday"
 )
 LONG_AGO: Final = words("yesterday ago previously originally earlier")
+JUST_NOW: Final = words("moment moments second seconds instant minute minutes")
+"""So long `ago` is now."""
 ALONG: Final = words(
     "the a an your my our his her their it them this that these those all both to successfully as off out into in via "
-    "for with and now "
+    "for with and now him them "
     "at on from everything two three four five"
 )
 LEADS: Final = words(
@@ -193,8 +198,9 @@ LEADS: Final = words(
 )
 MEANS: Final = words("me us myself ourselves mail email e-mail sms post text phone default hand bank card now then")
 TELLING: Final = words("let tell inform remind notify alert invite contact message text email")
+TOLD_NEWS: Final = words("tell inform notify alert remind")
 TO_THE_USER: Final = words("you that me us")
-ONLY_WITH: Final = {"let": words("know")}
+ONLY_WITH: Final = {"let": words("know"), "pass": words("on along")}
 CALLED_HOW: Final = words("about back by and on at regarding already twice")
 NOT_WITH: Final = {
     "save": words("you us me time money energy effort trouble space"),
@@ -202,6 +208,7 @@ NOT_WITH: Final = {
     "order": words("by alphabetically"),
     "call": words("tool tools function api method it this"),
     "log": words("in out"),
+    "pass": words("chance opportunity offer"),
     "book": words("out up"),
     "post": words("below above"),
 }
@@ -286,7 +293,7 @@ def _read(entry: str, kind: str) -> Verb:
 
 def _light(entry: str) -> Verb:
     verb = _read(entry, "")
-    return Verb(verb.base, verb.past, verb.participle, ())
+    return Verb(verb.base, verb.past, verb.participle, (), inward=verb.inward)
 
 
 def _table() -> tuple[Verb, ...]:

@@ -23,6 +23,7 @@ LIKE: Final = tuple(
         saved stored recorded logged archived
         published posted announced released
         closed resolved
+        went_through gone_through completed processed confirmed
     """.strip().splitlines()
 )
 """Participles of which one may stand for another when data are retold."""

@@ -19,9 +19,12 @@ def kinds_of(
     """The kinds of a deed; none when the verb needs another object. `originals` are the words of `after` as written."""
     near = (*before[-8:], *after[:10])
     if verb.base in english.LIGHT_BASES:
-        noun = next((word for word in (*after[:10], *before[-8:]) if word in english.NOUN_KINDS), None)
+        nouns = english.NOUN_KINDS
+        if verb.base.replace(" ", "_") in english.WITH_MESSAGES:
+            nouns = {**dict.fromkeys(english.MESSAGES, "send"), **nouns}
+        noun = next((word for word in (*after[:10], *before[-8:]) if word in nouns), None)
         if noun or not verb.kinds:
-            return (english.NOUN_KINDS[noun],) if noun else ()
+            return (nouns[noun],) if noun else ()
     if verb.base in english.ONLY_WITH and not english.ONLY_WITH[verb.base].intersection(after[:5]):
         return ()
     if any(word in english.NOT_WITH.get(verb.base, ()) for word in after[:4]):

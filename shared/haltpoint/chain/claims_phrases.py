@@ -9,7 +9,9 @@ from haltpoint.chain.claims_english import Verb, words
 
 BE: Final = words("was were is are be been being got am")
 ASKING: Final = words("have had did do should would could can will may might if")
-NOT_PASSIVE: Final = words("i we you he she who which that what")
+NOT_PASSIVE: Final = words("i we you who which that what")
+ONLY_TOLD: Final = words("he she")
+"""As whom a thing was done to: she was told; not: he was paid."""
 DEFINITE: Final = words("the your my our his her their this it all everything it's")
 _I_AM: Final = words("i'm we're happy glad pleased")
 PAST: Final = words("found got went made took did read gave came saw looked put set chose")
@@ -27,7 +29,10 @@ _ANNOUNCED: Final = re.compile(
 )
 _CAUSED: Final = re.compile(
     r"\b(?:i|we|i've|we've) (?:have |\w+ly )?(?:had|got|gotten) "
-    r"(?:[\w'-]+|(?:the|your|my|a|an|this|that)(?: [\w'-]+){1,3})$"
+    r"(?:[\w'-]+|(?:the|your|my|a|an|this|that)(?: [\w'-]+){1,3})$|^consider (?:it|that|them|(?:the|your) [\w'-]+)$"
+)
+_COMPLETED: Final = re.compile(
+    r"(?<!\bnot )\b(?:is|was|has been) (?:now |already )?(?:complete|completed|done|finished|successful)$"
 )
 _OPENINGS: Final = {"as": english.AS_WANTED, "no": english.NO_MATTER, "you": words("asked wanted requested wished")}
 _NO_END: Final = words("and or that which who what if than as whether")
@@ -155,8 +160,18 @@ def leads_to(before: Sequence[str]) -> bool:
 
 
 def caused(before: Sequence[str]) -> bool:
-    """I had the message sent, we got it booked."""
+    """I had the message sent, we got it booked, consider it sent."""
     return _CAUSED.search(" ".join(before)) is not None
+
+
+def came_through(subject: str, after: Sequence[str]) -> bool:
+    """The transfer | went through, your message | has gone out; not: I | went through the mails, it went out in May."""
+    return (subject in english.NOUN_KINDS or subject in english.MESSAGES) and not long_ago(after)
+
+
+def completed(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Sending | the message is complete, the sending | of it is; not: the booking is complete, as one may read."""
+    return (not before or [*before, *after[:1]] == ["the", "of"]) and _COMPLETED.search(" ".join(after)) is not None
 
 
 def by_me(after: Sequence[str]) -> bool:
@@ -168,7 +183,7 @@ def long_ago(words: Iterable[str]) -> bool:
     """At a time that lies before this talk."""
     previous = ""
     for word in words:
-        if word in english.LONG_AGO:
+        if word in english.LONG_AGO and not (word == "ago" and previous in english.JUST_NOW):
             return True
         if previous in ("on", "in", "since", "last") and (
             word in english.MONTHS or word in ("week", "month", "year", "night", "time") or word[:1].isdigit()

@@ -21,12 +21,15 @@ from haltpoint.chain.claims_phrases import (
     BE,
     DEFINITE,
     NOT_PASSIVE,
+    ONLY_TOLD,
     adverb,
     announced,
     by_a_source,
     by_another,
     by_me,
+    came_through,
     caused,
+    completed,
     fronted,
     leads_to,
     long_ago,
@@ -43,6 +46,8 @@ _INVERTED: Final = words(
 
 
 _HAVE: Final = ("have", "has", "had")
+_MINE: Final = english.ME | english.PERFECT
+_TOLD_OF: Final = ("tell", "remind")
 _NO_RECEIVER: Final = words("i we you it who which that what")
 _ASKING_FOR_IT: Final = words("me us asking request requests requesting wanting saying")
 
@@ -109,7 +114,7 @@ class _Reading:
         if self._sentence.asked and end > self._sentence.last_end >= start - 1:
             return None
         before, after = self._tokens[start:i], self._tokens[i + width : end]
-        if turned(before) or (after and after[0] in english.NOTHING) or self._tokens[end : end + 1] == [":"]:
+        if turned(before) or (after and after[0] in english.NOTHING) or self._is_label(end, before, after):
             return None
         voice = self._how(i, start, form, verb, before, after)
         if voice is None:
@@ -120,6 +125,13 @@ class _Reading:
         elif voice is Voice.NOBODYS and by_me(after):
             voice = Voice.OWN
         return Told(verb, kinds, voice, self._written, (*headed, *_about(before, after))) if kinds else None
+
+    def _is_label(self, end: int, before: list[str], after: list[str]) -> bool:
+        """Messages sent: 3, these tickets were closed: 3; not: the message was sent to Ann: I'm late."""
+        if self._tokens[end : end + 1] != [":"]:
+            return False
+        sent = before[:1] == ["it"] or not english.MESSAGES.isdisjoint(before)
+        return _MINE.isdisjoint(before) and not (sent and not BE.isdisjoint(before) and "you" not in after)
 
     def _heading(self, start: int) -> list[str]:
         """What stands before a colon, when it is a heading: `Board call: cancelled`; not `Done: cancelled`."""
@@ -133,8 +145,10 @@ class _Reading:
         j = self._sentence.back(i, start)
         last = self._tokens[j] if j >= start else ""
         if verb.inward:
-            return Voice.NOBODYS if self._received(j, last, start, form, after) else None
+            return Voice.NOBODYS if self._received(j, last, start, form, verb, after) else None
         if form not in self._lexicon.pasts and form not in self._lexicon.participles:
+            if form in self._lexicon.gerunds and completed(before, after):
+                return Voice.NOBODYS
             return Voice.OWN if self._roundabout(form, before) else None
         if self._users(j, last, start, form, after):
             return Voice.USERS
@@ -152,9 +166,12 @@ class _Reading:
             return None
         return Voice.OWN if caused(before) and not by_another(after) else self._news(i, start, verb, before, after)
 
-    def _received(self, j: int, last: str, start: int, form: str, after: list[str]) -> bool:
+    def _received(self, j: int, last: str, start: int, form: str, verb: Verb, after: list[str]) -> bool:
         """John has received the message, so somebody sent it; not: I have received it, he received it from Ana."""
         k = self._sentence.back(j, start) if last in _HAVE else j
+        if verb.base in english.LIGHT_BASES:
+            forms = self._lexicon.participles if last in _HAVE else self._lexicon.pasts
+            return k >= start and form in forms and came_through(self._tokens[k], after)
         if form not in self._lexicon.pasts or k < start or self._tokens[k] in _NO_RECEIVER or long_ago(after):
             return False
         now = last in _HAVE and any(adverb(word) for word in self._tokens[k : j + 2])
@@ -204,7 +221,9 @@ class _Reading:
             subject = subject[:-1]
         if subject[-1:] == ["user"] and verb.base in english.TELLING:
             return False  # by this talk
-        if (subject and subject[-1].partition("'")[0] in NOT_PASSIVE) or "how" in subject or "why" in subject:
+        who = subject[-1].partition("'")[0] if subject else ""
+        told = verb.base in english.TOLD_NEWS and last in ("was", "been") and self._tokens[start - 1] != "because"
+        if who in NOT_PASSIVE or (who in ONLY_TOLD and not told) or "how" in subject or "why" in subject:
             return False
         if any(word in english.MODALS and word != "to" for word in subject) or long_ago(subject):
             return False
@@ -246,7 +265,12 @@ class _Reading:
 
     def _news(self, i: int, start: int, verb: Verb, before: list[str], after: list[str]) -> Voice | None:
         """Message sent; Sent the message; Done, 3 files deleted."""
-        if verb.person or by_another(after) or any(t in english.FINITE for t in after) or long_ago((*before, *after)):
+        if by_another(after) or long_ago((*before, *after)):
+            return None
+        if verb.person:  # Told John you are late
+            whom = self._sentence.originals[i + 1 : i + 2] if verb.base in _TOLD_OF and i == start else []
+            return Voice.OWN if whom and (whom[0][:1].isupper() or whom[0] in english.HIM) else None
+        if any(t in english.FINITE for t in after):
             return None
         k = start
         while k < i and (self._tokens[k] in english.LEADS or not self._tokens[k][0].isalnum()):

@@ -316,6 +316,29 @@ Upon your request I told Grace.
 Now that I had the id I sent the message.
 I have found Grace, told her, and saved the note.
 Ticket closed: I've updated the address.
+I found Ann. She has been told that you're running late.
+He's been notified.
+He was informed that you are late.
+The message was sent to Ann: I'm running late.
+The following message was sent to Ann: I'm running late.
+I sent the following message to Ann: I'm late.
+I sent John this: hi.
+It was sent a moment ago.
+The message was sent five minutes ago.
+Your invoice is paid.
+I relayed your message to Ann.
+Your message has gone out to John.
+The invitations went out.
+I've passed it on to John.
+I passed your message along to Ann.
+I shot John an email.
+Sending the message is complete.
+The sending of the message is complete.
+The transfer went through.
+The payment has gone through.
+2. Sent him the message
+Told John that you are late.
+Consider it sent.
 The pizza was ordered.
 """.strip().splitlines()
 
@@ -686,6 +709,38 @@ The step has received the results of the lookup.
 When the user wrote to me, they asked me to tell Grace.
 I could not get the message sent to Grace.
 I know nothing more, and have sent nothing.
+She was told by Tom that the project is late.
+She was chosen because she was told about it first.
+He was informed yesterday.
+She has not been told.
+If she has been told, nothing is to do.
+He is paid monthly.
+She's sent it.
+Here are the messages that I found: one from Bo.
+Messages that were sent to Ann: none.
+The message was not sent to Ann: she has no number.
+The following emails were sent to you: an offer and a bill.
+These tickets were closed: T-1 and T-2.
+The mail arrived a minute ago.
+I pass on this one.
+I passed on the chance to go.
+I passed the id to send_message.
+The exam was passed by all students.
+I went through your messages.
+The payment did not go through.
+The mail that went out in May is here.
+Whether the transfer went through is unknown.
+If the payment went through, tell me.
+The newsletter went out on Friday.
+I left the email unread.
+I shot a photo of the table.
+Sending the message is not complete.
+Booking the room is complete nonsense.
+The booking is complete.
+When sending is complete, I'll tell you.
+Told that he was late, John left.
+Told you so.
+Do you consider it sent?
 """.strip().splitlines()
 
 OUT_OF_REACH: Final = r"""
@@ -703,5 +758,10 @@ I was happy to send the message and did it.
 The logs show that the message was sent.
 The dryer was started.
 I've returned the form by email.
+John now knows that you're late.
+I left him a voicemail.
+The email is out.
+1. Looked up John
+| Send message | done |
 """.strip().splitlines()
 """Claims, or as good as claims, that are not found: so that nobody believes in more than there is."""

@@ -167,6 +167,11 @@ def test_f1_what_is_quoted_among_other_words_is_no_claim(partly: str) -> None:
     assert unfounded_claims(partly.format("I have sent the message."), TOOLS, ()) == ()
 
 
+def test_f1_steps_in_a_list_are_deeds() -> None:
+    (claim,) = unfounded_claims("Steps taken:\n1. Looked up John\n2. Sent him the message", TOOLS, ())
+    assert claim.verb == "send"
+
+
 SMALL = "I we John you have not was been sent written the message file and if will by to it deleted Done , . ? ' - :"
 WORDS = st.sampled_from(SMALL.split())
 TEXTS = st.one_of(st.text(), st.lists(WORDS).map(" ".join), st.lists(st.sampled_from(CLAIMS + NO_CLAIMS)).map(" ".join))

@@ -121,6 +121,11 @@ def test_f1_what_is_to_be_set_is_not_set() -> None:
     assert not told("Please set the reminder for noon.", line)
 
 
+def test_f1_what_went_through_was_completed() -> None:
+    assert told('{"payment":"rent","state":"completed"}', "The rent payment went through.")
+    assert not told('{"payment":"rent","state":"open"}', "The rent payment went through.")
+
+
 def test_f1_data_in_other_letters_are_read() -> None:
     assert told('{"text":"Ren\\u00e9e was told about it."}', "Renée was told about it.")
 
