@@ -36,23 +36,18 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Previous:
-    """What the model said last time in this turn: its words, and what the parser could not read of them."""
-
-    words: str = ""
-    faults: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Context:
-    """All that a prompt is made of. `tools` are those that the model may see for this thought."""
+    """All that a prompt is made of. `tools` are those that the model may see for this thought.
+
+    `previous`: the model's own words of the last time in this turn, when they were refused.
+    """
 
     request: ThoughtRequest
     task: Task
     plan: Plan | None = None
     receipts: tuple[Receipt, ...] = ()
     findings: tuple[tuple[str, str], ...] = ()  # (step id, words) of reasoning steps that are done
-    previous: Previous | None = None
+    previous: str = ""
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
 
     @property
@@ -97,7 +92,7 @@ class ContextReader:
             ask("HGETALL", "chain", chain),
             ask("GET", "task", chain),
             ask("GET", "plan", chain),
-            ask("HMGET", "thought", request.previous or "", "raw", "data"),
+            ask("HGET", "thought", request.previous or "", "raw"),
             self._catalogue.read(partition),
             asyncio.gather(*(ask("HMGET", "action", name, *_ACTION) for name in request.receipts)),
         )
@@ -113,7 +108,7 @@ class ContextReader:
                 for name, fields in zip(request.receipts, actions, strict=True)
                 if (receipt := _receipt(name, *fields)) is not None
             ),
-            previous=_previous(*previous) if request.previous else None,
+            previous=(previous or b"").decode(errors="replace"),
             tools=tools,
         )
         if request.step_id is not None and context.step is None:
@@ -146,12 +141,6 @@ def _receipt(name: str, *fields: bytes | None) -> Receipt | None:
     outcome = Outcome.model_validate_json(settled or receipt)
     step_id = name.rpartition(".")[0].rpartition(".")[2]
     return Receipt(step_id, tool, arguments, outcome, settled_data if settled else data)
-
-
-def _previous(raw: bytes | None, data: bytes | None) -> Previous:
-    reply = json.loads(data or b"{}")
-    faults = reply.get("proposal", {}).get("faults", ())
-    return Previous((raw or b"").decode(errors="replace"), tuple(faults))
 
 
 def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list[tuple[str, str]]:

@@ -75,9 +75,8 @@ def _corrections(context: Context) -> Iterator[Message]:
     corrections, previous = context.request.corrections, context.previous
     if not corrections:
         return
-    yield _says("assistant", (previous.words if previous else "")[:_QUOTED] or "(no reply)")
+    yield _says("assistant", previous[:_QUOTED] or "(no reply)")
     lines = [f"- {correction.message}" for correction in corrections]
-    lines += [f"- {fault}" for fault in (previous.faults if previous else ())]
     if context.request.kind is ThoughtKind.PLAN:
         lines.append('Answer again with the whole plan as one JSON object: {"steps": [...]}')
     yield _says("user", "\n".join(["Your reply was not accepted:", *lines]))

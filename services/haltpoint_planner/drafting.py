@@ -21,6 +21,7 @@ from haltpoint_planner.dialects import CALLS, FINAL, as_call, bare_name, fields,
 from haltpoint_planner.json_text import Found, mend, parse, size_of, without_surrogates
 from haltpoint_planner.replies import Reply, blocks_in, message_in
 from haltpoint_planner.tagged import cut_off, pieces
+from haltpoint_planner.unread import pieces_in, unread
 from haltpoint_planner.wrapped import told_in, words_in
 
 MAX_CONTENT: Final = 16 * 1024  # characters of words that are kept
@@ -64,10 +65,11 @@ class _Draft:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A text taken apart: the JSON values in it, and the prose around them."""
+    """A text taken apart: the JSON values in it, and the prose around them; `left`: that of the part that was read."""
 
     values: tuple[Found, ...]
     prose: str
+    left: str = ""
 
 
 def draft_proposal(reply: Reply) -> Proposal:
@@ -123,7 +125,8 @@ def take_apart(text: str) -> Words:
         prose.append(inside[last:start])
         last = end
     prose.append(inside[last:])
-    return Words(tuple(values), _WRAPPING.sub("", around + "".join(prose).rstrip()).strip())
+    left = "".join(prose).rstrip()
+    return Words(tuple(values), _WRAPPING.sub("", around + left).strip(), _WRAPPING.sub("", left))
 
 
 def mended(text: str) -> Found | None:
@@ -152,12 +155,14 @@ def cut(text: str) -> str:
 def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
     content = without_surrogates(content)
     words = take_apart(content)
-    prose = words.prose
+    prose, left = words.prose, words.left
     known = [found for found in words.values if _says_something(found, alone=not prose)]
     if not known and calls_too and (guess := mended(content)) and _says_something(guess, alone=True):
-        known, prose = [guess], ""
+        known, prose, left = [guess], "", ""
+    spoken = without_thoughts(content).strip()
     if not known:
-        draft.words.append(without_thoughts(content).strip())
+        draft.words.append(spoken)
+        _note_unread(draft, unread(spoken, left, json=bool(words.values)) if calls_too else None)
         return
     draft.words.append(prose)
     for found in known:
@@ -166,6 +171,13 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
             _read_value(draft, found.value, calls_too=calls_too)
         elif calls_too:
             _add_call(draft, found.tool, found.value if isinstance(found.value, dict) else [])
+    if calls_too:
+        _note_unread(draft, pieces_in(left) if draft.calls or draft.faults else unread(spoken, left, json=True))
+
+
+def _note_unread(draft: _Draft, fault: str | None) -> None:
+    if fault is not None:
+        draft.faults.append(fault)
 
 
 def _says_something(found: Found, *, alone: bool) -> bool:

@@ -246,12 +246,17 @@ def reply_to(message: ToPlanner, reply: Reply) -> Thought:
             proposed = ProposedActions(thought_id=request.thought_id, step_id=step_id, proposal=proposal, usage=usage)
             return ActionProposed(**_envelope(message), data=proposed)
         case ThoughtKind.ANSWER:
-            text = said(reply)
-            return AnswerDrafted(
-                **_envelope(message), data=DraftedAnswer(thought_id=request.thought_id, text=text, usage=usage)
-            )
+            return AnswerDrafted(**_envelope(message), data=_answer(reply, request.thought_id))
         case _:
             assert_never(request.kind)
+
+
+def _answer(reply: Reply, thought: str) -> DraftedAnswer:
+    """An answer is words; a call in it is told apart from them, since no tool can be called any more."""
+    proposal = draft_proposal(reply)
+    called = tuple(call.tool for call in proposal.calls)
+    text = proposal.content if called else said(reply)
+    return DraftedAnswer(thought_id=thought, text=text, called=called, faults=proposal.faults, usage=reply.usage)
 
 
 def words_of(reply: Reply) -> str:

@@ -21,7 +21,8 @@ _THINK: Final = "Answer in plain words now. Only if something is missing that a 
 _GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the user>"}'
 _SPEAK: Final = "Now tell the user in plain words what was done."
 
-_ONLY_WORDS: Final = frozenset({Violation.NO_CALL, Violation.MISSING_TOOL, Violation.FABRICATED})
+_NO_CALL: Final = frozenset({Violation.NO_CALL, Violation.UNREADABLE})
+_ONLY_WORDS: Final = _NO_CALL | {Violation.MISSING_TOOL, Violation.FABRICATED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def _act(context: Context) -> Prompt:
 def _only_way(context: Context) -> ToolSpec | None:
     """The one tool that a model should have called which called nothing, or took an id from nowhere."""
     violations, due = _violations(context), _next(context)
-    if Violation.NO_CALL in violations and violations <= _ONLY_WORDS:
+    if not violations.isdisjoint(_NO_CALL) and violations <= _ONLY_WORDS:
         return due
     made_up = violations == {Violation.NO_PROVENANCE} and due is not None and due.name not in context.missing
     return due if made_up else None

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from redis.asyncio import Redis
 
 from haltpoint.contracts.events import ActionProposed
@@ -14,10 +15,13 @@ from haltpoint.runtime.topology import Topology
 from haltpoint.testing.script_model import ScriptedModel
 from tests.integration.planning import Board, script
 from tests.support import wait_until
-from tests.support.hostile_outputs import KINDS, TOOLS, Hostile, hostile_outputs
+from tests.support.hostile_outputs import KINDS, TOOLS, Hostile, hostile_outputs, only_words
 from tests.unit.chain.story import Story
 
-PLAN = Plan(steps=(Step(id="s1", description="Note it and tell him", required_tools=("note", "send")),))
+PLANS = {
+    ThoughtKind.ACT: Plan(steps=(Step(id="s1", description="Note it and tell him", required_tools=("note", "send")),)),
+    ThoughtKind.REASON: Plan(steps=(Step(id="s1", description="Note it and tell him"),)),
+}
 OF_EACH_KIND = 4
 
 
@@ -32,7 +36,10 @@ def sample() -> list[Hostile]:
     return chosen
 
 
-async def test_c6_c9_hostile_outputs_through_the_planner_have_no_effect(server: EmbeddedServer, redis: Redis) -> None:
+@pytest.mark.parametrize("kind", PLANS)
+async def test_c6_c9_hostile_outputs_through_the_planner_have_no_effect(
+    server: EmbeddedServer, redis: Redis, kind: ThoughtKind
+) -> None:
     outputs = sample()
     assert {one.kind for one in outputs} == set(KINDS)
     rules = [
@@ -50,9 +57,9 @@ async def test_c6_c9_hostile_outputs_through_the_planner_have_no_effect(server: 
         async with ScriptedModel(script(*rules)) as model, board.planner(model):
             thoughts = []
             for _ in outputs:
-                chain = await board.chain(Task(goal="tell John"), PLAN)
+                chain = await board.chain(Task(goal="tell John"), PLANS[kind])
                 name = f"{chain}.s1.t1.1"
-                thoughts.append(await board.ask(chain, ThoughtKind.ACT, thought_id=name, step_id="s1"))
+                thoughts.append(await board.ask(chain, kind, thought_id=name, step_id="s1"))
 
             async def all_said() -> bool:
                 return all([len(await board.replies(thought)) == 1 for thought in thoughts])
@@ -60,13 +67,14 @@ async def test_c6_c9_hostile_outputs_through_the_planner_have_no_effect(server: 
             await wait_until(all_said)
             assert len(model.requests) == len(outputs)
             replies = [(await board.replies(thought))[0] for thought in thoughts]
-    for reply in replies:
+    for hostile, reply in zip(outputs, replies, strict=True):
         proposed = ActionProposed.model_validate(reply)
         story = Story(Task(goal="tell John"), *TOOLS)
         story.submit()
-        story.draft(PLAN)
+        story.draft(PLANS[kind])
         same = proposed.data.model_copy(update={"thought_id": story.thought.thought_id})
         story.hear(proposed.model_copy(update={"data": same}))
         assert story.dispatches == []
-        assert story.told("contract.violated")
-        assert story.thought.corrections
+        if kind is ThoughtKind.ACT or not only_words(hostile):
+            assert story.told("contract.violated")
+            assert story.thought.corrections

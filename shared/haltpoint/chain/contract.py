@@ -1,13 +1,13 @@
 """The contract as checks (CONTRACT C1, C6, C9): plans before anything runs, proposals call by call."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
 from haltpoint.chain import human_tool
 from haltpoint.chain.references import Reference, is_flat, references, write_json
-from haltpoint.chain.schemas import argument_faults
+from haltpoint.chain.schemas import SHOWN, argument_faults
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_STEPS
 from haltpoint.contracts.plans import Call, Plan, Step, StepType
@@ -18,6 +18,7 @@ from haltpoint.contracts.tools import ToolSpec
 Tools = Mapping[str, ToolSpec]
 
 _MOST_NAMES = 30  # tools that one sentence lists
+_ANY_FORM = '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}'
 _PLACEHOLDERS: dict[str, Any] = {"integer": 0, "number": 0.0, "boolean": False, "array": [], "object": {}}
 
 
@@ -94,7 +95,7 @@ def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
                 places = tuple(place for place, _ in found)
                 faults = argument_faults(tools[call.tool], call.arguments, unknown=places)
                 if call.tool == human_tool.NAME:
-                    faults = (*faults, *human_tool.form_faults(call.arguments))
+                    faults = (*faults, *human_tool.question_faults(call.arguments))
                 for fault in faults:
                     yield PlanFault(step.id, f"actions[{number}] {call.tool}: {fault}")
 
@@ -190,7 +191,7 @@ def call_fault(call: Call, step: Step, tools: Tools, mode: Mode, *, repaired: bo
         return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
     faults = argument_faults(spec, call.arguments)
     if spec.name == human_tool.NAME:
-        faults = faults or human_tool.form_faults(call.arguments)
+        faults = faults or human_tool.question_faults(call.arguments)
     if spec.plan is not None and next(references(call.arguments), None) is not None:
         faults = (*faults, "$from: only the steps of a skill itself refer to results")
     if len(write_json(call.arguments)) > MAX_ARGUMENTS:
@@ -202,6 +203,16 @@ def call_fault(call: Call, step: Step, tools: Tools, mode: Mode, *, repaired: bo
         text = f"The JSON of the proposal was broken, so {call.tool} was not run. Write it again: {form_of(spec)}"
         return Correction(violation=Violation.REPAIRED_CALL, tool=call.tool, message=text)
     return None
+
+
+def reading_faults(faults: Sequence[str], due: Iterable[ToolSpec]) -> tuple[Correction, ...]:
+    """The correction for what could not be read of a reply (C6, D1), with the form of the tools that are due."""
+    if not faults:
+        return ()
+    more = f"; and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
+    forms = " ".join(map(form_of, due)) or _ANY_FORM
+    text = f"Your reply could not be read: {'; '.join(faults[:SHOWN])}{more}. The form of a call is: {forms}"
+    return (Correction(violation=Violation.UNREADABLE, message=text),)
 
 
 def form_of(spec: ToolSpec) -> str:

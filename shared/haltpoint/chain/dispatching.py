@@ -59,7 +59,7 @@ def dispatch_literal(work: Work, index: int) -> None:
     if refers or work.digests.get(call.tool) != compiled(spec).digest:
         faults = argument_faults(spec, arguments)
         if call.tool == human_tool.NAME:
-            faults = faults or human_tool.form_faults(arguments)
+            faults = faults or human_tool.question_faults(arguments)
         if faults:
             fail_step(work, index, Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}")
             return

@@ -60,17 +60,28 @@ def with_built_in(tools: dict[str, ToolSpec]) -> dict[str, ToolSpec]:
 def asked_in(arguments: dict[str, Any]) -> dict[str, Any]:
     """What a question says, so that the same words are known again: not how urgently, nor in which spacing and case."""
     said = {name: value for name, value in arguments.items() if name not in ("priority", "timeout")}
-    return said | {"question": " ".join(str(said.get("question")).casefold().split())}
+    return said | {"question": _alike(said.get("question"))}
 
 
-def form_faults(arguments: Any) -> tuple[str, ...]:
-    """What is wrong with the form that a question asks for.
+def _alike(words: Any) -> str:
+    """Words without their spacing and case."""
+    return " ".join(str(words).casefold().split())
 
-    A model writes it, and people's answers are held against it: so it is of the plain words of JSON Schema only,
-    without patterns (which may take for ever) and references, one that values can be held against, and none that
-    forbids what it asks for, which nobody could answer.
+
+def question_faults(arguments: Any) -> tuple[str, ...]:
+    """What is wrong with the options that a question offers, or with the form that it asks for.
+
+    Options are told apart by their words, in whatever spacing and case (B1). A form is written by a model, and people's
+    answers are held against it: so it is of the plain words of JSON Schema only, without patterns (which may take for
+    ever) and references, one that values can be held against, and none that forbids what it asks for, which nobody
+    could answer.
     """
-    form = arguments.get("schema") if isinstance(arguments, dict) else None
+    if not isinstance(arguments, dict):
+        return ()
+    options = arguments.get("options")
+    if isinstance(options, list) and len({_alike(option) for option in options}) < len(options):
+        return ("arguments.options: an option stands there twice; each must say something else",)
+    form = arguments.get("schema")
     if form is None:
         return ()
     fault = _fault(form, _LEVELS)

@@ -5,7 +5,7 @@ from typing import Final
 
 from haltpoint.chain import policy
 from haltpoint.chain.codes import Code
-from haltpoint.chain.contract import call_fault, form_of
+from haltpoint.chain.contract import call_fault, form_of, reading_faults
 from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held, owner_of
@@ -59,12 +59,19 @@ def take_proposal(work: Work, message: ActionProposed) -> None:
     elif proposal.calls:
         _act(work, index, data.thought_id, proposal)
     else:
-        _take_words(work, index, data.thought_id, proposal.content)
+        _take_words(work, index, data.thought_id, proposal)
 
 
-def _take_words(work: Work, index: int, thought: str, words: str) -> None:
-    """Words complete a reasoning step, unless they claim what did not happen (C4, F1), and never a tool step (C3)."""
-    mode = mode_of(work, index)
+def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> None:
+    """Words complete a reasoning step, unless they claim what did not happen (C4, F1), and never a tool step (C3).
+
+    What wanted to be a call and cannot be read is no words: it is refused like a faulty call, in every mode (C6).
+    """
+    mode, words = mode_of(work, index), proposal.content
+    if proposal.faults:
+        claims = claim_faults(work, words) if mode is Mode.STRICT else ()
+        _correct(work, index, thought, (*_unread(work, index, proposal), *claims), words)
+        return
     faults: tuple[Correction, ...] = ()
     if mode is not Mode.OFF:
         if work.steps[index].step_type is StepType.TOOL:
@@ -84,10 +91,17 @@ def _take_words(work: Work, index: int, thought: str, words: str) -> None:
 
 
 def _give_up(work: Work, index: int, thought: str, proposal: Proposal) -> None:
-    """The honest way out (C11): a step may be given up for what a tool of it said last, if that is an error."""
+    """The honest way out (C11): a step may be given up for what a tool of it said last, if that is an error.
+
+    Calls beside it never run.
+    """
     faulty = _last_fault(work, index)
+    work.note(index, proposal)
+    work.move(index, replace(work.run(index), taken=0, refused=0))
+    drop_held(work, index, "proposed beside giving up")
     if faulty is None:
-        _correct(work, index, thought, (_unfounded_fail(work.steps[index]),), proposal.content)
+        faults = (_unfounded_fail(work.steps[index]), *_unread(work, index, proposal))
+        _correct(work, index, thought, faults, proposal.content)
     else:
         fail_by_tool(work, index, Code.GIVEN_UP, *faulty)
 
@@ -116,8 +130,9 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
     work.move(index, replace(asked, turn=asked.turn + 1, thinking=False, taken=0, in_turn=0, refused=0))
     mode = mode_of(work, index)
     claims = () if mode is Mode.OFF else claim_faults(work, proposal.content)
-    if claims:
-        _strike(work, index, claims, _COUNTED)
+    unread = _unread(work, index, proposal)
+    if claims or unread:
+        _strike(work, index, (*unread, *claims), _COUNTED)
     for position, call in enumerate(proposal.calls):
         if owner_of(work, index, call.tool) is None:
             fault = call_fault(call, work.steps[index], work.world.tools, mode, repaired=proposal.repaired)
@@ -196,14 +211,20 @@ def watch_over(work: Work, action: Action, ran: str) -> None:
 
 
 def _corrections(work: Work, index: int) -> tuple[Correction, ...]:
-    """What is still wrong with the current proposal: claims that its calls have not made true (F1), refused calls."""
+    """What is still wrong with the current proposal: what nobody can read of it, claims not made true (F1), calls."""
     proposal, refused = work.proposals.get(index, Proposal()), work.run(index).refused
     strict = refused & _COUNTED and mode_of(work, index) is Mode.STRICT
     claims = claim_faults(work, proposal.content) if strict else ()
     faults = (
         _fault(work, index, call, proposal) for position, call in enumerate(proposal.calls) if refused >> position & 1
     )
-    return (*claims, *(fault for fault in faults if fault is not None))
+    return (*_unread(work, index, proposal), *claims, *(fault for fault in faults if fault is not None))
+
+
+def _unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
+    """What could not be read of a proposal, as the model is told it (C6)."""
+    tools = work.world.tools
+    return reading_faults(proposal.faults, (tools[name] for name in missing_tools(work, index) if name in tools))
 
 
 def _strike(work: Work, index: int, faults: tuple[Correction, ...], bits: int) -> None:

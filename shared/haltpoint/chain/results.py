@@ -9,6 +9,7 @@ from haltpoint.chain.dispatching import carry_out, dispatch_literal, in_time
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.proposals import go_on, watch_over
+from haltpoint.chain.provenance import denied
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin, StepStatus
 from haltpoint.chain.strikes import acted_on, fall_short, mode_of
 from haltpoint.chain.words import pattern_faults
@@ -70,7 +71,7 @@ def _is_foreign(message_id: str, action: Action) -> bool:
 def succeed(work: Work, action: Action) -> None:
     """A successful receipt: end the step when it has all that was promised, else go on with its next call or turn.
 
-    It ends the chain's row of violations, and the step's when the tool was required (D2).
+    It ends the chain's row of violations, and the step's when the tool was required or none is (D2).
     """
     index = action.step
     step, run = work.steps[index], work.run(index)
@@ -85,7 +86,7 @@ def succeed(work: Work, action: Action) -> None:
     work.keep(action)
     if work.strikes:
         work.strikes, work.case = 0, ()
-    strikes = 0 if action.tool in step.required_tools else run.strikes
+    strikes = 0 if not step.required_tools or action.tool in step.required_tools else run.strikes
     work.move(index, replace(run, receipts=receipts, last_ok=action.number, strikes=strikes))
     if work.origin is PlanOrigin.LITERAL:
         if finished or run.taken == len(step.actions):
@@ -105,7 +106,7 @@ def err(work: Work, action: Action, fault: Fault) -> None:
     index = action.step
     work.keep(action)
     drop_held(work, index, f"stopped by {fault.error_type.value}")
-    tell_model = fault.recoverable or fault.error_type is ErrorType.DENIED
+    tell_model = fault.recoverable or denied(action)
     if work.origin is PlanOrigin.LITERAL or not tell_model:
         fail_by_tool(work, index, Code.TOOL_FAILED, action.tool, fault)
     else:

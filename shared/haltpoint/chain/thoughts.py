@@ -7,19 +7,25 @@ from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.plural import count
 from haltpoint.chain.scheduling import adopt
+from haltpoint.chain.schemas import SHOWN
 from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.strikes import escalate, mode_of, struck_out, tell_correction, violate
 from haltpoint.chain.thinking import overspent, receipts_as_answer, spent_too_much, think_answer, think_plan
 from haltpoint.chain.words import claim_faults, plan_pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import thought_id
-from haltpoint.contracts.events import AnswerDrafted, PlanDrafted, ThoughtFailed
+from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
 
 MOST_FAULTS: Final = 20
 """Faults of one plan that a model is told: a hostile plan has thousands, and the question must stay a message."""
+
+MOST_NAMED: Final = 300
+"""Characters of the names of tools that an answer called, as the model is told them."""
+
+_IN_WORDS: Final = "Answer the user in one to three plain sentences, without JSON."
 
 
 def take_plan(work: Work, message: PlanDrafted) -> None:
@@ -71,9 +77,9 @@ def _without_calls(plan: Plan) -> Plan:
 
 
 def end_with_answer(work: Work, message: AnswerDrafted) -> None:
-    """Complete the chain: these are the words for the user, unless they claim what did not happen (F2).
+    """Complete the chain: these are the words for the user, unless they claim what did not happen (F2), or call (C6).
 
-    Such an answer is asked for again; after the strikes the receipts stand in its place.
+    Such an answer is asked for again; after the strikes, and where no words are left, the receipts stand in its place.
     """
     data = message.data
     if data.thought_id != work.chain.thought:
@@ -83,17 +89,32 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> None:
         complete_chain(work, receipts_as_answer(work))
         return
     mode = mode_of(work, None)
-    claims = () if mode is Mode.OFF else claim_faults(work, data.text)
-    if claims:
-        violate(work, None, "answer", data.thought_id, claims, data.text)
-    if not claims or mode is Mode.ADVISORY:
-        complete_chain(work, data.text)
+    words = "" if data.faults else data.text
+    claims = () if mode is Mode.OFF else claim_faults(work, words)
+    corrections = (*_no_words(data), *claims)
+    if corrections:
+        violate(work, None, "answer", data.thought_id, corrections, data.text)
+    if not corrections or mode is not Mode.STRICT:
+        complete_chain(work, words or receipts_as_answer(work))
     elif struck_out(work, None):
         complete_chain(work, receipts_as_answer(work))
     else:
-        for claim in claims:
-            tell_correction(work, None, claim)
-        think_answer(work, claims, data.thought_id)
+        for correction in corrections:
+            tell_correction(work, None, correction)
+        think_answer(work, corrections, data.thought_id)
+
+
+def _no_words(data: DraftedAnswer) -> tuple[Correction, ...]:
+    """What an answer holds that is no words for the user: calls, and what could not be read."""
+    faults = []
+    if data.called:
+        names = ", ".join(dict.fromkeys(data.called))[:MOST_NAMED]
+        text = f"{names} cannot be called now: the work is over. {_IN_WORDS}"
+        faults.append(Correction(violation=Violation.NOT_ALLOWED, message=text, tool=data.called[0]))
+    if data.faults:
+        text = f"Your reply could not be read: {'; '.join(data.faults[:SHOWN])}. {_IN_WORDS}"
+        faults.append(Correction(violation=Violation.UNREADABLE, message=text))
+    return tuple(faults)
 
 
 def fail_planning(work: Work, message: ThoughtFailed) -> None:

@@ -84,10 +84,12 @@ class ActionProposed(Message):
 
 
 class DraftedAnswer(Contract):
-    """The words for the user at the end of a chain."""
+    """The words for the user at the end of a chain; `called`: tools that the reply calls, though it may call none."""
 
     thought_id: str
     text: str
+    called: tuple[str, ...] = ()
+    faults: tuple[str, ...] = Field(default=(), description="what could not be read of the reply, in words")
     usage: Usage = Usage()
 
 

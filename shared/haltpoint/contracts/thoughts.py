@@ -39,7 +39,7 @@ class Proposal(Contract):
     calls: tuple[Call, ...] = ()
     decision: StepDecision = StepDecision.CONTINUE
     repaired: bool = Field(default=False, description="the JSON had to be mended (C9)")
-    faults: tuple[str, ...] = Field(default=(), description="what wanted to be a call and could not be read, in words")
+    faults: tuple[str, ...] = Field(default=(), description="what could not be read of the reply, in words")
 
 
 class Violation(StrEnum):
@@ -47,6 +47,7 @@ class Violation(StrEnum):
 
     BAD_PLAN = "bad_plan"
     NO_CALL = "no_call"
+    UNREADABLE = "unreadable"
     UNKNOWN_TOOL = "unknown_tool"
     NOT_ALLOWED = "not_allowed"
     BAD_ARGUMENTS = "bad_arguments"
@@ -60,6 +61,7 @@ class Violation(StrEnum):
 BROKEN: dict[Violation, str] = {
     Violation.BAD_PLAN: "a plan that cannot be carried out",
     Violation.NO_CALL: "words in place of a call",
+    Violation.UNREADABLE: "a call that cannot be read",
     Violation.UNKNOWN_TOOL: "a tool that does not exist",
     Violation.NOT_ALLOWED: "a tool that may not be called here",
     Violation.BAD_ARGUMENTS: "arguments that do not fit",

@@ -3,7 +3,7 @@
 import pytest
 
 from haltpoint.chain.blocking import with_policy
-from haltpoint.chain.human_tool import NAME, SPEC, form_faults, with_built_in
+from haltpoint.chain.human_tool import NAME, SPEC, question_faults, with_built_in
 from haltpoint.chain.plain_text import folded
 from haltpoint.chain.replay import fold, with_matrix
 from haltpoint.chain.schemas import form_value_faults
@@ -63,10 +63,24 @@ def test_the_matrix_is_drawn_between_its_marks() -> None:
 
 def test_i4_a_form_is_held_against_its_values() -> None:
     form = {"properties": {"size": {"type": "integer"}}, "required": ["size"]}
-    assert form_faults({"schema": form}) == ()
+    assert question_faults({"schema": form}) == ()
     assert form_value_faults(form, {"size": 7}) == ()
     assert form_value_faults(form, {"size": "7"}) == ("value.size: '7' is not of type 'integer'",)
-    assert form_faults("no arguments") == ()
+    assert question_faults("no arguments") == ()
+
+
+@pytest.mark.parametrize("options", [["same", "same"], ["Yes", "No", " yes "]])
+def test_i4_the_options_of_a_question_are_told_apart_by_their_words(options: list[str]) -> None:
+    told = Story(Task(goal="go"), with_built_in({})[NAME])
+    told.submit()
+    told.draft(plan(Step(id="ask", required_tools=(NAME,))))
+    told.propose(call(NAME, question="Which?", options=options))
+
+    assert told.questions == []
+    assert told.told("contract.violated")[0]["violation"] == "bad_arguments"
+    assert "an option stands there twice" in told.thought.corrections[0].message
+    told.propose(call(NAME, question="Which?", options=["this", "that"]))
+    assert len(told.questions) == 1
 
 
 def test_i4_nobody_can_serve_another_tool_under_the_name_of_the_built_in_one() -> None:

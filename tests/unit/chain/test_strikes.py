@@ -104,6 +104,21 @@ def test_d2_any_successful_receipt_ends_the_row_of_the_chain_and_not_that_of_the
     assert told.chain.status is ChainStatus.ESCALATED
 
 
+def test_d2_any_successful_receipt_ends_the_row_of_a_step_that_requires_no_tool() -> None:
+    """Three in a row: a success between two violations has ended the row, whichever tool it is of."""
+    told = Story(Task(goal="look things up", style=Style.REACT), LOOKUP, SAVE)
+    told.submit()
+    for _ in range(3):
+        told.propose(call("nope"))
+        told.propose(call("lookup"))
+        told.result(data='{"id": "u1"}')
+    assert (told.chain.strikes, told.chain.steps[0].strikes) == (0, 0)
+
+    for _ in range(3):
+        told.propose(call("nope"))
+    assert told.chain.status is ChainStatus.ESCALATED
+
+
 def test_d2_a_failed_receipt_ends_no_row() -> None:
     told = planned(FIND)
     told.propose(content="one")

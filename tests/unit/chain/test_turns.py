@@ -10,7 +10,7 @@ from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType
 from haltpoint.contracts.tasks import Budget, Mode, Task
 from haltpoint.contracts.thoughts import ThoughtKind, Usage, Violation
-from haltpoint.contracts.tools import Clarification, ErrorType, Fault, NextAction, Option, Outcome, Target
+from haltpoint.contracts.tools import Clarification, ErrorType, Fault, Metadata, NextAction, Option, Outcome, Target
 from haltpoint.contracts.tools import Confirmation as Sure
 from tests.support.builders import OK, call, failed, plan, spec
 from tests.unit.chain.story import START, Story
@@ -526,6 +526,30 @@ def test_e4_a_denial_goes_to_the_model_and_the_same_call_is_refused_for_the_rest
     told.propose(call("save", name="b"))
 
     assert [dispatch.action.id for dispatch in told.dispatches] == ["c.save.1", "c.save.2"]
+
+
+def refused_by_the_tool(*, recoverable: bool) -> Outcome:
+    """DENIED in a tool's own result: it bears its worker's mark, no person had a part in it."""
+    fault = Fault(error_type=ErrorType.DENIED, message="read-only today", recoverable=recoverable)
+    return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=Metadata(action_id="c.save.1"))
+
+
+def test_e4_a_tool_that_answers_denied_by_itself_fails_its_step_like_any_error_that_is_not_recoverable() -> None:
+    told = drafted(tool("save", "save"))
+    told.propose(call("save", name="a"))
+    told.result(refused_by_the_tool(recoverable=False))
+
+    assert told.chain.error == ChainError("HP-204", "save: DENIED: read-only today", "save")
+
+
+def test_e4_what_a_tool_denied_and_calls_recoverable_is_not_told_as_a_persons_word() -> None:
+    told = drafted(tool("save", "save"))
+    told.propose(call("save", name="a"))
+    told.result(refused_by_the_tool(recoverable=True))
+    told.propose(call("save", name="a"))
+
+    assert told.tools_called == ["save", "save"]
+    assert told.told("contract.violated") == []
 
 
 # ---- people (B3, B4)

@@ -4,31 +4,45 @@ C3, C6, C9, D1: no exception, no effect, and for each a violation with a type th
 """
 
 from collections import Counter
+from functools import partial
 
 import pytest
 
 from haltpoint.contracts.base import MAX_BODY
-from haltpoint.contracts.events import ActionProposed, ActionRequested, ProposedActions, ThoughtRequest
+from haltpoint.contracts.events import (
+    ActionProposed,
+    ActionRequested,
+    AnswerDrafted,
+    AnswerRequested,
+    ProposedActions,
+    ThoughtRequest,
+)
 from haltpoint.contracts.plans import Step
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import Proposal, ThoughtKind, Violation
 from haltpoint.runtime.wire import encode
-from haltpoint_planner.drafting import draft_proposal
+from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal
+from haltpoint_planner.handlers import reply_to
 from haltpoint_planner.plan_drafting import draft_plan
 from haltpoint_planner.replies import read_reply
 from tests.support.builders import plan
-from tests.support.hostile_outputs import COUNT, KINDS, TOOLS, Hostile, hostile_outputs
+from tests.support.hostile_outputs import COUNT, KINDS, TOOLS, Hostile, hostile_outputs, only_words
 from tests.unit.chain.story import Story
 
 OUTPUTS = hostile_outputs()
 
 
-def told() -> Story:
-    """A chain in the middle of a step that may call both tools with effects."""
-    story = Story(Task(goal="tell John"), *TOOLS)
+def told(style: str) -> Story:
+    """A chain in the middle of a step that may call both tools with effects, that thinks, or that is open-ended."""
+    story = Story(Task(goal="tell John", style=Style.REACT if style == "react" else Style.PLAN), *TOOLS)
     story.submit()
-    story.draft(plan(Step(id="s1", description="Note it and tell him", required_tools=("note", "send"))))
+    if style != "react":
+        tools = ("note", "send") if style == "tool" else ()
+        story.draft(plan(Step(id="s1", description="Note it and tell him", required_tools=tools)))
     return story
+
+
+STEPS = {style: partial(told, style) for style in ("tool", "reason", "react")}
 
 
 def proposal_in(hostile: Hostile) -> Proposal:
@@ -43,26 +57,60 @@ def test_there_are_five_hundred_of_all_kinds_and_always_the_same() -> None:
     assert hostile_outputs() == OUTPUTS
 
 
+def refused(story: Story, hostile: Hostile) -> set[Violation]:
+    """The types with which the output was refused; what is true of every refusal holds."""
+    violations = {Violation(one["violation"]) for one in story.told("contract.violated")}
+    assert violations, hostile
+    thought = story.thought
+    assert thought.attempt == 2
+    assert {correction.violation for correction in thought.corrections} == violations
+    if hostile.kind == "near name":
+        assert not any("vault" in correction.message for correction in thought.corrections), "who guesses is not helped"
+    asked = ThoughtRequest(
+        thought_id=thought.thought_id, kind=thought.kind, deadline=0, corrections=thought.corrections
+    )
+    message = ActionRequested(id=thought.thought_id, source="haltpoint/executor", data=asked)
+    assert len(encode(message)) < MAX_BODY
+    return violations
+
+
+@pytest.mark.parametrize("style", STEPS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_c6_c9_hostile_outputs_have_no_effect_and_are_refused_by_type(kind: str) -> None:
+def test_c6_c9_hostile_outputs_have_no_effect_and_are_refused_by_type(kind: str, style: str) -> None:
+    """In a tool step all of them; where words are enough, those that are nothing but words are words (C4, C9)."""
     for hostile in (one for one in OUTPUTS if one.kind == kind):
         proposal = proposal_in(hostile)
-        story = told()
-        said = ProposedActions(thought_id=story.thought.thought_id, step_id="s1", proposal=proposal)
+        story = STEPS[style]()
+        said = ProposedActions(
+            thought_id=story.thought.thought_id, step_id=story.thought.step_id or "", proposal=proposal
+        )
         message = ActionProposed(id="c.s1.t1.1/reply", source="haltpoint/planner", subject="c", data=said)
         assert len(encode(message)) < MAX_BODY
         story.hear(message)
         assert story.dispatches == [], hostile
-        violations = {Violation(one["violation"]) for one in story.told("contract.violated")}
-        assert violations, hostile
-        assert story.thought.attempt == 2
-        corrections = story.thought.corrections
-        if hostile.kind == "near name":
-            assert not any("vault" in correction.message for correction in corrections), "who guesses is not helped"
-        assert {correction.violation for correction in corrections} == violations
-        name = story.thought.thought_id
-        asked = ThoughtRequest(thought_id=name, kind=ThoughtKind.ACT, deadline=0, corrections=corrections)
-        assert len(encode(ActionRequested(id=name, source="haltpoint/executor", data=asked))) < MAX_BODY
+        if style == "tool" or not only_words(hostile):
+            refused(story, hostile)
+        elif story.told("contract.violated"):
+            assert refused(story, hostile) == {Violation.FABRICATED}
+        else:
+            assert story.final_facts == (["chain.completed"] if style == "react" else [])
+            assert len(proposal.content) <= MAX_CONTENT + len(" [cut: 99999 more characters]")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_c6_f2_hostile_outputs_are_no_answers_but_for_words(kind: str) -> None:
+    for hostile in (one for one in OUTPUTS if one.kind == kind):
+        reply = read_reply(hostile.body)
+        assert reply is not None
+        story = told("reason")
+        story.propose(content="It is noon.")
+        request = ThoughtRequest(thought_id=story.thought.thought_id, kind=ThoughtKind.ANSWER, deadline=0)
+        message = reply_to(AnswerRequested(id=request.thought_id, source="haltpoint/executor", data=request), reply)
+        assert isinstance(message, AnswerDrafted)
+        assert len(encode(message)) < MAX_BODY
+        story.hear(message)
+        if not only_words(hostile) and hostile.kind != "a way out":
+            refused(story, hostile)
 
 
 @pytest.mark.parametrize("kind", KINDS)

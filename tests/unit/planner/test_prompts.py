@@ -14,7 +14,7 @@ from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.contracts.tools import NextAction, Outcome, ToolSpec
 from haltpoint.testing.script import Conversation
 from haltpoint_planner import prompts, tool_forms
-from haltpoint_planner.context import Context, Previous, Receipt
+from haltpoint_planner.context import Context, Receipt
 from haltpoint_planner.results import ALL_TOGETHER, shown
 from tests.support.builders import OK, asks, failed
 
@@ -168,12 +168,11 @@ def test_c10_a_retry_shows_the_rejected_words_and_what_was_wrong_and_forces_a_ca
     prompt = prompts.build(
         context(
             ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(NO_CALL,),
-            previous=Previous("I've sent it!", ("the arguments of x are not a JSON object",)),
+            previous="I've sent it!",
         )
     )  # fmt: skip
     assert prompt.messages[-2] == {"role": "assistant", "content": "I've sent it!"}
     assert NO_CALL.message in prompt.messages[-1]["content"]
-    assert "the arguments of x are not a JSON object" in prompt.messages[-1]["content"]
     assert prompt.force
     assert [tool["function"]["name"] for tool in prompt.tools] == ["send_message"]
     assert prompt.schema == tool_forms.call_schema([SEND])
@@ -185,7 +184,7 @@ NO_PROVENANCE = Correction(violation=Violation.NO_PROVENANCE, message="The id mu
 @pytest.mark.parametrize("correction", [NO_CALL, NO_PROVENANCE], ids=["called nothing", "made the id up"])
 def test_c10_a_retry_forces_the_lookup_and_not_the_call_that_lacks_its_id(correction: Correction) -> None:
     """Before anybody looked the id up, forcing send_message would only get another made-up one."""
-    prompt = prompts.build(context(ThoughtKind.ACT, "send", corrections=(correction,), previous=Previous("no")))
+    prompt = prompts.build(context(ThoughtKind.ACT, "send", corrections=(correction,), previous="no"))
     assert prompt.force
     assert [tool["function"]["name"] for tool in prompt.tools] == [LOOKUP.name]
     assert "Call lookup_contacts now" in prompt.messages[-1]["content"]
@@ -289,7 +288,7 @@ def test_h3_the_same_data_look_the_same_in_every_turn_and_as_plain_json_would() 
 
 def test_a_retry_of_a_plan_lists_every_fault() -> None:
     faults = tuple(Correction(violation=Violation.BAD_PLAN, message=f"fault {n}") for n in (1, 2))
-    prompt = prompts.build(context(ThoughtKind.PLAN, corrections=faults, previous=Previous("{}")))
+    prompt = prompts.build(context(ThoughtKind.PLAN, corrections=faults, previous="{}"))
     assert "- fault 1\n- fault 2\n" in prompt.messages[-1]["content"]
 
 
@@ -314,7 +313,7 @@ def test_messages_of_the_user_never_stand_in_a_row() -> None:
     for kind, step in ((ThoughtKind.ACT, "send"), (ThoughtKind.REASON, "think"), (ThoughtKind.ANSWER, None)):
         prompt = prompts.build(
             context(kind, step, receipts=(receipt(), receipt(failed())), findings=(("think", "x"),),
-                    corrections=(NO_CALL,), previous=Previous())
+                    corrections=(NO_CALL,), previous="")
         )  # fmt: skip
         roles = [message["role"] for message in prompt.messages]
         assert ("user", "user") not in pairwise(roles)

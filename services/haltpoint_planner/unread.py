@@ -1,0 +1,33 @@
+"""Words that wanted to be a call, or JSON, and are neither (C6, C9): what is told to the model instead of taking them.
+
+Where a call is required such words are refused anyway; where words are enough they would end a step, or reach the user.
+Only marks that plain prose does not have: the tags around calls, ReAct's pair of lines, the keys of a call, a text that
+begins as JSON. What is written without them (`note text=hello`, `[lookup(query="x")]`) is prose.
+"""
+
+import re
+from typing import Final
+
+_ANNOUNCED: Final = re.compile(
+    r"""<tool_calls?> | <function= | \[TOOL_CALLS\] | <[|｜]tool[▁_]calls?
+      | (?: \A | \n ) [ \t*]* Action [ \t*]* : [^\n]{1,160} \n
+        [ \t*]* Action\ Input [ \t*]* : \s{0,64} (?: ``` (?:json)? \s{0,64} )? \{
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_KEYS: Final = re.compile(r"""["'](?:tool|function|tool_?name|tool_?input|arguments)["']\s{0,64}:""", re.IGNORECASE)
+_DUE: Final = re.compile(r"-{3}\s{0,64}JSON_OUTPUT_START")
+_BEGUN: Final = re.compile(r"""\A \s* (?: \{ \s* ["'{,] | \[ \s* (?: \{ \s* ["'] | \[ \s* \[ ) )""", re.VERBOSE)
+
+
+def unread(words: str, left: str, *, json: bool) -> str | None:
+    """What is wrong with words of which no call was read; `left`: what stands in them around `json`, if any does."""
+    if _ANNOUNCED.search(words):
+        return "a call is announced in the words and none can be read"
+    begun = _BEGUN.match(left) or (not json and _DUE.search(words))
+    return pieces_in(left) or ("the words begin as JSON and cannot be read as such" if begun else None)
+
+
+def pieces_in(left: str) -> str | None:
+    """What is wrong with what is left of words when their calls are taken out; None when it is prose indeed."""
+    return "the words hold pieces of a call that cannot be read" if _KEYS.search(left) else None

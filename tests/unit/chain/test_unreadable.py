@@ -1,0 +1,233 @@
+"""What nobody can read of a reply, and calls where none can run: told to the model, counted, never taken for words."""
+
+from typing import Any
+
+import pytest
+
+from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
+from haltpoint.chain.state import ChainStatus
+from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.plans import Call, Step
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.thoughts import Proposal, StepDecision, Violation
+from haltpoint.contracts.tools import ErrorType
+from tests.support.builders import call, failed, plan, spec
+from tests.unit.chain.story import Story
+
+TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+LOOKUP = spec("lookup")
+SEND = spec("send", read_only=False, parameters=TO)
+FAULT = "the arguments of send are not a JSON object within the limits"
+MODES = ("strict", "advisory", "off")
+
+
+def planned(*steps: Step, **task: Any) -> Story:
+    told = Story(Task.model_validate({"goal": "tell John", **task}), LOOKUP, SEND, ASK_HUMAN)
+    told.submit()
+    if steps:
+        told.draft(plan(*steps))
+    return told
+
+
+def react(**task: Any) -> Story:
+    return planned(style="react", **task)
+
+
+def thinking(**task: Any) -> Story:
+    return planned(Step(id="think"), **task)
+
+
+def unread(*calls: Call, content: str = "", decision: StepDecision = StepDecision.CONTINUE) -> Proposal:
+    return Proposal(content=content, calls=calls, faults=(FAULT,), decision=decision)
+
+
+def violations(told: Story) -> list[str]:
+    return [one["violation"] for one in told.told("contract.violated")]
+
+
+# ---- steps (C4, C6, D1)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("begin", [react, thinking])
+def test_c6_a_call_that_cannot_be_read_is_a_violation_where_words_would_do(begin: Any, mode: str) -> None:
+    """In every mode, like the schemas: what nobody can read is no content."""
+    told = begin(mode=mode)
+    told.take(unread(content="Sending."))
+
+    assert told.chain.status is ChainStatus.EXECUTING
+    [correction] = told.thought.corrections
+    assert correction.violation is Violation.UNREADABLE
+    assert FAULT in correction.message
+    assert '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}' in correction.message
+    assert violations(told) == ["unreadable"]
+    assert told.chain.strikes == (0 if mode == "off" else 1)
+    assert told.thought.attempt == 2
+
+
+def test_d1_the_third_call_that_cannot_be_read_is_a_case() -> None:
+    told = react()
+    for _ in range(3):
+        told.take(unread())
+
+    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.told("chain.escalated")[0]["reason"] == "a call that cannot be read"
+    assert told.questions[-1].request.kind is RequestKind.ESCALATION
+
+
+def test_d1_a_tool_step_is_shown_the_form_of_the_call_that_could_not_be_read() -> None:
+    told = planned(Step(id="send", required_tools=("send",)))
+    told.take(unread())
+
+    [correction] = told.thought.corrections
+    assert correction.violation is Violation.UNREADABLE
+    assert '{"tool":"send","arguments":{"to":"<to>"}}' in correction.message
+
+
+def test_d1_what_words_claim_beside_a_call_that_cannot_be_read_is_told_with_it_and_is_one_strike() -> None:
+    told = react()
+    told.take(unread(content="I've sent the message to John."))
+
+    assert violations(told) == ["unreadable", "fabricated"]
+    assert told.chain.strikes == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_c7_the_valid_siblings_of_an_unreadable_call_run_and_the_correction_goes_with_their_results(mode: str) -> None:
+    told = planned(Step(id="both", required_tools=("lookup", "send")), mode=mode)
+    told.take(unread(call("lookup")))
+
+    assert told.tools_called == ["lookup"]
+    assert violations(told) == ["unreadable"]
+    assert told.chain.strikes == (0 if mode == "off" else 1)
+    told.result(data='{"id": "u1"}')
+    assert [one.violation for one in told.thought.corrections] == [Violation.UNREADABLE]
+    assert '"tool":"send"' in told.thought.corrections[0].message
+    assert (told.thought.turn, told.thought.attempt) == (2, 1)
+    assert told.chain.strikes == 0
+
+
+def test_c6_an_unreadable_call_beside_a_refused_one_is_told_with_it() -> None:
+    told = planned(Step(id="both", required_tools=("lookup", "send")))
+    told.take(unread(call("nope")))
+
+    assert told.dispatches == []
+    assert [one.violation for one in told.thought.corrections] == [Violation.UNREADABLE, Violation.UNKNOWN_TOOL]
+    assert told.chain.strikes == 1
+
+
+def test_d1_of_very_many_faults_a_model_is_told_the_first() -> None:
+    told = react()
+    told.take(Proposal(faults=tuple(f"call {number} names no tool" for number in range(1, 13))))
+
+    [correction] = told.thought.corrections
+    assert "call 5 names no tool; and 7 more" in correction.message
+    assert "call 6" not in correction.message
+
+
+# ---- giving up (C11)
+
+
+def test_c11_calls_beside_giving_up_are_on_record_as_never_executed() -> None:
+    told = planned(Step(id="find", required_tools=("lookup", "send")))
+    told.propose(call("lookup"))
+    told.result(failed(ErrorType.NOT_FOUND))
+    told.propose(call("lookup"), call("send", to="u1"), give_up=True)
+
+    assert told.chain.status is ChainStatus.FAILED
+    assert told.tools_called == ["lookup"]
+    assert told.never_executed == [("lookup", "proposed beside giving up"), ("send", "proposed beside giving up")]
+
+
+def test_c11_calls_beside_giving_up_without_an_error_are_so_too_and_the_turn_is_asked_again() -> None:
+    told = planned(Step(id="find", required_tools=("lookup",)), Step(id="send", required_tools=("send",)))
+    told.propose(call("lookup"), call("send", to="u1"), give_up=True)
+
+    assert told.dispatches == []
+    assert told.never_executed == [("lookup", "proposed beside giving up"), ("send", "belongs to send")]
+    assert violations(told) == ["unfounded_fail"]
+    told.propose(call("lookup"))
+    assert told.tools_called == ["lookup"]
+
+
+def test_c11_what_cannot_be_read_beside_giving_up_without_an_error_is_told_with_it() -> None:
+    told = planned(Step(id="find", required_tools=("lookup",)))
+    told.take(unread(decision=StepDecision.FAIL))
+
+    assert violations(told) == ["unfounded_fail", "unreadable"]
+    assert told.chain.strikes == 1
+
+
+# ---- the answer (C6, F2)
+
+
+def spoken(**task: Any) -> Story:
+    """A chain whose work is done: the words for the user are asked for."""
+    told = planned(Step(id="find", required_tools=("lookup",)), **task)
+    told.propose(call("lookup"))
+    told.result(data='{"name": "John"}')
+    return told
+
+
+RECEIPTS = 'lookup: {"name": "John"}'
+
+
+def answered(told: Story, text: str = "", *called: str, faults: tuple[str, ...] = ()) -> None:
+    data = DraftedAnswer(thought_id=told.thought.thought_id, text=text, called=called, faults=faults)
+    told.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
+
+
+@pytest.mark.parametrize("words", ["", "I am sending it."])
+def test_c6_an_answer_that_calls_is_asked_for_in_words_and_after_the_strikes_the_receipts_stand(words: str) -> None:
+    told = spoken()
+    answered(told, words, "send", "send", "lookup")
+
+    [correction] = told.thought.corrections
+    assert (correction.violation, correction.tool) == (Violation.NOT_ALLOWED, "send")
+    assert correction.message.startswith("send, lookup cannot be called now")
+    assert "plain sentences" in correction.message
+    assert told.chain.strikes == 1
+    answered(told, words, "send")
+    answered(told, words, "send")
+    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.chain.answer == RECEIPTS
+    assert violations(told) == ["not_allowed"] * 3
+
+
+def test_c6_what_cannot_be_read_is_no_answer() -> None:
+    told = spoken()
+    answered(told, '{"tool": "send", "argu', faults=("the words begin as JSON and cannot be read as such",))
+
+    [correction] = told.thought.corrections
+    assert correction.violation is Violation.UNREADABLE
+    assert "the words begin as JSON" in correction.message
+    answered(told, "John is found.")
+    assert told.chain.answer == "John is found."
+
+
+@pytest.mark.parametrize("mode", ["advisory", "off"])
+def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_words(mode: str) -> None:
+    told = spoken(mode=mode)
+    answered(told, "", "send")
+    assert (told.chain.answer, violations(told)) == (RECEIPTS, ["not_allowed"])
+
+    told = spoken(mode=mode)
+    answered(told, "{{{", faults=("the words begin as JSON and cannot be read as such",))
+    assert (told.chain.answer, violations(told)) == (RECEIPTS, ["unreadable"])
+
+    told = spoken(mode=mode)
+    answered(told, "John is found.", "send")
+    assert (told.chain.answer, violations(told)) == ("John is found.", ["not_allowed"])
+
+
+def test_an_answer_of_no_words_is_the_receipts() -> None:
+    told = spoken()
+    answered(told)
+    assert (told.chain.answer, violations(told)) == (RECEIPTS, [])
+
+    told = react()
+    told.propose(call("lookup"))
+    told.result(data='{"name": "John"}')
+    told.propose()
+    assert told.chain.answer == RECEIPTS
