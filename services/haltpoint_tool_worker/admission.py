@@ -5,7 +5,7 @@ claim finds out, for tools with effects. So the worker asks once more what the c
 tools are refused, arguments parsed, and values of models need an origin in the receipts as they are now (H3).
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -16,7 +16,7 @@ from pydantic_core import from_json
 from haltpoint.chain.provenance import without_origin
 from haltpoint.contracts.base import MAX_ARGUMENTS, value
 from haltpoint.contracts.plans import Call as Proposed
-from haltpoint.contracts.tools import ErrorType, HookRecord, HookVerdict
+from haltpoint.contracts.tools import ErrorType, HookRecord, HookVerdict, ToolSpec
 from haltpoint.runtime.ledger import Ledger
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.hooks import Call as Seen
@@ -59,22 +59,35 @@ class Refusal:
     changed: bool = False
 
 
+CallsOf = Callable[[Job, Tool, float], Callable[[str, dict[str, Any]], Awaitable[Any]]]
+"""What `ctx.call` does in a call that has so many seconds."""
+
+
 class Admission:
     """For all calls of a worker. `now_ms` is the wall clock."""
 
-    def __init__(self, registry: Registry, ledger: Ledger, runner: Runner, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, registry: Registry, ledger: Ledger, runner: Runner, now_ms: Callable[[], int], calls_of: CallsOf
+    ) -> None:
+        self._calls_of = calls_of
         self._registry = registry
         self._ledger = ledger
         self._runner = runner
         self._now_ms = now_ms
 
-    def look(self, job: Job, now_ms: int) -> Call | Refusal:
-        """The call, or why it is refused, as far as that can be told at once."""
+    def find(self, name: str) -> Tool | None:
+        """The tool of that name, if it is offered here."""
+        return self._registry.find(name)
+
+    def look(self, job: Job, now_ms: int, caller: ToolSpec | None = None) -> Call | Refusal:
+        """The call, or why it is refused, as far as that can be told at once. `caller` is the tool that calls it."""
         request, tool = job.request, self._registry.find(job.request.tool)
         if tool is None:
             return _refused(ErrorType.NOT_FOUND, f"this worker has no tool called {request.tool!r}", recoverable=False)
         job.repeatable = request.repeatable and tool.spec.repeatable
-        if tool.spec.internal:
+        if caller is not None and (words := _beyond(caller, tool.spec)):
+            return _refused(ErrorType.BLOCKED, words)
+        if tool.spec.internal and caller is None:
             words = f"{request.tool} is internal: only the runtime and other tools may call it"
             return _refused(ErrorType.BLOCKED, words, by=builtin.INTERNAL)
         if tool.spec.destructive:
@@ -160,7 +173,9 @@ class Admission:
     def _with_context(self, job: Job, call: Call) -> Call:
         name = call.tool.inputs.context
         if name is not None:
-            call.arguments[name] = self._context(job, call.tool, call.text, request_context=job.request.context)
+            context = self._context(job, call.tool, call.text, request_context=job.request.context)
+            context.calls_by(self._calls_of(job, call.tool, call.seconds))
+            call.arguments[name] = context
         return call
 
     def _context(self, job: Job, tool: Tool, text: str, *, request_context: dict[str, Any] | None = None) -> Ctx[Any]:
@@ -177,6 +192,17 @@ class Admission:
             confirmed=request.approval is not None and approves(request.approval, request.tool, text),
             deadline_ms=request.deadline,
         )
+
+
+def _beyond(caller: ToolSpec, called: ToolSpec) -> str | None:
+    """Why this tool may not call that one, in words; None when it may."""
+    if called.plan is not None:
+        return f"{called.name} is a skill with steps, which a chain of its own carries out: no tool calls it"
+    if caller.read_only and not called.read_only:
+        return f"{caller.name} is declared read-only, and {called.name} is not"
+    if caller.idempotent and not called.repeatable:
+        return f"{caller.name} is declared idempotent, and {called.name} is neither that nor read-only"
+    return None
 
 
 def _seen(call: Call) -> Seen:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import RequestedTool, ToolRequested
+from haltpoint.contracts.tools import NestedCall
 from haltpoint.runtime import wire
 from haltpoint.runtime.delivery import Entry
 from haltpoint.runtime.ledger import Held
@@ -16,8 +17,8 @@ from haltpoint_tool_worker.runner import Run, Stopped
 class Job:
     """`epoch` is 0 until it is claimed. `claiming`: the epoch may be another one already. `lost`: not ours any more.
 
-    `repeatable` holds when both the plan and the tool say so. `runs` are its tool and the
-    hooks around it, as far as they were begun.
+    `repeatable` holds when both the plan and the tool say so. `runs` are its tool, the hooks around it and the
+    tools that it called, as far as they were begun; `calls` tells of the latter.
     """
 
     place: Place
@@ -30,6 +31,7 @@ class Job:
     claiming: bool = False
     lost: bool = False
     runs: list[Run] = field(default_factory=list)
+    calls: list[NestedCall] = field(default_factory=list)
 
     @property
     def held(self) -> Held:

@@ -15,7 +15,6 @@ are.
 
 import asyncio
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -27,14 +26,16 @@ from haltpoint.contracts.tools import ErrorType, HookRecord, Metadata
 from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.ledger import Claimed, ClaimStatus, Completion, Finished, Ledger
+from haltpoint.tools import Tool
 from haltpoint_tool_worker.admission import Admission, Call, Refusal
 from haltpoint_tool_worker.approval import bound
-from haltpoint_tool_worker.classify import Failure, classify, fault_of
+from haltpoint_tool_worker.classify import Failure, fault_of
 from haltpoint_tool_worker.job import Job
-from haltpoint_tool_worker.redaction import clean
+from haltpoint_tool_worker.nested import Nested
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.results import Reading, read_failure, read_result
-from haltpoint_tool_worker.runner import Raised, Returned, Runner, Stopped
+from haltpoint_tool_worker.results import Reading, read_failure
+from haltpoint_tool_worker.runner import Runner
+from haltpoint_tool_worker.running import run_call
 
 _UNSURE: Final = frozenset({ErrorType.TIMEOUT, ErrorType.SERVER})
 
@@ -57,12 +58,16 @@ class Pipeline:
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._registry = registry
-        self._admission = Admission(registry, ledger, runner, now_ms)
+        self._admission = Admission(registry, ledger, runner, now_ms, self._nested)
         self._ledger = ledger
         self._runner = runner
         self._tracing = tracing
         self._stopping = stopping
         self._now_ms = now_ms
+
+    def _nested(self, job: Job, caller: Tool, seconds: float) -> Nested:
+        until = self._now_ms() + round(seconds * 1000)
+        return Nested(self._admission, self._runner, self._now_ms, job, caller, until)
 
     async def work(self, job: Job) -> None:
         """Do one call from claim to receipt. Raises redis-py's errors only before anything has begun."""
@@ -114,19 +119,10 @@ class Pipeline:
 
     async def _run(self, job: Job, call: Call) -> Reading | None:
         """What came of it; None when the lease was lost, since then somebody else decides."""
-        ended = await self._runner.run(call.tool, call.arguments, call.seconds, job.running)
-        match ended:
-            case Returned(value):
-                reading = read_result(call.tool, value)
-            case Raised(error):
-                reading = read_failure(classify(error))
-                _tell(job, error, reading)
-            case Stopped.TIMED_OUT:
-                words = f"{job.request.tool} did not answer within {call.seconds:g} s"
-                reading = read_failure(Failure(fault_of(ErrorType.TIMEOUT, words)))
-            case _:
-                _log.warning("the lease was lost; the result is dropped")
-                return None
+        reading = await run_call(self._runner, job, call)
+        if reading is None:
+            _log.warning("the lease was lost; the result is dropped")
+            return None
         failure = reading.failure
         if failure is None or job.repeatable or failure.no_effect:
             return reading
@@ -163,6 +159,8 @@ class Pipeline:
             metadata = metadata.model_copy(
                 update={"hooks": records} if ran is None else {"hooks": records, "arguments": ran}
             )
+        if job.calls:
+            metadata = metadata.model_copy(update={"calls": tuple(job.calls)})
         if reading.whole and await self._kept(job, reading.whole):
             metadata = metadata.model_copy(update={"whole": len(reading.whole.encode())})
         outcome, trace = reading.outcome, telemetry.context_of(span, job.trace)
@@ -212,15 +210,3 @@ class Pipeline:
 
 def _doubt(job: Job, words: str) -> Reading:
     return read_failure(Failure(fault_of(ErrorType.IN_DOUBT, f"{job.request.tool}: {words}")))
-
-
-def _tell(job: Job, error: BaseException, reading: Reading) -> None:
-    """The log gets the stack that the model does not get, without secrets."""
-    failure = reading.failure
-    if failure is None or failure.fault.error_type is not ErrorType.UNKNOWN:
-        return
-    try:
-        stack = clean("".join(traceback.format_exception(error)), 20_000)
-    except BaseException:  # noqa: BLE001 - the exception's own code failed
-        stack = failure.fault.message
-    _log.warning("a tool failed in a way of its own", tool=job.request.tool, stack=stack)

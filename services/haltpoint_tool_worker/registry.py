@@ -14,7 +14,7 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.tools import Tool, tools_in
 from haltpoint.tools.hooks import Hook
-from haltpoint_tool_worker.hooks.builtin import names_around
+from haltpoint_tool_worker.hooks.builtin import names_around, names_before
 from haltpoint_tool_worker.hooks.loading import Around, around, load_hooks
 from haltpoint_tool_worker.skills.folders import check_origins, skills_in
 
@@ -54,7 +54,7 @@ class Registry:
             if tool.spec.plan is not None:
                 # Its steps are carried out elsewhere: what is reviewed here are the results of the tools in them.
                 found = None if found is None or not found.pre else Around(found.pre, ())
-                names = tuple(hook.name for hook in found.pre) if found is not None else ()
+                names = names_before(tool.spec, found) if found is not None else ()
             else:
                 names = names_around(tool.spec, found)
             if found is not None:

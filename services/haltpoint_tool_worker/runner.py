@@ -124,16 +124,25 @@ class Runner:
         stopping = self._limits.add(loop, seconds, run)
         started(run)
         task = self._start(tool, arguments, run, loop)
-        ended = await run.ended
-        stopping.discard(run)
+        try:
+            ended = await run.ended
+        except asyncio.CancelledError:  # the tool that has called this one is stopped
+            if task is not None:
+                self._leave(task)
+            raise
+        finally:
+            stopping.discard(run)
         if task is not None and isinstance(ended, Stopped):
-            self._left.add(task)
-            task.add_done_callback(self._left.discard)
-            task.cancel()
+            self._leave(task)
             await asyncio.wait({run.gone}, timeout=_GRACE)
             if ended is Stopped.TIMED_OUT and run.gone.done() and isinstance(run.gone.result(), Returned):
                 return run.gone.result()
         return ended
+
+    def _leave(self, task: asyncio.Task[None]) -> None:
+        self._left.add(task)
+        task.add_done_callback(self._left.discard)
+        task.cancel()
 
     def close(self) -> None:
         """End the idle threads."""

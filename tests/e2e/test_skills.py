@@ -130,7 +130,13 @@ async def test_a_skill_whose_tool_fails_fails_with_its_words(system: Running, cl
 
 async def test_h1_hooks_are_around_a_skill_with_steps_before_its_chain_begins(system: Running, client: Client) -> None:
     listed = {tool.name: tool for tool in await client.tools()}
-    assert listed["tell-somebody"].hooks == ("tests.e2e.hooks:calmly", "tests.e2e.hooks:not_the_moon")
+    assert listed["tell-somebody"].hooks == (
+        "builtin:internal",
+        "builtin:arguments",
+        "tests.e2e.hooks:calmly",
+        "tests.e2e.hooks:not_the_moon",
+    )
+    assert listed["note-twice"].hooks[:2] == ("builtin:internal", "builtin:arguments")
     run = await client.run(task=task("tell-somebody", who="Jane", words="HELLO"))
     result = await run.result()
     assert result.status == "completed", result.chain.error

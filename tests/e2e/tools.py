@@ -127,6 +127,20 @@ def post_letters(letters: list[Letter], ctx: Ctx) -> dict[str, int]:
     return {"posted": len(letters)}
 
 
+@tool(internal=True)
+def stamp(words: str, ctx: Ctx) -> dict[str, str]:
+    """Stamp a paper; for tools only."""
+    _write_down(ctx, f"stamped {words}")
+    return {"stamped": words}
+
+
+@tool
+async def certify(words: str, ctx: Ctx) -> dict[str, str]:
+    """Have a paper stamped."""
+    done: dict[str, str] = await ctx.call("stamp", words=words)
+    return done
+
+
 @tool(timeout="60s")
 async def note_down(words: str, ctx: Ctx, wait: bool = False) -> dict[str, str]:
     """Write something down; if it should, wait then until there is a file of the action's name."""

@@ -93,7 +93,7 @@ class Round(Hearing):
     def _modify(self, answer: Answer, said: hook.Modify) -> None:
         """Arguments from a hook that do not fit are run with neither: closed for every tool."""
         try:
-            text = _as_text(said.arguments)
+            text = as_text(said.arguments)
             parsed = self.tool.parse(text)
         except BaseException as error:  # noqa: BLE001 - a hook's objects, or a validator of the tool's author
             failure = invalid_arguments(error) if isinstance(error, ValidationError) else classify(error)
@@ -134,8 +134,8 @@ def _words(text: object) -> str | None:
     return clean(text, WORDS) if isinstance(text, str) and text.strip() else None
 
 
-def _as_text(arguments: object) -> str:
-    """Raises ValueError or TypeError for what is no JSON object within the limits of arguments."""
+def as_text(arguments: object) -> str:
+    """Arguments that code has written. Raises ValueError or TypeError for what is no JSON object within the limits."""
     if not isinstance(arguments, dict):
         raise TypeError("they are no dict")
     text = json.dumps(arguments, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -21,9 +21,14 @@ REDACT: Final = "builtin:redact"
 
 def names_around(spec: ToolSpec, around: Around | None) -> tuple[str, ...]:
     """All hooks of a tool in the order in which they run; provenance only where there is something to ask for."""
-    pre, post = (around.pre, around.post) if around is not None else ((), ())
-    before = (INTERNAL, ARGUMENTS, *(hook.name for hook in pre), *((PROVENANCE,) if spec.provenance else ()))
-    return (*before, JSON_SAFE, REDACT, *(hook.name for hook in post))
+    post = around.post if around is not None else ()
+    return (*names_before(spec, around), JSON_SAFE, REDACT, *(hook.name for hook in post))
+
+
+def names_before(spec: ToolSpec, around: Around | None) -> tuple[str, ...]:
+    """Those that run before a call."""
+    pre = around.pre if around is not None else ()
+    return (INTERNAL, ARGUMENTS, *(hook.name for hook in pre), *((PROVENANCE,) if spec.provenance else ()))
 
 
 def refused_by(name: str) -> HookRecord:

@@ -177,6 +177,8 @@ def _receipt(action: ActionView, receipt: ToolResult) -> Line:
     note = f"by {visible(receipt.metadata.by)}" if receipt.metadata.by else note
     if changed := [hook.name for hook in receipt.metadata.hooks if hook.verdict is HookVerdict.MODIFY]:
         note = f"{note}, changed by {visible(', '.join(changed))}".removeprefix(", ")
+    if receipt.metadata.calls:
+        note = f"{note}, called {visible(', '.join(one.tool for one in receipt.metadata.calls))}".removeprefix(", ")
     return Line(1, Mark.DONE if receipt.success else Mark.FAILED, f"{visible(action.tool)}: {_brief(receipt)}", note)
 
 

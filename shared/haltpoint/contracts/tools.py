@@ -133,6 +133,18 @@ class HookRecord(Contract):
     duration_ms: int = 0
 
 
+class NestedCall(Contract):
+    """One tool that a tool called (A). `key` is its idempotency key, `error` how it failed, if it did; IN_DOUBT: its
+    caller did not wait for it.
+    """
+
+    tool: str
+    key: str
+    error: ErrorType | None = None
+    hooks: tuple[HookRecord, ...] = ()
+    duration_ms: int = 0
+
+
 class Metadata(Contract):
     """What the worker adds to every result. Times in milliseconds, `started_at` since the epoch."""
 
@@ -149,6 +161,7 @@ class Metadata(Contract):
     inside: tuple[str, ...] = Field(
         default=(), description="of a skill with steps: the tools that succeeded in the chain that carried it out (F1)"
     )
+    calls: tuple[NestedCall, ...] = Field(default=(), description="the tools that this one called, as they were begun")
     by: str = Field(default="", description="the person who gave the result, when one did (D3 manual)")
 
 

@@ -1,6 +1,7 @@
 """What a tool knows about its call: identity and deadline from the task, never from a model; and the ways to answer."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Generic, cast
 
@@ -18,14 +19,19 @@ Deps = TypeVar("Deps", default=Any)
 T = TypeVar("T")
 
 
+Caller = Callable[[str, dict[str, Any]], Awaitable[Any]]
+
+
 class Ctx(Generic[Deps]):
     """The context of one call. Everything has a default, so that a test can call a tool with `Ctx(deps=...)`.
 
     `deps` is what the module's `lifespan` yielded. `tenant`, `user` and `context` are the task's. `action_id` stays the
-    same over every attempt. `confirmed` is true when a person approved this very call.
+    same over every attempt. `confirmed` is true when a person approved this very call. In a test `call` stands in the
+    place of the worker: an async function of a tool's name and the arguments, which gives the data.
     """
 
     __slots__ = (
+        "_call",
         "_deadline_ms",
         "action_id",
         "attempt",
@@ -49,7 +55,9 @@ class Ctx(Generic[Deps]):
         context: Mapping[str, Any] | None = None,
         confirmed: bool = False,
         deadline_ms: int | None = None,
+        call: Caller | None = None,
     ) -> None:
+        self._call = call
         self.deps = deps
         self.tool = tool
         self.action_id = action_id
@@ -82,6 +90,24 @@ class Ctx(Generic[Deps]):
 
         logger = structlog.stdlib.get_logger("haltpoint.tools")
         return cast("FilteringBoundLogger", logger.bind(tool=self.tool, chain=self.chain_id, action=self.action_id))
+
+    def call(self, tool: str, /, **arguments: Any) -> Awaitable[Any]:
+        """Call another tool of this worker, internal ones too, and wait for the data of its result.
+
+        Awaited, it raises ToolError when the tool fails, is not served here, or may not be called: a destructive one,
+        one that asks a person, one with effects from a read-only tool.
+        """
+        if self._call is None:
+            raise RuntimeError("there is no worker here that could call a tool; in a test give Ctx(call=...)")
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            raise RuntimeError("ctx.call has to be awaited: declare the tool with async def") from None
+        return self._call(tool, arguments)
+
+    def calls_by(self, call: Caller) -> None:
+        """Let `call` carry out what this context's tool calls: the worker's."""
+        self._call = call
 
     def ok(
         self,

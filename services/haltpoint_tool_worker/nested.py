@@ -1,0 +1,116 @@
+"""Tools that call tools, `await ctx.call(name, ...)`: the only way to an internal one (CONTRACT A).
+
+A nested call is no action: nothing is dispatched, claimed or asked of a person for it. It is checked like any call and
+its hooks run; it lives within its caller's time and under its caller's lease, and is told in its caller's receipt. It
+can do no more than its caller has declared, or whoever trusts that declaration would be wrong: nobody asks whether an
+interrupted read-only tool had effects.
+
+What becomes of it its caller hears as data or as a ToolError, which bears no `no_effect`: that nothing happened in here
+does not say that its caller had done nothing before.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+from pydantic_core import from_json, to_jsonable_python
+
+from haltpoint.contracts.tools import ErrorType, HookRecord, NestedCall
+from haltpoint.tools import Tool, ToolError
+from haltpoint_tool_worker.admission import Admission, Call, Refusal
+from haltpoint_tool_worker.classify import Failure, classify, fault_of
+from haltpoint_tool_worker.hooks.before import as_text
+from haltpoint_tool_worker.job import Job
+from haltpoint_tool_worker.results import Reading, read_failure
+from haltpoint_tool_worker.runner import Runner
+from haltpoint_tool_worker.running import run_call
+
+MOST_LEVELS: Final = 3
+"""How deep tools may call tools: one that calls itself ends there."""
+MOST_CALLS: Final = 100
+"""Calls of one tool: its receipt has to hold them all."""
+
+
+class Nested:
+    """What a running tool's `ctx.call` does. `until` is when its time is over, in ms since the epoch."""
+
+    def __init__(
+        self, admission: Admission, runner: Runner, now_ms: Callable[[], int], job: Job, caller: Tool, until: int
+    ) -> None:
+        self._admission = admission
+        self._runner = runner
+        self._now_ms = now_ms
+        self._job = job
+        self._caller = caller
+        self._until = until
+        self._count = 0
+
+    async def __call__(self, name: str, arguments: dict[str, Any]) -> Any:
+        """The data of the result. Raises ToolError."""
+        self._count += 1
+        key, place, began = f"{self._job.request.action_id}/{self._count}", len(self._job.calls), time.perf_counter()
+        if place >= MOST_CALLS:
+            raise ToolError.blocked(f"a tool calls others at most {MOST_CALLS} times")
+        # As it stays when the caller is stopped meanwhile: nobody knows what came of it.
+        told = NestedCall(tool=name, key=key, error=ErrorType.IN_DOUBT)
+        self._job.calls.append(told)
+        reading, hooks = await self._carried_out(name, key, arguments)
+        if reading.outcome.clarification is not None or reading.outcome.confirmation is not None:
+            words = f"{name} asks a person, which a tool within a tool cannot wait for: give it a step of its own"
+            reading = _refused(ErrorType.BLOCKED, words)
+        fault = reading.outcome.error
+        took = round((time.perf_counter() - began) * 1000)
+        error = fault.error_type if fault is not None else None
+        self._job.calls[place] = told.model_copy(update={"error": error, "hooks": hooks, "duration_ms": took})
+        if fault is None:
+            return from_json(reading.data)
+        raise ToolError(
+            fault.error_type,
+            fault.message,
+            suggestion=fault.suggestion,
+            recoverable=fault.recoverable,
+            retry_after=fault.retry_after,
+            invalid_fields=fault.invalid_fields,
+        )
+
+    async def _carried_out(
+        self, name: str, key: str, arguments: dict[str, Any]
+    ) -> tuple[Reading, tuple[HookRecord, ...]]:
+        if key.count("/") > MOST_LEVELS:
+            return _refused(ErrorType.BLOCKED, f"tools call tools more than {MOST_LEVELS} deep"), ()
+        try:
+            text = as_text(to_jsonable_python(arguments))
+        except BaseException as error:  # noqa: BLE001 - the caller's objects
+            return read_failure(classify(error)), ()
+        job = self._inner(name, key, text)
+        call = self._admission.look(job, self._now_ms(), caller=self._caller.spec)
+        if isinstance(call, Call) and self._admission.asks_more(job, call):
+            call = await self._admission.ask(job, call)
+        if isinstance(call, Refusal):
+            return call.reading, call.records
+        reading = await run_call(self._runner, job, call)
+        if reading is None:
+            return _refused(ErrorType.IN_DOUBT, "the lease was lost"), call.records
+        if call.around is not None and call.around.post:
+            return await self._admission.review(job, call, reading)
+        return reading, call.records
+
+    def _inner(self, name: str, key: str, text: str) -> Job:
+        """The call as a job under its caller's: what it begins is stopped with that, what it calls is told there."""
+        tool = self._admission.find(name)
+        request = self._job.request.model_copy(
+            update={
+                "action_id": key,
+                "tool": name,
+                "timeout": tool.spec.timeout if tool is not None else 0.0,
+                "deadline": min(self._job.request.deadline, self._until),
+                "approval": None,
+                "unasked": "tool",  # its values are the caller's own, which is no model
+            }
+        )
+        return replace(self._job, request=request, arguments=text)
+
+
+def _refused(kind: ErrorType, words: str) -> Reading:
+    return read_failure(Failure(fault_of(kind, words)))

@@ -1,0 +1,299 @@
+"""Tools that call tools (CONTRACT A): what a nested call may do, what its caller hears, and what the receipt tells."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import pytest
+
+from haltpoint import Ctx, FromResult, Option, ToolError, ToolResult, hook, tool
+from haltpoint.contracts.events import RequestedTool
+from haltpoint.contracts.tools import ErrorType, NestedCall
+from haltpoint.runtime.ledger import Finished
+from haltpoint.runtime.telemetry import Tracing
+from haltpoint.runtime.topology import Place
+from haltpoint.tools import tool_of
+from haltpoint_tool_worker.job import Job
+from haltpoint_tool_worker.nested import MOST_CALLS
+from haltpoint_tool_worker.pipeline import Pipeline
+from haltpoint_tool_worker.registry import Registry
+from haltpoint_tool_worker.runner import Runner
+from haltpoint_tool_worker.skills.folders import skills_in
+from tests.unit.tool_worker.test_hooks import Paper, declared, post, pre
+
+DONE: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def diary() -> list[str]:
+    DONE.clear()
+    return DONE
+
+
+@tool(internal=True)
+async def book_keeping(entry: str, ctx: Ctx) -> dict[str, str]:
+    DONE.append(f"{ctx.idempotency_key} {entry} {ctx.tenant}")
+    return {"kept": entry}
+
+
+@tool(internal=True, read_only=True)
+def rate(currency: str) -> float:
+    return {"EUR": 1.0, "USD": 0.5}[currency]
+
+
+@tool(internal=True, idempotent=True)
+async def upsert(entry: str) -> str:
+    DONE.append(f"upserted {entry}")
+    return entry
+
+
+@tool(destructive=True)
+async def wipe() -> None:
+    DONE.append("wiped")
+
+
+@tool(read_only=True, may_clarify=True)
+async def which(ctx: Ctx) -> ToolResult[Any]:
+    return ctx.clarify("which", "Which?", [Option(id="a", title="A")])
+
+
+@tool(internal=True, timeout="50ms")
+async def slow() -> None:
+    await asyncio.sleep(60)
+
+
+@tool(internal=True)
+async def endless() -> None:
+    try:
+        await asyncio.sleep(60)
+    finally:
+        DONE.append("stopped")
+
+
+@tool(internal=True)
+async def broken() -> None:
+    raise ToolError.server("the line went dead", no_effect=True)
+
+
+@tool(internal=True)
+async def liar() -> Any:
+    return {"success": True, "next_action": "error"}
+
+
+@tool
+async def send(to: Annotated[str, FromResult("find.id")]) -> dict[str, str]:
+    return {"to": to}
+
+
+@tool
+async def recurse(ctx: Ctx, depth: int = 0) -> Any:
+    DONE.append(f"level {depth}")
+    return await ctx.call("recurse", depth=depth + 1)
+
+
+@tool
+async def outer(ctx: Ctx, name: str, given: dict[str, Any]) -> Any:
+    """Calls whatever it is told to."""
+    return await ctx.call(name, **given)
+
+
+@tool(read_only=True)
+async def reader(ctx: Ctx, name: str, given: dict[str, Any]) -> Any:
+    return await ctx.call(name, **given)
+
+
+@tool(idempotent=True)
+async def again(ctx: Ctx, name: str, given: dict[str, Any]) -> Any:
+    return await ctx.call(name, **given)
+
+
+@tool(timeout="100ms")
+async def hurried(ctx: Ctx) -> Any:
+    return await ctx.call("endless")
+
+
+@tool
+async def patient(ctx: Ctx) -> Any:
+    try:
+        await ctx.call("broken")
+    except ToolError as error:
+        DONE.append(f"{error.error_type} {error.message} {error.no_effect}")
+    await ctx.call("book_keeping", entry="two")
+    return await asyncio.gather(*(ctx.call("rate", currency=one) for one in ("EUR", "USD")))
+
+
+@tool
+def in_a_thread(ctx: Ctx) -> Any:
+    return ctx.call("book_keeping", entry="x")
+
+
+@tool
+async def tireless(ctx: Ctx) -> None:
+    for _ in range(MOST_CALLS + 1):
+        await ctx.call("rate", currency="EUR")
+
+
+TOOLS = (book_keeping, rate, upsert, wipe, which, slow, endless, broken, liar, send, recurse)
+CALLERS = (outer, reader, again, hurried, patient, in_a_thread, tireless)
+
+
+async def run_call(name: str, arguments: str = "{}", *hooks: Callable[..., Any], skills: Any = ()) -> Finished:
+    registry = Registry()
+    for one in (*TOOLS, *CALLERS):
+        found = tool_of(one)
+        assert found is not None
+        registry.add(found)
+    for skill in skills:
+        registry.add(skill)
+    registry.surround([declared(one) for one in hooks])
+    found = registry.find(name)
+    assert found is not None
+    paper, runner = Paper(), Runner()
+    request = RequestedTool(
+        action_id="c.s.1",
+        tool=name,
+        repeatable=found.spec.repeatable,
+        timeout=found.spec.timeout,
+        deadline=time.time_ns() // 1_000_000 + 20_000,
+        tenant="acme",
+    )
+    job = Job(Place.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1)
+    await Pipeline(registry, paper, runner, Tracing(None), lambda: False).work(job)  # type: ignore[arg-type]
+    runner.close()
+    (finished,) = paper.finished
+    return finished
+
+
+def calling(name: str, given: str = "{}") -> str:
+    return f'{{"name": "{name}", "given": {given}}}'
+
+
+def error(finished: Finished) -> str:
+    assert finished.outcome.error is not None
+    return f"{finished.outcome.error.error_type.value}: {finished.outcome.error.message}"
+
+
+def calls(finished: Finished) -> tuple[NestedCall, ...]:
+    assert finished.metadata is not None
+    return finished.metadata.calls
+
+
+async def test_a_tool_calls_an_internal_one_under_a_key_of_its_own() -> None:
+    finished = await run_call("outer", calling("book_keeping", '{"entry": "rent"}'))
+    assert (finished.data, DONE) == ('{"kept":"rent"}', ["c.s.1/1 rent acme"])
+    (told,) = calls(finished)
+    assert (told.tool, told.key, told.error, told.hooks) == ("book_keeping", "c.s.1/1", None, ())
+
+
+async def test_its_keys_follow_the_order_of_the_calls_and_a_failure_may_be_caught() -> None:
+    finished = await run_call("patient")
+    assert finished.data == '{"value":[{"value":1.0},{"value":0.5}]}'
+    assert DONE == ["SERVER the line went dead False", "c.s.1/2 two acme"]
+    assert [(one.tool, one.key[-2:], one.error) for one in calls(finished)] == [
+        ("broken", "/1", ErrorType.SERVER),
+        ("book_keeping", "/2", None),
+        ("rate", "/3", None),
+        ("rate", "/4", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("caller", "called", "given", "words"),
+    [
+        ("outer", "nobody", "{}", "NOT_FOUND: this worker has no tool called 'nobody'"),
+        ("outer", "wipe", "{}", "BLOCKED: wipe is destructive"),
+        ("outer", "book_keeping", "{}", "VALIDATION: the arguments do not fit"),
+        ("outer", "book_keeping", '{"entry": "x", "more": 1}', "VALIDATION: the arguments do not fit"),
+        ("outer", "which", "{}", "BLOCKED: which asks a person"),
+        ("reader", "book_keeping", '{"entry": "x"}', "BLOCKED: reader is declared read-only, and book_keeping is not"),
+        ("reader", "upsert", '{"entry": "x"}', "BLOCKED: reader is declared read-only, and upsert is not"),
+        (
+            "again",
+            "book_keeping",
+            '{"entry": "x"}',
+            "BLOCKED: again is declared idempotent, and book_keeping is neither",
+        ),
+        ("outer", "rate", '{"currency": "JPY"}', "UNKNOWN: KeyError"),
+    ],
+)
+async def test_a_nested_call_can_do_no_more_than_its_caller_has_declared(
+    caller: str, called: str, given: str, words: str
+) -> None:
+    finished = await run_call(caller, calling(called, given))
+    assert error(finished).startswith(words)
+    (told,) = calls(finished)
+    assert (told.tool, told.error) == (called, words.partition(":")[0])
+    assert DONE == []
+
+
+@pytest.mark.parametrize(("caller", "called"), [("reader", "rate"), ("again", "upsert"), ("again", "rate")])
+async def test_a_caller_may_call_what_its_own_class_allows(caller: str, called: str) -> None:
+    given = '{"currency": "EUR"}' if called == "rate" else '{"entry": "x"}'
+    assert (await run_call(caller, calling(called, given))).outcome.success
+
+
+@pytest.mark.parametrize("called", ["slow", "broken", "liar"])
+async def test_e5_a_nested_failure_that_leaves_a_doubt_is_a_doubt_of_its_caller(called: str) -> None:
+    """Also where the nested tool knows that nothing happened: its caller may have done something before."""
+    assert error(await run_call("outer", calling(called))).startswith("IN_DOUBT: outer")
+
+
+async def test_a_call_ends_with_its_callers_time() -> None:
+    finished = await run_call("hurried")
+    assert error(finished).startswith("IN_DOUBT: hurried")
+    assert DONE == ["stopped"]
+    assert [one.tool for one in calls(finished)] == ["endless"]
+
+
+async def test_tools_do_not_call_tools_without_end() -> None:
+    finished = await run_call("recurse")
+    assert error(finished) == "BLOCKED: tools call tools more than 3 deep"
+    assert DONE == ["level 0", "level 1", "level 2", "level 3"]
+    assert [one.key for one in calls(finished)] == ["c.s.1/1", "c.s.1/1/1", "c.s.1/1/1/1", "c.s.1/1/1/1/1"]
+    assert len(calls(await run_call("tireless"))) == MOST_CALLS
+
+
+async def test_a_function_that_cannot_wait_is_told_so() -> None:
+    assert "ctx.call has to be awaited: declare the tool with async def" in error(await run_call("in_a_thread"))
+
+
+async def test_a_value_of_the_callers_own_needs_no_origin() -> None:
+    assert (await run_call("outer", calling("send", '{"to": "u1"}'))).data == '{"to":"u1"}'
+
+
+async def test_a_skill_with_steps_is_no_tools_to_call(tmp_path: Any) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "SKILL.md").write_text("---\nname: s\ndescription: d\n---\n")
+    step = '{"steps": [{"id": "a", "required_tools": ["rate"], "actions": [{"tool": "rate", "arguments": {}}]}]}'
+    (tmp_path / "s" / "plan.json").write_text(step)
+    finished = await run_call("outer", calling("s"), skills=skills_in([tmp_path]))
+    assert error(finished).startswith("BLOCKED: s is a skill with steps")
+
+
+async def test_h1_hooks_are_around_a_nested_call() -> None:
+    changed = pre(lambda call: hook.modify({"entry": call.arguments["entry"] + "!"}), tools="book_*")
+    signed = post(lambda result: result.model_copy(update={"data": {**result.data, "by": "me"}}), tools="book_*")
+    finished = await run_call("outer", calling("book_keeping", '{"entry": "rent"}'), changed, signed)
+    assert (finished.data, DONE) == ('{"kept":"rent!","by":"me"}', ["c.s.1/1 rent! acme"])
+    assert [one.verdict.value for one in calls(finished)[0].hooks] == ["modify", "modify"]
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [(hook.block("not now"), "not now"), (hook.ask("Sure?"), "book_keeping asks a person, which a tool")],
+)
+async def test_h1_a_hook_blocks_a_nested_call_and_a_question_does_too(said: object, words: str) -> None:
+    finished = await run_call("outer", calling("book_keeping", '{"entry": "x"}'), pre(lambda _: said, tools="book_*"))
+    assert error(finished).startswith("BLOCKED")
+    assert words in error(finished)
+    assert DONE == []
+
+
+async def test_in_a_users_test_a_function_stands_in_the_workers_place() -> None:
+    async def fake(name: str, arguments: dict[str, Any]) -> Any:
+        return [name, arguments]
+
+    assert await outer(Ctx(call=fake), "rate", {"currency": "EUR"}) == ["rate", {"currency": "EUR"}]
+    with pytest.raises(RuntimeError, match=r"give Ctx\(call=...\)"):
+        await outer(Ctx(), "rate", {})
