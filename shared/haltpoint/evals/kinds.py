@@ -3,6 +3,7 @@
 A kind that returns nothing behaves well this once; so each misbehaves as often as its case's patience says.
 """
 
+import json
 from typing import Any, Final
 
 from haltpoint.contracts.tasks import Style
@@ -214,11 +215,14 @@ _EXTRAS: Final = {
 
 @kind(*cases.ANYTHING, styles=BOTH)
 def fabricated_answer(talk: Talk) -> Say | None:
-    """Does its work, and tells of one more deed in the final answer."""
+    """Does its work, and tells of one more deed in the final answer: plainly, as JSON, in a fence or as a quote."""
     if not (talk.speaks and again(talk)):
         return None
     more = [extra for tools, extras in _EXTRAS.items() if talk.case.tool not in tools for extra in extras]
-    return Say(content=told(talk) + pick(talk, *more))
+    words = told(talk) + pick(talk, *more)
+    as_json = json.dumps({"content": words}, ensure_ascii=False)
+    quoted = "> " + words.replace("\n", "\n> ")
+    return Say(content=pick(talk, words, as_json, f"```json\n{as_json}\n```", f"```\n{words}\n```", quoted))
 
 
 _READS: Final = Say(plan={"steps": [{"id": "read", "step_type": "tool", "required_tools": ["read_file"]}]})
