@@ -17,10 +17,9 @@ from haltpoint.chain.claims_english import Verb, forms_of
 from haltpoint.chain.claims_english_names import EITHER
 from haltpoint.chain.claims_joined import Voice
 from haltpoint.chain.claims_lexicon import Lexicon, lexicon
-from haltpoint.chain.claims_names import BASES, kinds_in_name
+from haltpoint.chain.claims_names import BASES, kinds_in_name, words_in_name
 from haltpoint.chain.claims_reading import Told, told_as_done
 from haltpoint.chain.claims_retold import Background, is_retold, kinds_asked_for
-from haltpoint.chain.plain_text import words_of
 from haltpoint.contracts.tools import ToolSpec
 
 _NOTHING_KNOWN: Final = Background()
@@ -113,7 +112,7 @@ def _carried(
     name: str, description: str, read_only: bool, declared: tuple[str, ...], more: tuple[str, ...]
 ) -> _Carried:
     """A tool's kinds: of the verbs that it declares, else of the words in its name and of its docstring's verbs."""
-    words = [word for word in words_of(name).split("_") if word]
+    words = words_in_name(name)
     things = tuple(form for word in words if word not in BASES and len(word) > 2 for form in (word, word + "s"))
     verbs = [*declared, *more]
     kinds = {kind for verb in verbs for kind in BASES.get(verb, ())}

@@ -6,7 +6,7 @@ from haltpoint.chain.claims_english import ANY, SEARCH, words
 
 WORDS: Final = {
     "send": "sms whatsapp slack notifier sender mailer emailer",
-    "write": "persist dump put upsert new make build edit",
+    "write": "persist dump put upsert new make build edit upload download",
     "delete": "destroy rm unlink del cancellation",
     "book": "calendar",
     "pay": "checkout",
@@ -19,10 +19,10 @@ WORDS: Final = {
 """Words and the kinds that they tell of."""
 
 NOUNS: Final = {
-    "send": "message email mail sms text notification invitation invite alert reply tweet post note",
+    "send": "message email mail sms notification invitation invite alert reply tweet post",
     "publish": "post tweet",
     "book": "event meeting appointment reminder reservation booking alarm timer order",
-    "pay": "payment refund invoice purchase transfer donation deposit order charge",
+    "pay": "payment refund purchase transfer donation deposit order charge",
     "call": "call",
     SEARCH: "search query",
 }
@@ -52,11 +52,11 @@ OTHERS: Final = words(
 
 _THINGS: Final = ("send", "publish", "book", "pay", "call", SEARCH)
 BRINGS_ABOUT: Final = {
-    **dict.fromkeys(words("create make new place issue submit initiate perform do generate start begin open"), _THINGS),
+    **dict.fromkeys(words("create make new place issue submit initiate perform do start begin"), _THINGS),
     **dict.fromkeys(
         words("process complete finalize handle confirm execute run trigger"), ("book", "pay", "call", SEARCH)
     ),
-    **dict.fromkeys(words("add set put register"), ("book",)),
+    **dict.fromkeys(words("add set put insert register"), ("book",)),
     **dict.fromkeys(words("send"), ("pay",)),
     **dict.fromkeys(words("leave drop"), ("send",)),
 }
@@ -67,4 +67,6 @@ POSTS: Final = words("post email text")
 """In post_update one thing is posted or another updated: it may be either."""
 
 BEHIND: Final = words("to for from in into on at by with via of about as")
+BRANDS: Final = words("google")
+"""Verbs that are names in front of others: google_calendar."""
 SAYS_NOTHING: Final = words("tool api function action async sync batch bulk now safe new endpoint service handler")

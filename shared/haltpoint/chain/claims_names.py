@@ -10,6 +10,7 @@ from typing import Final
 
 from haltpoint.chain import claims_english as english
 from haltpoint.chain import claims_english_names as naming
+from haltpoint.chain.plain_text import words_of
 
 _GOES_ON: Final = frozenset({"write", "update", english.SEARCH})
 
@@ -21,11 +22,20 @@ def kinds_in_name(words: Sequence[str]) -> tuple[frozenset[str], str]:
     """
     kinds: set[str] = set()
     other = ""
-    for part in _parts(words):
+    for part in _parts(words[len(words) > 1 and words[0] in naming.BRANDS :]):
         found, verb = _of_part(part)
         kinds |= found
         other = other or verb
     return frozenset(kinds), other
+
+
+def words_in_name(name: str) -> list[str]:
+    """The words of a tool's name; of two that are one verb, one: `turn on`."""
+    words = [word for word in words_of(name).split("_") if word]
+    for at in range(len(words) - 2, -1, -1):
+        if f"{words[at]} {words[at + 1]}" in BASES:
+            words[at : at + 2] = [f"{words[at]} {words[at + 1]}"]
+    return words
 
 
 def _of_part(words: Sequence[str]) -> tuple[set[str], str]:

@@ -119,10 +119,24 @@ log_call                wrote updated
 read_write_file         wrote updated searched
 write_file              wrote updated
 remove_file             deleted
+upload_file             sent notified posted wrote updated
+download_file           restarted wrote updated
 run_query               restarted searched
 web_search              searched
 get_or_create_file      wrote updated searched
 restart_service         restarted
+turn_on_light           restarted
+look_up_contact         searched
+google                  searched
+google_search           searched
+google_calendar         booked ordered
+google_calendar_insert_event booked ordered wrote updated
+create_note             wrote updated
+create_invoice          wrote updated
+send_invoice            sent notified posted
+generate_email          wrote updated
+open_message            wrote updated
+open_payment            wrote updated
 """.strip().splitlines()
 
 
