@@ -46,6 +46,7 @@ TOOLS = (
 PATTERN = Pattern(id="save", pattern="save", tools=("save",))
 POLICY = Policy(max_turns=4, actions_per_turn=2, max_actions=8, max_chain_turns=10, strikes=2, patterns=(PATTERN,))
 CLAIM = "I have sent the message."
+BROKEN = '{"tool": "send", "argu'
 
 # ---- what may be said -----------------------------------------------------------------------------------------------
 
@@ -100,7 +101,7 @@ PROPOSALS = st.builds(
     calls=CALLS.map(tuple),
     decision=st.sampled_from([StepDecision.CONTINUE] * 5 + [StepDecision.FAIL]),
     repaired=st.sampled_from([False] * 5 + [True]),
-)
+) | st.builds(Proposal, content=st.just(BROKEN), calls=CALLS.map(tuple), faults=st.just(("a call names no tool",)))
 USAGES = st.builds(Usage, input_tokens=st.integers(0, 30))
 ANSWERS = st.builds(
     Answer,
@@ -207,6 +208,7 @@ class Chains(RuleBasedStateMachine):
             assert "send" in {
                 one.tool for one in before.actions.values() if one.outcome and one.outcome.satisfies
             }  # F2
+        assert BROKEN not in (after.answer or ""), "what nobody can read is no answer (C6)"
         assert not {think.thought_id for think in asked} & {think.thought_id for think in self.thinks}
         changed = {
             index for index, run in enumerate(after.steps) if index >= len(before.steps) or run != before.steps[index]
@@ -247,10 +249,11 @@ class Chains(RuleBasedStateMachine):
         if self.thinks:
             self.hear(self.story.draft, plan, usage=usage)
 
-    @rule(usage=USAGES, text=st.sampled_from(["done", CLAIM]))
-    def the_model_answers(self, usage: Usage, text: str) -> None:
+    @rule(usage=USAGES, text=st.sampled_from(["done", "", CLAIM, BROKEN]), called=st.sampled_from([(), (), ("send",)]))
+    def the_model_answers(self, usage: Usage, text: str, called: tuple[str, ...]) -> None:
         if self.thinks:
-            self.hear(self.story.say, text, usage)
+            faults = ("a call names no tool",) if text == BROKEN else ()
+            self.hear(self.story.say, text, *called, faults=faults, usage=usage)
 
     @rule(pick=st.integers(0, 30))
     def the_model_is_away(self, pick: int) -> None:

@@ -111,9 +111,10 @@ class Story:
         )
         return self.hear(ActionProposed(id="a", source="test", subject="c", data=data))
 
-    def say(self, text: str, usage: Usage | None = None) -> Decision:
+    def say(self, text: str, *called: str, faults: tuple[str, ...] = (), usage: Usage | None = None) -> Decision:
+        name = self.thought.thought_id
         usage = usage or Usage(output_tokens=1)
-        data = DraftedAnswer(thought_id=self.thought.thought_id, text=text, usage=usage)
+        data = DraftedAnswer(thought_id=name, text=text, called=called, faults=faults, usage=usage)
         return self.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
 
     def no_thought(self, thought_id: str | None = None, kind: ThoughtKind = ThoughtKind.ACT) -> Decision:

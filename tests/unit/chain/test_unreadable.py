@@ -6,7 +6,6 @@ import pytest
 
 from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.state import ChainStatus
-from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import Call, Step
 from haltpoint.contracts.tasks import Task
@@ -173,23 +172,18 @@ def spoken(**task: Any) -> Story:
 RECEIPTS = 'lookup: {"name": "John"}'
 
 
-def answered(told: Story, text: str = "", *called: str, faults: tuple[str, ...] = ()) -> None:
-    data = DraftedAnswer(thought_id=told.thought.thought_id, text=text, called=called, faults=faults)
-    told.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
-
-
 @pytest.mark.parametrize("words", ["", "I am sending it."])
 def test_c6_an_answer_that_calls_is_asked_for_in_words_and_after_the_strikes_the_receipts_stand(words: str) -> None:
     told = spoken()
-    answered(told, words, "send", "send", "lookup")
+    told.say(words, "send", "send", "lookup")
 
     [correction] = told.thought.corrections
     assert (correction.violation, correction.tool) == (Violation.NOT_ALLOWED, "send")
     assert correction.message.startswith("send, lookup cannot be called now")
     assert "plain sentences" in correction.message
     assert told.chain.strikes == 1
-    answered(told, words, "send")
-    answered(told, words, "send")
+    told.say(words, "send")
+    told.say(words, "send")
     assert told.chain.status is ChainStatus.COMPLETED
     assert told.chain.answer == RECEIPTS
     assert violations(told) == ["not_allowed"] * 3
@@ -197,33 +191,33 @@ def test_c6_an_answer_that_calls_is_asked_for_in_words_and_after_the_strikes_the
 
 def test_c6_what_cannot_be_read_is_no_answer() -> None:
     told = spoken()
-    answered(told, '{"tool": "send", "argu', faults=("the words begin as JSON and cannot be read as such",))
+    told.say('{"tool": "send", "argu', faults=("the words begin as JSON and cannot be read as such",))
 
     [correction] = told.thought.corrections
     assert correction.violation is Violation.UNREADABLE
     assert "the words begin as JSON" in correction.message
-    answered(told, "John is found.")
+    told.say("John is found.")
     assert told.chain.answer == "John is found."
 
 
 @pytest.mark.parametrize("mode", ["advisory", "off"])
 def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_words(mode: str) -> None:
     told = spoken(mode=mode)
-    answered(told, "", "send")
+    told.say("", "send")
     assert (told.chain.answer, violations(told)) == (RECEIPTS, ["not_allowed"])
 
     told = spoken(mode=mode)
-    answered(told, "{{{", faults=("the words begin as JSON and cannot be read as such",))
+    told.say("{{{", faults=("the words begin as JSON and cannot be read as such",))
     assert (told.chain.answer, violations(told)) == (RECEIPTS, ["unreadable"])
 
     told = spoken(mode=mode)
-    answered(told, "John is found.", "send")
+    told.say("John is found.", "send")
     assert (told.chain.answer, violations(told)) == ("John is found.", ["not_allowed"])
 
 
 def test_an_answer_of_no_words_is_the_receipts() -> None:
     told = spoken()
-    answered(told)
+    told.say("")
     assert (told.chain.answer, violations(told)) == (RECEIPTS, [])
 
     told = react()

@@ -1,0 +1,87 @@
+"""What wants to be a call, or JSON, and cannot be read; and what only looks like it. Calls in an answer (C6, C9)."""
+
+import pytest
+
+from haltpoint.contracts.base import MAX_BODY
+from haltpoint.contracts.events import AnswerDrafted, AnswerRequested, DraftedAnswer, ThoughtRequest
+from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint_planner.drafting import draft_proposal
+from haltpoint_planner.handlers import reply_to
+from haltpoint_planner.replies import NativeCall, Reply
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        '```json\n{"name": "note", "par',
+        '<tool_call>{"name": "note',
+        '[TOOL_CALLS]\'note\'[ARGS]{"text": "hello"}',
+        '<function=note>[["deep"]]</function>',
+        'Action: \'note\'\nAction Input: {"text": "hello"}',
+        '[{"tool": "note", "arguments": [[[[',
+        'I do it: "tool": note, "arguments": hello',
+        "---JSON_OUTPUT_START---\nnothing",
+        '{"rows": [1, 2',
+    ],
+)
+def test_c6_what_wants_to_be_a_call_or_json_and_cannot_be_read_is_a_fault(words: str) -> None:
+    proposal = draft_proposal(Reply(content=words))
+    assert proposal.calls == ()
+    assert len(proposal.faults) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "{name}, you are done.",
+        "[Note] John is at work. [1]",
+        "[[Home]] is the page.",
+        'Use `{"name": "x"` in it.',
+        'Here is the JSON:\n```json\n{"name": "John", "items": [1, 2]}\n```',
+        "The tool: a hammer. Arguments: none.",
+        "Action: call her. Action Input: her number.",
+        'The values are {"arguments": 3} and [1, 2].',
+        '<think>I would write <tool_call>{"name": "no</think>It is noon.',
+        '<think>{"tool": "note", </think>{"content": "It is noon."}',
+    ],
+)
+def test_c9_prose_and_sound_data_are_content(words: str) -> None:
+    proposal = draft_proposal(Reply(content=words))
+    assert (proposal.calls, proposal.faults) == ((), ())
+    assert proposal.content
+
+
+def answer(content: str = "", *calls: NativeCall) -> DraftedAnswer:
+    request = ThoughtRequest(thought_id="c.answer.t0.1", kind=ThoughtKind.ANSWER, deadline=0)
+    asked = AnswerRequested(id=request.thought_id, source="haltpoint/executor", data=request)
+    message = reply_to(asked, Reply(content=content, calls=calls))
+    assert isinstance(message, AnswerDrafted)
+    return message.data
+
+
+SEND = NativeCall("send", {"to": "u1"})
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        (("", SEND), ""),
+        (("I am sending it.", SEND), "I am sending it."),
+        (('{"tool": "send", "arguments": {"to": "u1"}}',), ""),
+        (('Sending:\n```json\n{"tool": "send", "arguments": {"to": "u1"}}\n```',), "Sending:"),
+    ],
+)
+def test_c6_calls_in_an_answer_are_told_apart_from_its_words(reply: tuple[str, NativeCall], text: str) -> None:
+    drafted = answer(*reply)
+    assert (drafted.called, drafted.faults, drafted.text) == (("send",), (), text)
+
+
+def test_c6_what_cannot_be_read_of_an_answer_is_told() -> None:
+    assert answer("", NativeCall("send", "to Ann: hi")).faults == (
+        "the arguments of send are not a JSON object within the limits",
+    )
+    assert answer('{"tool": "send", "argu').called == ("send",)
+    assert answer("x" * (MAX_BODY + 1)).faults == (
+        f"the reply has {MAX_BODY + 1} characters; at most {MAX_BODY} are read",
+    )
+    assert answer("John is found.").faults == ()
