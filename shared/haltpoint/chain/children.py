@@ -60,8 +60,9 @@ def cancel_child(work: Work, index: int, reason: str) -> None:
 
 
 def note_inside(work: Work, outcome: Outcome) -> None:
-    """Keep which tools have a successful receipt in a child that is over, whatever came of the child itself (F1)."""
-    if more := set(outcome.metadata.inside).difference(work.inside):
+    """Keep which tools succeeded in a child that is over or were called by a tool, whatever came of these (F1)."""
+    nested = (one.tool for one in outcome.metadata.calls if one.error is None)
+    if more := {*outcome.metadata.inside, *nested}.difference(work.inside):
         work.inside = tuple(sorted(more.union(work.inside)))
 
 

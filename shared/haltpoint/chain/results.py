@@ -29,7 +29,7 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> None:
     if action is None or action.status is not ActionStatus.DISPATCHED or _is_foreign(message.id, action):
         return
     outcome = message.data.outcome
-    if action.child:
+    if action.child or outcome.metadata.calls:
         note_inside(work, outcome)
     ran = outcome.metadata.arguments
     if ran is not None and outcome.confirmation is None:  # else it has asked first, and runs when it is approved

@@ -20,6 +20,7 @@ from haltpoint.contracts.tools import (
     Confirmation,
     ErrorType,
     Metadata,
+    NestedCall,
     NextAction,
     Option,
     Outcome,
@@ -69,6 +70,17 @@ def test_f1_a_claim_that_the_call_beside_it_makes_true_is_not_held_against_the_m
 
     assert told.thought.corrections == ()
     assert told.chain.strikes == 0
+
+
+@pytest.mark.parametrize(("error", "claims"), [(None, []), (ErrorType.SERVER, ["fabricated"])])
+def test_f1_what_a_tool_has_had_another_do_was_done(error: ErrorType | None, claims: list[str]) -> None:
+    told = planned(Step(id="save", required_tools=("save",)))
+    told.propose(call("save"))
+    nested = NestedCall(tool="send", key="c.save.1/1", error=error)
+    told.result(OK.model_copy(update={"metadata": Metadata(action_id="c.save.1", calls=(nested,))}))
+    told.say(CLAIM)
+
+    assert [one["violation"] for one in told.told("contract.violated")] == claims
 
 
 def test_f1_in_advisory_mode_a_claim_beside_a_call_is_told_and_not_sent_back() -> None:
