@@ -122,8 +122,9 @@ def _inside(core: Any) -> Iterator[Any]:
     """Everything in pydantic's schema of what comes in."""
     yield core
     if isinstance(core, dict):
+        outgoing = ("serialization", "computed_fields") if isinstance(core.get("type"), str) else ()
         for key, inner in core.items():
-            if key not in ("serialization", "computed_fields"):
+            if key not in outgoing:
                 yield from _inside(inner)
     elif isinstance(core, list | tuple):
         for inner in core:

@@ -3,9 +3,9 @@ or is refused. For each shape that is accepted a made-up id at the place is foun
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, Literal, NewType, TypeVar
+from typing import Annotated, Any, Generic, Literal, NewType, NotRequired, TypeVar
 
 import pytest
 from pydantic import (
@@ -16,6 +16,7 @@ from pydantic import (
     ConfigDict,
     Field,
     Json,
+    RootModel,
     ValidationError,
     WithJsonSchema,
 )
@@ -70,6 +71,23 @@ class Parcel:
 
 class Card(TypedDict):
     to: Id
+
+
+class Odd(BaseModel):
+    """Fields with names that pydantic uses itself."""
+
+    type: str = ""
+    serialization: Id = ""
+    config: Id | None = None
+    properties: list[Id] = []
+
+
+class Serial(BaseModel):
+    serialization: Id = ""
+
+
+class Sent(TypedDict):
+    letters: NotRequired[Sequence[Letter]]
 
 
 class Thread(BaseModel):
@@ -137,6 +155,19 @@ SHAPES: list[tuple[Any, dict[str, str], Any, Any]] = [
     (Parcel, {"x.to": ""}, U1, U6),
     (list[Parcel], {"x[].to": ""}, [], [U6]),
     (Card, {"x.to": ""}, U1, U6),
+    (RootModel[Id], {"x": ""}, "u1", "u666"),
+    (RootModel[list[Letter]], {"x[].to": ""}, [U1], [U6]),
+    (frozenset[Id], {"x[]": ""}, ["u1"], ["u666"]),
+    (Iterable[Letter], {"x[].to": ""}, [U1], [U1, U6]),
+    (Serial, {"x.serialization": ""}, {"serialization": "u1"}, {"serialization": "u666"}),
+    (Sent, {"x.letters[].to": ""}, {}, {"letters": [U1, U6]}),
+    (
+        Odd,
+        {"x.serialization": "", "x.config": "", "x.properties[]": ""},
+        {"type": "u9", "serialization": "u1"},
+        {"serialization": "u666"},
+    ),
+    (Odd, {"x.serialization": "", "x.config": "", "x.properties[]": ""}, {}, {"properties": ["u666"]}),
     (Annotated[Letter, FromResult("draft.letter")], {"x.to": "", "x": "draft.letter"}, None, U1),
 ]
 
