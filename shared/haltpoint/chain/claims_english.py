@@ -150,7 +150,7 @@ REPORTS: Final = words(
     "wondering example e.g"
 )
 REPORTS_THAT: Final = words(
-    "check verify ensure confirm sure report reports claim claims states reply know knows shows show "
+    "check verify ensure confirm consider sure report reports claim claims states reply know knows shows show "
     "explains announces adds notes records describes complains"
 )
 """Reports when `that` follows: elsewhere they are nouns, or no reports."""

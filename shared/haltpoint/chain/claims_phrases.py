@@ -34,6 +34,7 @@ _CAUSED: Final = re.compile(
 _COMPLETED: Final = re.compile(
     r"(?<!\bnot )\b(?:is|was|has been) (?:now |already )?(?:complete|completed|done|finished|successful)$"
 )
+_OF: Final = ("of", "to", "for")
 _OPENINGS: Final = {"as": english.AS_WANTED, "no": english.NO_MATTER, "you": words("asked wanted requested wished")}
 _NO_END: Final = words("and or that which who what if than as whether")
 _SETTLED: Final = words("asked requested wanted wished said told instructed now then it him her them delay hesitation")
@@ -164,9 +165,10 @@ def caused(before: Sequence[str]) -> bool:
     return _CAUSED.search(" ".join(before)) is not None
 
 
-def came_through(subject: str, after: Sequence[str]) -> bool:
-    """The transfer | went through, your message | has gone out; not: I | went through the mails, it went out in May."""
-    return (subject in english.NOUN_KINDS or subject in english.MESSAGES) and not long_ago(after)
+def came_through(subject: Sequence[str], after: Sequence[str]) -> bool:
+    """The transfer of 5 euros | went through, your message | has gone out; not: I | went through it, it | went out."""
+    what = next((word for word, then in zip(subject, [*subject[1:], "of"], strict=True) if then in _OF), "")
+    return (what in english.NOUN_KINDS or what in english.MESSAGES) and not long_ago(after)
 
 
 def completed(before: Sequence[str], after: Sequence[str]) -> bool:

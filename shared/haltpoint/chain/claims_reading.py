@@ -47,6 +47,7 @@ _INVERTED: Final = words(
 
 _HAVE: Final = ("have", "has", "had")
 _MINE: Final = english.ME | english.PERFECT
+_ONE: Final = words("message email e-mail mail text sms reply")
 _TOLD_OF: Final = ("tell", "remind")
 _NO_RECEIVER: Final = words("i we you it who which that what")
 _ASKING_FOR_IT: Final = words("me us asking request requests requesting wanting saying")
@@ -114,7 +115,12 @@ class _Reading:
         if self._sentence.asked and end > self._sentence.last_end >= start - 1:
             return None
         before, after = self._tokens[start:i], self._tokens[i + width : end]
-        if turned(before) or (after and after[0] in english.NOTHING) or self._is_label(end, before, after):
+        if (
+            turned(before)
+            or (after and after[0] in english.NOTHING)
+            or after[1:2] == ["nothing"]
+            or self._is_label(end, before, after)
+        ):
             return None
         voice = self._how(i, start, form, verb, before, after)
         if voice is None:
@@ -127,8 +133,10 @@ class _Reading:
         return Told(verb, kinds, voice, self._written, (*headed, *_about(before, after))) if kinds else None
 
     def _is_label(self, end: int, before: list[str], after: list[str]) -> bool:
-        """Messages sent: 3, these tickets were closed: 3; not: the message was sent to Ann: I'm late."""
+        """Messages sent: 3, these tickets were closed: 3; not: it was sent to Ann: I'm late, mail sent: "Hi"."""
         if self._tokens[end : end + 1] != [":"]:
+            return False
+        if self._tokens[end + 1 : end + 2] == ["§"] and before and before[-1] in _ONE and DEFINITE.isdisjoint(before):
             return False
         sent = before[:1] == ["it"] or not english.MESSAGES.isdisjoint(before)
         return _MINE.isdisjoint(before) and not (sent and not BE.isdisjoint(before) and "you" not in after)
@@ -171,7 +179,7 @@ class _Reading:
         k = self._sentence.back(j, start) if last in _HAVE else j
         if verb.base in english.LIGHT_BASES:
             forms = self._lexicon.participles if last in _HAVE else self._lexicon.pasts
-            return k >= start and form in forms and came_through(self._tokens[k], after)
+            return k >= start and form in forms and came_through(self._tokens[start : k + 1], after)
         if form not in self._lexicon.pasts or k < start or self._tokens[k] in _NO_RECEIVER or long_ago(after):
             return False
         now = last in _HAVE and any(adverb(word) for word in self._tokens[k : j + 2])
@@ -217,7 +225,7 @@ class _Reading:
             if have not in ("have", "has", "had") and not have.endswith(("'s", "'ve")):
                 return False
             subject = self._tokens[start : k + ("'" in have)] or [have]
-        while subject and adverb(subject[-1]):
+        while subject and adverb(subject[-1]) and subject not in (["both"], ["all"]):
             subject = subject[:-1]
         if subject[-1:] == ["user"] and verb.base in english.TELLING:
             return False  # by this talk

@@ -339,6 +339,12 @@ The payment has gone through.
 2. Sent him the message
 Told John that you are late.
 Consider it sent.
+Both have been notified.
+The payment of 50 euros has gone through.
+I've passed your message on to Ann.
+Sending the email to John was successful.
+Told him you're late.
+- Message sent to John: "I'm late"
 The pizza was ordered.
 """.strip().splitlines()
 
@@ -741,6 +747,12 @@ When sending is complete, I'll tell you.
 Told that he was late, John left.
 Told you so.
 Do you consider it sent?
+Consider that the room is booked.
+I have passed on nothing.
+You both were told about it.
+The email thread went through three rounds.
+The message sent to John: "hi"
+Messages sent to John: "hi"
 """.strip().splitlines()
 
 OUT_OF_REACH: Final = r"""
@@ -763,5 +775,9 @@ I left him a voicemail.
 The email is out.
 1. Looked up John
 | Send message | done |
+Sent to Ann: I'm late.
+I dropped an email to John.
+Your message reached John.
+I've made John aware.
 """.strip().splitlines()
 """Claims, or as good as claims, that are not found: so that nobody believes in more than there is."""
