@@ -12,7 +12,7 @@ from typing import Final, TypedDict, assert_never, cast
 
 from opentelemetry.trace import Span, SpanKind
 
-from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.base import MAX_BODY, chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import (
     ActionProposed,
@@ -40,11 +40,12 @@ from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Rejected, decode
 from haltpoint_planner import prompts
 from haltpoint_planner.context import ContextReader
-from haltpoint_planner.drafting import draft_proposal, said
+from haltpoint_planner.drafting import draft_proposal, said, without_thoughts
 from haltpoint_planner.json_text import without_surrogates
 from haltpoint_planner.model import Model
 from haltpoint_planner.plan_drafting import draft_plan
 from haltpoint_planner.replies import Reply
+from haltpoint_planner.unread import quoted
 
 MAX_RAW: Final = 64 * 1024  # characters of the model's own words that are kept
 DRAIN: Final = 5.0
@@ -252,11 +253,21 @@ def reply_to(message: ToPlanner, reply: Reply) -> Thought:
 
 
 def _answer(reply: Reply, thought: str) -> DraftedAnswer:
-    """An answer is words; a call in it is told apart from them, since no tool can be called any more."""
+    """An answer is words; a call in it is told apart from them, since no tool can be called any more.
+
+    Words may quote what looks like pieces of one: a line of a file, a key of a configuration.
+    """
     proposal = draft_proposal(reply)
     called = tuple(call.tool for call in proposal.calls)
-    text = proposal.content if called else said(reply)
-    return DraftedAnswer(thought_id=thought, text=text, called=called, faults=proposal.faults, usage=reply.usage)
+    whole, told = reply.content, without_thoughts(reply.content)
+    in_words = not reply.calls and len(whole) <= MAX_BODY and quoted(whole) and quoted(told)
+    return DraftedAnswer(
+        thought_id=thought,
+        text=proposal.content if called else said(reply),
+        called=called,
+        faults=() if in_words and not called else proposal.faults,
+        usage=reply.usage,
+    )
 
 
 def words_of(reply: Reply) -> str:

@@ -28,6 +28,13 @@ def unread(words: str, left: str, *, json: bool) -> str | None:
     return pieces_in(left) or ("the words begin as JSON and cannot be read as such" if begun else None)
 
 
+def quoted(words: str) -> bool:
+    """Whether what looks like pieces of a call may be quoted in words for people: they do not begin with it, and no tag
+    announces it.
+    """
+    return not _ANNOUNCED.search(words) and not words.lstrip().startswith(("{", "[", "```", "---JSON"))
+
+
 def pieces_in(left: str) -> str | None:
     """What is wrong with what is left of words when their calls are taken out; None when it is prose indeed."""
     return "the words hold pieces of a call that cannot be read" if _KEYS.search(left) else None

@@ -76,6 +76,19 @@ def test_c6_calls_in_an_answer_are_told_apart_from_its_words(reply: tuple[str, N
     assert (drafted.called, drafted.faults, drafted.text) == (("send",), (), text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The configuration says "tool": "black" in line 3.',
+        'It holds:\n```json\n{"tool": "black", "arguments": ["-l", "120"]}\n```\nNothing else.',
+    ],
+)
+def test_c6_an_answer_may_quote_what_looks_like_pieces_of_a_call(text: str) -> None:
+    drafted = answer(text)
+    assert (drafted.called, drafted.faults, drafted.text) == ((), (), text)
+    assert draft_proposal(Reply(content=text)).faults, "in a step it may be a call that was meant"
+
+
 def test_c6_what_cannot_be_read_of_an_answer_is_told() -> None:
     assert answer("", NativeCall("send", "to Ann: hi")).faults == (
         "the arguments of send are not a JSON object within the limits",
