@@ -19,7 +19,7 @@ test: $(SYNCED) ## all tests: unit, properties, integration with a real server, 
 
 check: $(SYNCED) ## the gate: format, lint, types, import rules, unit and property tests, every branch of the chain
 	@$(MAKE) --no-print-directory --keep-going -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) \
-	    .fast .pyright .mypy .chain .style .rules
+	    .unit .pyright .mypy .properties .chain .style .rules
 	@echo "check: all good"
 
 lint: $(SYNCED) ## put the code into shape: format, fix what can be fixed, check the import rules
@@ -56,7 +56,7 @@ clean: ## remove the environment, caches and reports
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage* htmlcov dist
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: .mypy .pyright .style .rules .fast .chain
+.PHONY: .mypy .pyright .style .rules .unit .properties .chain
 .mypy:
 	@$(BIN)/mypy
 .pyright:
@@ -67,8 +67,10 @@ clean: ## remove the environment, caches and reports
 .rules:
 	@$(BIN)/lint-imports --no-logo
 # -n 0: side by side with the others already, and each process more would import all tests once more.
-.fast:
-	@$(BIN)/pytest -n 0 --quiet tests/unit tests/properties --ignore=tests/unit/chain
+.unit:
+	@$(BIN)/pytest -n 0 --quiet tests/unit --ignore=tests/unit/chain
+.properties:
+	@$(BIN)/pytest -n 0 --quiet tests/properties
 # Every branch of what is decided is asked for by its own tests; examples found by luck (tests/properties) do not count.
 .chain:
 	@$(BIN)/pytest -n 0 --quiet tests/unit/chain --cov=haltpoint.chain --cov-report=term --cov-fail-under=100
