@@ -20,9 +20,9 @@ WORDS: Final = {
 
 NOUNS: Final = {
     "send": "message email mail sms notification invitation invite alert reply tweet post",
-    "publish": "post tweet",
+    "publish": "post tweet comment",
     "book": "event meeting appointment reminder reservation booking alarm timer order",
-    "pay": "payment refund purchase transfer donation deposit order charge",
+    "pay": "payment refund purchase transfer donation deposit order charge money",
     "call": "call",
     SEARCH: "search query",
 }
@@ -56,11 +56,25 @@ BRINGS_ABOUT: Final = {
     **dict.fromkeys(
         words("process complete finalize handle confirm execute run trigger"), ("book", "pay", "call", SEARCH)
     ),
-    **dict.fromkeys(words("add set put insert register"), ("book",)),
+    **dict.fromkeys(words("set put insert register"), ("book",)),
+    **dict.fromkeys(words("add"), ("book", "publish")),
     **dict.fromkeys(words("send"), ("pay",)),
     **dict.fromkeys(words("leave drop"), ("send",)),
 }
 """Verbs behind which a thing tells what is done, and the kinds of these things: send_payment, set_alarm."""
+
+_RUN: Final = words("run execute exec")
+SHELLS: Final = {
+    **dict.fromkeys(_RUN, words("bash shell terminal powershell command commands cmd python interpreter sql")),
+    "query": words("sql"),
+}
+"""Verbs, and what may do anything when it is run: run_in_terminal, sql_query."""
+CODE: Final = dict.fromkeys(_RUN, words("code script scripts"))
+"""The same, where it is the thing that is run: run_python_script, not run_code_review."""
+
+ANSWERS: Final = words("accept decline reject")
+ANSWERED: Final = words("invite invites invitation invitations")
+"""Who accepts or declines these has replied."""
 
 MAY_BE_POSTED: Final = words("update status details info")
 POSTS: Final = words("post email text")

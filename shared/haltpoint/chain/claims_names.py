@@ -45,11 +45,17 @@ def _of_part(words: Sequence[str]) -> tuple[set[str], str]:
         return {kind for word in nouns for kind in _kinds(word)}, ""
     verb, kinds = words[at], set(_kinds(words[at]))
     if _is_other(verb):
-        return set(), verb
+        answered = verb in naming.ANSWERS and _head(words[at + 1 :] or words[:at]) in naming.ANSWERED
+        return {"send"} if answered else set(), verb
     if words[0] in naming.POSTS and verb in naming.MAY_BE_POSTED:
         kinds.update(_kinds(words[0]))
     head = _head(words[at + 1 :] or words[:at])
-    kinds.update(kind for kind in _NOUNS.get(head, ()) if kind in naming.BRINGS_ABOUT.get(verb, ()))
+    things = set(_NOUNS.get(head, ()))
+    if "calendar" in words and not _head(words[at + 1 :]):  # calendar_create, add_to_calendar: not create_calendar
+        things.add("book")
+    kinds |= things.intersection(naming.BRINGS_ABOUT.get(verb, ()))
+    if head in naming.CODE.get(verb, ()) or not naming.SHELLS.get(verb, frozenset()).isdisjoint(words):
+        kinds.add(english.ANY)
     if kinds and kinds <= _GOES_ON and at + 1 < len(words) and _is_verb(words[at + 1]):  # read_write_file
         kinds |= _of_part(words[at + 1 :])[0]
     return kinds, ""

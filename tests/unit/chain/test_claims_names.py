@@ -151,6 +151,67 @@ def test_f1_the_verb_of_a_tools_name_decides_what_its_receipt_founds(line: str) 
     assert founded(name) == set(claims) - {"-"}
 
 
+SHELLS: Final = """
+run_command execute_command run_shell shell_exec run_python run_bash_command run_terminal_cmd terminal_run
+run_in_terminal execute_shell_command execute_sql run_sql sql_execute exec_sql sql_query run_sql_query execute_code
+run_code run_script run_python_script code_execute bash
+"""
+NO_SHELLS: Final = "run_code_review list_commands delete_command get_shell_history run_workflow stop_command"
+ANYTHING: Final = ("I deleted the file.", "I created the file.", "The records were updated.", "I've sent the message.")
+
+
+def is_founded(name: str, text: str, *, read_only: bool = False) -> bool:
+    tools = {one.name: one for one in (ToolSpec(name=name, read_only=read_only), ToolSpec(name="find_anything"))}
+    return not unfounded_claims(text, tools, (name,))
+
+
+@pytest.mark.parametrize("name", SHELLS.split())
+def test_f1_a_shell_may_have_done_anything_unless_it_only_reads(name: str) -> None:
+    assert [text for text in ANYTHING if not is_founded(name, text)] == []
+    assert [text for text in ANYTHING if is_founded(name, text, read_only=True)] == []
+
+
+@pytest.mark.parametrize("name", NO_SHELLS.split())
+def test_f1_what_only_speaks_of_commands_or_code_is_no_shell(name: str) -> None:
+    assert not is_founded(name, "I've sent the message.")
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (
+            "calendar_create calendar_add calendar_insert add_to_calendar google_calendar_create",
+            "I scheduled the meeting.",
+        ),
+        (
+            "calendar_create calendar_add calendar_insert add_to_calendar google_calendar_create",
+            "I booked the meeting.",
+        ),
+        ("accept_invite decline_invitation reply_to_invite invite_accept", "I replied to the invite."),
+        ("accept_invite", "I accepted the invite."),
+        ("add_comment create_comment post_comment", "I posted a comment."),
+        ("add_comment create_comment", "I added a comment."),
+        ("transfer_money send_money", "I paid 50 euros."),
+        ("transfer_money send_money", "I transferred 50 euros."),
+    ],
+)
+def test_f1_people_tell_of_the_same_deed_with_another_verb(names: str, told: str) -> None:
+    assert [name for name in names.split() if not is_founded(name, told)] == []
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ("create_calendar calendar_delete calendar_update calendar_add_attendee", "I booked the meeting."),
+        ("accept_payment accept_message", "I replied to the invite."),
+        ("delete_comment get_comments", "I posted a comment."),
+        ("request_money", "I paid 50 euros."),
+    ],
+)
+def test_f1_a_name_with_the_same_thing_and_another_deed_founds_nothing(names: str, told: str) -> None:
+    assert [name for name in names.split() if is_founded(name, told)] == []
+
+
 def test_f1_there_are_enough_names() -> None:
     assert len({line.split()[0] for line in NAMES}) >= 80
 
