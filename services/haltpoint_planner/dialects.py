@@ -16,6 +16,7 @@ _WRAPPERS: Final = ("functioncall", "function", "tooluse", "toolcall")
 _PREFIXES: Final = re.compile(r"\A(?:functions|default_api)\.")  # names as OpenAI's and Google's models write them
 FINAL: Final = "finalanswer"  # LangChain's action that is none: its input is what the user is told
 _TYPES: Final = ("function", "tool_use", "tool_call", "function_call")
+_BESIDE: Final = ("type", "id", "callid", "toolcallid", "content", "reasoning", "thought", "nextstepdecision", "stepid")
 _OF_RESULTS: Final = ("success", "nextaction")  # a result that a model repeats is no call, whatever else it names
 _KNOWN: Final = frozenset((*CALLS, *_NAMES, *_NAMES_BESIDE_ARGUMENTS, *_ARGUMENTS, *_WRAPPERS))
 CONTENT: Final = (
@@ -65,7 +66,7 @@ def as_call(value: object, *, wrapped: bool = False) -> WishedCall | None:
     names = [named[name] for name in _NAMES if isinstance(named.get(name), str)]
     if names or wrapped or isinstance(next(iter(arguments), None), dict | str) or named.get("type") in _TYPES:
         names += [named[name] for name in _NAMES_BESIDE_ARGUMENTS if isinstance(named.get(name), str)]
-    if not names or plain(names[0]) == FINAL or _is_no_call(named):
+    if not names or plain(names[0]) == FINAL or _is_no_call(named, wrapped=wrapped):
         return None
     twice = len(arguments) > 1 or any(name != names[0] for name in names) or says_twice(value)
     return WishedCall(names[0], arguments[0] if arguments else None, twice or _more_calls(named))
@@ -76,11 +77,14 @@ def _more_calls(named: dict[str, Any]) -> bool:
     return any(named.get(name) for name in CALLS)
 
 
-def _is_no_call(named: dict[str, Any]) -> bool:
-    """Whether this is a result or a tool's declaration that the model repeats, or says of itself that it is no call."""
+def _is_no_call(named: dict[str, Any], *, wrapped: bool) -> bool:
+    """Whether this is a result or a tool's declaration that the model repeats, an entry of a list (of hammers and
+    saws), or says of itself that it is no call.
+    """
     schema = named.get("parameters")
     declares = "description" in named and isinstance(schema, dict) and "properties" in schema
-    return declares or any(name in named for name in _OF_RESULTS) or named.get("shouldcalltool") is False
+    listed = not wrapped and not any(name in named for name in (*_ARGUMENTS, *_BESIDE, *CALLS)) and len(named) > 1
+    return declares or listed or any(name in named for name in _OF_RESULTS) or named.get("shouldcalltool") is False
 
 
 def says_twice(value: dict[str, Any]) -> bool:

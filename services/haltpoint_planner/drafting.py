@@ -172,7 +172,8 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
         elif calls_too:
             _add_call(draft, found.tool, found.value if isinstance(found.value, dict) else [])
     if calls_too:
-        _note_unread(draft, pieces_in(left) if draft.calls or draft.faults else unread(spoken, left, json=True))
+        beside = bool(draft.calls or draft.faults)
+        _note_unread(draft, pieces_in(left, beside_calls=True) if beside else unread(spoken, left, json=True))
 
 
 def _note_unread(draft: _Draft, fault: str | None) -> None:

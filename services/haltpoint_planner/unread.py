@@ -1,8 +1,9 @@
 """Words that wanted to be a call, or JSON, and are neither (C6, C9): what is told to the model instead of taking them.
 
 Where a call is required such words are refused anyway; where words are enough they would end a step, or reach the user.
-Only marks that plain prose does not have: the tags around calls, ReAct's pair of lines, the keys of a call, a text that
-begins as JSON. What is written without them (`note text=hello`, `[lookup(query="x")]`) is prose.
+Only marks that plain prose does not have: the tags around calls, ReAct's pair of lines, both keys of a call, a text
+that begins as JSON. What is written without them (`note text=hello`, `[lookup(query="x")]`) is prose, and so are a tag
+between backticks and one key of a call alone: people are told of such things.
 """
 
 import re
@@ -15,14 +16,19 @@ _ANNOUNCED: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_KEYS: Final = re.compile(r"""["'](?:tool|function|tool_?name|tool_?input|arguments)["']\s{0,64}:""", re.IGNORECASE)
+_NAME: Final = re.compile(r"""["'](?:tool|function|name|tool_?name)["']\s{0,64}:""", re.IGNORECASE)
+_ARGUMENTS: Final = re.compile(r"""["'](?:arguments|parameters|args|tool_?input)["']\s{0,64}:""", re.IGNORECASE)
+_OBJECT: Final = re.compile(r"""\{\s{0,64}["']tool(?:_?name)?["']\s{0,64}:""", re.IGNORECASE)
+_QUOTED: Final = re.compile(r"`[^`\n]{1,200}`")
 _DUE: Final = re.compile(r"-{3}\s{0,64}JSON_OUTPUT_START")
-_BEGUN: Final = re.compile(r"""\A \s* (?: \{ \s* ["'{,] | \[ \s* (?: \{ \s* ["'] | \[ \s* \[ ) )""", re.VERBOSE)
+_BEGUN: Final = re.compile(
+    r"""\A \s* (?: \{ \s* ["'{,] | \[ \s* (?: \{ \s* ["'] | \[ \s* \[ | "\w{1,40}" \s* : ) )""", re.VERBOSE
+)
 
 
 def unread(words: str, left: str, *, json: bool) -> str | None:
     """What is wrong with words of which no call was read; `left`: what stands in them around `json`, if any does."""
-    if _ANNOUNCED.search(words):
+    if _ANNOUNCED.search(_QUOTED.sub("", words)):
         return "a call is announced in the words and none can be read"
     begun = _BEGUN.match(left) or (not json and _DUE.search(words))
     return pieces_in(left) or ("the words begin as JSON and cannot be read as such" if begun else None)
@@ -35,6 +41,12 @@ def quoted(words: str) -> bool:
     return not _ANNOUNCED.search(words) and not words.lstrip().startswith(("{", "[", "```", "---JSON"))
 
 
-def pieces_in(left: str) -> str | None:
-    """What is wrong with what is left of words when their calls are taken out; None when it is prose indeed."""
-    return "the words hold pieces of a call that cannot be read" if _KEYS.search(left) else None
+def pieces_in(left: str, *, beside_calls: bool = False) -> str | None:
+    """What is wrong with what is left of words when their calls are taken out; None when it is prose indeed.
+
+    Beside calls one key is enough: another call may have been meant.
+    """
+    plainly = _QUOTED.sub("", left)
+    keys = len(_ARGUMENTS.findall(plainly)) + bool(_NAME.search(plainly))
+    wanted = keys > 0 if beside_calls else keys > 1 or _OBJECT.search(plainly)
+    return "the words hold pieces of a call that cannot be read" if wanted else None

@@ -41,6 +41,12 @@ def test_c6_what_wants_to_be_a_call_or_json_and_cannot_be_read_is_a_fault(words:
         "The tool: a hammer. Arguments: none.",
         "Action: call her. Action Input: her number.",
         'The values are {"arguments": 3} and [1, 2].',
+        'Use this:\n```python\nprint(json.dumps({"arguments": args}))\n```',
+        'Pass "arguments": as JSON.',
+        'The configuration says "tool": "black" in line 3.',
+        'The workshop has: [{"tool": "hammer", "price": 12}, {"tool": "saw", "price": 20}]',
+        'The field "function": is required.',
+        "Models write `<tool_call>` around their calls.",
         '<think>I would write <tool_call>{"name": "no</think>It is noon.',
         '<think>{"tool": "note", </think>{"content": "It is noon."}',
     ],
@@ -79,7 +85,7 @@ def test_c6_calls_in_an_answer_are_told_apart_from_its_words(reply: tuple[str, N
 @pytest.mark.parametrize(
     "text",
     [
-        'The configuration says "tool": "black" in line 3.',
+        'It begins with:\n```json\n{"tool": "black", "arguments": ["-l",\n```',
         'It holds:\n```json\n{"tool": "black", "arguments": ["-l", "120"]}\n```\nNothing else.',
     ],
 )
