@@ -5,10 +5,10 @@ claim finds out, for tools with effects. So the worker asks once more what the c
 tools are refused, arguments parsed, and values of models need an origin in the receipts as they are now (H3).
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -33,11 +33,24 @@ from haltpoint_tool_worker.results import Reading, read_failure
 from haltpoint_tool_worker.runner import Runner
 
 
+class Calls(Protocol):
+    """What `ctx.call` does in one call of a tool."""
+
+    async def __call__(self, name: str, arguments: dict[str, Any]) -> Any:
+        """Call the tool of that name. Raises ToolError."""
+        ...
+
+    async def close(self) -> None:
+        """The call has ended: begin nothing more, and stop what it had begun."""
+        ...
+
+
 @value
 class Call:
     """A call that may run: the tool, its parsed arguments (with the context), and for how many seconds.
 
-    `text` are the arguments as JSON; `changed`: hooks have written them. `records` say which hooks ran.
+    `text` are the arguments as JSON; `changed`: hooks have written them. `records` say which hooks ran. `calls` is what
+    its context calls other tools by.
     """
 
     tool: Tool
@@ -47,6 +60,7 @@ class Call:
     around: Around | None = None
     changed: bool = False
     records: tuple[HookRecord, ...] = ()
+    calls: Calls | None = None
 
 
 @value
@@ -59,7 +73,7 @@ class Refusal:
     changed: bool = False
 
 
-CallsOf = Callable[[Job, Tool, float], Callable[[str, dict[str, Any]], Awaitable[Any]]]
+CallsOf = Callable[[Job, Tool, float], Calls]
 """What `ctx.call` does in a call that has so many seconds."""
 
 
@@ -172,11 +186,13 @@ class Admission:
 
     def _with_context(self, job: Job, call: Call) -> Call:
         name = call.tool.inputs.context
-        if name is not None:
-            context = self._context(job, call.tool, call.text, request_context=job.request.context)
-            context.calls_by(self._calls_of(job, call.tool, call.seconds))
-            call.arguments[name] = context
-        return call
+        if name is None:
+            return call
+        calls = self._calls_of(job, call.tool, call.seconds)
+        context = self._context(job, call.tool, call.text, request_context=job.request.context)
+        context.calls_by(calls)
+        call.arguments[name] = context
+        return replace(call, calls=calls)
 
     def _context(self, job: Job, tool: Tool, text: str, *, request_context: dict[str, Any] | None = None) -> Ctx[Any]:
         """The context of a call; a hook gets one of its own, so that it cannot change the tool's."""

@@ -17,8 +17,8 @@ from haltpoint_tool_worker.runner import Run, Stopped
 class Job:
     """`epoch` is 0 until it is claimed. `claiming`: the epoch may be another one already. `lost`: not ours any more.
 
-    `repeatable` holds when both the plan and the tool say so. `runs` are its tool, the hooks around it and the
-    tools that it called, as far as they were begun; `calls` tells of the latter.
+    `repeatable` holds when both the plan and the tool say so. `runs` are its tool and the hooks around it, as
+    far as they were begun; `calls` tells of the tools that it called, which end with it.
     """
 
     place: Place

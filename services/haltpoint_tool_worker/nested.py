@@ -1,7 +1,8 @@
 """Tools that call tools, `await ctx.call(name, ...)`: the only way to an internal one (CONTRACT A).
 
 A nested call is no action: nothing is dispatched, claimed or asked of a person for it. It is checked like any call and
-its hooks run; it lives within its caller's time and under its caller's lease, and is told in its caller's receipt. It
+its hooks run; it lives within its caller's time and under its caller's lease, and is told in its caller's receipt. So
+it ends with its caller, and a task that its caller has left behind calls nothing more: no effect without a record. It
 can do no more than its caller has declared, or whoever trusts that declaration would be wrong: nobody asks whether an
 interrupted read-only tool had effects.
 
@@ -9,6 +10,7 @@ What becomes of it its caller hears as data or as a ToolError, which bears no `n
 does not say that its caller had done nothing before.
 """
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,6 +32,8 @@ MOST_LEVELS: Final = 3
 """How deep tools may call tools: one that calls itself ends there."""
 MOST_CALLS: Final = 100
 """Calls of one tool: its receipt has to hold them all."""
+_PATIENCE: Final = 2.0
+"""Seconds that calls have to end when they are stopped; one that has not is told as a doubt."""
 
 
 class Nested:
@@ -45,9 +49,31 @@ class Nested:
         self._caller = caller
         self._until = until
         self._count = 0
+        self._closed = False
+        self._begun: list[Job] = []
+        self._open: set[asyncio.Future[None]] = set()
 
     async def __call__(self, name: str, arguments: dict[str, Any]) -> Any:
         """The data of the result. Raises ToolError."""
+        if self._closed:
+            raise ToolError.blocked(f"{name} was not called: the call of {self._caller.spec.name} has ended")
+        ended = asyncio.get_running_loop().create_future()
+        self._open.add(ended)
+        try:
+            return await self._call(name, arguments)
+        finally:
+            self._open.discard(ended)
+            ended.set_result(None)
+
+    async def close(self) -> None:
+        """The caller has ended: begin nothing more, stop what still runs, and wait until it is told."""
+        self._closed = True
+        if self._open:
+            for job in self._begun:
+                job.lose()
+            await asyncio.wait(self._open, timeout=_PATIENCE)
+
+    async def _call(self, name: str, arguments: dict[str, Any]) -> Any:
         self._count += 1
         key, place, began = f"{self._job.request.action_id}/{self._count}", len(self._job.calls), time.perf_counter()
         if place >= MOST_CALLS:
@@ -84,20 +110,23 @@ class Nested:
         except BaseException as error:  # noqa: BLE001 - the caller's objects
             return read_failure(classify(error)), ()
         job = self._inner(name, key, text)
+        self._begun.append(job)
         call = self._admission.look(job, self._now_ms(), caller=self._caller.spec)
         if isinstance(call, Call) and self._admission.asks_more(job, call):
             call = await self._admission.ask(job, call)
         if isinstance(call, Refusal):
             return call.reading, call.records
+        if job.lost:
+            return _refused(ErrorType.BLOCKED, f"{name} was not called: its caller has ended"), call.records
         reading = await run_call(self._runner, job, call)
         if reading is None:
-            return _refused(ErrorType.IN_DOUBT, "the lease was lost"), call.records
+            return _refused(ErrorType.IN_DOUBT, f"{name} was stopped: its caller has ended"), call.records
         if call.around is not None and call.around.post:
             return await self._admission.review(job, call, reading)
         return reading, call.records
 
     def _inner(self, name: str, key: str, text: str) -> Job:
-        """The call as a job under its caller's: what it begins is stopped with that, what it calls is told there."""
+        """The call as a job under its caller's: what it calls is told there."""
         tool = self._admission.find(name)
         request = self._job.request.model_copy(
             update={
@@ -109,7 +138,7 @@ class Nested:
                 "unasked": "tool",  # its values are the caller's own, which is no model
             }
         )
-        return replace(self._job, request=request, arguments=text)
+        return replace(self._job, request=request, arguments=text, runs=[])
 
 
 def _refused(kind: ErrorType, words: str) -> Reading:

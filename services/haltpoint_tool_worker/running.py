@@ -15,8 +15,12 @@ _log = logs.get(__name__)
 
 
 async def run_call(runner: Runner, job: Job, call: Call) -> Reading | None:
-    """What came of it, or why it has no result; None when the lease was lost."""
-    ended = await runner.run(call.tool, call.arguments, call.seconds, job.running)
+    """What came of it, or why it has no result; None when nobody waits for it any more. What it called ends with it."""
+    try:
+        ended = await runner.run(call.tool, call.arguments, call.seconds, job.running)
+    finally:
+        if call.calls is not None:
+            await call.calls.close()
     match ended:
         case Returned(value):
             return read_result(call.tool, value)

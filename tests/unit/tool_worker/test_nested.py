@@ -23,11 +23,27 @@ from haltpoint_tool_worker.skills.folders import skills_in
 from tests.unit.tool_worker.test_hooks import Paper, declared, post, pre
 
 DONE: list[str] = []
+LEFT: list[asyncio.Future[Any]] = []
+
+
+class Signals:
+    """`started`: the endless tool runs. `go`: the task that was left behind may call."""
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        self.started, self.go = asyncio.Event(), asyncio.Event()
+
+
+SIGNALS = Signals()
 
 
 @pytest.fixture(autouse=True)
 def diary() -> list[str]:
     DONE.clear()
+    LEFT.clear()
+    SIGNALS.renew()
     return DONE
 
 
@@ -65,6 +81,7 @@ async def slow() -> None:
 
 @tool(internal=True)
 async def endless() -> None:
+    SIGNALS.started.set()
     try:
         await asyncio.sleep(60)
     finally:
@@ -113,6 +130,24 @@ async def hurried(ctx: Ctx) -> Any:
     return await ctx.call("endless")
 
 
+async def call_later(ctx: Ctx) -> None:
+    await SIGNALS.go.wait()
+    await ctx.call("book_keeping", entry="late")
+
+
+@tool(timeout="100ms")
+async def leaves(ctx: Ctx, how: str) -> str:
+    """Ends while one of its tasks is about to call, and another one does."""
+    LEFT.append(asyncio.create_task(call_later(ctx)))
+    LEFT.append(asyncio.ensure_future(ctx.call("endless")))
+    await SIGNALS.started.wait()
+    if how == "raises":
+        raise ToolError.not_found("nothing there")
+    if how == "times out":
+        await asyncio.sleep(60)
+    return how
+
+
 @tool
 async def patient(ctx: Ctx) -> Any:
     try:
@@ -135,7 +170,7 @@ async def tireless(ctx: Ctx) -> None:
 
 
 TOOLS = (book_keeping, rate, upsert, wipe, which, slow, endless, broken, liar, send, recurse)
-CALLERS = (outer, reader, again, hurried, patient, in_a_thread, tireless)
+CALLERS = (outer, reader, again, hurried, leaves, patient, in_a_thread, tireless)
 
 
 async def run_call(name: str, arguments: str = "{}", *hooks: Callable[..., Any], skills: Any = ()) -> Finished:
@@ -244,6 +279,27 @@ async def test_a_call_ends_with_its_callers_time() -> None:
     assert error(finished).startswith("IN_DOUBT: hurried")
     assert DONE == ["stopped"]
     assert [one.tool for one in calls(finished)] == ["endless"]
+
+
+@pytest.mark.parametrize("how", ["returns", "raises", "times out"])
+async def test_calls_end_with_their_caller_however_it_ends(how: str) -> None:
+    """What it leaves behind begins nothing more, and what runs is stopped and told."""
+    finished = await run_call("leaves", f'{{"how": "{how}"}}')
+    assert finished.outcome.success is (how == "returns")
+    assert DONE == ["stopped"]
+    (told,) = calls(finished)
+    assert told.tool == "endless"
+    assert told.error in ({ErrorType.IN_DOUBT, ErrorType.TIMEOUT} if how == "times out" else {ErrorType.IN_DOUBT})
+    SIGNALS.go.set()
+    later, running = await asyncio.gather(*LEFT, return_exceptions=True)
+    assert isinstance(later, ToolError)
+    assert (later.error_type, later.message) == (
+        ErrorType.BLOCKED,
+        "book_keeping was not called: the call of leaves has ended",
+    )
+    assert isinstance(running, ToolError)
+    assert running.error_type is told.error
+    assert DONE == ["stopped"]
 
 
 async def test_tools_do_not_call_tools_without_end() -> None:
