@@ -147,6 +147,11 @@ def test_f1_whole_answers() -> None:
         "“{}”",
         '```\n"{}"\n```',
         '```json\n{{"reply": "{}", "n": 1}}\n```',
+        '{{"message": "{}", "recipient": "John"}}',
+        '{{"status": "ok", "details": "{}"}}',
+        '{{"note": "{}"}}',
+        '{{"data": {{"message": "{}"}}}}',
+        '{{"user_message": "{}", "final_response": "Bye."}}',
     ],
 )
 def test_f1_a_text_that_is_all_quotation_quotes_nobody(whole: str) -> None:
