@@ -14,7 +14,8 @@ _BLOCK: Final = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTI
 _WORD: Final = re.compile(r"\w")
 _MARKS: Final = re.compile(r"^(?:[ \t]*>)+|```(?:\w*$)?", re.MULTILINE)
 _FIELD: Final = re.compile(
-    r'"(?:content|(?:final_?)?(?:response|answer)|(?:user_?)?message|reply|summary|details|note)"[ \n]{0,20}:[ \n]{0,20}"((?:[^"\\]|\\.){0,16384}+)"',
+    r'"(?:content|(?:final_?)?(?:response|answer)|(?:user_?)?message|reply|summary|details|note)"'
+    r'[ \n]{0,20}:[ \n]{0,20}"((?:[^"\\]|\\.){0,16384}+)"',
     re.IGNORECASE,
 )
 _BESIDE: Final = re.compile(r"[\w{:]")
