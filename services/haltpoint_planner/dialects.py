@@ -72,6 +72,15 @@ def as_call(value: object, *, wrapped: bool = False) -> WishedCall | None:
     return WishedCall(names[0], arguments[0] if arguments else None, twice or _more_calls(named))
 
 
+def names_no_tool(value: object) -> bool:
+    """Whether this object has the two keys of a call, and where its tool should stand is no name (C6)."""
+    if not isinstance(value, dict):
+        return False
+    named = fields(value)
+    nameless = any(name in named and not isinstance(named[name], str | dict) for name in _NAMES)
+    return nameless and any(name in named for name in _ARGUMENTS)
+
+
 def _more_calls(named: dict[str, Any]) -> bool:
     """Whether a call bears a list of calls besides."""
     return any(named.get(name) for name in CALLS)

@@ -17,7 +17,7 @@ from typing import Any, Final
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.thoughts import Proposal, StepDecision
-from haltpoint_planner.dialects import CALLS, FINAL, as_call, bare_name, fields, plain, says_twice
+from haltpoint_planner.dialects import CALLS, FINAL, as_call, bare_name, fields, names_no_tool, plain, says_twice
 from haltpoint_planner.json_text import Found, mend, parse, size_of, without_surrogates
 from haltpoint_planner.replies import Reply, blocks_in, message_in
 from haltpoint_planner.tagged import cut_off, pieces
@@ -162,7 +162,10 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
     spoken = without_thoughts(content).strip()
     if not known:
         draft.words.append(spoken)
-        _note_unread(draft, unread(spoken, left, json=bool(words.values)) if calls_too else None)
+        if calls_too and not prose and any(names_no_tool(found.value) for found in words.values):
+            draft.faults.append("a call names no tool")
+        elif calls_too:
+            _note_unread(draft, unread(spoken, left, json=bool(words.values)))
         return
     draft.words.append(prose)
     for found in known:

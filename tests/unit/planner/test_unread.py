@@ -22,6 +22,8 @@ from haltpoint_planner.replies import NativeCall, Reply
         'I do it: "tool": note, "arguments": hello',
         "---JSON_OUTPUT_START---\nnothing",
         '{"rows": [1, 2',
+        '{"tool": null, "arguments": {}}',
+        '```json\n{"tool": ["send_message"], "arguments": {}}\n```',
     ],
 )
 def test_c6_what_wants_to_be_a_call_or_json_and_cannot_be_read_is_a_fault(words: str) -> None:
