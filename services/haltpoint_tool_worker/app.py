@@ -24,7 +24,7 @@ async def run(settings: Settings, queues: tuple[str, ...] = ()) -> None:
 
     Raises HaltpointError.
     """
-    registry = load(settings.tools, queues, settings.hooks, settings.skills)
+    registry = load(settings.tools, queues, settings.hooks, settings.skills, settings.no_effect)
     slots = _slots(settings, registry)
     async with service.running(Party.WORKER, settings, queues=registry.queues) as here, registry.opened():
         await _serve(here, registry, slots)

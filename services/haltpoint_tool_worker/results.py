@@ -15,11 +15,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT, MAX_WHOLE, value
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Option, Outcome, ToolResult
+from haltpoint.runtime import logs
 from haltpoint.runtime.wire import too_deep
 from haltpoint.tools import MalformedResultError, Tool
 from haltpoint.tools.signature import WRAP
-from haltpoint_tool_worker.classify import Failure, fault_of, malformed
+from haltpoint_tool_worker.failures import Failure, fault_of, malformed, reported
 from haltpoint_tool_worker.json_safe import Tamed, name_of, tame
+from haltpoint_tool_worker.raised import stack_of
 from haltpoint_tool_worker.redaction import clean
 
 EMPTY: Final = "{}"
@@ -29,6 +31,8 @@ MAX_OUTCOME: Final = 128 * 1024
 _OUTCOME_DEPTH: Final = MAX_DEPTH - 8  # the message's own levels are above it
 _SIZES: Final = ((262_144, MAX_ITEMS), (32_768, 1000), (4096, 100), (512, 20))
 """Characters of a string and items of a container, tried until the data fits."""
+
+_log = logs.get(__name__)
 
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{4000}")
 _encode: Final = json.JSONEncoder(
@@ -69,6 +73,7 @@ def read_result(tool: Tool, raw: object) -> Reading:
     except MalformedResultError as error:
         return read_failure(malformed(f"the tool {tool.spec.name} gave a result that contradicts itself: {error}"))
     except BaseException as error:  # noqa: BLE001 - the value's own code failed
+        _log.warning("the result of a tool cannot be read", tool=tool.spec.name, stack=stack_of(error))
         return read_failure(malformed(f"the result of {tool.spec.name} cannot be read: {name_of(type(error))}"))
 
 
@@ -203,7 +208,7 @@ def _read_whole(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any], data: obje
         return _with_data(tool, _COMPLETE if raw.next_action is NextAction.COMPLETE else _CONTINUE, data)
     outcome = _checked(tool, raw)
     if outcome.error is not None:
-        failure = Failure(_cleaned(outcome.error))
+        failure = reported(_cleaned(outcome.error))
         return Reading(outcome.model_copy(update={"error": failure.fault}), failure=failure)
     if not outcome.satisfies:
         return Reading(outcome)

@@ -53,6 +53,9 @@ class Fault(Contract):
     suggestion: str | None = None
     invalid_fields: tuple[str, ...] = ()
     retry_after: float | None = Field(default=None, ge=0, description="seconds")
+    cause: "Fault | None" = Field(
+        default=None, description="of IN_DOUBT: the error that it is when a person says that it failed (E5)"
+    )
 
     @model_validator(mode="before")
     @classmethod

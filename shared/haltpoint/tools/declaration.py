@@ -34,7 +34,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _VERB: Final = re.compile(r"[a-z]+(?: [a-z]+)?")
-_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "strikes", "claims")
+_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "strikes", "claims", "no_effect")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
@@ -54,12 +54,15 @@ class Traits(TypedDict, total=False):
     queue: str
     timeout: str | float
     strikes: int
+    no_effect: tuple[type[BaseException], ...]
     claims: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A declared tool. `place` is where, `file:line`, for messages."""
+    """A declared tool. `place` is where, `file:line`, for messages. `no_effect`: after these exceptions nothing has
+    happened.
+    """
 
     spec: ToolSpec
     function: Function
@@ -67,6 +70,7 @@ class Tool:
     output: Output
     is_async: bool
     place: str
+    no_effect: tuple[type[BaseException], ...] = ()
 
     def parse(self, arguments: str | bytes) -> dict[str, Any]:
         """The call's keyword arguments, without the context, from JSON text. Raises pydantic's ValidationError."""
@@ -124,7 +128,8 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
             )
         hints = hints_of(function, local_names)
         inputs, output = read_inputs(function, hints), read_output(hints)
-        return Tool(_spec(name, function, traits, inputs, output), function, inputs, output, is_async(function), place)
+        spec, no_effect = _spec(name, function, traits, inputs, output), exceptions_in(traits.get("no_effect", ()))
+        return Tool(spec, function, inputs, output, is_async(function), place, no_effect)
     except DeclarationError as error:
         raise DeclarationError(f"tool {name!r} ({place}): {error}") from error.__cause__
 
@@ -164,6 +169,14 @@ def _verbs(value: Sequence[object]) -> tuple[str, ...]:
     if isinstance(value, str) or len(verbs) < len(value):
         raise DeclarationError(f"claims={value!r}: give verbs in their base form, as in ('send', 'look up')")
     return tuple(verbs)
+
+
+def exceptions_in(value: object) -> tuple[type[BaseException], ...]:
+    """Classes of exceptions after which nothing has happened. Raises DeclarationError."""
+    given = value if isinstance(value, tuple) else (None,)
+    if not all(isinstance(one, type) and issubclass(one, BaseException) for one in given):
+        raise DeclarationError(f"no_effect={value!r}: give classes of exceptions, as in (ValueError, LookupError)")
+    return given
 
 
 def seconds_of(value: object) -> float:

@@ -14,6 +14,10 @@ class MalformedResultError(Exception):
     """A result that contradicts itself (B1): the tool's fault, never something for the model to try again."""
 
 
+class ContextError(MalformedResultError):
+    """A tool called a method of its context wrongly. The words say where, `file:line`."""
+
+
 class ToolError(Exception):
     """A failure with a name: the model reads the type, the message and the suggestion, and nothing else.
 
