@@ -25,6 +25,8 @@ async def _value_faults(catalogue: ToolCatalogue, request: RequestView, answer: 
             return form_value_faults(request.form, answer.value)
         case Choice.MANUAL if request.tool and answer.value is None:
             return (f"give the result of {request.tool} in `value`",)
+        case Choice.HAPPENED if answer.value is None:
+            return ()  # that it happened is all that a person has to know
         case Choice.HAPPENED | Choice.MANUAL if request.tool:
             spec = (await catalogue.read()).get(request.tool)
             return result_faults(spec, answer.value or {}) if spec else ()

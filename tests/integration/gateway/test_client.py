@@ -102,7 +102,7 @@ async def test_problems_come_with_code_and_hint(system: System, client: Client) 
     request_id = await system.ask(await system.submit(), RequestKind.IN_DOUBT)
     with pytest.raises(GatewayError) as error:
         await client.answer(request_id, decision="approve")
-    assert error.value.problem["allowed"]["decisions"] == ["abort", "happened", "not_happened"]
+    assert error.value.problem["allowed"]["decisions"] == ["abort", "failed", "happened", "not_happened"]
 
 
 async def test_lists_tools_and_cancellation(system: System, client: Client) -> None:
