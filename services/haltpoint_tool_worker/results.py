@@ -8,10 +8,11 @@ not fit the declared result schema, is the tool's fault.
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from typing import Any, Final
 
 import jsonschema
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT, MAX_WHOLE, value
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Option, Outcome, ToolResult
@@ -21,6 +22,7 @@ from haltpoint.tools import MalformedResultError, Tool
 from haltpoint.tools.signature import WRAP
 from haltpoint_tool_worker.failures import Failure, fault_of, malformed, reported
 from haltpoint_tool_worker.json_safe import Tamed, name_of, tame
+from haltpoint_tool_worker.older_style import in_older_style
 from haltpoint_tool_worker.raised import stack_of
 from haltpoint_tool_worker.redaction import clean
 
@@ -67,8 +69,11 @@ def read_result(tool: Tool, raw: object) -> Reading:
     try:
         if isinstance(raw, ToolResult):
             return _read_whole(tool, raw, raw.data)
-        if isinstance(raw, Mapping) and "success" in raw and "next_action" in raw and not _declares(tool, "success"):
-            return _read_whole(tool, raw, raw.get("data", {}))
+        if isinstance(raw, Mapping) and "success" in raw and "next_action" in raw:
+            if "success" not in tool.output.fields:
+                return _read_whole(tool, raw, raw.get("data", {}))
+        elif (fields := _fields(tool, raw)) is not None and (older := in_older_style(fields, tool.output.fields)):
+            return _read_whole(tool, older, {})
         return _with_data(tool, _CONTINUE, raw)
     except MalformedResultError as error:
         return read_failure(malformed(f"the tool {tool.spec.name} gave a result that contradicts itself: {error}"))
@@ -83,9 +88,11 @@ def read_failure(failure: Failure) -> Reading:
     return Reading(outcome, failure=failure)
 
 
-def _declares(tool: Tool, key: str) -> bool:
-    schema = tool.output.schema
-    return schema is not None and (key in schema.get("properties", {}) or "$ref" in schema)
+def _fields(tool: Tool, raw: object) -> Mapping[Any, Any] | None:
+    """The fields by which a result may speak of itself; an object's too, where the tool declares no type for it."""
+    if isinstance(raw, Mapping):
+        return raw
+    return vars(raw) if tool.output.adapter is None and (isinstance(raw, BaseModel) or is_dataclass(raw)) else None
 
 
 def _with_data(tool: Tool, outcome: Outcome, raw: object) -> Reading:
