@@ -23,7 +23,7 @@ from haltpoint.chain.strikes import (
     violate,
 )
 from haltpoint.chain.thinking import spent_too_much, think_step
-from haltpoint.chain.words import claim_faults, pattern_faults
+from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, thought_id
 from haltpoint.contracts.events import ActionProposed
@@ -63,14 +63,13 @@ def take_proposal(work: Work, message: ActionProposed) -> None:
 
 
 def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> None:
-    """Words complete a reasoning step, unless they claim what did not happen (C4, F1), and never a tool step (C3).
+    """Words complete a reasoning step (C4), and never a tool step (C3).
 
     What wanted to be a call and cannot be read is no words: it is refused like a faulty call, in every mode (C6).
     """
     mode, words = mode_of(work, index), proposal.content
     if proposal.faults:
-        claims = claim_faults(work, words) if mode is Mode.STRICT else ()
-        _correct(work, index, thought, (*_unread(work, index, proposal), *claims), words)
+        _correct(work, index, thought, _unread(work, index, proposal), words)
         return
     faults: tuple[Correction, ...] = ()
     if mode is not Mode.OFF:
@@ -78,7 +77,6 @@ def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> Non
             faults = (_no_call(work, index),)
         else:
             faults = pattern_faults(work)
-        faults = (*faults, *claim_faults(work, words))
     if faults and mode is Mode.STRICT:
         _correct(work, index, thought, faults, words)
         return
@@ -129,10 +127,9 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
     work.note(index, proposal)
     work.move(index, replace(asked, turn=asked.turn + 1, thinking=False, taken=0, in_turn=0, refused=0))
     mode = mode_of(work, index)
-    claims = () if mode is Mode.OFF else claim_faults(work, proposal.content)
     unread = _unread(work, index, proposal)
-    if claims or unread:
-        _strike(work, index, (*unread, *claims), _COUNTED)
+    if unread:
+        _strike(work, index, unread, _COUNTED)
     for position, call in enumerate(proposal.calls):
         if owner_of(work, index, call.tool) is None:
             fault = call_fault(call, work.steps[index], work.world.tools, mode, repaired=proposal.repaired)
@@ -211,14 +208,12 @@ def watch_over(work: Work, action: Action, ran: str) -> None:
 
 
 def _corrections(work: Work, index: int) -> tuple[Correction, ...]:
-    """What is still wrong with the current proposal: what nobody can read of it, claims not made true (F1), calls."""
+    """What is still wrong with the current proposal: what cannot be read of it, and its calls."""
     proposal, refused = work.proposals.get(index, Proposal()), work.run(index).refused
-    strict = refused & _COUNTED and mode_of(work, index) is Mode.STRICT
-    claims = claim_faults(work, proposal.content) if strict else ()
     faults = (
         _fault(work, index, call, proposal) for position, call in enumerate(proposal.calls) if refused >> position & 1
     )
-    return (*_unread(work, index, proposal), *claims, *(fault for fault in faults if fault is not None))
+    return (*_unread(work, index, proposal), *(fault for fault in faults if fault is not None))
 
 
 def _unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:

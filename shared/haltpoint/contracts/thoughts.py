@@ -55,7 +55,6 @@ class Violation(StrEnum):
     REPAIRED_CALL = "repaired_call"
     UNFOUNDED_FAIL = "unfounded_fail"
     MISSING_TOOL = "missing_tool"
-    FABRICATED = "fabricated"
 
 
 BROKEN: dict[Violation, str] = {
@@ -69,7 +68,6 @@ BROKEN: dict[Violation, str] = {
     Violation.REPAIRED_CALL: "a call in broken JSON",
     Violation.UNFOUNDED_FAIL: "gave up without an error",
     Violation.MISSING_TOOL: "left out a tool that was asked for",
-    Violation.FABRICATED: "told of what did not happen",
 }
 """What each violation is, for people."""
 

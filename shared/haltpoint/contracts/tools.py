@@ -232,7 +232,6 @@ class ToolSpec(Contract):
     hooks: tuple[str, ...] = Field(
         default=(), description="the worker's hooks that match, in the order they run in (H1)"
     )
-    claims: tuple[str, ...] = Field(default=(), description="verbs that tell of it (F1); none: by name and description")
     plan: Plan | None = Field(default=None, description="the steps of a skill that a chain of its own carries out")
 
     @property

@@ -755,17 +755,25 @@ def test_when_no_answer_can_be_had_the_receipts_are_the_answer() -> None:
     told.result(data="{}")
     told.no_thought(kind=ThoughtKind.ANSWER)
 
-    assert (told.chain.status, told.chain.answer) == (ChainStatus.COMPLETED, 'lookup: {"id": "u1"}\nsave: {}')
+    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.chain.answer == (
+        "There is no answer in words: the model's server is away (HP-301).\nThe results:\n"
+        'lookup: {"id": "u1"}\nsave: {}'
+    )
 
 
-@pytest.mark.parametrize("budget", [Budget(seconds=1), Budget(tokens=10)])
-def test_the_receipts_are_the_answer_when_time_or_tokens_are_used_up(budget: Budget) -> None:
+@pytest.mark.parametrize(
+    ("budget", "why"),
+    [(Budget(seconds=1), "the deadline has passed"), (Budget(tokens=10), "the budget for the model is used up")],
+)
+def test_the_results_are_the_answer_when_time_or_tokens_are_used_up(budget: Budget, why: str) -> None:
     told = drafted(tool("find", "lookup"), budget=budget)
     told.propose(LOOK, usage=Usage(input_tokens=10))
     told.now = START + 1000
     told.result(data='{"id": "u1"}')
 
-    assert (told.chain.status, told.chain.answer) == (ChainStatus.COMPLETED, 'lookup: {"id": "u1"}')
+    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.chain.answer == f'There is no answer in words: {why}.\nThe results:\nlookup: {{"id": "u1"}}'
 
 
 # ---- one open-ended step (style react)
