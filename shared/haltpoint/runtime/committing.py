@@ -266,6 +266,7 @@ def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> list[Argume
         preview=output.preview,
         priority=output.priority,
         strikes=output.strikes,
+        reasons=output.reasons,
         asked_at=now,
         deadline=request.deadline,
     )
