@@ -8,7 +8,7 @@ tools are refused, arguments parsed, and values of models need an origin in the 
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -16,10 +16,12 @@ from pydantic_core import from_json
 from haltpoint.chain.provenance import without_origin
 from haltpoint.contracts.base import MAX_ARGUMENTS, value
 from haltpoint.contracts.plans import Call as Proposed
+from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ErrorType, HookRecord, HookVerdict, ToolSpec
 from haltpoint.runtime.ledger import Ledger
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.hooks import Call as Seen
+from haltpoint.tools.signature import CONFIRMED
 from haltpoint_tool_worker.approval import approves
 from haltpoint_tool_worker.classify import invalid_arguments
 from haltpoint_tool_worker.failures import Cause, Effects, Failure, fault_of, judge
@@ -75,6 +77,8 @@ class Refusal:
     text: str = ""
     changed: bool = False
 
+
+_CHANGED: Final = Reason(kind=ReasonKind.CHANGED, words="The call is not the one that was approved: a hook changed it.")
 
 CallsOf = Callable[[Job, Tool, float], Calls]
 """What `ctx.call` does in a call that has so many seconds."""
@@ -135,8 +139,11 @@ class Admission:
         return self._with_context(job, call)
 
     def asks_more(self, job: Job, call: Call) -> bool:
-        """Whether hooks or origins have to be asked before this call may run."""
-        return call.around is not None or (bool(call.tool.spec.provenance) and job.request.unasked is None)
+        """Whether hooks, origins or a person have to be asked before this call may run."""
+        request = job.request
+        if call.around is not None or request.reasons or request.approval is not None:
+            return True
+        return bool(call.tool.spec.provenance) and request.unasked is None
 
     async def ask(self, job: Job, call: Call) -> Call | Refusal:
         """The call as its hooks leave it, or why it is refused. Raises redis-py's errors."""
@@ -150,9 +157,11 @@ class Admission:
         if tool.spec.provenance and request.unasked is None and (made_up := await self._made_up(job, tool, trip)):
             records = (*trip.records, builtin.refused_by(builtin.PROVENANCE))
             return Refusal(_reading(ErrorType.BLOCKED, f"{request.tool} was not called: {made_up}"), records)
-        if trip.asked:
+        if trip.asked or request.reasons or request.approval is not None:
             if not approves(request.approval, request.tool, trip.text):
-                return Refusal(trip.question(), tuple(trip.records), trip.text, trip.changed)
+                reasons = request.reasons or ()
+                reasons = reasons if request.approval is None else (*reasons, _CHANGED)
+                return Refusal(trip.question(reasons), tuple(trip.records), trip.text, trip.changed)
             trip.approved()
         seconds = min(request.timeout, self._left(job))
         if seconds <= 0:
@@ -197,7 +206,10 @@ class Admission:
         return (job.request.deadline - self._now_ms()) / 1000
 
     def _with_context(self, job: Job, call: Call) -> Call:
+        """The call with what no plan and no model sets: `confirmed`, and the context."""
         name = call.tool.inputs.context
+        if call.tool.inputs.confirms:
+            call.arguments[CONFIRMED] = approves(job.request.approval, job.request.tool, call.text)
         if name is None:
             return call
         calls = self._calls_of(job, call.tool, call.seconds)
@@ -217,7 +229,7 @@ class Admission:
             tenant=request.tenant,
             user=request.user,
             context=deepcopy(request.context) if request_context is None else request_context,
-            confirmed=request.approval is not None and approves(request.approval, request.tool, text),
+            confirmed=approves(request.approval, request.tool, text),
             deadline_ms=request.deadline,
         )
 

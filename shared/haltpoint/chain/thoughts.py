@@ -10,8 +10,8 @@ from haltpoint.chain.scheduling import adopt
 from haltpoint.chain.schemas import SHOWN
 from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.strikes import escalate, mode_of, struck_out, tell_correction, violate
-from haltpoint.chain.thinking import overspent, receipts_as_answer, spent_too_much, think_answer, think_plan
-from haltpoint.chain.words import claim_faults, plan_pattern_faults
+from haltpoint.chain.thinking import overspent, spent_too_much, stand_in, think_answer, think_plan
+from haltpoint.chain.words import plan_pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer, PlanDrafted, ThoughtFailed
@@ -77,31 +77,33 @@ def _without_calls(plan: Plan) -> Plan:
 
 
 def end_with_answer(work: Work, message: AnswerDrafted) -> None:
-    """Complete the chain: these are the words for the user, unless they claim what did not happen (F2), or call (C6).
+    """Complete the chain: these are the words for the user, unless they call a tool or cannot be read (C6).
 
-    Such an answer is asked for again; after the strikes, and where no words are left, the receipts stand in its place.
+    Such an answer is asked for again; after the strikes its words are delivered, or the results where it has none.
     """
     data = message.data
     if data.thought_id != work.chain.thought:
         return
     work.spend(data.usage)
-    if overspent(work):  # the work is done: what cost too much is not acted on, and the receipts stand in its place
-        complete_chain(work, receipts_as_answer(work))
+    if overspent(work):  # the work is done: a reply that cost too much is not acted on
+        complete_chain(work, stand_in(work, "the model used more tokens than the budget has"))
         return
-    mode = mode_of(work, None)
-    words = "" if data.faults else data.text
-    claims = () if mode is Mode.OFF else claim_faults(work, words)
-    corrections = (*_no_words(data), *claims)
+    corrections = _no_words(data)
     if corrections:
         violate(work, None, "answer", data.thought_id, corrections, data.text)
-    if not corrections or mode is not Mode.STRICT:
-        complete_chain(work, words or receipts_as_answer(work))
-    elif struck_out(work, None):
-        complete_chain(work, receipts_as_answer(work))
+    if not corrections or mode_of(work, None) is not Mode.STRICT or struck_out(work, None):
+        words = "" if data.faults else data.text
+        complete_chain(work, words or stand_in(work, _why(data)))
     else:
         for correction in corrections:
             tell_correction(work, None, correction)
         think_answer(work, corrections, data.thought_id)
+
+
+def _why(data: DraftedAnswer) -> str:
+    if data.faults:
+        return "the model's reply could not be read"
+    return "the model called a tool instead of answering" if data.called else "the model said nothing"
 
 
 def _no_words(data: DraftedAnswer) -> tuple[Correction, ...]:
@@ -124,10 +126,10 @@ def fail_planning(work: Work, message: ThoughtFailed) -> None:
 
 
 def take_failed_thought(work: Work, message: ThoughtFailed) -> None:
-    """Do without the thought: fail the step that waited for it; in place of an answer the receipts stand."""
+    """Do without the thought: fail the step that waited for it; in place of an answer show the results."""
     data = message.data
     if data.thought_id == work.chain.thought:
-        complete_chain(work, receipts_as_answer(work))
+        complete_chain(work, stand_in(work, f"{data.message.rstrip('.')} ({data.code})"))
         return
     for index, step in enumerate(work.steps):
         run = work.run(index)

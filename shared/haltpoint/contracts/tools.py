@@ -10,6 +10,7 @@ from typing_extensions import TypeVar
 
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.reasons import Reason, Source
 
 Data = TypeVar("Data", default=dict[str, Any])
 
@@ -112,6 +113,7 @@ class Confirmation(Contract):
     preview: str | None = None
     digest: str = Field(default="", description="of the call that is asked about: an approval holds for no other")
     arguments: str | None = Field(default=None, description="JSON text, when hooks changed those of the action")
+    reasons: tuple[Reason, ...] = Field(default=(), description="why it is asked; all of them are one question (G5)")
 
 
 class HookVerdict(StrEnum):
@@ -166,6 +168,7 @@ class Metadata(Contract):
     )
     calls: tuple[NestedCall, ...] = Field(default=(), description="the tools that this one called, as they were begun")
     by: str = Field(default="", description="the person who gave the result, when one did (D3 manual)")
+    sources: dict[str, Source] = Field(default_factory=dict, description="place in the arguments -> its source (C13)")
 
 
 class Outcome(Contract):
@@ -232,10 +235,10 @@ class ToolSpec(Contract):
     timeout: float = Field(default=30.0, gt=0, description="seconds")
     strikes: int | None = Field(default=None, ge=1, description="violations in a row until a person decides (D3)")
     provenance: dict[str, str] = Field(default_factory=dict, description="place in the arguments -> tool.path (C6)")
+    confirms: bool = Field(default=False, description="it has a parameter `confirmed` that only the runtime sets (B7)")
     hooks: tuple[str, ...] = Field(
         default=(), description="the worker's hooks that match, in the order they run in (H1)"
     )
-    claims: tuple[str, ...] = Field(default=(), description="verbs that tell of it (F1); none: by name and description")
     plan: Plan | None = Field(default=None, description="the steps of a skill that a chain of its own carries out")
 
     @property

@@ -19,10 +19,10 @@ A tools module may define what its tools need, opened once by each worker and gi
 import inspect
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Final, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Final, Literal, TypedDict, TypeVar, Unpack, overload
 
 from pydantic import ValidationError
 
@@ -33,8 +33,7 @@ from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_asy
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_VERB: Final = re.compile(r"[a-z]+(?: [a-z]+)?")
-_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "strikes", "claims", "no_effect")
+_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "strikes", "no_effect", "confirmed")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
@@ -55,7 +54,7 @@ class Traits(TypedDict, total=False):
     timeout: str | float
     strikes: int
     no_effect: tuple[type[BaseException], ...]
-    claims: Sequence[str]
+    confirmed: Literal["own"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,10 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
                 f"{', '.join(unknown)}: no such trait; there are {', '.join(Traits.__annotations__)}"
             )
         hints = hints_of(function, local_names)
-        inputs, output = read_inputs(function, hints), read_output(hints)
+        if (own := traits.get("confirmed", "own")) != "own":
+            raise DeclarationError(f"confirmed={own!r}: say 'own' when the parameter `confirmed` is not an approval")
+        is_own = "confirmed" in traits or bool(traits.get("read_only"))
+        inputs, output = read_inputs(function, hints, confirmed_is_own=is_own), read_output(hints)
         spec, no_effect = _spec(name, function, traits, inputs, output), exceptions_in(traits.get("no_effect", ()))
         return Tool(spec, function, inputs, output, is_async(function), place, no_effect)
     except DeclarationError as error:
@@ -153,22 +155,15 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             timeout=seconds_of(traits.get("timeout", ToolSpec.model_fields["timeout"].default)),
             strikes=traits.get("strikes"),
             provenance=inputs.provenance,
+            confirms=inputs.confirms,
             read_only=traits.get("read_only", False),
             idempotent=traits.get("idempotent", False),
             destructive=traits.get("destructive", False),
             may_clarify=traits.get("may_clarify", False),
             internal=traits.get("internal", False),
-            claims=_verbs(traits.get("claims", ())),
         )
     except ValidationError as error:
         raise DeclarationError("; ".join(problem["msg"] for problem in error.errors())) from None
-
-
-def _verbs(value: Sequence[object]) -> tuple[str, ...]:
-    verbs = [one for one in value if isinstance(one, str) and _VERB.fullmatch(one)]
-    if isinstance(value, str) or len(verbs) < len(value):
-        raise DeclarationError(f"claims={value!r}: give verbs in their base form, as in ('send', 'look up')")
-    return tuple(verbs)
 
 
 def exceptions_in(value: object) -> tuple[type[BaseException], ...]:
