@@ -17,11 +17,10 @@ from haltpoint.chain.provenance import without_origin
 from haltpoint.contracts.base import MAX_ARGUMENTS, value
 from haltpoint.contracts.plans import Call as Proposed
 from haltpoint.contracts.reasons import Reason, ReasonKind
-from haltpoint.contracts.tools import ErrorType, HookRecord, HookVerdict, ToolSpec
+from haltpoint.contracts.tools import CONFIRMED, ErrorType, HookRecord, HookVerdict, ToolSpec
 from haltpoint.runtime.ledger import Ledger
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.hooks import Call as Seen
-from haltpoint.tools.signature import CONFIRMED
 from haltpoint_tool_worker.approval import approves
 from haltpoint_tool_worker.classify import invalid_arguments
 from haltpoint_tool_worker.failures import Cause, Effects, Failure, fault_of, judge

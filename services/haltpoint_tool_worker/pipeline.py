@@ -157,6 +157,8 @@ class Pipeline:
         if reading.whole and await self._kept(job, reading.whole):
             metadata = metadata.model_copy(update={"whole": len(reading.whole.encode())})
         outcome, trace = reading.outcome, telemetry.context_of(span, job.trace)
+        if request.notes:
+            outcome = outcome.model_copy(update={"warnings": (*request.notes, *outcome.warnings)})
         finished = Finished(
             job.place, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata
         )

@@ -64,9 +64,8 @@ def test_an_order_is_the_message_that_the_contract_names(trace: str | None, told
 
 
 def test_an_order_has_a_place_for_everything_that_the_contract_names() -> None:
-    told = Dispatch(
-        Action("c.s.1", 0, 1, "t", "{}"), ToolSpec(name="t"), 1, 1, "approved", False, (), "literal", (WHY,), FROM
-    )
+    action, spec = Action("c.s.1", 0, 1, "t", "{}"), ToolSpec(name="t")
+    told = Dispatch(action, spec, 1, 1, "approved", False, (), "literal", (WHY,), FROM, ("a note",))
     order = json.loads(Envelope("c", "now", TRACE).tool_request(told, Task(goal="g", tenant="acme", user="ann")))
 
     assert order.keys() == ToolRequested.model_fields.keys()

@@ -13,9 +13,12 @@ from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_STEPS
 from haltpoint.contracts.plans import Call, Plan, Step, StepType
 from haltpoint.contracts.tasks import Mode, Task
 from haltpoint.contracts.thoughts import Correction, Violation
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import CONFIRMED, ToolSpec
 
 Tools = Mapping[str, ToolSpec]
+
+NOT_CONFIRMED = "`confirmed` was dropped: only the runtime sets it, when a person has approved exactly this call"
+"""What the receipt of a call says that brought it along."""
 
 _MOST_NAMES = 30  # tools that one sentence lists
 _ANY_FORM = '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}'
@@ -93,7 +96,10 @@ def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
                 yield from _reference_faults(step, number, target, ancestors)
             if call.tool in tools:
                 places = tuple(place for place, _ in found)
-                faults = argument_faults(tools[call.tool], call.arguments, unknown=places)
+                plain = without_confirmed(call, tools)
+                faults = argument_faults(tools[call.tool], plain.arguments, unknown=places)
+                if plain is not call:
+                    faults = (*faults, f"leave out {CONFIRMED}: it is set only when a person has approved this call")
                 if call.tool == human_tool.NAME:
                     faults = (*faults, *human_tool.question_faults(call.arguments))
                 for fault in faults:
@@ -176,6 +182,14 @@ def may_call(step: Step, spec: ToolSpec, mode: Mode) -> bool:
 def callable_tools(step: Step, tools: Tools, mode: Mode) -> tuple[str, ...]:
     """The names of all tools that a model may call in this step, sorted; what a prompt should offer."""
     return tuple(sorted(name for name, spec in tools.items() if may_call(step, spec, mode)))
+
+
+def without_confirmed(call: Call, tools: Tools) -> Call:
+    """The call without `confirmed` where only the runtime sets it (B7): what a model says is no approval."""
+    spec = tools.get(call.tool)
+    if spec is None or not spec.confirms or CONFIRMED not in call.arguments:
+        return call
+    return Call(tool=call.tool, arguments={key: one for key, one in call.arguments.items() if key != CONFIRMED})
 
 
 def call_fault(call: Call, step: Step, tools: Tools, mode: Mode) -> Correction | None:

@@ -5,7 +5,7 @@ from typing import Final
 
 from haltpoint.chain import policy
 from haltpoint.chain.codes import Code
-from haltpoint.chain.contract import call_fault, form_of, reading_faults
+from haltpoint.chain.contract import NOT_CONFIRMED, call_fault, form_of, reading_faults, without_confirmed
 from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held, owner_of
@@ -133,7 +133,8 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
         _strike(work, index, unread, _COUNTED)
     for position, call in enumerate(proposal.calls):
         if owner_of(work, index, call.tool) is None:
-            fault = call_fault(call, work.steps[index], work.world.tools, mode)
+            plain = without_confirmed(call, work.world.tools)
+            fault = call_fault(plain, work.steps[index], work.world.tools, mode)
             if fault is not None:
                 _strike(work, index, (fault,), 1 << position)
     if _release(work, index):
@@ -166,7 +167,9 @@ def _release(work: Work, index: int) -> bool:
             work.move(index, replace(work.run(index), taken=position))
             spec = work.world.tools[call.tool]
             reasons = reasons_for(spec, repaired=proposal.repaired)
-            dispatch(work, index, call.tool, call.arguments, spec, reasons)
+            plain = without_confirmed(call, work.world.tools)
+            notes = () if plain is call else (NOT_CONFIRMED,)
+            dispatch(work, index, call.tool, plain.arguments, spec, reasons, notes)
             return True
         _strike(work, index, (fault,), 1 << position)
     return False
@@ -174,6 +177,7 @@ def _release(work: Work, index: int) -> bool:
 
 def _fault(work: Work, index: int, call: Call) -> Correction | None:
     tools, mode = work.world.tools, mode_of(work, index)
+    call = without_confirmed(call, tools)
     fault = call_fault(call, work.steps[index], tools, mode)
     fault = fault or decided_before(call, work.actions)
     if fault is not None or mode is Mode.OFF:

@@ -232,6 +232,7 @@ class RequestedTool(Contract):
     )
     reasons: tuple[Reason, ...] | None = Field(default=None, description="why a person has to approve it first (G5)")
     sources: dict[str, Source] | None = Field(default=None, description="place in the arguments -> its source (C13)")
+    notes: tuple[str, ...] | None = Field(default=None, description="words for the warnings of the receipt")
     position: int = 0
     tenant: str | None = None
     user: str | None = None

@@ -40,6 +40,9 @@ class ErrorType(StrEnum):
     UNKNOWN = "UNKNOWN"
 
 
+CONFIRMED = "confirmed"
+"""The parameter of a tool that says whether a person has approved this call; only the runtime sets it (B7)."""
+
 RECOVERABLE: frozenset[ErrorType] = frozenset(
     {ErrorType.VALIDATION, ErrorType.NOT_FOUND, ErrorType.RATE_LIMIT, ErrorType.TIMEOUT, ErrorType.SERVER}
 )

@@ -69,6 +69,7 @@ class Envelope:
             "reasons": [one.model_dump(mode="json", exclude_none=True) for one in output.reasons] or None,
             "sources": {at: one.model_dump(mode="json", exclude_none=True) for at, one in output.sources.items()}
             or None,
+            "notes": output.notes or None,
             "position": output.position,
             "tenant": task.tenant,
             "user": task.user,

@@ -16,14 +16,12 @@ from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 
-from haltpoint.contracts.tools import ToolResult
+from haltpoint.contracts.tools import CONFIRMED, ToolResult
 from haltpoint.tools.context import Ctx
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.provenance import origins_in, without_marks
 
 Function = Callable[..., Any]
-CONFIRMED: Final = "confirmed"
-"""The parameter that says whether a person has approved this call."""
 WRAP: Final = "value"
 """The key under which a result lies that is no JSON object."""
 
