@@ -71,6 +71,11 @@ class Tool:
     place: str
     no_effect: tuple[type[BaseException], ...] = ()
 
+    @property
+    def name(self) -> str:
+        """As models and plans call it."""
+        return self.spec.name
+
     def parse(self, arguments: str | bytes) -> dict[str, Any]:
         """The call's keyword arguments, without the context, from JSON text. Raises pydantic's ValidationError."""
         values = self.inputs.model.model_validate_json(arguments)
