@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from haltpoint.contracts.tools import ErrorType, NextAction
+from haltpoint_tool_worker.failures import MESSAGE
 
 _WORDS = ("error", "message")
 
@@ -40,7 +41,7 @@ def _error(said: Mapping[str, Any]) -> dict[str, Any]:
     inner = said.get("error")
     if isinstance(inner, Mapping):  # {"success": false, "error": {"message": ..., "error_type": ...}}
         said = {**said, **{key: value for key, value in inner.items() if isinstance(key, str)}, "error": None}
-    words = dict.fromkeys(str(value) for key in _WORDS if (value := said.get(key)))
+    words = dict.fromkeys(str(value)[:MESSAGE] for key in _WORDS if (value := said.get(key)))
     kind = str(_first(said, "error_type", "errorType")).upper()
     fields = _first(said, "invalid_fields", "invalidFields")
     after = _first(said, "retry_after", "retryAfter")
@@ -50,8 +51,8 @@ def _error(said: Mapping[str, Any]) -> dict[str, Any]:
         "error_type": kind if kind in ErrorType.__members__ else ErrorType.UNKNOWN,
         "message": ": ".join(words) or "the tool says that it failed, and not why",
         "recoverable": recoverable if isinstance(recoverable, bool) else None,
-        "suggestion": suggestion if isinstance(suggestion, str) else None,
-        "invalid_fields": [str(one) for one in fields] if isinstance(fields, list | tuple) else [],
+        "suggestion": suggestion[:MESSAGE] if isinstance(suggestion, str) else None,
+        "invalid_fields": [str(one)[:MESSAGE] for one in fields[:50]] if isinstance(fields, list | tuple) else [],
         "retry_after": after if usable else None,
     }
 
