@@ -145,6 +145,25 @@ async def block_the_loop(seconds: float) -> float:
     return seconds
 
 
+@tool(timeout="300ms")
+async def send_and_block(seconds: float, ctx: Ctx[Book]) -> str:
+    effect(ctx)
+    time.sleep(seconds)  # noqa: ASYNC251 - that is what it is for
+    return "sent"
+
+
+@tool(read_only=True)
+async def block_in_a_task(seconds: float) -> float:
+    """Blocks the loop in a task of its own making."""
+
+    async def block() -> float:
+        time.sleep(seconds)  # noqa: ASYNC251 - that is what it is for
+        return seconds
+
+    (done,) = await asyncio.gather(block())
+    return done
+
+
 @tool(read_only=True, timeout="200ms")
 async def slow_read() -> None:
     await asyncio.sleep(3600)
