@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -208,6 +209,15 @@ async def test_e5_a_malformed_result_that_a_person_says_failed_is_no_text_for_th
     fault = fault_of(await run_call(register(lambda: {"success": True, "next_action": "error"}, name="book")))
     assert fault.cause is not None
     assert (fault.cause.error_type, fault.cause.recoverable) == (ErrorType.SERVER, False)
+
+
+def test_the_page_shows_the_table_of_the_code() -> None:
+    words = {Verdict.ERROR: "error", Verdict.TEXT: "text", Verdict.MAY_HAVE_HAPPENED: "may have happened"}
+    page = (Path(__file__).parents[3] / "docs/contract.md").read_text()
+    _, _, rest = page.partition("| what is known | not started | read-only | idempotent | other effects |")
+    rows = [[cell.strip() for cell in line.strip(" |").split("|")] for line in rest.splitlines()[2 : 2 + len(Cause)]]
+    told = [[words.get(TABLE[cause][effects], "in doubt") for effects in Effects] for cause in Cause]
+    assert [row[1:] for row in rows] == told
 
 
 # ---- the tool's own use of its context ------------------------------------------------------------------------------
