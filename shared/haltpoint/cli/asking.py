@@ -61,7 +61,8 @@ def understand(request: "RequestView", typed: str) -> Said | None:
     decision = _keys(request).get(first.lower()[:1]) if first else None
     if decision is Choice.REPHRASE and not words.strip():
         return None
-    if decision in (Choice.MANUAL, Choice.HAPPENED) and words.strip().startswith("{"):
+    takes_result = decision is Choice.MANUAL or decision is Choice.HAPPENED
+    if decision is not None and takes_result and words.strip().startswith("{"):
         value = _object(words)
         return None if value is None else Said(decision=decision, value=value)
     return Said(decision=decision, text=words.strip()) if decision else None

@@ -173,7 +173,7 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
 
 def exceptions_in(value: object) -> tuple[type[BaseException], ...]:
     """Classes of exceptions after which nothing has happened. Raises DeclarationError."""
-    given = value if isinstance(value, tuple) else (None,)
+    given: tuple[Any, ...] = value if isinstance(value, tuple) else (None,)
     if not all(isinstance(one, type) and issubclass(one, BaseException) for one in given):
         raise DeclarationError(f"no_effect={value!r}: give classes of exceptions, as in (ValueError, LookupError)")
     return given

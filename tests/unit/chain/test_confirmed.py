@@ -12,7 +12,12 @@ from haltpoint.contracts.tools import Confirmation, NextAction, Outcome, Target,
 from tests.support.builders import call, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
-FORM = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"], "additionalProperties": False}
+FORM: dict[str, Any] = {
+    "type": "object",
+    "properties": {"id": {"type": "string"}},
+    "required": ["id"],
+    "additionalProperties": False,
+}
 DELETE = spec("delete", read_only=False, parameters=FORM, confirms=True)
 BOOK = spec("book", read_only=False, parameters={**FORM, "properties": {**FORM["properties"], "confirmed": {}}})
 SURE = Outcome(
@@ -51,7 +56,7 @@ def test_b7_what_else_is_wrong_with_the_call_is_refused() -> None:
 
 @pytest.mark.parametrize("tool", [DELETE, BOOK])
 def test_b7_a_call_without_it_or_with_a_word_of_its_own_runs_as_it_is(tool: ToolSpec) -> None:
-    told = proposing(tool=tool, **({"confirmed": True} if tool is BOOK else {}))
+    told = proposing(tool=tool, confirmed=True) if tool is BOOK else proposing(tool=tool)
 
     (order,) = told.dispatches
     assert order.notes == ()

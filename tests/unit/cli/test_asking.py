@@ -30,7 +30,7 @@ def question(kind: str = "clarification") -> RequestView:
         ("confirmation", "yes", Said(decision=Choice.APPROVE)),
         ("confirmation", "n not now", Said(decision=Choice.REJECT, text="not now")),
         ("in_doubt", "h", Said(decision=Choice.HAPPENED)),
-        ("in_doubt", "h {\"id\": 1}", Said(decision=Choice.HAPPENED, value={"id": 1})),
+        ("in_doubt", 'h {"id": 1}', Said(decision=Choice.HAPPENED, value={"id": 1})),
         ("in_doubt", "n", Said(decision=Choice.NOT_HAPPENED)),
         ("in_doubt", "f", Said(decision=Choice.FAILED)),
         ("input", "blue, please", Said(decision=Choice.ANSWER, text="blue, please")),

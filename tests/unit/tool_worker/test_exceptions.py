@@ -57,6 +57,14 @@ def unreadable_reply() -> BaseException:
     raise AssertionError
 
 
+def contradiction() -> BaseException:
+    try:
+        Ctx().ok({}, warnings=[7])  # type: ignore[list-item]
+    except ValueError as error:
+        return error
+    raise AssertionError
+
+
 RAISES: dict[str, tuple[Callable[[], BaseException], Cause]] = {
     "KeyError": (lambda: KeyError("city"), Cause.UNDECLARED),
     "ValueError": (lambda: ValueError("no such day"), Cause.UNDECLARED),
@@ -81,7 +89,7 @@ RAISES: dict[str, tuple[Callable[[], BaseException], Cause]] = {
     "says SERVER": (lambda: ToolError.server("the bank is down"), Cause.BROKEN),
     "says IN_DOUBT": (lambda: ToolError("IN_DOUBT", "the bank did not say"), Cause.BROKEN),
     "says that nothing happened": (lambda: ToolError.server("closed", no_effect=True), Cause.NO_EFFECT),
-    "contradicts itself": (lambda: Ctx().ok({}, warnings=[7]) and AssertionError(), Cause.MALFORMED),  # type: ignore[list-item]
+    "contradicts itself": (contradiction, Cause.MALFORMED),
 }
 DECLARED = {
     Effects.READ_ONLY: {"read_only": True},
