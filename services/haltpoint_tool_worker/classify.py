@@ -108,10 +108,9 @@ def _declared(error: ToolError) -> Failure:
         recoverable=fault.recoverable,
         invalid_fields=fault.invalid_fields,
         retry_after=fault.retry_after,
+        no_effect=fault.no_effect,
     )
-    if isinstance(error, NestedError):
-        return Failure(fault, error.cause)
-    return Failure(fault, Cause.NO_EFFECT) if error.no_effect is True else reported(fault)
+    return Failure(fault, error.cause) if isinstance(error, NestedError) else reported(fault)
 
 
 def _invalid(what: str, error: ValidationError) -> Fault:

@@ -110,7 +110,8 @@ class NestedError(ToolError):
             invalid_fields=fault.invalid_fields,
         )
         # That nothing happened in there does not say that its caller had done nothing before.
-        self.cause = failure.cause if failure.cause is Cause.UNDECLARED else reported(fault).cause
+        says = reported(fault.model_copy(update={"no_effect": None}))
+        self.cause = failure.cause if failure.cause is Cause.UNDECLARED else says.cause
 
 
 def judge(failure: Failure, effects: Effects, tool: str) -> Failure:
@@ -137,6 +138,8 @@ def judge(failure: Failure, effects: Effects, tool: str) -> Failure:
 
 def reported(fault: Fault) -> Failure:
     """What the tool itself says of a failure, as a ToolError or in a result."""
+    if fault.no_effect:
+        return Failure(fault, Cause.NO_EFFECT)
     unsure = fault.error_type in (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.IN_DOUBT)
     return Failure(fault, Cause.BROKEN if unsure else Cause.DECLARED)
 
@@ -155,6 +158,7 @@ def fault_of(
     recoverable: bool | None = None,
     invalid_fields: tuple[str, ...] = (),
     retry_after: float | None = None,
+    no_effect: bool | None = None,
     cause: Fault | None = None,
 ) -> Fault:
     """A fault with clean words, and a suggestion in any case; `recoverable` follows the type when None."""
@@ -166,6 +170,7 @@ def fault_of(
             "suggestion": clean(suggestion, MESSAGE) if suggestion else _SUGGESTIONS[kind],
             "invalid_fields": tuple(clean(name, 200) for name in invalid_fields[:50]),
             "retry_after": retry_after,
+            "no_effect": no_effect,
             "cause": cause,
             **given,
         }

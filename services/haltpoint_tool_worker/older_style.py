@@ -54,6 +54,7 @@ def _error(said: Mapping[str, Any]) -> dict[str, Any]:
         "suggestion": suggestion[:MESSAGE] if isinstance(suggestion, str) else None,
         "invalid_fields": [str(one)[:MESSAGE] for one in fields[:50]] if isinstance(fields, list | tuple) else [],
         "retry_after": after if usable else None,
+        "no_effect": True if _first(said, "no_effect", "noEffect") is True else None,
     }
 
 

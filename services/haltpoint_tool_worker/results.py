@@ -286,4 +286,5 @@ def _cleaned(fault: Fault) -> Fault:
         recoverable=fault.recoverable,
         invalid_fields=fault.invalid_fields,
         retry_after=fault.retry_after,
+        no_effect=fault.no_effect,
     )

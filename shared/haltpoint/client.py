@@ -237,7 +237,8 @@ class Client:
         """Answer a question: an option, or a decision with what belongs to it. Returns it as answered.
 
         Input without a decision is an answer in words (`text`), or a form filled in (`value`); an escalation takes
-        rephrase with `text`, manual with `value`, retry, abort.
+        rephrase with `text`, manual with `value`, retry, abort; a doubt happened (with `value` when its result is
+        known), not_happened, failed, abort.
         Raises GatewayError: answered_already, request_expired, request_stale, no_such_request, invalid_answer.
         """
         kind = (await self.request(request_id)).kind

@@ -57,6 +57,7 @@ class Fault(Contract):
     suggestion: str | None = None
     invalid_fields: tuple[str, ...] = ()
     retry_after: float | None = Field(default=None, ge=0, description="seconds")
+    no_effect: bool | None = Field(default=None, description="true: nothing has happened (E5)")
     cause: "Fault | None" = Field(
         default=None, description="of IN_DOUBT: the error that it is when a person says that it failed (E5)"
     )

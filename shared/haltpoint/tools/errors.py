@@ -56,6 +56,7 @@ class ToolError(Exception):
             suggestion=self.suggestion,
             retry_after=self.retry_after,
             invalid_fields=self.invalid_fields,
+            no_effect=self.no_effect or None,
         )
 
     @classmethod

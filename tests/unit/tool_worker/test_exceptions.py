@@ -19,6 +19,7 @@ from haltpoint.contracts.events import RequestedTool
 from haltpoint.contracts.tools import ErrorType, Fault, Option, Target
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.ledger import Finished
+from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.telemetry import Tracing
 from haltpoint.runtime.topology import Place
 from haltpoint.tools import DeclarationError, Tool, ToolError, register
@@ -293,7 +294,8 @@ def test_what_is_no_class_of_exceptions_is_refused_where_it_is_declared(wrong: A
 
 
 def test_a_deployment_names_builtins_and_dotted_paths() -> None:
-    assert exceptions_named(["ValueError", "json.JSONDecodeError", "httpx:HTTPError"]) == (
+    settings = Settings.model_validate({"no_effect": "ValueError, json.JSONDecodeError,httpx:HTTPError"})
+    assert exceptions_named(settings.no_effect) == (
         ValueError,
         json.JSONDecodeError,
         httpx.HTTPError,

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from haltpoint import Ctx
-from haltpoint.contracts.tools import Outcome
+from haltpoint.contracts.tools import Fault, NextAction, Outcome, ToolResult
 from haltpoint.tools import DeclarationError, Tool, register
 from haltpoint_tool_worker.approval import digest_of
 from haltpoint_tool_worker.failures import Cause
@@ -118,6 +118,16 @@ def test_b7_an_unknown_type_is_unknown(said: dict[str, Any], kind: str, recovera
     assert (error["error_type"], error["recoverable"]) == (kind, recoverable)
     assert error["message"] == "no_day: There is no such day."
     assert "retry_after" not in error
+
+
+@pytest.mark.parametrize(("said", "cause"), [({}, Cause.BROKEN), ({"no_effect": True}, Cause.NO_EFFECT)])
+def test_b7_a_time_out_may_have_happened_unless_the_result_says_otherwise(said: dict[str, Any], cause: Cause) -> None:
+    older = read_result(UNTYPED[0], {"success": False, "error": "no answer", "error_type": "TIMEOUT", **said})
+    fault = Fault.model_validate({"error_type": "TIMEOUT", "message": "no answer", **said})
+    newer = read_result(UNTYPED[0], ToolResult(success=False, next_action=NextAction.ERROR, error=fault))
+    for reading in (older, newer):
+        assert reading.failure is not None
+        assert reading.failure.cause is cause
 
 
 def test_b7_the_words_are_bounded_and_hold_no_secret() -> None:
