@@ -11,23 +11,29 @@ A text that a model only thinks (<think>) is not what it says: nothing is called
 
 import json
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from haltpoint.chain.typed import typed
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.thoughts import Proposal, StepDecision
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.dialects import CALLS, FINAL, as_call, bare_name, fields, names_no_tool, plain, says_twice
 from haltpoint_planner.json_text import Found, mend, parse, size_of, without_surrogates
+from haltpoint_planner.python_calls import begun_call, python_in
 from haltpoint_planner.replies import Reply, blocks_in, message_in
 from haltpoint_planner.tagged import cut_off, pieces
 from haltpoint_planner.unread import pieces_in, unread
 from haltpoint_planner.wrapped import told_in, words_in
 
+_NO_TOOLS: Final[Mapping[str, ToolSpec]] = {}
 MAX_CONTENT: Final = 16 * 1024  # characters of words that are kept
 MAX_CALLS: Final = 32
 _MAX_PROPOSAL: Final = 96 * 1024  # bytes of all arguments together: the message must stay under MAX_BODY
 _TOOL_NAME: Final = 128
+_TAIL: Final = 128  # characters of the longest marker and the blanks behind it
 _SPOKEN: Final = frozenset({"content", "response", "answer", "finalanswer", "reply", "summary"})
 """Fields that are the model's own words also behind prose; a message or a result there may be what it shows."""
 
@@ -37,11 +43,15 @@ _THOUGHTS: Final = re.compile(
 )
 _THOUGHTS_BEFORE: Final = re.compile(r"\A.*</(?:think(?:ing)?|reasoning)>", re.DOTALL | re.IGNORECASE)
 _MARKED: Final = re.compile(r"-{3}\s*JSON_OUTPUT_START\s*-{3}(.*?)(?:-{3}\s*JSON_OUTPUT_END\s*-{3}|\Z)", re.DOTALL)
-_WRAPPING: Final = re.compile(
-    r"```[\w-]*[ \t]*|<\|start\|>assistant|<\|channel\|>\w+|</?(?:tool|function)_calls?>|</function>"
-    r"|\[/?TOOL_CALLS\]|<[|｜][^<>|｜\s]{1,48}[|｜]>|\bfunctools\Z",
-    re.IGNORECASE,
+_MARKERS: Final = (
+    r"```[\w-]*[ \t]*|<\|(?:start|(?:header_)?start(?:_header_id)?|im_start)\|>assistant|<\|channel\|>\w+"
+    r"|</?(?:[|｜]DSML[|｜]|\w+:)?(?:tool|function)_calls?>|</function>|\[/?TOOL_CALLS\]|<[|｜][^<>|｜\s]{1,48}[|｜]>"
 )
+_WRAPPING: Final = re.compile(rf"{_MARKERS}|\bfunctools\Z", re.IGNORECASE)
+_ENDS: Final = rf"(?:{_MARKERS}|-{{3}}\s*JSON_OUTPUT_(?:START|END)\s*-{{3}})"
+_FIRST: Final = re.compile(rf"\s*+{_ENDS}", re.IGNORECASE)
+_LAST: Final = re.compile(rf"{_ENDS}\s*\Z", re.IGNORECASE)
+_MOST_MARKERS: Final = 8  # at either end of a reply
 _MEANT_AS_JSON: Final = re.compile(
     r"""(?: \A\s* | ```[\w-]*\s* | <tool_calls?>\s* )(?=[{\[])
       | (?= \[? \s{0,64} \{ \s{0,64} ["']?
@@ -53,8 +63,9 @@ _MEANT_AS_JSON: Final = re.compile(
 
 @dataclass(slots=True)
 class _Draft:
-    """A proposal in the making."""
+    """A proposal in the making; `tools`: all that are known."""
 
+    tools: Mapping[str, ToolSpec]
     calls: list[Call] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
@@ -72,9 +83,9 @@ class Words:
     left: str = ""
 
 
-def draft_proposal(reply: Reply) -> Proposal:
-    """What the model wants in this turn. Native calls go before calls in the words."""
-    draft = _Draft(repaired=reply.repaired and bool(reply.calls))
+def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS) -> Proposal:
+    """What the model wants in this turn, typed by the schemas of `tools`. Native calls go before calls in the words."""
+    draft = _Draft(tools, repaired=reply.repaired and bool(reply.calls))
     for native in reply.calls:
         _add_call(draft, native.name, native.arguments)
     if len(reply.content) > MAX_BODY:
@@ -157,6 +168,8 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
     words = take_apart(content)
     prose, left = words.prose, words.left
     known = [found for found in words.values if _says_something(found, alone=not prose)]
+    if not known and calls_too and (only := _only_calls(content, words, draft.tools)):
+        known, prose, left = only, "", ""
     if not known and calls_too and (guess := mended(content)) and _says_something(guess, alone=True):
         known, prose, left = [guess], "", ""
     spoken = without_thoughts(content).strip()
@@ -173,10 +186,51 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
         if not found.tool:
             _read_value(draft, found.value, calls_too=calls_too)
         elif calls_too:
-            _add_call(draft, found.tool, found.value if isinstance(found.value, dict) else [])
+            _add_call(draft, found.tool, found.value if isinstance(found.value, dict) else [], texts=found.texts)
     if calls_too:
         beside = bool(draft.calls or draft.faults)
         _note_unread(draft, pieces_in(left, beside_calls=True) if beside else unread(spoken, left, json=True))
+
+
+def _only_calls(content: str, words: Words, tools: Mapping[str, ToolSpec]) -> list[Found]:
+    """The calls of known tools that a reply consists of but for markers: as Python, or as dicts by names of tools."""
+    bare = _without_markers(without_thoughts(content).strip())
+    values = list(words.values) if words.values and not words.prose else python_in(bare)
+    if values is None:
+        name = begun_call(bare, tools)
+        return [Found(None, tool=name)] if name else []
+    found = [call for value in values for call in _keyed(value, tools)]
+    return found if any(bare_name(name) in tools for one in found for name in _called(one)) else []
+
+
+def _without_markers(text: str) -> str:
+    for _ in range(_MOST_MARKERS):
+        if first := _FIRST.match(text):
+            text = text[first.end() :]
+        if last := _LAST.search(text, max(0, len(text) - _TAIL)):
+            text = text[: last.start()]
+    return text.strip()
+
+
+def _keyed(found: Found, tools: Mapping[str, ToolSpec]) -> list[Found]:
+    """The calls in a value of which every key is a tool's name; else the value itself."""
+    entries = found.value if isinstance(found.value, list) else [found.value]
+    named = [pair for entry in entries if isinstance(entry, dict) for pair in entry.items()]
+    if found.tool or not entries or not all(isinstance(entry, dict) for entry in entries) or words_in(found.value):
+        return [found]
+    if not all(bare_name(name) in tools for name, _ in named):
+        return [found]
+    return [replace(found, tool=name, value=arguments) for name, arguments in named]
+
+
+def _called(found: Found) -> list[str]:
+    """The tools that a value calls."""
+    if found.tool:
+        return [found.tool]
+    lists = [found.value]
+    if isinstance(found.value, dict):
+        lists += [item for name, item in fields(found.value).items() if name in CALLS]
+    return [call.name for items in lists for item in _listed(items) if (call := as_call(item)) is not None]
 
 
 def _note_unread(draft: _Draft, fault: str | None) -> None:
@@ -243,25 +297,29 @@ def _listed(value: object) -> list[object]:
     return list(value) if isinstance(value, list) else [value]
 
 
-def _add_call(draft: _Draft, name: str, arguments: object) -> None:
+def _add_call(draft: _Draft, name: str, arguments: object, *, texts: bool = False) -> None:
     """One more call, or one more fault. A call whose arguments cannot be read is never made with none."""
     tool = without_surrogates(bare_name(name))
     if not tool or len(tool) > _TOOL_NAME:
         draft.faults.append(f"a call names no tool: {tool[:40]!r}" if tool else "a call names no tool")
         return
     found = _arguments(arguments)
-    if found is None:
+    if found is not None:
+        spec = draft.tools.get(tool)
+        found = replace(found, value=typed(found.value, spec.parameters if spec else {}, text=texts))
+    exact = parse(json.dumps(found.value)) if found is not None else None  # the limits are those of the whole
+    if found is None or exact is None:
         draft.faults.append(f"the arguments of {tool} are not a JSON object within the limits")
         return
-    size = size_of(found.value)
+    size = size_of(exact.value)
     if size > MAX_ARGUMENTS or draft.size + size > _MAX_PROPOSAL:
         draft.faults.append(f"the arguments of {tool} have {size} bytes; at most {MAX_ARGUMENTS} are taken")
     elif len(draft.calls) == MAX_CALLS:
         draft.faults.append(f"more than {MAX_CALLS} calls; {tool} was left out")
-    elif (call := Call(tool=tool, arguments=found.value)) not in draft.calls:  # the same once more is a stutter
+    elif (call := Call(tool=tool, arguments=exact.value)) not in draft.calls:  # the same once more is a stutter
         draft.calls.append(call)
         draft.size += size
-        draft.repaired = draft.repaired or found.repaired
+        draft.repaired = draft.repaired or found.repaired or exact.repaired
 
 
 def _arguments(value: object) -> Found | None:
@@ -275,5 +333,4 @@ def _arguments(value: object) -> Found | None:
         if found is not None and isinstance(found.value, str):  # encoded twice
             found = parse(found.value)
         return found if found is not None and isinstance(found.value, dict) else None
-    # An object has come as deep as a whole reply may be; as text it is measured like all others.
-    return parse(json.dumps(value)) if isinstance(value, dict) else None
+    return Found(value) if isinstance(value, dict) else None

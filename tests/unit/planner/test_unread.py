@@ -62,7 +62,7 @@ def test_c9_prose_and_sound_data_are_content(words: str) -> None:
 def answer(content: str = "", *calls: NativeCall) -> DraftedAnswer:
     request = ThoughtRequest(thought_id="c.answer.t0.1", kind=ThoughtKind.ANSWER, deadline=0)
     asked = AnswerRequested(id=request.thought_id, source="haltpoint/executor", data=request)
-    message = reply_to(asked, Reply(content=content, calls=calls))
+    message = reply_to(asked, Reply(content=content, calls=calls), {})
     assert isinstance(message, AnswerDrafted)
     return message.data
 
