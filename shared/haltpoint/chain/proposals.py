@@ -10,6 +10,7 @@ from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held, owner_of
 from haltpoint.chain.provenance import decided_before, provenance_fault
+from haltpoint.chain.reasons import reasons_for
 from haltpoint.chain.references import read_json
 from haltpoint.chain.state import Action, PlanOrigin, StepStatus
 from haltpoint.chain.strikes import (
@@ -132,7 +133,7 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
         _strike(work, index, unread, _COUNTED)
     for position, call in enumerate(proposal.calls):
         if owner_of(work, index, call.tool) is None:
-            fault = call_fault(call, work.steps[index], work.world.tools, mode, repaired=proposal.repaired)
+            fault = call_fault(call, work.steps[index], work.world.tools, mode)
             if fault is not None:
                 _strike(work, index, (fault,), 1 << position)
     if _release(work, index):
@@ -157,21 +158,23 @@ def _release(work: Work, index: int) -> bool:
         call = proposal.calls[position]
         if work.run(index).refused >> position & 1 or owner_of(work, index, call.tool) is not None:
             continue
-        fault = _fault(work, index, call, proposal)
+        fault = _fault(work, index, call)
         if fault is not None and fault.violation is Violation.NO_PROVENANCE and mode_of(work, index) is Mode.ADVISORY:
             _strike(work, index, (fault,), _COUNTED)
             fault = None
         if fault is None:
             work.move(index, replace(work.run(index), taken=position))
-            dispatch(work, index, call.tool, call.arguments, work.world.tools[call.tool])
+            spec = work.world.tools[call.tool]
+            reasons = reasons_for(spec, repaired=proposal.repaired)
+            dispatch(work, index, call.tool, call.arguments, spec, reasons)
             return True
         _strike(work, index, (fault,), 1 << position)
     return False
 
 
-def _fault(work: Work, index: int, call: Call, proposal: Proposal) -> Correction | None:
+def _fault(work: Work, index: int, call: Call) -> Correction | None:
     tools, mode = work.world.tools, mode_of(work, index)
-    fault = call_fault(call, work.steps[index], tools, mode, repaired=proposal.repaired)
+    fault = call_fault(call, work.steps[index], tools, mode)
     fault = fault or decided_before(call, work.actions)
     if fault is not None or mode is Mode.OFF:
         return fault
@@ -210,9 +213,7 @@ def watch_over(work: Work, action: Action, ran: str) -> None:
 def _corrections(work: Work, index: int) -> tuple[Correction, ...]:
     """What is still wrong with the current proposal: what cannot be read of it, and its calls."""
     proposal, refused = work.proposals.get(index, Proposal()), work.run(index).refused
-    faults = (
-        _fault(work, index, call, proposal) for position, call in enumerate(proposal.calls) if refused >> position & 1
-    )
+    faults = (_fault(work, index, call) for position, call in enumerate(proposal.calls) if refused >> position & 1)
     return (*_unread(work, index, proposal), *(fault for fault in faults if fault is not None))
 
 

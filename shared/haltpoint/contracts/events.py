@@ -11,6 +11,7 @@ from pydantic import Field
 from haltpoint.contracts.base import Contract, value
 from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Correction, Proposal, ThoughtKind, Usage
 from haltpoint.contracts.tools import Outcome
@@ -229,6 +230,8 @@ class RequestedTool(Contract):
     unasked: str | None = Field(
         default=None, description="why values need no origin: literal, advisory, off; absent: they do"
     )
+    reasons: tuple[Reason, ...] | None = Field(default=None, description="why a person has to approve it first (G5)")
+    sources: dict[str, Source] | None = Field(default=None, description="place in the arguments -> its source (C13)")
     position: int = 0
     tenant: str | None = None
     user: str | None = None

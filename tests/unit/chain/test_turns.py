@@ -8,6 +8,7 @@ from haltpoint.chain.thoughts import MOST_FAULTS
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType
+from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.tasks import Budget, Mode, Task
 from haltpoint.contracts.thoughts import ThoughtKind, Usage, Violation
 from haltpoint.contracts.tools import Clarification, ErrorType, Fault, Metadata, NextAction, Option, Outcome, Target
@@ -363,13 +364,20 @@ def test_c6_too_many_calls_at_once_go_back_whole() -> None:
     assert told.thought.corrections[0].message == "33 calls are too many at once; propose 32 at most."
 
 
-def test_c9_repaired_json_drives_read_only_tools_alone() -> None:
+def test_c9_repaired_json_drives_read_only_tools_and_others_after_a_yes() -> None:
     told = drafted(tool("both", "lookup", "save"))
-    told.propose(call("save"), LOOK, repaired=True)
-
-    assert told.tools_called == ["lookup"]
+    told.propose(LOOK, repaired=True)
+    assert not told.dispatches[-1].reasons
     told.result()
-    assert [correction.violation for correction in told.thought.corrections] == [Violation.REPAIRED_CALL]
+    told.propose(call("save"), repaired=True)
+
+    [reason] = told.dispatches[-1].reasons
+    assert reason.kind is ReasonKind.REPAIRED
+    asked = Sure(action="save", target=Target(id="save"), message="Save?", digest="d", reasons=(reason,))
+    told.result(Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked))
+    assert told.questions[-1].reasons == (reason,)
+    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    assert (told.dispatches[-1].approval, told.dispatches[-1].again) == ("d", True)
 
 
 def test_the_turns_of_a_step_are_bounded() -> None:
