@@ -42,7 +42,7 @@ from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Rejected, decode
 from haltpoint_planner import prompts
 from haltpoint_planner.context import ContextReader
-from haltpoint_planner.drafting import draft_proposal, said, without_thoughts
+from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal, said, without_thoughts
 from haltpoint_planner.json_text import without_surrogates
 from haltpoint_planner.model import Model
 from haltpoint_planner.plan_drafting import draft_plan
@@ -283,7 +283,7 @@ def words_of(reply: Reply) -> str:
 
 def _failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
     request: ThoughtRequest = message.data
-    words = f"{error.what}: {error.why}. {error.fix}"
+    words = without_surrogates(f"{error.what}: {error.why}. {error.fix}")[:MAX_CONTENT]  # some are the server's own
     data = FailedThought(thought_id=request.thought_id, kind=request.kind, code=error.code, message=words)
     return ThoughtFailed(**_envelope(message), data=data)
 

@@ -23,8 +23,8 @@ from haltpoint_tool_worker.json_safe import Tamed, name_of, tame
 from haltpoint_tool_worker.redaction import clean
 
 EMPTY: Final = "{}"
-MAX_OUTCOME: Final = 128 * 1024
-"""Bytes of an outcome: it travels in the message, which may have 256 KiB."""
+MAX_OUTCOME: Final = 64 * 1024
+"""Bytes of an outcome: it travels in the message, beside arguments that hooks changed and the calls that a tool made."""
 
 _OUTCOME_DEPTH: Final = MAX_DEPTH - 8  # the message's own levels are above it
 _SIZES: Final = ((262_144, MAX_ITEMS), (32_768, 1000), (4096, 100), (512, 20))

@@ -55,7 +55,7 @@ def _may_be(value: Any, leaf: dict[str, Any]) -> bool:
     named, required = leaf.get("properties"), leaf.get("required")
     marks = {name: one["const"] for name, one in _schemas(named).items() if "const" in one and name in value}
     needed = required if isinstance(required, list) else []
-    return all(value[name] == mark for name, mark in marks.items()) and all(name in value for name in needed)
+    return all(value[name] == mark for name, mark in marks.items()) and all(str(name) in value for name in needed)
 
 
 def _schemas(named: object) -> dict[str, dict[str, Any]]:
