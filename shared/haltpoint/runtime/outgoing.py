@@ -114,6 +114,7 @@ class Envelope:
                 corrections=_cut(output.corrections),
                 previous=output.previous,
                 other_model=output.other_model,
+                answered=output.answered,
             ),
         )
 
