@@ -72,7 +72,7 @@ def add_to(parent: typer.Typer) -> None:
         ] = None,
     ) -> int:
         """Call one tool, as a chain with a literal plan of one step."""
-        texts = parse_arguments(arguments or [])
+        texts = texts_of(arguments or [])
 
         async def converse(client: "Client") -> int:
             from haltpoint.chain.typed import typed
@@ -85,8 +85,8 @@ def add_to(parent: typer.Typer) -> None:
         return talk(shell, converse)
 
 
-def parse_arguments(pairs: list[str]) -> dict[str, str]:
-    """`k=v` pairs, as texts: what they are says the tool's schema (C9)."""
+def texts_of(pairs: list[str]) -> dict[str, str]:
+    """`k=v` pairs, as texts: the tool's schema says what they are (C9)."""
     arguments: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")

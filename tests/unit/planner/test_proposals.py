@@ -188,8 +188,8 @@ BRICKS = [
     "\nAction:", "to=a <|message|>", "to=a", "to=", "<|tool_call_begin|>a", "<|tool_call_begin|>a\n",
     "<|channel|>analysis<|message|>", "<think>", "</think>", "\n   ", "`", " ", "*", "\n*", "a", "<", "<|", "\\", "'",
     '"', "(", ",", "{}", "{", "}", "[", '{"a":[', '{"steps":[', "[1]", '{"tool":"a"}', "[<function=a></function>",
-    "---JSON_OUTPUT_START---", '{"tool":"a","arguments":"', "```json\n", "a(", "a(b=1)\n", "[a(b='", "a(b=1),", "a.", "-",
-    "not ", "lambda:", "1+", "1,", "{'a':", "('a',", "a(b=", "\\x", "'''", '"""', "<|a|>", "```tool_code\n", "a()[",
+    "---JSON_OUTPUT_START---", '{"tool":"a","arguments":"', "```json\n", "a(", "a(b=1)\n", "[a(b='", "a(b=1),", "a.",
+    "-", "lambda:", "1+", "{'a':", "('a',", "a(b=", "\\x", "'''", '"""', "<|a|>", "```tool_code\n", "a()[", "not ",
 ]  # fmt: skip
 
 
