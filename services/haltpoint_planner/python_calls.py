@@ -97,10 +97,8 @@ def _short(name: str) -> str:
 
 def _literal(node: ast.expr) -> Any:
     match node:
-        case ast.Constant(value=str() | bool() | None as value):
+        case ast.Constant(value=value) if value is None or isinstance(value, str | bool) or _is_number(value):
             return value
-        case ast.Constant(value=int() | float() as number) if _is_number(number):
-            return number
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)) if _is_number(number):
             return -number
         case ast.Name(id=name) if name in _JSON_NAMES:
@@ -116,9 +114,11 @@ def _literal(node: ast.expr) -> Any:
     raise _NoLiteralError
 
 
-def _is_number(value: float) -> bool:
-    finite = math.isfinite(value) if isinstance(value, float) else abs(value) < 10**NUMBER_DIGITS
-    return finite and not isinstance(value, bool)
+def _is_number(value: object) -> bool:
+    """Whether this is a number that JSON and our wire can hold."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return type(value) is int and abs(value) < 10**NUMBER_DIGITS
 
 
 def _closed(text: str, position: int) -> int | None:

@@ -137,7 +137,8 @@ REPLIES = st.one_of(CALLS.map(native), CALLS.map(unparsed), SAID.map(Reply), WOR
 
 def asked(kind: ThoughtKind, thought: str) -> ToPlanner:
     request = ThoughtRequest(thought_id=thought, kind=kind, step_id="s1", deadline=0)
-    form = {ThoughtKind.PLAN: PlanRequested, ThoughtKind.ANSWER: AnswerRequested}.get(kind, ActionRequested)
+    forms: dict[ThoughtKind, type[ToPlanner]] = {ThoughtKind.PLAN: PlanRequested, ThoughtKind.ANSWER: AnswerRequested}
+    form = forms.get(kind, ActionRequested)
     return form(id=thought, source="haltpoint/executor", subject="c", data=request)
 
 
