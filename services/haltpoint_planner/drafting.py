@@ -48,9 +48,10 @@ _MARKERS: Final = (
     r"|</?(?:[|｜]DSML[|｜]|\w+:)?(?:tool|function)_calls?>|</function>|\[/?TOOL_CALLS\]|<[|｜][^<>|｜\s]{1,48}[|｜]>"
 )
 _WRAPPING: Final = re.compile(rf"{_MARKERS}|\bfunctools\Z", re.IGNORECASE)
-_ENDS: Final = rf"(?:{_MARKERS}|-{{3}}\s*JSON_OUTPUT_(?:START|END)\s*-{{3}})"
+_ENDS: Final = rf"(?!```py)(?:{_MARKERS}|-{{3}}\s*JSON_OUTPUT_(?:START|END)\s*-{{3}})"
 _FIRST: Final = re.compile(rf"\s*+{_ENDS}", re.IGNORECASE)
 _LAST: Final = re.compile(rf"{_ENDS}\s*\Z", re.IGNORECASE)
+"""Markers at the ends of a reply that is nothing but calls; a fence of Python is an answer in code."""
 _MOST_MARKERS: Final = 8  # at either end of a reply
 _MEANT_AS_JSON: Final = re.compile(
     r"""(?: \A\s* | ```[\w-]*\s* | <tool_calls?>\s* )(?=[{\[])

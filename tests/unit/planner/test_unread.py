@@ -148,6 +148,7 @@ SHOWN = [
     "```python\nimport mail\nmail.send(to='u1')\n```",
     '{"send": {"to": "u1"}, "price": 3}',
     '[print("send")]',
+    "```python\nsend(to='u1', text='hi')\n```",
 ]
 
 
