@@ -20,9 +20,20 @@ from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.thoughts import Proposal, StepDecision
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint_planner.dialects import CALLS, FINAL, as_call, bare_name, fields, names_no_tool, plain, says_twice
+from haltpoint_planner.dialects import (
+    CALLS,
+    FINAL,
+    as_call,
+    bare_name,
+    fields,
+    listed,
+    names_no_tool,
+    plain,
+    says_twice,
+)
 from haltpoint_planner.json_text import Found, mend, parse, size_of, without_surrogates
-from haltpoint_planner.python_calls import begun_call, python_in
+from haltpoint_planner.only_calls import MARKERS, only_calls
+from haltpoint_planner.python_calls import literal_in
 from haltpoint_planner.replies import Reply, blocks_in, message_in
 from haltpoint_planner.tagged import cut_off, pieces
 from haltpoint_planner.unread import pieces_in, unread
@@ -33,7 +44,6 @@ MAX_CONTENT: Final = 16 * 1024  # characters of words that are kept
 MAX_CALLS: Final = 32
 _MAX_PROPOSAL: Final = 96 * 1024  # bytes of all arguments together: the message must stay under MAX_BODY
 _TOOL_NAME: Final = 128
-_TAIL: Final = 128  # characters of the longest marker and the blanks behind it
 _SPOKEN: Final = frozenset({"content", "response", "answer", "finalanswer", "reply", "summary"})
 """Fields that are the model's own words also behind prose; a message or a result there may be what it shows."""
 
@@ -43,16 +53,7 @@ _THOUGHTS: Final = re.compile(
 )
 _THOUGHTS_BEFORE: Final = re.compile(r"\A.*</(?:think(?:ing)?|reasoning)>", re.DOTALL | re.IGNORECASE)
 _MARKED: Final = re.compile(r"-{3}\s*JSON_OUTPUT_START\s*-{3}(.*?)(?:-{3}\s*JSON_OUTPUT_END\s*-{3}|\Z)", re.DOTALL)
-_MARKERS: Final = (
-    r"```[\w-]*[ \t]*|<\|(?:start|(?:header_)?start(?:_header_id)?|im_start)\|>assistant|<\|channel\|>\w+"
-    r"|</?(?:[|｜]DSML[|｜]|\w+:)?(?:tool|function)_calls?>|</function>|\[/?TOOL_CALLS\]|<[|｜][^<>|｜\s]{1,48}[|｜]>"
-)
-_WRAPPING: Final = re.compile(rf"{_MARKERS}|\bfunctools\Z", re.IGNORECASE)
-_ENDS: Final = rf"(?!```py)(?:{_MARKERS}|-{{3}}\s*JSON_OUTPUT_(?:START|END)\s*-{{3}})"
-_FIRST: Final = re.compile(rf"\s*+{_ENDS}", re.IGNORECASE)
-_LAST: Final = re.compile(rf"{_ENDS}\s*\Z", re.IGNORECASE)
-"""Markers at the ends of a reply that is nothing but calls; a fence of Python is an answer in code."""
-_MOST_MARKERS: Final = 8  # at either end of a reply
+_WRAPPING: Final = re.compile(rf"{MARKERS}|\bfunctools\Z", re.IGNORECASE)
 _MEANT_AS_JSON: Final = re.compile(
     r"""(?: \A\s* | ```[\w-]*\s* | <tool_calls?>\s* )(?=[{\[])
       | (?= \[? \s{0,64} \{ \s{0,64} ["']?
@@ -169,11 +170,12 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
     words = take_apart(content)
     prose, left = words.prose, words.left
     known = [found for found in words.values if _says_something(found, alone=not prose)]
-    if not known and calls_too and (only := _only_calls(content, words, draft.tools)):
+    spoken = without_thoughts(content).strip()
+    alone = words.values if not prose else ()
+    if not known and calls_too and (only := only_calls(spoken, alone, draft.tools)):
         known, prose, left = only, "", ""
     if not known and calls_too and (guess := mended(content)) and _says_something(guess, alone=True):
         known, prose, left = [guess], "", ""
-    spoken = without_thoughts(content).strip()
     if not known:
         draft.words.append(spoken)
         if calls_too and not prose and any(names_no_tool(found.value) for found in words.values):
@@ -191,47 +193,6 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
     if calls_too:
         beside = bool(draft.calls or draft.faults)
         _note_unread(draft, pieces_in(left, beside_calls=True) if beside else unread(spoken, left, json=True))
-
-
-def _only_calls(content: str, words: Words, tools: Mapping[str, ToolSpec]) -> list[Found]:
-    """The calls of known tools that a reply consists of but for markers: as Python, or as dicts by names of tools."""
-    bare = _without_markers(without_thoughts(content).strip())
-    values = list(words.values) if words.values and not words.prose else python_in(bare)
-    if values is None:
-        name = begun_call(bare, tools)
-        return [Found(None, tool=name)] if name else []
-    found = [call for value in values for call in _keyed(value, tools)]
-    return found if any(bare_name(name) in tools for one in found for name in _called(one)) else []
-
-
-def _without_markers(text: str) -> str:
-    for _ in range(_MOST_MARKERS):
-        if first := _FIRST.match(text):
-            text = text[first.end() :]
-        if last := _LAST.search(text, max(0, len(text) - _TAIL)):
-            text = text[: last.start()]
-    return text.strip()
-
-
-def _keyed(found: Found, tools: Mapping[str, ToolSpec]) -> list[Found]:
-    """The calls in a value of which every key is a tool's name; else the value itself."""
-    entries = found.value if isinstance(found.value, list) else [found.value]
-    named = [pair for entry in entries if isinstance(entry, dict) for pair in entry.items()]
-    if found.tool or not entries or not all(isinstance(entry, dict) for entry in entries) or words_in(found.value):
-        return [found]
-    if not all(bare_name(name) in tools for name, _ in named):
-        return [found]
-    return [replace(found, tool=name, value=arguments) for name, arguments in named]
-
-
-def _called(found: Found) -> list[str]:
-    """The tools that a value calls."""
-    if found.tool:
-        return [found.tool]
-    lists = [found.value]
-    if isinstance(found.value, dict):
-        lists += [item for name, item in fields(found.value).items() if name in CALLS]
-    return [call.name for items in lists for item in _listed(items) if (call := as_call(item)) is not None]
 
 
 def _note_unread(draft: _Draft, fault: str | None) -> None:
@@ -264,7 +225,7 @@ def _read_value(draft: _Draft, value: object, *, calls_too: bool) -> None:
         draft.words.append(blocks[0])
         wanted = [{"tool": call.name, "arguments": call.arguments} for call in blocks[1]]
     elif isinstance(value, list) or as_call(value) is not None:
-        wanted = _listed(value)
+        wanted = listed(value)
     elif isinstance(value, dict) and (message := message_in(value)) is not None:
         draft.words.append(message.content)
         wanted = [{"tool": call.name, "arguments": call.arguments} for call in message.calls]
@@ -287,15 +248,9 @@ def _read_envelope(draft: _Draft, named: dict[str, Any]) -> list[object]:
     draft.words += told_in(named)
     if str(named.get("nextstepdecision")).strip().lower() == "fail":
         draft.decision = StepDecision.FAIL
-    lists = [_listed(named[name]) for name in CALLS if name in named]
+    lists = [listed(named[name]) for name in CALLS if name in named]
     draft.repaired = draft.repaired or sum(map(bool, lists)) > 1
     return [item for items in lists for item in items]
-
-
-def _listed(value: object) -> list[object]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list) else [value]
 
 
 def _add_call(draft: _Draft, name: str, arguments: object, *, texts: bool = False) -> None:
@@ -330,7 +285,7 @@ def _arguments(value: object) -> Found | None:
     if isinstance(value, str):
         found = parse(value)
         if found is None and value.lstrip().startswith("{"):
-            found = mend(value)
+            found = literal_in(value) or mend(value)
         if found is not None and isinstance(found.value, str):  # encoded twice
             found = parse(found.value)
         return found if found is not None and isinstance(found.value, dict) else None

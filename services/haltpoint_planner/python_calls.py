@@ -46,6 +46,12 @@ def python_in(text: str) -> list[Found] | None:
         return None
 
 
+def literal_in(text: str) -> Found | None:
+    """The object or list that a text is, written in Python; None when it is anything else."""
+    found = python_in(text.strip())
+    return found[0] if found and len(found) == 1 and not found[0].tool else None
+
+
 def begun_call(text: str, tools: Container[str] | None = None) -> str | None:
     """The first of `tools` (any, when None) that is called in a text of nothing but calls, also when it is cut off."""
     position, named = 0, None

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from haltpoint_planner.json_text import Found, leaves_open, mend, values_in
-from haltpoint_planner.python_calls import begun_call, python_in
+from haltpoint_planner.python_calls import begun_call, literal_in, python_in
 
 _MOST_BLOCKS: Final = 64
 _TAIL: Final = 400  # characters before a JSON object in which its tool may be named
@@ -82,8 +82,7 @@ def cut_off(text: str) -> Found | None:
     if head is None:
         return None
     rest = text[head.end() :]
-    exact = python_in(rest.strip("`\n "))
-    guess = exact[0] if exact and len(exact) == 1 and not exact[0].tool else mend(rest)
+    guess = literal_in(rest.strip("`\n ")) or mend(rest)
     return replace(guess, tool=_name(head)) if guess else None
 
 
