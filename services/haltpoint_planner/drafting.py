@@ -11,7 +11,7 @@ A text that a model only thinks (<think>) is not what it says: nothing is called
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -34,7 +34,7 @@ from haltpoint_planner.dialects import (
 from haltpoint_planner.json_text import Found, mend, parse, size_of, without_surrogates
 from haltpoint_planner.only_calls import MARKERS, only_calls
 from haltpoint_planner.python_calls import literal_in
-from haltpoint_planner.replies import Reply, blocks_in, message_in
+from haltpoint_planner.replies import Reply, message_in
 from haltpoint_planner.tagged import cut_off, pieces
 from haltpoint_planner.unread import pieces_in, unread
 from haltpoint_planner.wrapped import told_in, words_in
@@ -74,6 +74,19 @@ class _Draft:
     decision: StepDecision = StepDecision.CONTINUE
     repaired: bool = False
     size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What one JSON value says: words, wished calls as they stand there, and whether it gives the step up.
+
+    `twice`: one of the fields that matter stands there twice.
+    """
+
+    words: list[str] = field(default_factory=list)
+    calls: list[Any] = field(default_factory=list)
+    gives_up: bool = False
+    twice: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,90 +180,72 @@ def cut(text: str) -> str:
 
 def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
     content = without_surrogates(content)
-    words = take_apart(content)
-    prose, left = words.prose, words.left
-    known = [found for found in words.values if _says_something(found, alone=not prose)]
-    spoken = without_thoughts(content).strip()
-    alone = words.values if not prose else ()
-    if not known and calls_too and (only := only_calls(spoken, alone, draft.tools)):
-        known, prose, left = only, "", ""
-    if not known and calls_too and (guess := mended(content)) and _says_something(guess, alone=True):
-        known, prose, left = [guess], "", ""
-    if not known:
-        draft.words.append(spoken)
-        if calls_too and not prose and any(names_no_tool(found.value) for found in words.values):
-            draft.faults.append("a call names no tool")
-        elif calls_too:
-            _note_unread(draft, unread(spoken, left, json=bool(words.values)))
-        return
-    draft.words.append(prose)
-    for found in known:
+    words, spoken = take_apart(content), without_thoughts(content).strip()
+    prose, left, alone = words.prose, words.left, not words.prose
+    read = _saying(words.values, alone=alone)
+    if not read and calls_too:
+        whole = only_calls(spoken, words.values if alone else (), draft.tools)
+        guess = mended(content) if not whole else None
+        if read := _saying(whole or ([guess] if guess else []), alone=True):
+            prose = left = ""
+    draft.words.append(prose if read else spoken)
+    for found, said in read:
         draft.repaired = draft.repaired or found.repaired
-        if not found.tool:
-            _read_value(draft, found.value, calls_too=calls_too)
+        if said is not None:
+            _take(draft, said, calls_too=calls_too)
         elif calls_too:
             _add_call(draft, found.tool, found.value if isinstance(found.value, dict) else [], texts=found.texts)
-    if calls_too:
-        beside = bool(draft.calls or draft.faults)
-        _note_unread(draft, pieces_in(left, beside_calls=True) if beside else unread(spoken, left, json=True))
-
-
-def _note_unread(draft: _Draft, fault: str | None) -> None:
-    if fault is not None:
-        draft.faults.append(fault)
-
-
-def _says_something(found: Found, *, alone: bool) -> bool:
-    """Whether this JSON is a proposal or a call, or all that is said, and not just data."""
-    value = found.value
-    if found.tool or (alone and words_in(value) is not None):
-        return True
-    if isinstance(value, list):
-        return any(as_call(item) is not None for item in value) or bool(blocks_in(value)[0])
-    if not isinstance(value, dict):
-        return False
-    named = fields(value)
-    return (
-        any(name in named for name in (*CALLS, "nextstepdecision"))
-        or isinstance(named.get("content"), str)
-        or as_call(value) is not None
-        or message_in(value) is not None
-        or plain(named.get("action")) == FINAL
-    )
-
-
-def _read_value(draft: _Draft, value: object, *, calls_too: bool) -> None:
-    wanted: list[object] = []
-    if isinstance(value, list) and (blocks := blocks_in(value))[0]:
-        draft.words.append(blocks[0])
-        wanted = [{"tool": call.name, "arguments": call.arguments} for call in blocks[1]]
-    elif isinstance(value, list) or as_call(value) is not None:
-        wanted = listed(value)
-    elif isinstance(value, dict) and (message := message_in(value)) is not None:
-        draft.words.append(message.content)
-        wanted = [{"tool": call.name, "arguments": call.arguments} for call in message.calls]
-    elif isinstance(value, dict):
-        draft.repaired = draft.repaired or says_twice(value)
-        wanted = _read_envelope(draft, fields(value))
     if not calls_too:
         return
-    for number, item in enumerate(wanted, start=1):
+    if draft.calls or draft.faults:
+        fault = pieces_in(left, beside_calls=True)
+    elif not read and alone and any(names_no_tool(found.value) for found in words.values):
+        fault = "a call names no tool"
+    else:
+        fault = unread(spoken, left, json=bool(read or words.values))
+    draft.faults += [fault] if fault else []
+
+
+def _saying(values: Sequence[Found], *, alone: bool) -> list[tuple[Found, _Said | None]]:
+    """The values that are calls of a tool named outside of them, or say something themselves."""
+    said = ((found, None if found.tool else _said_in(found.value, alone=alone)) for found in values)
+    return [(found, told) for found, told in said if found.tool or told is not None]
+
+
+def _said_in(value: object, *, alone: bool) -> _Said | None:
+    """What JSON says as a proposal or a call, or because it is all that is said; None when it is just data."""
+    if as_call(value) is not None:
+        return _Said(calls=[value])
+    message = message_in(value)
+    if message is not None and (message.content or isinstance(value, dict)):
+        called = [{"tool": call.name, "arguments": call.arguments} for call in message.calls]
+        return _Said([message.content], called)
+    if isinstance(value, list):
+        return _Said(calls=value) if any(as_call(item) is not None for item in value) else None
+    if not isinstance(value, dict):
+        return None
+    named = fields(value)
+    proposes = any(name in named for name in (*CALLS, "nextstepdecision")) or isinstance(named.get("content"), str)
+    if not proposes and plain(named.get("action")) != FINAL and not (alone and words_in(value) is not None):
+        return None
+    lists = [listed(named[name]) for name in CALLS if name in named]
+    gives_up = str(named.get("nextstepdecision")).strip().lower() == StepDecision.FAIL
+    twice = says_twice(value) or sum(map(bool, lists)) > 1
+    return _Said(told_in(named), [item for items in lists for item in items], gives_up, twice)
+
+
+def _take(draft: _Draft, said: _Said, *, calls_too: bool) -> None:
+    draft.words += said.words
+    draft.repaired = draft.repaired or said.twice
+    if said.gives_up:
+        draft.decision = StepDecision.FAIL
+    for number, item in enumerate(said.calls if calls_too else (), start=1):
         call = as_call(item)
         if call is None:
             draft.faults.append(f"call {number} names no tool")
         else:
             draft.repaired = draft.repaired or call.ambiguous
             _add_call(draft, call.name, call.arguments)
-
-
-def _read_envelope(draft: _Draft, named: dict[str, Any]) -> list[object]:
-    """Words and decision of the documents' own form, beside its calls, which are returned."""
-    draft.words += told_in(named)
-    if str(named.get("nextstepdecision")).strip().lower() == "fail":
-        draft.decision = StepDecision.FAIL
-    lists = [listed(named[name]) for name in CALLS if name in named]
-    draft.repaired = draft.repaired or sum(map(bool, lists)) > 1
-    return [item for items in lists for item in items]
 
 
 def _add_call(draft: _Draft, name: str, arguments: object, *, texts: bool = False) -> None:

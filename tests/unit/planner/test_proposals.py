@@ -59,6 +59,10 @@ def test_broken_native_arguments_are_mended_and_marked() -> None:
     assert proposal == Proposal(calls=(LOOKUP,), repaired=True)
 
 
+def test_native_arguments_in_python_are_read_as_they_are() -> None:
+    assert draft_proposal(Reply("", (NativeCall("lookup_contacts", "{'query': 'John'}"),))) == Proposal(calls=(LOOKUP,))
+
+
 def test_a_call_behind_a_broken_beginning_is_not_trusted() -> None:
     words = f'{{"toolCalls": [{BARE}, {{"tool": "send_message", "argu'
     assert draft_proposal(Reply(words)).repaired
