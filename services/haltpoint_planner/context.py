@@ -37,7 +37,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """All that a prompt is made of. `tools` are those that the model may see for this thought.
+    """All that a prompt is made of. `tools` are those that the model may see for this thought, `known` all there are.
 
     `previous`: the model's own words of the last time in this turn, when they were refused.
     """
@@ -49,6 +49,7 @@ class Context:
     findings: tuple[tuple[str, str], ...] = ()  # (step id, words) of reasoning steps that are done
     previous: str = ""
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+    known: Mapping[str, ToolSpec] = field(default_factory=dict)
 
     @property
     def step(self) -> Step | None:
@@ -117,7 +118,7 @@ class ContextReader:
         said = await asyncio.gather(*(ask("HGET", "thought", name, "data") for _, name in reasoned))
         pairs = zip(reasoned, said, strict=True)
         findings = tuple((step_id, _words(data)) for (step_id, _), data in pairs if data)
-        return replace(context, findings=findings, tools=_offered(context))
+        return replace(context, findings=findings, tools=_offered(context), known=tools)
 
 
 def _offered(context: Context) -> dict[str, ToolSpec]:

@@ -6,6 +6,7 @@ recorded (a crash in between) is paid for a second time, and still only one is r
 
 import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypedDict, assert_never, cast
@@ -29,6 +30,7 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.dead_letters import DeadLetters, Unheard
@@ -40,7 +42,7 @@ from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Rejected, decode
 from haltpoint_planner import prompts
 from haltpoint_planner.context import ContextReader
-from haltpoint_planner.drafting import draft_proposal, said, without_thoughts
+from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal, said, without_thoughts
 from haltpoint_planner.json_text import without_surrogates
 from haltpoint_planner.model import Model
 from haltpoint_planner.plan_drafting import draft_plan, question_in
@@ -200,7 +202,7 @@ class Thinker:
                 telemetry.OUTPUT_TOKENS: usage.output_tokens,
             }
             telemetry.finish(span, attributes=spent)
-            recorded = await self._ledger.think(place, reply_to(message, reply), words_of(reply))
+            recorded = await self._ledger.think(place, reply_to(message, reply, context.known), words_of(reply))
             _log.info(
                 "thought",
                 kind=request.kind.value,
@@ -232,8 +234,11 @@ def _question(entry: Entry) -> ToPlanner | Rejected:
     return decoded if isinstance(decoded, Rejected) else cast("ToPlanner", decoded.message)
 
 
-def reply_to(message: ToPlanner, reply: Reply) -> Thought:
-    """What the executor gets for a reply of the model: a plan, a proposal or an answer. Never raises."""
+def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec]) -> Thought:
+    """What the executor gets for a reply of the model: a plan, a proposal or an answer. Never raises.
+
+    `tools` are all that are known: calls are recognised and typed by them. Which may be called the executor decides.
+    """
     request, usage = message.data, reply.usage
     match request.kind:
         case ThoughtKind.PLAN:
@@ -243,22 +248,22 @@ def reply_to(message: ToPlanner, reply: Reply) -> Thought:
             data = DraftedPlan(thought_id=request.thought_id, plan=plan, fault=fault, question=question, usage=usage)
             return PlanDrafted(**_envelope(message), data=data)
         case ThoughtKind.ACT | ThoughtKind.REASON:
-            proposal = draft_proposal(reply)
+            proposal = draft_proposal(reply, tools)
             step_id = request.step_id or ""
             proposed = ProposedActions(thought_id=request.thought_id, step_id=step_id, proposal=proposal, usage=usage)
             return ActionProposed(**_envelope(message), data=proposed)
         case ThoughtKind.ANSWER:
-            return AnswerDrafted(**_envelope(message), data=_answer(reply, request.thought_id))
+            return AnswerDrafted(**_envelope(message), data=_answer(reply, request.thought_id, tools))
         case _:
             assert_never(request.kind)
 
 
-def _answer(reply: Reply, thought: str) -> DraftedAnswer:
+def _answer(reply: Reply, thought: str, tools: Mapping[str, ToolSpec]) -> DraftedAnswer:
     """An answer is words; a call in it is told apart from them, since no tool can be called any more.
 
     Words may quote what looks like pieces of one: a line of a file, a key of a configuration.
     """
-    proposal = draft_proposal(reply)
+    proposal = draft_proposal(reply, tools)
     called = tuple(call.tool for call in proposal.calls)
     whole, told = reply.content, without_thoughts(reply.content)
     in_words = not reply.calls and len(whole) <= MAX_BODY and quoted(whole) and quoted(told)
@@ -279,7 +284,7 @@ def words_of(reply: Reply) -> str:
 
 def _failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
     request: ThoughtRequest = message.data
-    words = f"{error.what}: {error.why}. {error.fix}"
+    words = without_surrogates(f"{error.what}: {error.why}. {error.fix}")[:MAX_CONTENT]  # some are the server's own
     data = FailedThought(thought_id=request.thought_id, kind=request.kind, code=error.code, message=words)
     return ThoughtFailed(**_envelope(message), data=data)
 

@@ -76,7 +76,9 @@ def _plan(entries: list[Any]) -> Plan | str:
     named = [fields(entry) if isinstance(entry, dict) else {"description": entry} for entry in entries]
     ids = _Ids([entry.get("id") for entry in named])
     plan = Plan(steps=tuple(_step(entry, ids, place) for place, entry in enumerate(named)))
-    return plan if len(plan.model_dump_json()) <= _PLAN_SIZE else "the plan is too long; shorten the descriptions"
+    return (
+        plan if len(plan.model_dump_json().encode()) <= _PLAN_SIZE else "the plan is too long; shorten the descriptions"
+    )
 
 
 class _Ids:

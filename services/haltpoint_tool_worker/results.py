@@ -27,8 +27,8 @@ from haltpoint_tool_worker.raised import stack_of
 from haltpoint_tool_worker.redaction import clean
 
 EMPTY: Final = "{}"
-MAX_OUTCOME: Final = 128 * 1024
-"""Bytes of an outcome: it travels in the message, which may have 256 KiB."""
+MAX_OUTCOME: Final = 64 * 1024
+"""Bytes of an outcome: it travels in a message, beside arguments that hooks changed and the calls of a tool."""
 
 _OUTCOME_DEPTH: Final = MAX_DEPTH - 8  # the message's own levels are above it
 _SIZES: Final = ((262_144, MAX_ITEMS), (32_768, 1000), (4096, 100), (512, 20))

@@ -119,8 +119,8 @@ def test_tools_are_listed_shown_and_called(system: Running) -> None:
     assert "recipient_id: string, from lookup_contacts.contact_id" in shown
     missing = system.command("tool", "show", "nothing")
     assert (missing.returncode, "HP-053" in missing.stderr) == (1, True)
-    called = document(system.command("tool", "call", "echo", "words=hello", "--json"))
-    assert called["steps"][0]["result"] == {"words": "hello"}
+    called = document(system.command("tool", "call", "echo", "words=19122", "--json"))
+    assert called["steps"][0]["result"] == {"words": "19122"}, "the schema says that it is a text"
     assert system.process("tool", "call", "echo", "words=break").returncode == 1
 
 

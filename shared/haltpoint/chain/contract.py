@@ -9,7 +9,7 @@ from haltpoint.chain import human_tool
 from haltpoint.chain.references import Reference, is_flat, references, write_json
 from haltpoint.chain.schemas import SHOWN, argument_faults
 from haltpoint.chain.world import Policy
-from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_STEPS
+from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_STEPS
 from haltpoint.contracts.plans import Call, Plan, Step, StepType
 from haltpoint.contracts.tasks import Mode, Task
 from haltpoint.contracts.thoughts import Correction, Violation
@@ -38,8 +38,11 @@ class PlanFault:
 
 def task_fault(task: Task) -> str | None:
     """Why nothing can be done for a task, whoever brings it; None when something can."""
-    wanted = task.goal.strip() or task.plan is not None
-    return None if wanted else "The task has neither a goal nor a plan."
+    if not task.goal.strip() and task.plan is None:
+        return "The task has neither a goal nor a plan."
+    if len(task.model_dump_json(exclude_defaults=True).encode()) > MAX_BODY:  # 1e15 is longer when it is passed on
+        return f"The task has more than {MAX_BODY} bytes as it is passed on."
+    return None
 
 
 def plan_faults(plan: Plan, tools: Tools, policy: Policy, *, literal: bool) -> tuple[PlanFault, ...]:

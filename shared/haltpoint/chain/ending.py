@@ -13,6 +13,9 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import OnFailure
 from haltpoint.contracts.tools import ErrorType, Fault
 
+WHO, WHY = 256, 2000
+"""Characters of who stops a chain and of why it ends, as it is passed on."""
+
 READY = StepRun(StepStatus.READY)
 """A step whose dependencies are done; nothing of it has happened yet."""
 
@@ -123,11 +126,12 @@ def fail_chain(
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, details if step_id is None else {**details, "step_id": step_id})
     work.error = ChainError(str(code), message, step_id)
     work.answer = answer
-    report(work, fault or Fault(error_type=ErrorType.SERVER, message=message, recoverable=False))
+    report(work, fault or Fault(error_type=ErrorType.SERVER, message=message[:WHY], recoverable=False))
 
 
 def cancel_chain(work: Work, by: str, reason: str) -> None:
-    """Somebody wants no more of the chain."""
+    """Somebody wants no more of the chain; what they say is passed on, and so it is bounded."""
+    by, reason = by[:WHO], reason[:WHY]
     _stop(work, "stopped by cancellation", reason or "the chain was cancelled")
     work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
     words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"

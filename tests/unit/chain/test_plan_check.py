@@ -163,6 +163,8 @@ def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(
         (Task(goal=" \n"), "The task has neither a goal nor a plan."),
         (Task(goal="do it"), None),
         (Task(plan=Plan(steps=())), None),
+        (Task(goal="x", context={"n": [1e15] * 9000}), None),
+        (Task(goal="x", context={"n": [1e15] * 20_000}), "The task has more than 262144 bytes as it is passed on."),
     ],
 )
 def test_a_task_wants_something(task: Task, fault: str | None) -> None:
