@@ -182,15 +182,18 @@ async def test_without_a_model_the_chain_hears_what_to_set(board: Board) -> None
         assert (reply["data"]["code"], "HALTPOINT_MODEL__BASE_URL" in reply["data"]["message"]) == ("HP-301", True)
 
 
-async def test_a_server_that_refuses_optional_parameters_is_asked_without_them(board: Board) -> None:
+async def test_a_server_that_refuses_a_parameter_and_only_streams_gives_the_same_plan(board: Board) -> None:
     refusing = {"times": 1, "fault": {"status": 400, "words": "response_format is not supported"}}
-    rules = script(refusing, GOOD_PLAN)
-    async with ScriptedModel(rules) as model, board.planner(model):
-        await board.reply(await board.ask(await board.chain()))
-        await board.reply(await board.ask(await board.chain()))
-        refused, *plain = model.requests
-        assert "response_format" in refused.body
-        assert [set(one.body) for one in plain] == [{"model", "messages"}] * 2
+    streaming = {"times": 1, "fault": {"status": 400, "words": "stream must be true"}}
+    async with ScriptedModel(script(refusing, streaming, GOOD_PLAN)) as model, board.planner(model):
+        for _ in range(2):
+            reply = await board.reply(await board.ask(await board.chain()))
+            assert reply["data"]["plan"]["steps"][0]["required_tools"] == ["lookup_contacts"]
+            assert reply["data"]["usage"]["input_tokens"] > 0
+        bodies = [one.body for one in model.requests]
+        assert ["response_format" in body for body in bodies] == [True, False, False, False]
+        assert [bool(body.get("stream")) for body in bodies] == [False, False, True, True]
+        assert all("max_tokens" in body for body in bodies)
 
 
 async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: Board) -> None:
