@@ -138,8 +138,8 @@ def _step_task(context: Context) -> str:
         lines += ["", f"Your step is {step.id}: {step.description}"]
     if step.expected_outcome:
         lines.append(f"Expected of it: {step.expected_outcome}")
-    if step.required_tools:
-        lines.append(f"The step is complete only when these tools have succeeded: {', '.join(step.required_tools)}")
+    if step.promised:
+        lines.append(f"The step is complete only when these tools have succeeded: {_named(step.promised)}")
         lines.append(_what_is_due(context))
     return "\n".join(lines).strip()
 
@@ -162,7 +162,13 @@ def _what_is_due(context: Context) -> str:
         ids = " Take its ids from the results." if spec.provenance else ""
         why = "" if spec.name in missing else f"{missing[0]} needs an id that only {spec.name} can find. "
         return f"{why}Call {spec.name} now, once, and nothing else.{ids}"
-    return f"Still to be called: {', '.join(missing)}, one after the other. Call one tool now."
+    after = ", one after the other" if len(context.owed) > 1 else ""
+    return f"Still to be called: {_named(context.owed)}{after}. Call one tool now."
+
+
+def _named(promises: tuple[tuple[str, ...], ...]) -> str:
+    """The tools of promises; those of `one_of` as a choice."""
+    return ", ".join(" or ".join(promise) for promise in promises)
 
 
 def _open_end(context: Context) -> str:

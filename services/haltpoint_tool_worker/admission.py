@@ -205,6 +205,7 @@ class Admission:
             tenant=request.tenant,
             user=request.user,
             context=deepcopy(request.context) if request_context is None else request_context,
+            private=deepcopy(request.private),
             confirmed=request.approval is not None and approves(request.approval, request.tool, text),
             deadline_ms=request.deadline,
         )

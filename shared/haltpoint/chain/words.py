@@ -7,6 +7,7 @@ from typing import Final
 from haltpoint.chain import human_tool
 from haltpoint.chain.claims import unfounded_claims
 from haltpoint.chain.claims_retold import Background
+from haltpoint.chain.contract import open_to_models
 from haltpoint.chain.patterns import Match, required_by_words, unmet
 from haltpoint.chain.references import write_json
 from haltpoint.chain.state import PlanOrigin
@@ -42,10 +43,17 @@ def claim_faults(work: Work, text: str) -> tuple[Correction, ...]:
 
 
 def plan_pattern_faults(work: Work, plan: Plan) -> tuple[Correction, ...]:
-    """The tools that the user's words ask for and that no step of a plan requires (C2)."""
-    required = (name for step in plan.steps for name in step.required_tools)
-    planned = with_those_inside(required, work.world.tools)
-    return tuple(_missing(work, match) for match in unmet(_matches(work), planned))
+    """The tools that the user's words ask for and that no step of a plan promises, whatever it chooses (C2)."""
+    promises = [
+        [with_those_inside((name,), work.world.tools) for name in promise]
+        for step in plan.steps
+        for promise in step.promised
+    ]
+    return tuple(
+        _missing(work, match)
+        for match in _matches(work)
+        if not any(all(tools.intersection(match.expected_tools) for tools in promise) for promise in promises)
+    )
 
 
 def pattern_faults(work: Work) -> tuple[Correction, ...]:
@@ -73,7 +81,7 @@ def _unmet(work: Work) -> tuple[Match, ...]:
 def _matches(work: Work) -> tuple[Match, ...]:
     task = work.chain.task
     session = task.context.get("active_session")
-    served = {name for name, spec in work.world.tools.items() if not spec.internal and not spec.destructive}
+    served = {name for name, spec in work.world.tools.items() if open_to_models(spec, task)}
     named = session if isinstance(session, str) else None
     return required_by_words(goal_of(work), named, work.world.policy.patterns, served, task.patterns_off)
 

@@ -70,6 +70,7 @@ class Envelope:
             "tenant": task.tenant,
             "user": task.user,
             "context": task.context,
+            "private": task.private,
         }
         message = {
             "specversion": "1.0",

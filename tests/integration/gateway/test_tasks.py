@@ -21,6 +21,18 @@ async def test_a_task_is_accepted_with_links_that_work(system: System) -> None:
     assert (await system.http.post(links["cancel"])).status_code == 202
 
 
+async def test_c15_nothing_private_of_a_task_is_shown_or_told(system: System) -> None:
+    reply = await system.http.post("/v1/tasks", json=task(private={"token": "s3cret"}, max_turns=3, tools=["lookup_*"]))
+    assert reply.status_code == 202
+    links = reply.json()["links"]
+    for link in (links["self"], links["events"], "/v1/chains", "/v1/stats"):
+        assert "s3cret" not in (await system.http.get(link)).text
+    for partition in range(2):
+        told = await system.redis.xrange(system.topology.key(partition, "events"))
+        assert "s3cret" not in repr(told)
+    problem(await system.http.post("/v1/tasks", json=task(max_turns=101)), 422, "invalid_fields")
+
+
 async def test_the_same_key_finds_the_same_chain_and_runs_once(system: System) -> None:
     headers = {"Idempotency-Key": "order-17"}
     replies = await asyncio.gather(*(system.http.post("/v1/tasks", json=task(), headers=headers) for _ in range(5)))

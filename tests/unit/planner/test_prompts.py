@@ -1,6 +1,7 @@
 """What matters in a prompt: it fits the step, shows results in one form, and marks what comes from outside."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -67,6 +68,25 @@ def test_a_plan_is_asked_for_by_schema_with_the_tools_by_name_and_no_tool_to_cal
     assert "- send_message(recipient_id, content): Send a message." in text(prompt)
     assert "[recipient_id must come from lookup_contacts.contact_id]" in text(prompt)
     assert "may stop and let a person choose" in text(prompt)
+
+
+def test_c3_of_several_tools_that_will_do_the_model_is_told_to_call_one() -> None:
+    choice = Plan(steps=(Step(id="reach", required_tools=("lookup_contacts",), one_of=("send_message", "send_fax")),))
+    both = prompts.build(replace(context(ThoughtKind.ACT, "reach"), plan=choice))
+    assert "have succeeded: lookup_contacts, send_message or send_fax\n" in text(both)
+    assert "Still to be called: lookup_contacts, send_message or send_fax, one after the other." in text(both)
+    found = replace(context(ThoughtKind.ACT, "reach", receipts=(receipt(step="reach"),)), plan=choice)
+    assert "Still to be called: send_message or send_fax. Call one tool now." in text(prompts.build(found))
+    sent = replace(found, receipts=(*found.receipts, receipt(step="reach", tool="send_message")))
+    assert sent.missing == ()
+
+
+def test_c15_nothing_private_is_in_any_prompt() -> None:
+    task = Task(goal="Tell John I'm late", context={"team": "a"}, private={"token": "s3cret"})
+    for kind, step in ((ThoughtKind.PLAN, None), (ThoughtKind.ACT, "find"), (ThoughtKind.ANSWER, None)):
+        prompt = prompts.build(context(kind, step, task=task))
+        assert "s3cret" not in repr(prompt)
+        assert "team" in text(prompt)
 
 
 def test_without_tools_only_reasoning_is_planned() -> None:
