@@ -230,6 +230,23 @@ async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: 
         assert '"John Doe"' in asked.body["messages"][-1]["content"]
 
 
+async def test_c15_a_model_is_shown_tools_of_the_scope_that_somebody_serves(board: Board) -> None:
+    for partition in range(2):
+        key = board.topology.key(partition, "catalogue")
+        entry = await board.redis.hget(key, "lookup_contacts")
+        seen = int(entry.rpartition(b":")[2].rstrip(b"}")) - 62_000
+        gone = entry.replace(b'"lookup_contacts"', b'"find_contacts"').rpartition(b":")[0] + b":%d}" % seen
+        await board.redis.hset(key, "find_contacts", gone)
+    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
+        for tools in (None, ("lookup_*",)):
+            task = Task(goal="Tell John hi", tools=tools, private={"token": "s3cret"})
+            await board.reply(await board.ask(await board.chain(task)))
+        every, scoped = (json.dumps(one.body) for one in model.requests)
+    assert ("- lookup_contacts(" in every, "- send_message(" in every, "find_contacts(" in every) == (True, True, False)
+    assert ("- lookup_contacts(" in scoped, "- send_message(" in scoped) == (True, False)
+    assert "s3cret" not in every + scoped
+
+
 async def test_a_correction_shows_the_rejected_words_and_forces_a_call(board: Board) -> None:
     prose = {"times": 1, "say": {"content": "I have looked John up."}}
     async with (

@@ -82,8 +82,9 @@ def _drafted_faults(plan: Plan, tools: Tools, task: Task) -> Iterator[PlanFault]
         if step.step_type is StepType.TOOL and not step.promised:
             yield PlanFault(step.id, "a tool step must name the tools that it needs in required_tools or one_of")
         for name in dict.fromkeys((*step.required_tools, *step.one_of, *(step.allowed_tools or ()))):
-            if name in tools and not in_scope(name, task):
-                yield PlanFault(step.id, f"{name} may not be called in this task; {_scope(tools, task)}")
+            if name in tools and (tools[name].gone or not in_scope(name, task)):
+                why = "is served by no worker now" if tools[name].gone else "may not be called in this task"
+                yield PlanFault(step.id, f"{name} {why}; {_scope(tools, task)}")
 
 
 def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
@@ -181,15 +182,20 @@ def in_scope(name: str, task: Task) -> bool:
 
 
 def open_to_models(spec: ToolSpec, task: Task) -> bool:
-    """Whether any step of this task may have a model call the tool."""
-    return not spec.internal and not spec.destructive and in_scope(spec.name, task)
+    """Whether a step of this task may have a model call the tool; one that nobody serves any more is not offered."""
+    return not spec.internal and not spec.destructive and not spec.gone and in_scope(spec.name, task)
 
 
 def may_call(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
-    """Whether a model may call this tool in this step (C3): promised tools, and those allowed or read-only."""
+    """Whether a model may call this tool in this step (C3): promised tools, and those allowed or read-only.
+
+    What a step has promised may be called also when its worker is gone: the order waits for another one (HP-102).
+    """
+    if spec.name in step.required_tools or spec.name in step.one_of:
+        return not spec.internal and not spec.destructive and in_scope(spec.name, task)
     if not open_to_models(spec, task):
         return False
-    if spec.name in step.required_tools or spec.name in step.one_of or mode is Mode.OFF:
+    if mode is Mode.OFF:
         return True
     return spec.read_only if step.allowed_tools is None else spec.name in step.allowed_tools
 

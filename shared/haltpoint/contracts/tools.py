@@ -234,6 +234,7 @@ class ToolSpec(Contract):
     )
     claims: tuple[str, ...] = Field(default=(), description="verbs that tell of it (F1); none: by name and description")
     plan: Plan | None = Field(default=None, description="the steps of a skill that a chain of its own carries out")
+    gone: bool = Field(default=False, description="no worker serves it any more; said by the catalogue, never declared")
 
     @property
     def repeatable(self) -> bool:
@@ -246,6 +247,6 @@ class ToolSpec(Contract):
 
         Hooks are not declared by the tool but put around it: another hook makes no other tool.
         """
-        declared = self.model_dump(mode="json", exclude={"hooks"})
+        declared = self.model_dump(mode="json", exclude={"hooks", "gone"})
         canonical = json.dumps(declared, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]

@@ -81,6 +81,27 @@ async def test_another_number_of_partitions_is_refused(redis: Redis) -> None:
     assert await redis.exists(Topology(8).stream(7, Stream.EVENTS)) == 0
 
 
+async def test_c15_a_tool_is_gone_when_no_worker_has_told_of_it_for_a_minute_and_back_with_the_next_beat(
+    desk: Desk,
+) -> None:
+    topology = Topology(2)
+    catalogue = ToolCatalogue(desk.calls, topology)
+    await catalogue.beat([spec("note"), spec("send")])
+    key = topology.key(0, "catalogue")
+
+    async def gone(silent: int) -> list[str]:
+        """The tools that are gone when nobody has told of `send` for so many ms."""
+        entry = await desk.redis.hget(key, "send")
+        seen = (await catalogue.listed())["note"].seen - silent
+        await desk.redis.hset(key, "send", entry.rpartition(b":")[0] + b":%d}" % seen)
+        return [name for name, one in (await catalogue.read()).items() if one.gone]
+
+    assert await gone(50_000) == []
+    assert await gone(62_000) == ["send"]
+    await catalogue.beat([spec("send")])
+    assert (await catalogue.read())["send"].gone is False
+
+
 async def test_the_catalogue_lists_tools_for_a_day_after_their_last_beat(desk: Desk) -> None:
     topology = Topology(2)
     catalogue = ToolCatalogue(desk.calls, topology)

@@ -119,6 +119,22 @@ def test_c15_nothing_private_is_shown_where_a_task_is_written_out() -> None:
     assert "secret" not in repr(Task(goal="x", private={"token": "secret"}))
 
 
+def test_c15_a_tool_that_nobody_serves_any_more_is_not_offered_and_its_promise_waits_for_a_worker() -> None:
+    text = TEXT.model_copy(update={"gone": True})
+    tools = specs(LOOKUP, MAIL, text)
+    task, promised = Task(goal="reach John"), Step(id="a", required_tools=("send_text",))
+    allowed = Step(id="a", allowed_tools=("send_text", "send_mail"))
+
+    assert callable_tools(promised, tools, Mode.STRICT, task) == ("lookup_contacts", "send_text")
+    assert callable_tools(allowed, tools, Mode.STRICT, task) == ("send_mail",)
+    assert callable_tools(allowed, tools, Mode.OFF, task) == ("lookup_contacts", "send_mail")
+    told = "send_text is served by no worker now; those that may be called: lookup_contacts, send_mail"
+    assert [str(one) for one in plan_faults(plan(promised), tools, Policy(), literal=False)] == [f"step 'a': {told}"]
+    own = plan(promised.model_copy(update={"actions": (call("send_text"),)}))
+    assert plan_faults(own, tools, Policy(), literal=True) == ()
+    assert text.digest == TEXT.digest
+
+
 # ---- C3: one_of
 
 
