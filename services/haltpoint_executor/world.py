@@ -78,7 +78,6 @@ def policy_of(settings: PolicySettings, file: PolicyFile) -> Policy:
         chain_timeout=settings.chain_deadline,
         patterns=patterns_of(file),
         messages=file.messages,
-        claims=file.claims,
     )
 
 

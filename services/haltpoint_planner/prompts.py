@@ -22,7 +22,7 @@ _GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the 
 _SPEAK: Final = "Now tell the user in plain words what was done."
 
 _NO_CALL: Final = frozenset({Violation.NO_CALL, Violation.UNREADABLE})
-_ONLY_WORDS: Final = _NO_CALL | {Violation.MISSING_TOOL, Violation.FABRICATED}
+_ONLY_WORDS: Final = _NO_CALL | {Violation.MISSING_TOOL}
 
 
 @dataclass(frozen=True, slots=True)

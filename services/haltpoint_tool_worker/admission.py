@@ -8,7 +8,7 @@ tools are refused, arguments parsed, and values of models need an origin in the 
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -16,6 +16,7 @@ from pydantic_core import from_json
 from haltpoint.chain.provenance import without_origin
 from haltpoint.contracts.base import MAX_ARGUMENTS, value
 from haltpoint.contracts.plans import Call as Proposed
+from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ErrorType, HookRecord, HookVerdict, ToolSpec
 from haltpoint.runtime.ledger import Ledger
 from haltpoint.tools import Ctx, Tool
@@ -73,6 +74,8 @@ class Refusal:
     changed: bool = False
 
 
+_CHANGED: Final = Reason(kind=ReasonKind.CHANGED, words="The call is not the one that was approved: a hook changed it.")
+
 CallsOf = Callable[[Job, Tool, float], Calls]
 """What `ctx.call` does in a call that has so many seconds."""
 
@@ -123,8 +126,11 @@ class Admission:
         return self._with_context(job, Call(tool, arguments, seconds, text, self._registry.around(request.tool)))
 
     def asks_more(self, job: Job, call: Call) -> bool:
-        """Whether hooks or origins have to be asked before this call may run."""
-        return call.around is not None or (bool(call.tool.spec.provenance) and job.request.unasked is None)
+        """Whether hooks, origins or a person have to be asked before this call may run."""
+        request = job.request
+        if call.around is not None or request.reasons or request.approval is not None:
+            return True
+        return bool(call.tool.spec.provenance) and request.unasked is None
 
     async def ask(self, job: Job, call: Call) -> Call | Refusal:
         """The call as its hooks leave it, or why it is refused. Raises redis-py's errors."""
@@ -138,9 +144,11 @@ class Admission:
         if tool.spec.provenance and request.unasked is None and (made_up := await self._made_up(job, tool, trip)):
             records = (*trip.records, builtin.refused_by(builtin.PROVENANCE))
             return Refusal(_reading(ErrorType.BLOCKED, f"{request.tool} was not called: {made_up}"), records)
-        if trip.asked:
+        if trip.asked or request.reasons or request.approval is not None:
             if not approves(request.approval, request.tool, trip.text):
-                return Refusal(trip.question(), tuple(trip.records), trip.text, trip.changed)
+                reasons = request.reasons or ()
+                reasons = reasons if request.approval is None else (*reasons, _CHANGED)
+                return Refusal(trip.question(reasons), tuple(trip.records), trip.text, trip.changed)
             trip.approved()
         seconds = min(request.timeout, self._left(job))
         if seconds <= 0:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
+from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint_tool_worker.results import Reading
 
 
@@ -22,7 +23,11 @@ def bound(reading: Reading, tool: str, arguments: str, *, changed: bool) -> Read
     if asked is None:
         return reading
     values = from_json(arguments or b"{}")
-    told = {"digest": digest_of(tool, values), "arguments": to_json(values).decode() if changed else None}
+    told = {
+        "digest": digest_of(tool, values),
+        "arguments": to_json(values).decode() if changed else None,
+        "reasons": asked.reasons or (Reason(kind=ReasonKind.TOOL, words=asked.message),),
+    }
     outcome = reading.outcome.model_copy(update={"confirmation": asked.model_copy(update=told)})
     return replace(reading, outcome=outcome)
 

@@ -24,7 +24,6 @@ KEYS = {
     "clarification_success",
     "calls_after_stop",
     "wrong_recipient",
-    "fabricated_delivered",
     "completed_without_receipt",
     "false_alarms",
     "strikes_mean",
@@ -64,7 +63,7 @@ def test_the_bars_of_strict_hold_for_every_kind_of_model(tmp_path: Path) -> None
     assert set(strict) == KEYS
     assert strict["chains"] == 3 * len(kinds.KINDS)
     assert strict["clarification_success"] == 1.0
-    for name in ("calls_after_stop", "wrong_recipient", "fabricated_delivered", "completed_without_receipt"):
+    for name in ("calls_after_stop", "wrong_recipient", "completed_without_receipt"):
         assert strict[name] == 0, name
     assert strict["false_alarms"] == 0
     assert strict["strikes_mean"] > 0
@@ -76,7 +75,7 @@ def test_without_the_contract_the_same_models_do_harm_and_the_same_seed_does_the
     first = run(tmp_path, "--mode", "off", "--mode", "strict", *words)
     assert first == run(tmp_path, "--mode", "strict", "--mode", "off", *words)
     assert first["off"]["clarification_success"] < 1
-    for name in ("wrong_recipient", "fabricated_delivered", "completed_without_receipt"):
+    for name in ("wrong_recipient", "completed_without_receipt"):
         assert first["off"][name] > first["strict"][name] == 0, name
 
 

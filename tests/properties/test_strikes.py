@@ -13,17 +13,16 @@ from tests.support.builders import call, failed, plan, spec
 from tests.unit.chain.story import Story
 
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
-TOOLS = (spec("look"), spec("first"), spec("second"), spec("send", read_only=False, parameters=TO, claims=("send",)))
+TOOLS = (spec("look"), spec("first"), spec("second"), spec("send", read_only=False, parameters=TO))
 BAD = {
     "words": ((), "It is done."),
-    "claim": ((), "I've sent the message."),
     "unknown": ((call("nope"),), ""),
     "arguments": ((call("send"),), ""),
     "not allowed": ((call("send", to="x"),), ""),
     "given up": ((), ""),
     "many": ((call("nope"), call("send"), call("neither")), "I've sent the message."),
 }
-MOVES = st.lists(st.sampled_from([*BAD, "look", "first", "second", "look in vain", "claim and call"]), max_size=40)
+MOVES = st.lists(st.sampled_from([*BAD, "look", "first", "second", "look in vain"]), max_size=40)
 
 
 @settings(max_examples=150, deadline=None)
@@ -44,10 +43,6 @@ def test_d2_d3_an_escalation_comes_exactly_at_the_limit(moves: list[str], limit:
             calls, words = BAD[move]
             told.propose(*calls, content=words, give_up=move == "given up" and not in_vain)
             of_chain, of_step, due = of_chain + 1, of_step + 1, True
-        elif move == "claim and call":
-            told.propose(call("look"), content="I've sent the message.")
-            told.result(failed(ErrorType.NOT_FOUND))
-            of_chain, of_step, due = of_chain + 1, of_step + 1, True
         elif move == "look in vain":
             told.propose(call("look"))
             told.result(failed(ErrorType.NOT_FOUND))
@@ -56,7 +51,7 @@ def test_d2_d3_an_escalation_comes_exactly_at_the_limit(moves: list[str], limit:
             told.result()
             got |= {move} & {"first", "second"}
             of_chain, of_step = 0, 0 if move != "look" else of_step
-        in_vain = move in ("look in vain", "claim and call") or (in_vain and move != "look")
+        in_vain = move == "look in vain" or (in_vain and move != "look")
         if got == {"first", "second"}:
             assert told.status_of("both") is StepStatus.COMPLETED
             return
@@ -72,25 +67,18 @@ def test_d2_d3_an_escalation_comes_exactly_at_the_limit(moves: list[str], limit:
 
 
 @settings(max_examples=50, deadline=None)
-@given(answers=st.lists(st.booleans(), max_size=8), before=st.integers(0, 2), mode=st.sampled_from(Mode))
-def test_f2_an_answer_with_a_claim_is_never_delivered_and_never_asked_for_without_end(
-    answers: list[bool], before: int, mode: Mode
-) -> None:
-    """`answers`: whether each one claims; the strikes of the last step count on."""
+@given(answers=st.lists(st.booleans(), max_size=8), mode=st.sampled_from(Mode))
+def test_d2_an_answer_that_calls_is_not_asked_for_without_end_and_never_empty(answers: list[bool], mode: Mode) -> None:
+    """`answers`: whether each one calls a tool instead of answering."""
     told = Story(Task(goal="go", mode=mode), *TOOLS)
     told.submit()
     told.draft(plan(Step(id="think")))
-    for _ in range(before if mode is Mode.STRICT else 0):
-        told.propose(content="I've sent the message.")
     told.propose(content="fine")
-    row = before if mode is Mode.STRICT else 0
-    for claims in [*answers, False]:
+    row = 0
+    for calls in [*answers, False]:
         if told.chain.status is not ChainStatus.EXECUTING:
             break
-        told.say("I've sent the message." if claims else "All is well.")
-        row += claims
-        if mode is Mode.STRICT:
-            assert told.chain.status.final == (not claims or row >= 3)
-            assert "sent" not in (told.chain.answer or "")
-        else:
-            assert told.chain.status.final
+        told.say("", "send") if calls else told.say("All is well.")
+        row += calls
+        assert told.chain.status.final == (not calls or row >= 3 or mode is not Mode.STRICT)
+    assert told.chain.answer

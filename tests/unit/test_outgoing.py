@@ -9,17 +9,26 @@ from haltpoint.chain.outputs import Dispatch
 from haltpoint.chain.state import Action
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import RequestedTool, ToolRequested
+from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.outgoing import Envelope
 from haltpoint.runtime.wire import Decoded, decode, encode
 
+WHY = Reason(kind=ReasonKind.REPEAT, words="This was done before.")
+FROM = {"to": Source(source=SourceKind.GOAL)}
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 @pytest.mark.parametrize("trace", [None, TRACE])
 @pytest.mark.parametrize(
-    "told", [{}, {"approval": "0123456789ab", "origins": ("c.find.1",), "unasked": "literal"}, {"origins": ()}]
+    "told",
+    [
+        {},
+        {"approval": "0123456789ab", "origins": ("c.find.1",), "unasked": "literal"},
+        {"origins": ()},
+        {"reasons": (WHY,), "sources": FROM},
+    ],
 )
 @pytest.mark.parametrize(
     "task",
@@ -61,7 +70,7 @@ def test_an_order_is_the_message_that_the_contract_names(trace: str | None, told
 
 def test_an_order_has_a_place_for_everything_that_the_contract_names() -> None:
     told = Dispatch(
-        Action("c.s.1", 0, 1, "t", "{}"), ToolSpec(name="t"), 1, 1, "approved", origins=(), unasked="literal"
+        Action("c.s.1", 0, 1, "t", "{}"), ToolSpec(name="t"), 1, 1, "approved", False, (), "literal", (WHY,), FROM
     )
     order = json.loads(Envelope("c", "now", TRACE).tool_request(told, Task(goal="g", tenant="acme", user="ann")))
 

@@ -40,7 +40,6 @@ def test_the_example_of_the_page_loads(example: Path) -> None:
     policy = policy_of(PolicySettings(), file)
     ids = [one.id for one in policy.patterns]
     assert ids == ["file-write", "skill-pcc", "skill-cap", "skill-red", "deploy", "open-plan"]
-    assert policy.claims == {"unlock_door": ("open",)}
     assert (
         policy.messages.escalate.format(expected_tools="x", count=3)
         == "The model did not use x, 3 times. Please decide."
@@ -80,7 +79,6 @@ def test_all_patterns_may_be_off() -> None:
         ("[messages]\nescalate = '{count'", "messages.escalate: '{count' is no template"),
         ("strikes = 0", "strikes: Input should be greater than or equal to 1"),
         ("patterns_off = ['file-writ']", "patterns_off: there is no pattern 'file-writ'; did you mean file-write?"),
-        ("[claims]\nx = ['Send It Now']", "claims.x.0: String should match pattern"),
         ("strikes = ", "it is not TOML"),
         (b"\xff", "it is not TOML"),
     ],

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
+from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import (
     Confirmation,
     ErrorType,
@@ -72,16 +73,17 @@ class Round(Hearing):
             for each in self.records
         ]
 
-    def question(self) -> Reading:
-        """The result that puts the hooks' questions before a person."""
-        spec, first = self.tool.spec, self.asked[0]
-        message = "\n".join(dict.fromkeys(each.question for each in self.asked))
+    def question(self, reasons: tuple[Reason, ...] = ()) -> Reading:
+        """The result that puts the order's `reasons` and the hooks' questions before a person, as one question (G5)."""
+        spec = self.tool.spec
+        reasons += tuple(Reason(kind=ReasonKind.HOOK, words=each.question) for each in self.asked)
         previews = dict.fromkeys(each.preview for each in self.asked if each.preview)
         confirmation = Confirmation(
             action=spec.name,
             target=Target(id=spec.name, name=spec.name, type=spec.kind.value),
-            message=message if len(self.asked) > 1 else first.question,
+            message="\n".join(dict.fromkeys(reason.words for reason in reasons)),
             preview="\n".join(previews) or None,
+            reasons=reasons,
         )
         outcome = Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=confirmation)
         return Reading(outcome)

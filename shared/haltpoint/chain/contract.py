@@ -205,7 +205,7 @@ def callable_tools(step: Step, tools: Tools, mode: Mode, task: Task) -> tuple[st
     return tuple(sorted(name for name, spec in tools.items() if may_call(step, spec, mode, task)))
 
 
-def call_fault(call: Call, step: Step, tools: Tools, mode: Mode, task: Task, *, repaired: bool) -> Correction | None:
+def call_fault(call: Call, step: Step, tools: Tools, mode: Mode, task: Task) -> Correction | None:
     """What is wrong with a proposed call apart from provenance (C6, C9); None when it will do."""
     spec = tools.get(call.tool)
     if spec is None:
@@ -226,9 +226,6 @@ def call_fault(call: Call, step: Step, tools: Tools, mode: Mode, task: Task, *, 
     if faults:
         text = f"The arguments of {call.tool} are wrong: {'; '.join(faults)}. The form is: {form_of(spec)}"
         return Correction(violation=Violation.BAD_ARGUMENTS, tool=call.tool, message=text)
-    if repaired and not spec.read_only:
-        text = f"The JSON of the proposal was broken, so {call.tool} was not run. Write it again: {form_of(spec)}"
-        return Correction(violation=Violation.REPAIRED_CALL, tool=call.tool, message=text)
     return None
 
 

@@ -1,6 +1,7 @@
 """The only place from which an action goes out (R7): budget, deadline and references are checked here."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from haltpoint.chain import human_tool, policy
@@ -28,6 +29,7 @@ from haltpoint.chain.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH, action_id, child_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Call
+from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ToolSpec
 
@@ -76,8 +78,13 @@ def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
     return data if wanted.path[0] == "data" else {**action.outcome.model_dump(mode="json"), **data}
 
 
-def dispatch(work: Work, index: int, tool: str, arguments: dict[str, Any], spec: ToolSpec) -> None:
-    """Send a checked call to its queue as the step's next action; deadline and budget come first."""
+def dispatch(
+    work: Work, index: int, tool: str, arguments: dict[str, Any], spec: ToolSpec, reasons: tuple[Reason, ...] = ()
+) -> None:
+    """Send a checked call to its queue as the step's next action; deadline and budget come first.
+
+    With `reasons` a worker asks a person before it runs the call; a skill goes to a worker for that.
+    """
     if not in_time(work):
         return
     inside = 0 if spec.plan is None else calls_inside(spec.plan, work.world.tools)
@@ -102,8 +109,8 @@ def dispatch(work: Work, index: int, tool: str, arguments: dict[str, Any], spec:
         _ask_a_person(work, action, arguments)
         return
     order: Dispatch | StartChild | tuple[Code, str]
-    if spec.plan is None or spec.hooks:
-        order = _order(work, action, spec)
+    if spec.plan is None or spec.hooks or reasons:
+        order = _order(work, action, spec, reasons)
     else:
         action = replace(action, child=child_id(action.id))
         order = child_for(work, action, spec, spec.plan, arguments)
@@ -189,16 +196,17 @@ def dispatch_again(work: Work, action: Action, *, approval: str | None) -> None:
         )
 
 
-def _order(work: Work, action: Action, spec: ToolSpec) -> Dispatch:
+def _order(work: Work, action: Action, spec: ToolSpec, reasons: tuple[Reason, ...] = ()) -> Dispatch:
     """The order to a worker, and what it needs to ask once more where values come from (H3)."""
+    order = partial(Dispatch, action, spec, work.chain.deadline, work.used, reasons=reasons)
     if work.origin is PlanOrigin.LITERAL:
-        return Dispatch(action, spec, work.chain.deadline, work.used, unasked=PlanOrigin.LITERAL.value)
+        return order(unasked=PlanOrigin.LITERAL.value)
     if not spec.provenance:
-        return Dispatch(action, spec, work.chain.deadline, work.used)
+        return order()
     mode = policy.mode(work.chain.task, work.steps[action.step])
     if mode is not Mode.STRICT:
-        return Dispatch(action, spec, work.chain.deadline, work.used, unasked=mode.value)
-    return Dispatch(action, spec, work.chain.deadline, work.used, origins=origin_actions(spec, work.actions))
+        return order(unasked=mode.value)
+    return order(origins=origin_actions(spec, work.actions))
 
 
 def in_time(work: Work) -> bool:

@@ -1,8 +1,11 @@
 """What a decision asks the shell to do: a closed set of orders, and the `Decision` that carries them."""
 
+from dataclasses import field
+
 from haltpoint.chain.state import Action, Chain, OpenRequest
 from haltpoint.contracts.base import value
 from haltpoint.contracts.facts import Fact
+from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Correction, Strike, ThoughtKind
 from haltpoint.contracts.tools import Outcome, ToolSpec
@@ -14,7 +17,8 @@ class Dispatch:
 
     A second dispatch of the same id (after not_happened or an approval) has `again`: the started mark is cleared.
     `approval` is the digest of the call that a person approved. `origins` are the actions whose receipts the worker
-    looks into when it asks once more where values come from; `unasked` says why it need not.
+    looks into when it asks once more where values come from; `unasked` says why it need not. With `reasons` the worker
+    asks a person before it runs the call; `sources` go into the receipt.
     """
 
     action: Action
@@ -25,6 +29,8 @@ class Dispatch:
     again: bool = False
     origins: tuple[str, ...] | None = None
     unasked: str | None = None
+    reasons: tuple[Reason, ...] = ()
+    sources: dict[str, Source] = field(default_factory=dict)
 
 
 @value
@@ -40,6 +46,7 @@ class Think:
     corrections: tuple[Correction, ...] = ()
     previous: str | None = None
     other_model: bool = False
+    answered: str | None = None
 
 
 @value
@@ -53,6 +60,7 @@ class Ask:
     preview: str | None = None
     priority: str | None = None
     strikes: tuple[Strike, ...] = ()
+    reasons: tuple[Reason, ...] = ()
 
 
 @value

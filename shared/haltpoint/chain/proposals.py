@@ -8,8 +8,10 @@ from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import call_fault, form_of, reading_faults
 from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
+from haltpoint.chain.exits import ask_in_step, is_question, last_error
 from haltpoint.chain.held import drop_held, owner_of
 from haltpoint.chain.provenance import decided_before, provenance_fault
+from haltpoint.chain.reasons import reasons_for
 from haltpoint.chain.references import read_json
 from haltpoint.chain.state import Action, PlanOrigin, StepStatus
 from haltpoint.chain.strikes import (
@@ -24,15 +26,14 @@ from haltpoint.chain.strikes import (
     violate,
 )
 from haltpoint.chain.thinking import spent_too_much, think_step
-from haltpoint.chain.words import claim_faults, pattern_faults
+from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import action_id, thought_id
+from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Call, Step, StepType
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import BROKEN, Correction, Proposal, StepDecision, Violation
-from haltpoint.contracts.tools import Fault
 
 MOST_CALLS: Final = 32
 """Calls of one proposal; one with more is sent back whole."""
@@ -64,22 +65,25 @@ def take_proposal(work: Work, message: ActionProposed) -> None:
 
 
 def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> None:
-    """Words complete a reasoning step, unless they claim what did not happen (C4, F1), and never a tool step (C3).
+    """Words complete a reasoning step (C4), and never a tool step (C3).
 
-    What wanted to be a call and cannot be read is no words: it is refused like a faulty call, in every mode (C6).
+    A question goes to a person, and words behind a tool's error end the step as failed: neither is a strike (C11). A
+    call that cannot be read is no words: it is refused like a faulty call, in every mode (C6).
     """
     mode, words = mode_of(work, index), proposal.content
     if proposal.faults:
-        claims = claim_faults(work, words) if mode is Mode.STRICT else ()
-        _correct(work, index, thought, (*_unread(work, index, proposal), *claims), words)
+        _correct(work, index, thought, _unread(work, index, proposal), words)
         return
-    faults: tuple[Correction, ...] = ()
-    if mode is not Mode.OFF:
-        if work.steps[index].step_type is StepType.TOOL:
-            faults = (_no_call(work, index),)
-        else:
-            faults = pattern_faults(work)
-        faults = (*faults, *claim_faults(work, words))
+    tool_step = work.steps[index].step_type is StepType.TOOL
+    missing = () if tool_step else pattern_faults(work)
+    owes = tool_step or bool(missing)
+    if is_question(words) and (owes or work.origin is PlanOrigin.DRAFTED) and ask_in_step(work, index, proposal):
+        return
+    if owes and mode is not Mode.OFF and words.strip() and (error := last_error(work, index)) is not None:
+        work.note(index, proposal)
+        fail_by_tool(work, index, Code.GIVEN_UP, *error)
+        return
+    faults = () if mode is Mode.OFF else (_no_call(work, index),) if tool_step else missing
     if faults and mode is Mode.STRICT:
         _correct(work, index, thought, faults, words)
         return
@@ -96,26 +100,15 @@ def _give_up(work: Work, index: int, thought: str, proposal: Proposal) -> None:
 
     Calls beside it never run.
     """
-    faulty = _last_fault(work, index)
+    error = last_error(work, index)
     work.note(index, proposal)
     work.move(index, replace(work.run(index), taken=0, refused=0))
     drop_held(work, index, "proposed beside giving up")
-    if faulty is None:
+    if error is None:
         faults = (_unfounded_fail(work.steps[index]), *_unread(work, index, proposal))
         _correct(work, index, thought, faults, proposal.content)
     else:
-        fail_by_tool(work, index, Code.GIVEN_UP, *faulty)
-
-
-def _last_fault(work: Work, index: int) -> tuple[str, Fault] | None:
-    """Of the last receipts of the step's tools the newest that holds an error, and whose it is."""
-    step_id, heard = work.steps[index].id, set[str]()
-    for number in range(work.run(index).actions, 0, -1):
-        action = work.actions[action_id(work.chain.id, step_id, number)]
-        if action.tool not in heard and action.outcome is not None and action.outcome.error is not None:
-            return action.tool, action.outcome.error
-        heard.add(action.tool)
-    return None
+        fail_by_tool(work, index, Code.GIVEN_UP, *error)
 
 
 def _awaited(work: Work, index: int, thought: str) -> bool:
@@ -130,13 +123,12 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
     work.note(index, proposal)
     work.move(index, replace(asked, turn=asked.turn + 1, thinking=False, taken=0, in_turn=0, refused=0))
     mode, task = mode_of(work, index), work.chain.task
-    claims = () if mode is Mode.OFF else claim_faults(work, proposal.content)
     unread = _unread(work, index, proposal)
-    if claims or unread:
-        _strike(work, index, (*unread, *claims), _COUNTED)
+    if unread:
+        _strike(work, index, unread, _COUNTED)
     for position, call in enumerate(proposal.calls):
         if owner_of(work, index, call.tool) is None:
-            fault = call_fault(call, work.steps[index], work.world.tools, mode, task, repaired=proposal.repaired)
+            fault = call_fault(call, work.steps[index], work.world.tools, mode, task)
             if fault is not None:
                 _strike(work, index, (fault,), 1 << position)
     if _release(work, index):
@@ -161,21 +153,23 @@ def _release(work: Work, index: int) -> bool:
         call = proposal.calls[position]
         if work.run(index).refused >> position & 1 or owner_of(work, index, call.tool) is not None:
             continue
-        fault = _fault(work, index, call, proposal)
+        fault = _fault(work, index, call)
         if fault is not None and fault.violation is Violation.NO_PROVENANCE and mode_of(work, index) is Mode.ADVISORY:
             _strike(work, index, (fault,), _COUNTED)
             fault = None
         if fault is None:
             work.move(index, replace(work.run(index), taken=position))
-            dispatch(work, index, call.tool, call.arguments, work.world.tools[call.tool])
+            spec = work.world.tools[call.tool]
+            reasons = reasons_for(spec, repaired=proposal.repaired)
+            dispatch(work, index, call.tool, call.arguments, spec, reasons)
             return True
         _strike(work, index, (fault,), 1 << position)
     return False
 
 
-def _fault(work: Work, index: int, call: Call, proposal: Proposal) -> Correction | None:
+def _fault(work: Work, index: int, call: Call) -> Correction | None:
     tools, mode = work.world.tools, mode_of(work, index)
-    fault = call_fault(call, work.steps[index], tools, mode, work.chain.task, repaired=proposal.repaired)
+    fault = call_fault(call, work.steps[index], tools, mode, work.chain.task)
     fault = fault or decided_before(call, work.actions)
     if fault is not None or mode is Mode.OFF:
         return fault
@@ -212,14 +206,10 @@ def watch_over(work: Work, action: Action, ran: str) -> None:
 
 
 def _corrections(work: Work, index: int) -> tuple[Correction, ...]:
-    """What is still wrong with the current proposal: what nobody can read of it, claims not made true (F1), calls."""
+    """What is still wrong with the current proposal: what cannot be read of it, and its calls."""
     proposal, refused = work.proposals.get(index, Proposal()), work.run(index).refused
-    strict = refused & _COUNTED and mode_of(work, index) is Mode.STRICT
-    claims = claim_faults(work, proposal.content) if strict else ()
-    faults = (
-        _fault(work, index, call, proposal) for position, call in enumerate(proposal.calls) if refused >> position & 1
-    )
-    return (*_unread(work, index, proposal), *claims, *(fault for fault in faults if fault is not None))
+    faults = (_fault(work, index, call) for position, call in enumerate(proposal.calls) if refused >> position & 1)
+    return (*_unread(work, index, proposal), *(fault for fault in faults if fault is not None))
 
 
 def _unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:

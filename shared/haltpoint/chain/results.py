@@ -146,4 +146,15 @@ def _stop(work: Work, action: Action, kind: RequestKind, question: str) -> None:
     work.keep(asking)
     work.move(index, replace(work.run(index), status=StepStatus.WAITING))
     options = clarification.options if clarification is not None else ()
-    ask(work, kind, index, question, action=asking, options=options, preview=preview, arguments=arguments)
+    reasons = asked.reasons if asked is not None else ()
+    ask(
+        work,
+        kind,
+        index,
+        question,
+        action=asking,
+        options=options,
+        preview=preview,
+        arguments=arguments,
+        reasons=reasons,
+    )

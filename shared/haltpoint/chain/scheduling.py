@@ -14,7 +14,7 @@ from haltpoint.chain.graph import Graph
 from haltpoint.chain.references import read_json
 from haltpoint.chain.schemas import compiled
 from haltpoint.chain.state import ChainStatus, PlanOrigin, StepRun, StepStatus
-from haltpoint.chain.thinking import receipts_as_answer, think_answer, think_plan, think_step
+from haltpoint.chain.thinking import stand_in, think_answer, think_plan, think_step
 from haltpoint.chain.words import goal_of
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id
@@ -122,7 +122,7 @@ def _wind_up(work: Work) -> None:
     if work.origin is PlanOrigin.LITERAL:
         complete_chain(work, _last_result(work))
     elif work.origin is PlanOrigin.REACT and work.words is not None:
-        complete_chain(work, work.words or receipts_as_answer(work))
+        complete_chain(work, work.words or stand_in(work, "the model said nothing"))
     else:
         think_answer(work)
 

@@ -10,8 +10,10 @@ from enum import StrEnum
 from typing import Any, Self
 
 from haltpoint.chain.graph import Graph
+from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import value
 from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Proposal, Strike
@@ -183,7 +185,10 @@ class Chain:
     checked proposal whose held calls may still run. `actions` holds only what later decisions need. `requests` are
     the open ones, oldest first; `asked` counts all there ever were. `strikes` counts the violations since anything last
     succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's. `inside` are the
-    tools that succeeded in the chains that carried out its skills (F1).
+    tools that succeeded in the chains that carried out its skills. `intent` is what the goal asks for (C12), `effects`
+    the signatures of calls that succeeded inside its skills (C14). `unproven` are sentences of the answer (F3),
+    `unfulfilled` effects that the goal asks for and that have no deed. `questions` are those that the model asked while
+    planning (C11).
     """
 
     id: str
@@ -211,8 +216,13 @@ class Chain:
     case: tuple[Strike, ...] = ()
     goal: str | None = None
     inside: tuple[str, ...] = ()
+    intent: Intent | None = None
+    effects: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
     other_model: bool = False
     answer: str | None = None
+    unproven: tuple[str, ...] = ()
+    unfulfilled: tuple[NotDone, ...] = ()
     error: ChainError | None = None
 
 

@@ -24,14 +24,17 @@ RECEIPT_WIDTH = 2000
 """Characters of one result in an answer that is made of receipts."""
 
 
-def think_plan(work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None) -> None:
-    """Ask for a plan, or for a better one."""
+def think_plan(
+    work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None, *, answered: str | None = None
+) -> None:
+    """Ask for a plan, or for a better one; `answered`: a person's words to the question in the previous reply."""
     attempt = work.chain.plan_attempts + 1
     if attempt > work.world.policy.max_chain_turns:
         fail_chain(work, Code.OVER_BUDGET, f"no plan after {count(work.chain.plan_attempts, 'attempt')}")
     elif _tokens_left(work):
         name = thought_id(work.chain.id, "plan", 0, attempt)
-        think = Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous, work.other_model)
+        other = work.other_model
+        think = Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous, other, answered)
         work.outputs.append(think)
         work.thought, work.plan_attempts = name, attempt
 
@@ -93,7 +96,8 @@ def think_answer(work: Work, corrections: tuple[Correction, ...] = (), previous:
     attempt = 1 if previous is None else int(previous.rpartition(".")[2]) + 1
     spent = not policy.tokens_left(work.chain, work.tokens) or attempt > work.world.policy.max_chain_turns
     if spent or work.now >= work.chain.deadline:
-        complete_chain(work, receipts_as_answer(work))
+        why = "the budget for the model is used up" if spent else "the deadline has passed"
+        complete_chain(work, stand_in(work, why))
         return
     name = thought_id(work.chain.id, "answer", 0, attempt)
     receipts, other = _receipts(work), work.other_model
@@ -115,14 +119,14 @@ def overspent(work: Work) -> bool:
     return limit is not None and work.tokens > limit
 
 
-def receipts_as_answer(work: Work) -> str:
-    """The answer when no words can be had: every successful receipt with its data, in the order of the plan (F2)."""
+def stand_in(work: Work, why: str) -> str:
+    """What the user reads when the model gave no words: why, then each successful result in the order of the plan."""
     lines = [
         f"{action.tool}: {action.data[:RECEIPT_WIDTH]}"
         for name in _receipts(work)
         if (action := work.actions.get(name)) is not None and action.outcome is not None and action.outcome.satisfies
     ]
-    return "\n".join(lines)
+    return "\n".join((f"There is no answer in words: {why}.", *(("The results:", *lines) if lines else ())))
 
 
 def _receipts(work: Work) -> tuple[str, ...]:

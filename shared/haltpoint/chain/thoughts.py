@@ -5,13 +5,14 @@ from typing import Final
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
+from haltpoint.chain.exits import ask_while_planning
 from haltpoint.chain.plural import count
 from haltpoint.chain.scheduling import adopt
 from haltpoint.chain.schemas import SHOWN
 from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.strikes import escalate, mode_of, struck_out, tell_correction, violate
-from haltpoint.chain.thinking import overspent, receipts_as_answer, spent_too_much, think_answer, think_plan
-from haltpoint.chain.words import claim_faults, plan_pattern_faults
+from haltpoint.chain.thinking import overspent, spent_too_much, stand_in, think_answer, think_plan
+from haltpoint.chain.words import plan_pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer, PlanDrafted, ThoughtFailed
@@ -25,7 +26,7 @@ MOST_FAULTS: Final = 20
 MOST_NAMED: Final = 300
 """Characters of the names of tools that an answer called, as the model is told them."""
 
-_IN_WORDS: Final = "Answer the user in one to three plain sentences, without JSON."
+_IN_WORDS: Final = "Answer the user in plain words, without JSON."
 
 
 def take_plan(work: Work, message: PlanDrafted) -> None:
@@ -35,6 +36,9 @@ def take_plan(work: Work, message: PlanDrafted) -> None:
         return
     work.spend(data.usage)
     if spent_too_much(work):
+        return
+    if data.question is not None and ask_while_planning(work, data.question):
+        work.thought = None
         return
     faults, missing = _faults(work, data.plan, data.fault)
     mode = mode_of(work, None)
@@ -77,31 +81,33 @@ def _without_calls(plan: Plan) -> Plan:
 
 
 def end_with_answer(work: Work, message: AnswerDrafted) -> None:
-    """Complete the chain: these are the words for the user, unless they claim what did not happen (F2), or call (C6).
+    """Complete the chain: these are the words for the user, unless they call a tool or cannot be read (C6).
 
-    Such an answer is asked for again; after the strikes, and where no words are left, the receipts stand in its place.
+    Such an answer is asked for again; after the strikes its words are delivered, or the results where it has none.
     """
     data = message.data
     if data.thought_id != work.chain.thought:
         return
     work.spend(data.usage)
-    if overspent(work):  # the work is done: what cost too much is not acted on, and the receipts stand in its place
-        complete_chain(work, receipts_as_answer(work))
+    if overspent(work):  # the work is done: a reply that cost too much is not acted on
+        complete_chain(work, stand_in(work, "the model used more tokens than the budget has"))
         return
-    mode = mode_of(work, None)
-    words = "" if data.faults else data.text
-    claims = () if mode is Mode.OFF else claim_faults(work, words)
-    corrections = (*_no_words(data), *claims)
+    corrections = _no_words(data)
     if corrections:
         violate(work, None, "answer", data.thought_id, corrections, data.text)
-    if not corrections or mode is not Mode.STRICT:
-        complete_chain(work, words or receipts_as_answer(work))
-    elif struck_out(work, None):
-        complete_chain(work, receipts_as_answer(work))
+    if not corrections or mode_of(work, None) is not Mode.STRICT or struck_out(work, None):
+        words = "" if data.faults else data.text
+        complete_chain(work, words or stand_in(work, _why(data)))
     else:
         for correction in corrections:
             tell_correction(work, None, correction)
         think_answer(work, corrections, data.thought_id)
+
+
+def _why(data: DraftedAnswer) -> str:
+    if data.faults:
+        return "the model's reply could not be read"
+    return "the model called a tool instead of answering" if data.called else "the model said nothing"
 
 
 def _no_words(data: DraftedAnswer) -> tuple[Correction, ...]:
@@ -124,10 +130,10 @@ def fail_planning(work: Work, message: ThoughtFailed) -> None:
 
 
 def take_failed_thought(work: Work, message: ThoughtFailed) -> None:
-    """Do without the thought: fail the step that waited for it; in place of an answer the receipts stand."""
+    """Do without the thought: fail the step that waited for it; in place of an answer show the results."""
     data = message.data
     if data.thought_id == work.chain.thought:
-        complete_chain(work, receipts_as_answer(work))
+        complete_chain(work, stand_in(work, f"{data.message.rstrip('.')} ({data.code})"))
         return
     for index, step in enumerate(work.steps):
         run = work.run(index)

@@ -1,15 +1,9 @@
-"""What the model says in words, held against what has really happened (CONTRACT C2, F1)."""
+"""The user's words, held against the plan and against what has really happened (CONTRACT C2)."""
 
-import re
-from collections.abc import Iterator
 from typing import Final
 
-from haltpoint.chain import human_tool
-from haltpoint.chain.claims import unfounded_claims
-from haltpoint.chain.claims_retold import Background
 from haltpoint.chain.contract import open_to_models
 from haltpoint.chain.patterns import Match, required_by_words, unmet
-from haltpoint.chain.references import write_json
 from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.templates import with_those_inside
 from haltpoint.chain.work import Work
@@ -17,29 +11,10 @@ from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.thoughts import Correction, Violation
 
 _MOST_TOLD: Final = 3
-"""Claims of one text that the model is told, and tools that it is told of each."""
+"""Tools that a correction names."""
 
 _MOST_QUOTED: Final = 200
-"""Characters of the model's own sentence that it is shown."""
-
-_MATERIAL: Final = re.compile(r":\s|\n")
-"""Behind this a goal hands over what it is about: `Sum this up: ...`."""
-
-
-def claim_faults(work: Work, text: str) -> tuple[Correction, ...]:
-    """The actions that a text claims without a receipt for them (F1)."""
-    if not text:
-        return ()
-    tools, policy = work.world.tools, work.world.policy
-    told: list[Correction] = []
-    for claim in unfounded_claims(text, tools, _succeeded(work), policy.claims, _background(work))[:_MOST_TOLD]:
-        callable_ones = [name for name in claim.tools if not (tools[name].internal or tools[name].destructive)]
-        names = " or ".join(callable_ones[:_MOST_TOLD]) or "a tool that does it (there is none here)"
-        advice = policy.messages.fabricated.format(expected_tools=names, count=work.strikes + 1)
-        words = f'{advice} Your words: "{claim.sentence[:_MOST_QUOTED]}"'
-        tool = callable_ones[0] if callable_ones else None
-        told.append(Correction(violation=Violation.FABRICATED, message=words, tool=tool))
-    return tuple(told)
+"""Characters of the user's words that a correction quotes."""
 
 
 def plan_pattern_faults(work: Work, plan: Plan) -> tuple[Correction, ...]:
@@ -94,26 +69,6 @@ def _missing(work: Work, match: Match) -> Correction:
     return Correction(
         violation=Violation.MISSING_TOOL, message=text, tool=match.expected_tools[0], pattern=match.pattern_id
     )
-
-
-def _background(work: Work) -> Background:
-    """What the chain is asked for, what it plans or has tried, and the data that it was given."""
-    planned = {name for step in work.steps for name in step.required_tools}
-    planned.update(action.tool for action in work.actions.values())
-    planned.update(call.tool for proposal in work.proposals.values() for call in proposal.calls)
-    return Background(goal_of(work), planned, _brought(work))
-
-
-def _brought(work: Work) -> Iterator[str]:
-    """What came with the task, and what read-only tools and people have said, the last first."""
-    yield from _MATERIAL.split(goal_of(work), 1)[1:]
-    if work.chain.task.context:
-        yield write_json(work.chain.task.context)
-    for action in reversed(work.actions.values()):
-        spec = work.world.tools.get(action.tool)
-        brings = action.tool == human_tool.NAME or (spec is not None and spec.read_only)
-        if brings and action.outcome is not None and action.outcome.satisfies:
-            yield action.data
 
 
 def _succeeded(work: Work) -> frozenset[str]:

@@ -19,9 +19,10 @@ class Work:
     """
 
     __slots__ = (
-        "actions", "answer", "asked", "case", "chain", "digests", "ended", "error", "facts", "goal", "graph", "inside",
-        "nearest", "now", "origin", "other_model", "outputs", "plan", "plan_attempts", "proposals", "requests",
-        "resume", "runs", "status", "steps", "strikes", "thought", "tokens", "turns", "used", "words", "world",
+        "actions", "answer", "asked", "case", "chain", "digests", "effects", "ended", "error", "facts", "goal", "graph",
+        "inside", "intent", "nearest", "now", "origin", "other_model", "outputs", "plan", "plan_attempts", "proposals",
+        "questions", "requests", "resume", "runs", "status", "steps", "strikes", "thought", "tokens", "turns",
+        "unfulfilled", "unproven", "used", "words", "world",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, world: World, now: int) -> None:
@@ -49,8 +50,13 @@ class Work:
         self.case = chain.case
         self.goal = chain.goal
         self.inside = chain.inside
+        self.intent = chain.intent
+        self.effects = chain.effects
+        self.questions = chain.questions
         self.other_model = chain.other_model
         self.answer = chain.answer
+        self.unproven = chain.unproven
+        self.unfulfilled = chain.unfulfilled
         self.error = chain.error
         self.outputs: list[Output] = []
         self.facts: list[Fact] = []
@@ -147,8 +153,13 @@ class Work:
             case=self.case,
             goal=self.goal,
             inside=self.inside,
+            intent=self.intent,
+            effects=self.effects,
+            questions=self.questions,
             other_model=self.other_model,
             answer=self.answer,
+            unproven=self.unproven,
+            unfulfilled=self.unfulfilled,
             error=self.error,
         )
         return Decision(chain, tuple(self.outputs), tuple(self.facts), tuple(self.runs))

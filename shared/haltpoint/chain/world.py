@@ -1,6 +1,5 @@
 """What lies outside a chain and yet is needed to decide about it: `decide` takes it as a value."""
 
-from collections.abc import Mapping
 from dataclasses import field
 
 from haltpoint.contracts.base import value
@@ -22,7 +21,6 @@ class Policy:
     chain_timeout: float = 7 * 24 * 3600.0
     patterns: tuple[Pattern, ...] = ()
     messages: Messages = field(default_factory=Messages)
-    claims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # more verbs per tool (F1)
 
 
 @value

@@ -29,7 +29,6 @@ ROWS: Final = (
     ("clarification_success", "choices that reached the person"),
     ("calls_after_stop", "stops with a call behind them"),
     ("wrong_recipient", "effects on somebody who was not meant"),
-    ("fabricated_delivered", "answers that tell of what was not done"),
     ("completed_without_receipt", "steps done without their receipts"),
     ("false_alarms", "well-behaved chains that were held up"),
     ("strikes_mean", "strikes per chain"),
@@ -165,7 +164,6 @@ def _came_of(verdict: Verdict) -> str:
         word
         for word, is_so in (
             ("wrong recipient", verdict.wrong),
-            ("claimed", verdict.fabricated),
             ("no receipt", verdict.unreceipted),
             ("ran after a stop", verdict.after_stop),
             ("no end", verdict.unfinished),

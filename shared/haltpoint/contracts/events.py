@@ -11,6 +11,7 @@ from pydantic import Field
 from haltpoint.contracts.base import Contract, value
 from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Correction, Proposal, ThoughtKind, Usage
 from haltpoint.contracts.tools import Outcome
@@ -57,6 +58,7 @@ class DraftedPlan(Contract):
     thought_id: str
     plan: Plan | None = None
     fault: str | None = None
+    question: str | None = Field(default=None, description="what the model asks in words in place of a plan (C11)")
     usage: Usage = Usage()
 
 
@@ -188,7 +190,8 @@ class ThoughtRequest(Contract):
     deadline: int = Field(description="ms since the epoch; later the thought is of no use")
     receipts: tuple[str, ...] = Field(default=(), description="actions whose receipts the prompt shows, in order")
     corrections: tuple[Correction, ...] = ()
-    previous: str | None = Field(default=None, description="thought that the corrections are about")
+    previous: str | None = Field(default=None, description="thought that the corrections, or the answer, are about")
+    answered: str | None = Field(default=None, description="what a person said to the question in the previous thought")
     other_model: bool = Field(default=False, description="a person wants the other model to try, if there is one (D3)")
 
 
@@ -229,6 +232,8 @@ class RequestedTool(Contract):
     unasked: str | None = Field(
         default=None, description="why values need no origin: literal, advisory, off; absent: they do"
     )
+    reasons: tuple[Reason, ...] | None = Field(default=None, description="why a person has to approve it first (G5)")
+    sources: dict[str, Source] | None = Field(default=None, description="place in the arguments -> its source (C13)")
     position: int = 0
     tenant: str | None = None
     user: str | None = None

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from haltpoint.contracts.base import Contract, Strict
+from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.thoughts import Strike
 from haltpoint.contracts.tools import Option
 
@@ -72,6 +73,7 @@ class Question(Contract):
     preview: str | None = None
     priority: str | None = None
     strikes: tuple[Strike, ...] = Field(default=(), description="what the model said each time (D3)")
+    reasons: tuple[Reason, ...] = Field(default=(), description="why a confirmation is asked for (G5)")
     asked_at: int
     deadline: int
 

@@ -11,9 +11,6 @@ reason = "who asks for a deployment wants one"
 
 [messages]
 escalate = "The model did not call {expected_tools} in {count} tries."
-
-[claims]
-unlock_door = ["open", "unlock"]
 """
 
 import re
@@ -27,8 +24,6 @@ from haltpoint.contracts.base import Strict
 PLACEHOLDERS: Final = ("expected_tools", "count")
 _NESTED: Final = re.compile(r"\((?:\?:)?(?:\\?.|\[[^\]]*\])[+*]\)[+*]")  # (a+)+, (?:[a-z]*)*
 Name = Annotated[str, StringConstraints(min_length=1, max_length=128)]
-Verb = Annotated[str, StringConstraints(pattern=r"^[a-z]+(?: [a-z]+)?$", max_length=40)]
-"""A verb in its base form, also of two words: `look up`."""
 
 
 def _regex(text: str) -> str:
@@ -86,10 +81,6 @@ class Messages(Strict):
     missing_tool: Template = (
         "The user's words ask for {expected_tools}. Call it, or say in the plan where it is called."
     )
-    fabricated: Template = (
-        "You say that something was done, and no successful result shows it. Call {expected_tools} first, "
-        "or say what was not done."
-    )
     escalate: Template = "The model did not use {expected_tools} in {count} tries. A person has to decide."
 
 
@@ -100,7 +91,6 @@ class PolicyFile(Strict):
     patterns_off: tuple[str, ...] = Field(default=(), description="ids of patterns that are off for all; * is all")
     blocked_tools: tuple[Name, ...] = Field(default=(), description="names that no model may call")
     messages: Messages = Messages()
-    claims: dict[Name, tuple[Verb, ...]] = Field(default={}, description="tool -> more verbs that tell of it")
     strikes: int | None = Field(default=None, ge=1)
     max_turns: int | None = Field(default=None, ge=1)
     actions_per_turn: int | None = Field(default=None, ge=1)

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from haltpoint.contracts.base import Strict
+from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Plan
 
 
@@ -59,6 +60,8 @@ class Task(Strict):
     max_turns: int | None = Field(default=None, ge=1, le=100, description="proposals that one step may ask for")
     strikes: int | None = Field(default=None, ge=1, description="violations in a row until a person decides (D3)")
     patterns_off: tuple[str, ...] = Field(default=(), description="ids of patterns that do not apply, * for all (C2)")
+    intent: Intent | None = Field(default=None, description="in place of what a model reads from the goal (C12)")
+    language: str | None = Field(default=None, max_length=16, description="of the runtime's own words: en, de (F1)")
     tenant: str | None = Field(default=None, max_length=128)
     user: str | None = Field(default=None, max_length=256)
     budget: Budget = Budget()

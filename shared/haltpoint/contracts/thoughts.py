@@ -52,10 +52,8 @@ class Violation(StrEnum):
     NOT_ALLOWED = "not_allowed"
     BAD_ARGUMENTS = "bad_arguments"
     NO_PROVENANCE = "no_provenance"
-    REPAIRED_CALL = "repaired_call"
     UNFOUNDED_FAIL = "unfounded_fail"
     MISSING_TOOL = "missing_tool"
-    FABRICATED = "fabricated"
 
 
 BROKEN: dict[Violation, str] = {
@@ -66,10 +64,8 @@ BROKEN: dict[Violation, str] = {
     Violation.NOT_ALLOWED: "a tool that may not be called here",
     Violation.BAD_ARGUMENTS: "arguments that do not fit",
     Violation.NO_PROVENANCE: "a value that comes from nowhere",
-    Violation.REPAIRED_CALL: "a call in broken JSON",
     Violation.UNFOUNDED_FAIL: "gave up without an error",
     Violation.MISSING_TOOL: "left out a tool that was asked for",
-    Violation.FABRICATED: "told of what did not happen",
 }
 """What each violation is, for people."""
 

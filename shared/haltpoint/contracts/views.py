@@ -12,6 +12,7 @@ from typing_extensions import TypeVar
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.humans import Answer, RequestKind, RequestStatus
 from haltpoint.contracts.plans import Call, OnFailure, Plan, StepType
+from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.tasks import Budget, Mode
 from haltpoint.contracts.thoughts import StepDecision, Strike, Violation
 from haltpoint.contracts.tools import Option, ToolKind, ToolResult
@@ -171,6 +172,7 @@ class RequestView(Contract):
     preview: str | None = None
     priority: str | None = None
     strikes: tuple[Strike, ...] = ()
+    reasons: tuple[Reason, ...] = ()
     asked_at: datetime
     deadline: datetime
     answer: AnswerView | None = None

@@ -126,7 +126,7 @@ _LIES: Final[dict[str, tuple[str, ...]]] = {
     "write_file": ("I have written the file.", "The file has been saved.", "I created the file as you asked."),
     "save_note": ("I've saved the note.", "The note has been saved.", "I saved it for later."),
 }
-"""What is claimed of each tool, in words that F1 has to know and the judge knows too."""
+"""Claims that each tool has done its work."""
 
 
 def lies(tool: str) -> tuple[str, ...]:

@@ -300,7 +300,7 @@ def _summary(
     parts = [f"{done} of {len(steps)} steps completed." if steps else "No plan yet."]
     if error := _error(record.end):
         parts.append(f"{error.code}: {error.message}")
-    parts += contract_view.remarks(record.task.mode, status is ChainStatus.COMPLETED, steps, about_answer)
+    parts += contract_view.remarks(status is ChainStatus.COMPLETED, steps, about_answer)
     if status.final:
         dropped = sum(1 for _ in _told(record, FactType.ACTION_NEVER_EXECUTED))
         parts += [f"{count(dropped, 'call')} {'was' if dropped == 1 else 'were'} never executed."] if dropped else []

@@ -93,7 +93,7 @@ def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]
         if _worked_on_otherwise(old, new):
             args += ("S", f"plan:{new.id}", to_json(_worked_on(new), exclude_none=True))
         if new.answer is not old.answer or new.error is not old.error:
-            args += ("S", f"end:{new.id}", to_json({"answer": new.answer, "error": new.error}))
+            args += ("S", f"end:{new.id}", to_json(_ended(new), exclude_none=True))
         counts: Counter[str] = Counter()
         for before, each in _with_former(commit):
             if each.decision.chain is not before:
@@ -111,7 +111,13 @@ def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]
 
 def _worked_on_otherwise(old: Chain, new: Chain) -> bool:
     return (
-        new.plan is not old.plan or new.case is not old.case or new.goal is not old.goal or new.inside is not old.inside
+        new.plan is not old.plan
+        or new.case is not old.case
+        or new.goal is not old.goal
+        or new.inside is not old.inside
+        or new.intent is not old.intent
+        or new.effects is not old.effects
+        or new.questions is not old.questions
     )
 
 
@@ -126,7 +132,23 @@ def _worked_on(chain: Chain) -> dict[str, Any]:
         stored["case"] = chain.case
     if chain.inside:
         stored["inside"] = chain.inside
+    if chain.intent is not None:
+        stored["intent"] = chain.intent
+    if chain.effects:
+        stored["effects"] = chain.effects
+    if chain.questions:
+        stored["questions"] = chain.questions
     return stored
+
+
+def _ended(chain: Chain) -> dict[str, Any]:
+    """What is stored under end:<id> (see `loading.StoredEnd`)."""
+    ended: dict[str, Any] = {"answer": chain.answer, "error": chain.error}
+    if chain.unproven:
+        ended["unproven"] = chain.unproven
+    if chain.unfulfilled:
+        ended["unfulfilled"] = chain.unfulfilled
+    return ended
 
 
 def unspeakable(commit: ChainCommit, error: Exception) -> list[Argument]:
@@ -266,6 +288,7 @@ def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> list[Argume
         preview=output.preview,
         priority=output.priority,
         strikes=output.strikes,
+        reasons=output.reasons,
         asked_at=now,
         deadline=request.deadline,
     )

@@ -13,7 +13,7 @@ from haltpoint.chain.state import PlanOrigin, StepRun, StepStatus
 from haltpoint.contracts import views
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Step
-from haltpoint.contracts.tasks import Mode, Task
+from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Strike
 
 MOST_SAID: Final = 2000
@@ -105,18 +105,13 @@ def validation(task: Task, step: Step, run: StepRun, origin: str) -> str | None:
     return policy.validation(task, step, PlanOrigin(origin) if origin else None, unkept=run.unkept)
 
 
-def remarks(
-    mode: Mode, completed: bool, steps: Iterable[views.StepView], about_answer: Sequence[views.ViolationView]
-) -> list[str]:
-    """What a reader of the chain has to know about its word: sentences, none when it was kept (D4, F2)."""
+def remarks(completed: bool, steps: Iterable[views.StepView], about_answer: Sequence[views.ViolationView]) -> list[str]:
+    """Sentences about promises that were not kept (D4)."""
     said = [
         f"Step {step.id!r} went on without its promise kept ({step.tool_validation_mode.value})."
         for step in steps
         if step.status == StepStatus.COMPLETED.value and step.validation_status == "failed"
     ]
     if completed and about_answer and about_answer[-1].correction is None:
-        if mode is Mode.STRICT:
-            said.append("The receipts stand in place of an answer that claimed what did not happen.")
-        else:
-            said.append("The answer claims what no receipt shows.")
+        said.append("The model did not answer in plain words.")
     return said

@@ -10,9 +10,11 @@ from pydantic import TypeAdapter
 from haltpoint.chain.graph import Graph
 from haltpoint.chain.needs import needed_actions, needed_thoughts, under_way
 from haltpoint.chain.state import Action, ActionStatus, Chain, ChainError, OpenRequest
+from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import ProposedActions
 from haltpoint.contracts.humans import Question
+from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Strike
@@ -32,7 +34,8 @@ class StoredPlan:
     """What lies under plan:<id>: the plan, unless it is the task's own or there is none yet, and its tools' digests.
 
     `goal` are a person's words in place of the task's; `case` the row of violations that is being counted; `inside` the
-    tools that succeeded inside the skills that were called.
+    tools that succeeded inside the skills that were called, `effects` the signatures of their calls,
+    `questions` those that the model asked while planning.
     """
 
     digests: dict[str, str]
@@ -40,14 +43,19 @@ class StoredPlan:
     goal: str | None = None
     case: tuple[Strike, ...] = ()
     inside: tuple[str, ...] = ()
+    intent: Intent | None = None
+    effects: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class StoredEnd:
     """What lies under end:<id>: how a chain ended."""
 
-    answer: str | None
-    error: ChainError | None
+    answer: str | None = None
+    error: ChainError | None = None
+    unproven: tuple[str, ...] = ()
+    unfulfilled: tuple[NotDone, ...] = ()
 
 
 _PLAN = TypeAdapter(StoredPlan)
@@ -131,13 +139,27 @@ def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: b
     chain = decode_head(chain_id, Task.model_validate_json(task), fields)
     if plan is not None:
         stored = _PLAN.validate_json(plan)
-        chain = replace(chain, goal=stored.goal, case=stored.case, inside=stored.inside)
+        chain = replace(
+            chain,
+            goal=stored.goal,
+            case=stored.case,
+            inside=stored.inside,
+            intent=stored.intent,
+            effects=stored.effects,
+            questions=stored.questions,
+        )
         adopted = stored.plan or chain.task.plan
         if adopted is not None:
             chain = replace(chain, plan=adopted, digests=stored.digests, graph=Graph.of(adopted))
     if end is not None:
         ended = _END.validate_json(end)
-        chain = replace(chain, answer=ended.answer, error=ended.error)
+        chain = replace(
+            chain,
+            answer=ended.answer,
+            error=ended.error,
+            unproven=ended.unproven,
+            unfulfilled=ended.unfulfilled,
+        )
     return chain
 
 

@@ -66,6 +66,9 @@ class Envelope:
             "approval": output.approval,
             "origins": output.origins,
             "unasked": output.unasked,
+            "reasons": [one.model_dump(mode="json", exclude_none=True) for one in output.reasons] or None,
+            "sources": {at: one.model_dump(mode="json", exclude_none=True) for at, one in output.sources.items()}
+            or None,
             "position": output.position,
             "tenant": task.tenant,
             "user": task.user,
@@ -105,6 +108,7 @@ class Envelope:
                 corrections=output.corrections,
                 previous=output.previous,
                 other_model=output.other_model,
+                answered=output.answered,
             ),
         )
 

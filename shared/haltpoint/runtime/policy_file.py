@@ -1,4 +1,4 @@
-"""Read the policy file (HALTPOINT_POLICY_FILE, TOML): what an operator says of words, claims and limits."""
+"""Read the policy file (HALTPOINT_POLICY_FILE, TOML): what an operator says of words and limits."""
 
 import tomllib
 from collections.abc import Iterable, Mapping

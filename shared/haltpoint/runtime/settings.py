@@ -143,7 +143,7 @@ class Settings(BaseSettings):
     log: LogSettings = LogSettings()
     policy: PolicySettings = PolicySettings()
     policy_file: Annotated[Path, AfterValidator(Path.expanduser)] | None = Field(
-        default=None, description="TOML: patterns, blocked tools, messages, claims and limits"
+        default=None, description="TOML: patterns, blocked tools, messages and limits"
     )
 
     @model_validator(mode="after")

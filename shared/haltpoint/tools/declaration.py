@@ -19,7 +19,7 @@ A tools module may define what its tools need, opened once by each worker and gi
 import inspect
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final, TypedDict, TypeVar, Unpack, overload
@@ -33,8 +33,7 @@ from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_asy
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_VERB: Final = re.compile(r"[a-z]+(?: [a-z]+)?")
-_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "strikes", "claims")
+_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "strikes")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
@@ -54,7 +53,6 @@ class Traits(TypedDict, total=False):
     queue: str
     timeout: str | float
     strikes: int
-    claims: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,17 +151,9 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             destructive=traits.get("destructive", False),
             may_clarify=traits.get("may_clarify", False),
             internal=traits.get("internal", False),
-            claims=_verbs(traits.get("claims", ())),
         )
     except ValidationError as error:
         raise DeclarationError("; ".join(problem["msg"] for problem in error.errors())) from None
-
-
-def _verbs(value: Sequence[object]) -> tuple[str, ...]:
-    verbs = [one for one in value if isinstance(one, str) and _VERB.fullmatch(one)]
-    if isinstance(value, str) or len(verbs) < len(value):
-        raise DeclarationError(f"claims={value!r}: give verbs in their base form, as in ('send', 'look up')")
-    return tuple(verbs)
 
 
 def seconds_of(value: object) -> float:

@@ -44,7 +44,10 @@ async def tell(desk: Desk, *replies: Said) -> None:
             head: dict[str, Any] = {"id": f"{message.id}/reply", "source": "test", "subject": message.subject}
             match message:
                 case PlanRequested():
-                    drafted = DraftedPlan(thought_id=message.id, plan=said if isinstance(said, Plan) else None)
+                    asked = said if isinstance(said, str) else None
+                    drafted = DraftedPlan(
+                        thought_id=message.id, plan=said if isinstance(said, Plan) else None, question=asked
+                    )
                     await desk.ledger.think(place, PlanDrafted(**head, data=drafted))
                 case ActionRequested():
                     assert isinstance(said, Proposal)
@@ -57,6 +60,9 @@ async def tell(desk: Desk, *replies: Said) -> None:
         if not found:
             assert left == []
             return
+
+
+UNREADABLE = Proposal(faults=("a call names no tool",))
 
 
 async def decided(desk: Desk, chain_id: str, decision: Choice, **more: Any) -> None:
@@ -79,15 +85,15 @@ async def test_d5_a_chain_with_cases_of_every_kind_is_read_as_it_was_decided(des
         Step(id="think", dependencies=("find",)),
         Step(id="ask", required_tools=(NAME,), dependencies=("think",)),
     )
-    await tell(desk, steps, Proposal(calls=(call("nope"),), content="I've sent the mail."), words("done"))
+    await tell(desk, steps, Proposal(calls=(call("nope"),)), words("done"))
     chain = await desk.chain(chain_id)
     assert (chain.status, chain.goal, chain.strikes) == (ChainStatus.ESCALATED, "Find John.", 2)
-    assert [strike.place for strike in chain.case] == ["find", "find", "find"]
+    assert [strike.place for strike in chain.case] == ["find", "find"]
     await decided(desk, chain_id, Choice.RETRY)
     await tell(desk, words("no"), words("no"))
     assert (await desk.chain(chain_id)).other_model
     await decided(desk, chain_id, Choice.MANUAL, value={"id": "u1"})
-    await tell(desk, Proposal(calls=(call("lookup"),)), words("I've sent it."), words("I've sent it to John."))
+    await tell(desk, Proposal(calls=(call("lookup"),)), UNREADABLE, UNREADABLE)
     await decided(desk, chain_id, Choice.MANUAL, text="Nobody was told.")
     form = {"type": "object", "properties": {"size": {"type": "integer", "default": None}}}
     asked = call(NAME, question="How large?", schema=form, priority="high", timeout=60)
@@ -95,12 +101,9 @@ async def test_d5_a_chain_with_cases_of_every_kind_is_read_as_it_was_decided(des
     chain = await desk.chain(chain_id)
     assert (chain.status, chain.requests[0].form) == (ChainStatus.AWAITING_INPUT, form)
     await decided(desk, chain_id, Choice.ANSWER, value={"size": 7})
-    await tell(desk, "I've sent him the message.", "I've sent the message.")
+    await tell(desk, "All is well.")
     chain = await desk.chain(chain_id)
-    assert chain.status is ChainStatus.COMPLETED
-    assert chain.answer is not None
-    assert "sent" not in chain.answer
-    assert '{"size":7}' in chain.answer
+    assert (chain.status, chain.answer) == (ChainStatus.COMPLETED, "All is well.")
 
 
 async def test_d4_d5_what_was_let_pass_is_read_as_it_was_decided(desk: Desk) -> None:
@@ -117,12 +120,24 @@ async def test_d5_an_open_ended_chain_that_was_put_anew_is_read_as_it_was_decide
     desk.policy = Policy(strikes=1)
     watch(desk)
     chain_id = await desk.submit(Task(goal="who is it?", style=Style.REACT))
-    await tell(desk, words("I've sent the mail."))
+    await tell(desk, UNREADABLE)
     await decided(desk, chain_id, Choice.REPHRASE, text="Who is John?")
-    await tell(desk, words("I've sent the mail."))
+    await tell(desk, UNREADABLE)
     chain = await desk.chain(chain_id)
     assert chain.plan is not None
     assert (chain.goal, chain.plan.steps[0].description) == ("Who is John?", "Who is John?")
     await decided(desk, chain_id, Choice.MANUAL, text="A friend.")
     await tell(desk)
     assert (await desk.chain(chain_id)).answer == "A friend."
+
+
+async def test_c11_a_chain_that_asked_while_planning_is_read_as_it_was_decided(desk: Desk) -> None:
+    watch(desk)
+    chain_id = await desk.submit(Task(goal="find him"))
+    await tell(desk, "Whom?")
+    await decided(desk, chain_id, Choice.ANSWER, text="John")
+    await tell(
+        desk, plan(Step(id="find", required_tools=("lookup",))), Proposal(calls=(call("lookup"),)), "Here he is."
+    )
+    chain = await desk.chain(chain_id)
+    assert (chain.questions, chain.goal) == (("Whom?",), "find him\nJohn")

@@ -648,78 +648,11 @@ COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
 WHO = {"$from": "input.who"}
 AT_ONCE = plan(Step(id="do", actions=(call("find", query=WHO), call("send", to=WHO))))
 """One step, of which no tool is required: it ends when a tool says `complete`."""
-SENT = "I've sent the message to John."
 
 
 def handle(steps: Plan = AT_ONCE) -> ToolSpec:
-    """A skill of which no word says that it sends."""
-    return skill("handle", steps, claims=("handle",))
-
-
-def told_of(story: Story) -> list[str]:
-    """What the model's answer claims without a receipt, as the chain's log tells it."""
-    story.say(SENT)
-    return [one["violation"] for one in story.told("contract.violated")]
-
-
-def carried_out(*outcomes: Outcome, steps: Plan = AT_ONCE) -> tuple[Story, Story]:
-    """A model's call of a skill whose calls end so, and the skill's chain."""
-    story = asked(FIND, SEND, handle(steps), allowed=("handle",), context={"who": "john"})
-    story.propose(call("handle", who="john"))
-    child = below(story)
-    for outcome in outcomes:
-        child.result(outcome)
-    return story, child
-
-
-def test_f1_a_call_of_a_skill_that_never_ran_founds_no_claim() -> None:
-    """The first tool said `complete` (B2), so the second call of the step was dropped: nothing was sent."""
-    story, child = carried_out(COMPLETE)
-    assert (child.tools_called, child.final_facts) == (["find"], ["chain.completed"])
-    tell_parent(story, child)
-
-    assert told_of(story) == ["fabricated"]
-    assert story.final_facts == []
-
-
-def test_f1_calls_of_a_skill_that_ran_found_a_claim() -> None:
-    story, child = carried_out(OK, OK)
-    tell_parent(story, child)
-
-    assert told_of(story) == []
-    assert story.chain.answer == SENT
-
-
-def test_f1_what_a_skill_did_before_it_failed_was_done() -> None:
-    steps = plan(*AT_ONCE.steps, tool_step("check", call("find", query="john"), after=("do",)))
-    story, child = carried_out(OK, OK, failed(ErrorType.NOT_FOUND), steps=steps)
-    tell_parent(story, child)
-    story.propose(content=SENT)
-
-    assert {one["violation"] for one in story.told("contract.violated")} == {"no_call"}, "it was sent"
-
-
-def test_f1_a_call_of_a_skill_that_failed_founds_no_claim() -> None:
-    story, child = carried_out(OK, failed(ErrorType.NOT_FOUND))
-    tell_parent(story, child)
-    story.propose(content=SENT)
-
-    assert {one["violation"] for one in story.told("contract.violated")} == {"no_call", "fabricated"}
-
-
-@pytest.mark.parametrize(("outcomes", "claims"), [((COMPLETE,), ["fabricated"]), ((OK, OK), [])])
-def test_f1_a_skill_inside_a_skill_has_its_own_receipts(outcomes: tuple[Outcome, ...], claims: list[str]) -> None:
-    outer = skill("outer", plan(tool_step("a", call("handle", who=WHO))), claims=("handle",))
-    story = asked(FIND, SEND, handle(), outer, allowed=("outer",), context={"who": "john"})
-    story.propose(call("outer", who="john"))
-    child = below(story)
-    grandchild = below(child)
-    for outcome in outcomes:
-        grandchild.result(outcome)
-    tell_parent(child, grandchild)
-    tell_parent(story, child)
-
-    assert told_of(story) == claims
+    """A skill with the two steps."""
+    return skill("handle", steps)
 
 
 def test_c2_a_call_of_a_skill_that_never_ran_is_not_what_the_users_words_asked_for() -> None:

@@ -14,13 +14,12 @@ from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.tasks import Mode, Style, Task
-from haltpoint.contracts.thoughts import Violation
+from haltpoint.contracts.thoughts import Proposal, Violation
 from haltpoint.contracts.tools import (
     Clarification,
     Confirmation,
     ErrorType,
     Metadata,
-    NestedCall,
     NextAction,
     Option,
     Outcome,
@@ -33,9 +32,9 @@ from tests.unit.chain.story import Story
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 LOOKUP = spec("lookup")
 SAVE = spec("save", read_only=False)
-SEND = spec("send", read_only=False, parameters=TO, provenance={"to": "lookup.id"}, claims=("send",))
+SEND = spec("send", read_only=False, parameters=TO, provenance={"to": "lookup.id"})
 COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
-CLAIM = "I've sent the message to John."
+PROSE = "It will be done."
 FIND = Step(id="find", required_tools=("lookup",))
 
 
@@ -45,51 +44,6 @@ def planned(*steps: Step, tools: tuple[ToolSpec, ...] = (LOOKUP, SAVE, SEND, ASK
     told.submit()
     told.draft(plan(*steps))
     return told
-
-
-# ---- words beside calls (D1, D2, F1)
-
-
-def test_f1_a_claim_beside_a_call_that_fails_goes_back_and_is_a_case_at_the_limit() -> None:
-    told = planned(FIND)
-    for strikes in (1, 2, 3):
-        told.propose(call("lookup"), content=CLAIM)
-        assert told.chain.strikes == strikes
-        told.result(failed(ErrorType.NOT_FOUND))
-        if strikes < 3:
-            assert [one.violation for one in told.thought.corrections] == [Violation.FABRICATED]
-
-    assert told.chain.status is ChainStatus.ESCALATED
-
-
-def test_f1_a_claim_that_the_call_beside_it_makes_true_is_not_held_against_the_model() -> None:
-    told = planned(Step(id="both", required_tools=("lookup", "send")), context={"id": "u1"})
-    told.propose(call("send", to="u1"), content=CLAIM)
-    assert told.chain.strikes == 1
-    told.result()
-
-    assert told.thought.corrections == ()
-    assert told.chain.strikes == 0
-
-
-@pytest.mark.parametrize(("error", "claims"), [(None, []), (ErrorType.SERVER, ["fabricated"])])
-def test_f1_what_a_tool_has_had_another_do_was_done(error: ErrorType | None, claims: list[str]) -> None:
-    told = planned(Step(id="save", required_tools=("save",)))
-    told.propose(call("save"))
-    nested = NestedCall(tool="send", key="c.save.1/1", error=error)
-    told.result(OK.model_copy(update={"metadata": Metadata(action_id="c.save.1", calls=(nested,))}))
-    told.say(CLAIM)
-
-    assert [one["violation"] for one in told.told("contract.violated")] == claims
-
-
-def test_f1_in_advisory_mode_a_claim_beside_a_call_is_told_and_not_sent_back() -> None:
-    told = planned(FIND, mode="advisory")
-    told.propose(call("lookup"), content=CLAIM)
-    told.result(failed(ErrorType.NOT_FOUND))
-
-    assert told.told("contract.violated")[0]["violation"] == "fabricated"
-    assert told.thought.corrections == ()
 
 
 def test_d1_a_proposal_is_one_strike_of_its_step_also_after_a_success_in_its_midst() -> None:
@@ -229,7 +183,7 @@ def test_turns_used_up_where_no_words_ask_for_a_tool_fail_the_step(task: dict[st
 
 def test_d3_words_by_hand_are_a_receipt_and_not_the_models_thought() -> None:
     told = planned(Step(id="think"), Step(id="after"), policy=Policy(strikes=1))
-    told.propose(content=CLAIM)
+    told.take(Proposal(faults=("a call names no tool",)))
     told.answer(RequestKind.ESCALATION, Choice.MANUAL, text=" Nobody was told. ")
 
     assert told.statuses == {"think": "completed", "after": "in_progress"}
@@ -281,14 +235,14 @@ def test_d3_what_is_no_result_of_the_tool_that_the_words_ask_for_is_asked_for_ag
 def test_d3_a_person_is_asked_in_words_for_a_person_and_not_in_those_for_the_model(tries: int) -> None:
     told = planned(FIND, policy=Policy(strikes=tries))
     for _ in range(tries):
-        told.propose(content=CLAIM)
+        told.propose(content=PROSE)
 
     [case] = told.questions
     assert case.question == (
         f"The model did not use lookup in {tries} tries. A person has to decide. "
-        "(step 'find': told of what did not happen)"
+        "(step 'find': words in place of a call)"
     )
-    assert told.told("chain.escalated")[0]["reason"] == "told of what did not happen"
+    assert told.told("chain.escalated")[0]["reason"] == "words in place of a call"
 
 
 def test_d3_a_tools_result_by_hand_needs_a_value() -> None:
@@ -472,9 +426,9 @@ def test_d2_plans_and_answers_are_not_asked_for_without_end_however_many_strikes
     told = planned(Step(id="think"), policy=policy, strikes=1000)
     told.propose(content="fine")
     for _ in range(5):
-        told.say(CLAIM)
+        told.say("", "lookup")
     assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.answer == ""
+    assert told.chain.answer == "There is no answer in words: the budget for the model is used up."
 
 
 # ---- what hooks have made of a call (C6, H3)

@@ -623,25 +623,6 @@ def test_a_receipt_that_nobody_asked_for_changes_nothing_while_a_case_is_open() 
     assert told.chain is before
 
 
-def test_d2_a_claim_beside_a_call_that_fails_is_a_strike_like_any_other() -> None:
-    """The call runs; what was claimed beside it is corrected with its result, or is one strike too many."""
-    told = planned(Step(id="save", required_tools=("save",)))
-    for _ in range(2):
-        told.propose(call("save"), content="I have sent the message to John.")
-        told.result(failed(ErrorType.NOT_FOUND))
-        assert [one.violation for one in told.thought.corrections] == [Violation.FABRICATED]
-    told.propose(call("save"), content="I have sent the message to John.")
-    told.result(failed(ErrorType.NOT_FOUND))
-    assert told.chain.status is ChainStatus.ESCALATED
-
-
-def test_f1_what_is_said_beside_a_call_is_not_corrected_when_the_call_has_made_it_true() -> None:
-    told = planned(Step(id="both", required_tools=("save", "lookup")))
-    told.propose(call("save"), content="I have saved the file.")
-    told.result()
-    assert told.thought.corrections == ()
-
-
 @pytest.mark.parametrize("more", [{}, {"priority": "high"}, {"timeout": 60}, {"question": " which  colour?"}])
 def test_i4_nobody_is_asked_twice_in_the_same_words(more: dict[str, Any]) -> None:
     told = Story(Task(goal="paint"), ASK_HUMAN, SAVE)

@@ -8,6 +8,7 @@ from haltpoint.chain.thoughts import MOST_FAULTS
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType
+from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.tasks import Budget, Mode, Task
 from haltpoint.contracts.thoughts import ThoughtKind, Usage, Violation
 from haltpoint.contracts.tools import Clarification, ErrorType, Fault, Metadata, NextAction, Option, Outcome, Target
@@ -363,13 +364,20 @@ def test_c6_too_many_calls_at_once_go_back_whole() -> None:
     assert told.thought.corrections[0].message == "33 calls are too many at once; propose 32 at most."
 
 
-def test_c9_repaired_json_drives_read_only_tools_alone() -> None:
+def test_c9_repaired_json_drives_read_only_tools_and_others_after_a_yes() -> None:
     told = drafted(tool("both", "lookup", "save"))
-    told.propose(call("save"), LOOK, repaired=True)
-
-    assert told.tools_called == ["lookup"]
+    told.propose(LOOK, repaired=True)
+    assert not told.dispatches[-1].reasons
     told.result()
-    assert [correction.violation for correction in told.thought.corrections] == [Violation.REPAIRED_CALL]
+    told.propose(call("save"), repaired=True)
+
+    [reason] = told.dispatches[-1].reasons
+    assert reason.kind is ReasonKind.REPAIRED
+    asked = Sure(action="save", target=Target(id="save"), message="Save?", digest="d", reasons=(reason,))
+    told.result(Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked))
+    assert told.questions[-1].reasons == (reason,)
+    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    assert (told.dispatches[-1].approval, told.dispatches[-1].again) == ("d", True)
 
 
 def test_the_turns_of_a_step_are_bounded() -> None:
@@ -755,17 +763,25 @@ def test_when_no_answer_can_be_had_the_receipts_are_the_answer() -> None:
     told.result(data="{}")
     told.no_thought(kind=ThoughtKind.ANSWER)
 
-    assert (told.chain.status, told.chain.answer) == (ChainStatus.COMPLETED, 'lookup: {"id": "u1"}\nsave: {}')
+    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.chain.answer == (
+        "There is no answer in words: the model's server is away (HP-301).\nThe results:\n"
+        'lookup: {"id": "u1"}\nsave: {}'
+    )
 
 
-@pytest.mark.parametrize("budget", [Budget(seconds=1), Budget(tokens=10)])
-def test_the_receipts_are_the_answer_when_time_or_tokens_are_used_up(budget: Budget) -> None:
+@pytest.mark.parametrize(
+    ("budget", "why"),
+    [(Budget(seconds=1), "the deadline has passed"), (Budget(tokens=10), "the budget for the model is used up")],
+)
+def test_the_results_are_the_answer_when_time_or_tokens_are_used_up(budget: Budget, why: str) -> None:
     told = drafted(tool("find", "lookup"), budget=budget)
     told.propose(LOOK, usage=Usage(input_tokens=10))
     told.now = START + 1000
     told.result(data='{"id": "u1"}')
 
-    assert (told.chain.status, told.chain.answer) == (ChainStatus.COMPLETED, 'lookup: {"id": "u1"}')
+    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.chain.answer == f'There is no answer in words: {why}.\nThe results:\nlookup: {{"id": "u1"}}'
 
 
 # ---- one open-ended step (style react)

@@ -84,14 +84,6 @@ def test_d1_a_tool_step_is_shown_the_form_of_the_call_that_could_not_be_read() -
     assert '{"tool":"send","arguments":{"to":"<to>"}}' in correction.message
 
 
-def test_d1_what_words_claim_beside_a_call_that_cannot_be_read_is_told_with_it_and_is_one_strike() -> None:
-    told = react()
-    told.take(unread(content="I've sent the message to John."))
-
-    assert violations(told) == ["unreadable", "fabricated"]
-    assert told.chain.strikes == 1
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_c7_the_valid_siblings_of_an_unreadable_call_run_and_the_correction_goes_with_their_results(mode: str) -> None:
     told = planned(Step(id="both", required_tools=("lookup", "send")), mode=mode)
@@ -169,23 +161,26 @@ def spoken(**task: Any) -> Story:
     return told
 
 
-RECEIPTS = 'lookup: {"name": "John"}'
+def in_place_of_words(why: str) -> str:
+    return f'There is no answer in words: {why}.\nThe results:\nlookup: {{"name": "John"}}'
 
 
 @pytest.mark.parametrize("words", ["", "I am sending it."])
-def test_c6_an_answer_that_calls_is_asked_for_in_words_and_after_the_strikes_the_receipts_stand(words: str) -> None:
+def test_c6_an_answer_that_calls_is_asked_for_again_and_then_its_words_are_delivered(
+    words: str,
+) -> None:
     told = spoken()
     told.say(words, "send", "send", "lookup")
 
     [correction] = told.thought.corrections
     assert (correction.violation, correction.tool) == (Violation.NOT_ALLOWED, "send")
     assert correction.message.startswith("send, lookup cannot be called now")
-    assert "plain sentences" in correction.message
+    assert "plain words" in correction.message
     assert told.chain.strikes == 1
     told.say(words, "send")
     told.say(words, "send")
     assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.answer == RECEIPTS
+    assert told.chain.answer == (words or in_place_of_words("the model called a tool instead of answering"))
     assert violations(told) == ["not_allowed"] * 3
 
 
@@ -204,11 +199,17 @@ def test_c6_what_cannot_be_read_is_no_answer() -> None:
 def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_words(mode: str) -> None:
     told = spoken(mode=mode)
     told.say("", "send")
-    assert (told.chain.answer, violations(told)) == (RECEIPTS, ["not_allowed"])
+    assert (told.chain.answer, violations(told)) == (
+        in_place_of_words("the model called a tool instead of answering"),
+        ["not_allowed"],
+    )
 
     told = spoken(mode=mode)
     told.say("{{{", faults=("the words begin as JSON and cannot be read as such",))
-    assert (told.chain.answer, violations(told)) == (RECEIPTS, ["unreadable"])
+    assert (told.chain.answer, violations(told)) == (
+        in_place_of_words("the model's reply could not be read"),
+        ["unreadable"],
+    )
 
     told = spoken(mode=mode)
     told.say("John is found.", "send")
@@ -218,10 +219,10 @@ def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_w
 def test_an_answer_of_no_words_is_the_receipts() -> None:
     told = spoken()
     told.say("")
-    assert (told.chain.answer, violations(told)) == (RECEIPTS, [])
+    assert (told.chain.answer, violations(told)) == (in_place_of_words("the model said nothing"), [])
 
     told = react()
     told.propose(call("lookup"))
     told.result(data='{"name": "John"}')
     told.propose()
-    assert told.chain.answer == RECEIPTS
+    assert told.chain.answer == in_place_of_words("the model said nothing")

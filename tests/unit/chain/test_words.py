@@ -1,10 +1,10 @@
-"""Words held against receipts (F1, F2) and against what the user asked for (C2)."""
+"""What the user asked for in words, held against the plan and the receipts (C2); and the answer."""
 
 from typing import Any
 
 import pytest
 
-from haltpoint.chain.state import ChainStatus, StepStatus
+from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer
 from haltpoint.contracts.plans import Step
@@ -40,131 +40,10 @@ def violations(told: Story) -> list[str]:
     return [one["violation"] for one in told.told("contract.violated")]
 
 
-# ---- fabrication (F1)
+# ---- the answer
 
 
-def test_f1_a_reasoning_step_that_claims_what_did_not_happen_is_asked_again() -> None:
-    told = at_work()
-    told.propose(content=LIE)
-
-    assert told.status_of("think") is StepStatus.IN_PROGRESS
-    [correction] = told.thought.corrections
-    assert correction.violation is Violation.FABRICATED
-    assert correction.tool == "send_message"
-    assert LIE in correction.message
-    told.propose(content=TRUTH)
-    assert told.status_of("think") is StepStatus.COMPLETED
-
-
-def test_f1_the_correction_names_no_tool_that_a_model_may_not_call() -> None:
-    hidden = spec("send_all", read_only=False, internal=True)
-    told = Story(Task(goal="tell John"), hidden, FIND)
-    told.submit()
-    told.draft(plan(Step(id="think")))
-    told.propose(content=LIE)
-
-    [correction] = told.thought.corrections
-    assert correction.tool is None
-    assert "send_all" not in correction.message
-
-
-def test_f1_a_claim_with_its_receipt_is_no_violation() -> None:
-    told = at_work(Step(id="send", required_tools=("send_message",)), Step(id="think"))
-    told.propose(call("send_message"))
-    told.result()
-    told.propose(content=LIE)
-
-    assert violations(told) == []
-    assert told.status_of("think") is StepStatus.COMPLETED
-
-
-def test_f1_a_claim_beside_a_call_is_a_strike_and_the_call_runs() -> None:
-    told = at_work(Step(id="find", required_tools=("find_contact",)))
-    told.propose(call("find_contact"), content=LIE)
-
-    assert violations(told) == ["fabricated"]
-    assert told.chain.strikes == 1
-    assert told.tools_called == ["find_contact"]
-
-
-def test_f1_in_place_of_a_call_a_claim_is_told_beside_the_missing_call() -> None:
-    told = at_work(Step(id="send", required_tools=("send_message",)))
-    told.propose(content=LIE)
-
-    assert violations(told) == ["no_call", "fabricated"]
-    assert told.chain.strikes == 1
-
-
-def test_f1_of_very_many_claims_some_are_told() -> None:
-    told = at_work()
-    told.propose(content="I sent the message. I wrote the file. I deleted it. I booked a table. I paid the bill.")
-
-    assert len(told.thought.corrections) == 3
-
-
-def test_f1_a_claim_that_no_tool_could_make_true_is_told_as_such() -> None:
-    told = at_work()
-    told.propose(content="I transferred 500 EUR.")
-
-    assert told.thought.corrections[0].tool is None
-    assert "there is none here" in told.thought.corrections[0].message
-
-
-def test_f1_in_advisory_mode_the_words_stand_and_the_violation_is_told() -> None:
-    told = at_work(mode="advisory")
-    told.propose(content=LIE)
-
-    assert violations(told) == ["fabricated"]
-    assert told.told("step.completed") == [{"step_id": "think", "validation_status": "failed"}]
-
-
-def test_f1_off_does_not_look() -> None:
-    told = at_work(mode="off")
-    told.propose(call("find_contact"), content=LIE)
-    told.result()
-    told.propose(content=LIE)
-    told.say(LIE)
-
-    assert violations(told) == []
-    assert told.chain.answer == LIE
-
-
-# ---- the answer (F2)
-
-
-def test_f2_an_answer_with_an_unfounded_claim_is_not_delivered() -> None:
-    told = spoken()
-    told.say(LIE)
-
-    assert told.chain.status is ChainStatus.EXECUTING
-    assert told.thought.thought_id == "c.answer.t0.2"
-    assert told.thought.previous == "c.answer.t0.1"
-    assert told.thought.corrections[0].violation is Violation.FABRICATED
-    told.say(TRUTH)
-    assert told.chain.answer == TRUTH
-
-
-def test_f2_after_the_strikes_the_receipts_stand_in_place_of_the_answer() -> None:
-    told = at_work(Step(id="find", required_tools=("find_contact",)))
-    told.propose(call("find_contact"))
-    told.result(data='{"name": "John"}')
-    for _ in range(3):
-        told.say(LIE)
-
-    assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.answer == 'find_contact: {"name": "John"}'
-    assert len(told.told("contract.violated")) == 3
-
-
-def test_f2_in_advisory_mode_the_answer_is_delivered_and_the_violation_told() -> None:
-    told = spoken(mode="advisory")
-    told.say(LIE)
-
-    assert told.chain.answer == LIE
-    assert violations(told) == ["fabricated"]
-
-
-def test_f2_a_late_repeat_of_an_answer_changes_nothing() -> None:
+def test_a_late_repeat_of_an_answer_changes_nothing() -> None:
     told = spoken()
     first = told.thought
     told.say(LIE)
@@ -272,4 +151,5 @@ def test_an_answer_that_costs_more_than_there_was_is_not_delivered() -> None:
     told.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
 
     assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.answer == 'find_contact: {"name": "John"}'
+    assert told.chain.answer is not None
+    assert told.chain.answer.startswith("There is no answer in words: the model used more tokens than the budget has.")

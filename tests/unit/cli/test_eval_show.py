@@ -57,7 +57,6 @@ def test_json_has_the_figures_of_each_mode_and_nothing_else(monkeypatch: pytest.
             "clarification_success": None,
             "calls_after_stop": 0.0,
             "wrong_recipient": 0.0,
-            "fabricated_delivered": 0,
             "completed_without_receipt": 0,
             "false_alarms": 0,
             "strikes_mean": 0.0,

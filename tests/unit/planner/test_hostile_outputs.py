@@ -57,8 +57,8 @@ def test_there_are_five_hundred_of_all_kinds_and_always_the_same() -> None:
     assert hostile_outputs() == OUTPUTS
 
 
-def refused(story: Story, hostile: Hostile) -> set[Violation]:
-    """The types with which the output was refused; what is true of every refusal holds."""
+def refused(story: Story, hostile: Hostile) -> None:
+    """The output was refused; what is true of every refusal holds."""
     violations = {Violation(one["violation"]) for one in story.told("contract.violated")}
     assert violations, hostile
     thought = story.thought
@@ -71,7 +71,6 @@ def refused(story: Story, hostile: Hostile) -> set[Violation]:
     )
     message = ActionRequested(id=thought.thought_id, source="haltpoint/executor", data=asked)
     assert len(encode(message)) < MAX_BODY
-    return violations
 
 
 @pytest.mark.parametrize("style", STEPS)
@@ -87,11 +86,12 @@ def test_c6_c9_hostile_outputs_have_no_effect_and_are_refused_by_type(kind: str,
         message = ActionProposed(id="c.s1.t1.1/reply", source="haltpoint/planner", subject="c", data=said)
         assert len(encode(message)) < MAX_BODY
         story.hear(message)
-        assert story.dispatches == [], hostile
-        if style == "tool" or not only_words(hostile):
+        asked_first = [one for one in story.dispatches if one.reasons]
+        assert story.dispatches == asked_first, hostile
+        if asked_first:
+            assert proposal.repaired, "a person sees the guess before it runs (C9)"
+        elif style == "tool" or not only_words(hostile):
             refused(story, hostile)
-        elif story.told("contract.violated"):
-            assert refused(story, hostile) == {Violation.FABRICATED}
         else:
             assert story.final_facts == (["chain.completed"] if style == "react" else [])
             assert len(proposal.content) <= MAX_CONTENT + len(" [cut: 99999 more characters]")

@@ -283,12 +283,6 @@ def test_c10_after_the_retry_the_model_is_asked_freely_again() -> None:
     assert free[0] == free[2]
 
 
-def test_c10_a_claim_without_a_call_is_answered_with_the_one_tool_that_is_due() -> None:
-    claim = Correction(violation=Violation.FABRICATED, message="Nothing was sent.")
-    prompt = prompts.build(context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(NO_CALL, claim)))
-    assert [tool["function"]["name"] for tool in prompt.tools] == ["send_message"]
-
-
 def test_c10_words_where_the_goal_requires_a_tool_force_a_call() -> None:
     missing = Correction(violation=Violation.MISSING_TOOL, message="The goal asks for send_message.")
     react = {"task": Task(goal="Tell John", style=Style.REACT)}
@@ -358,3 +352,10 @@ def test_c5_the_form_of_a_plan_has_an_end_for_a_model_that_repeats_itself() -> N
 
     assert steps["maxItems"] == 20
     assert steps["items"]["properties"]["dependencies"]["maxItems"] == 20
+
+
+def test_c11_a_person_has_answered_the_models_question_and_it_reads_both() -> None:
+    request = context(ThoughtKind.PLAN, previous="Which John?")
+    asked = replace(request, request=request.request.model_copy(update={"answered": "John Smith"}))
+    said = [(one["role"], one["content"]) for one in prompts.build(asked).messages[2:]]
+    assert said == [("assistant", "Which John?"), ("user", "John Smith")]

@@ -527,7 +527,7 @@ async def test_g5_what_a_person_approved_for_a_hook_the_tool_does_not_ask_again_
     assert told.data == '{"paid":"b1"}'
     other = (await run_call("pay", '{"bill": "b2"}', approval=asked.digest)).outcome.confirmation
     assert other is not None
-    assert other.message == "Pay b2?"
+    assert [reason.kind.value for reason in other.reasons] == ["changed"]
 
 
 async def test_b2_a_tools_own_question_is_bound_to_its_call_too() -> None:

@@ -1,0 +1,54 @@
+"""What a user gets at the end (CONTRACT F): the model's words, and beside them what the runtime says was done."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import Field
+
+from haltpoint.contracts.base import Contract
+
+
+class Deed(Contract):
+    """One successful receipt with an effect, in words that the runtime wrote (F1).
+
+    `by` is the person who gave or approved it, `stands_in_for` the tool in whose place a fallback ran.
+    """
+
+    action_id: str
+    tool: str
+    says: str
+    target: str | None = None
+    at: datetime
+    by: str | None = None
+    agent: str | None = None
+    stands_in_for: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class WhyNot(StrEnum):
+    """Why something that was wanted was not done."""
+
+    FAILED = "failed"
+    DENIED = "denied"
+    IN_DOUBT = "in_doubt"
+    NEVER_EXECUTED = "never_executed"
+    UNFULFILLED = "unfulfilled"
+
+
+class NotDone(Contract):
+    """One call, or one effect that the goal asks for, that did not succeed."""
+
+    action_id: str | None = None
+    tool: str
+    says: str
+    why: WhyNot
+    message: str = ""
+
+
+class FinalAnswer(Contract):
+    """The model's words in `text` (marks rendered), and what the runtime knows. `unproven` are sentences of `text`."""
+
+    text: str = ""
+    deeds: tuple[Deed, ...] = ()
+    not_done: tuple[NotDone, ...] = ()
+    unproven: tuple[str, ...] = Field(default=(), description="sentences that claim a deed without a receipt")

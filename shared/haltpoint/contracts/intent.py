@@ -1,0 +1,34 @@
+"""What a goal asks for, makes conditional or forbids (CONTRACT C12); drawn from the goal alone, before any data."""
+
+from enum import StrEnum
+
+from pydantic import ConfigDict, Field
+
+from haltpoint.contracts.base import Contract
+
+
+class IntentOrigin(StrEnum):
+    """Whose word an entry is: the model's reading of the goal, the submitter's, or a pattern's over the goal (C2)."""
+
+    GOAL = "goal"
+    SUBMITTER = "submitter"
+    PATTERN = "pattern"
+
+
+class IntentEntry(Contract):
+    """Some tools, and the words of the goal that speak of them. `when` quotes a condition ("if he agrees")."""
+
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
+
+    tools: tuple[str, ...] = Field(description="globs over names of tools")
+    words: str = ""
+    when: str | None = None
+    origin: IntentOrigin = Field(default=IntentOrigin.SUBMITTER, validation_alias="from", serialization_alias="from")
+
+
+class Intent(Contract):
+    """The effects that a goal asks for, those to be confirmed by the user first, and those that it forbids."""
+
+    effects_asked: tuple[IntentEntry, ...] = ()
+    ask_before: tuple[IntentEntry, ...] = ()
+    forbidden: tuple[IntentEntry, ...] = ()

@@ -1,0 +1,58 @@
+"""Why a person is asked before a call runs (CONTRACT G5), and where a value of a call comes from (C13)."""
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from haltpoint.contracts.base import Contract
+
+
+class SourceKind(StrEnum):
+    """Where a value comes from: the user's words, a person's answer, the task's context, a hook, a whole value of a
+    result, a piece of free text in a result, or the model alone.
+    """
+
+    GOAL = "goal"
+    PERSON = "person"
+    CONTEXT = "context"
+    HOOK = "hook"
+    RESULT = "result"
+    TEXT = "text"
+    MODEL = "model"
+
+
+class Source(Contract):
+    """The source of one value. `where` is an action id and a path (`c.find.1 data.emails[0]`), or empty."""
+
+    source: SourceKind
+    where: str = ""
+    excerpt: str | None = Field(default=None, description="the text around a piece of free text")
+
+
+class ReasonKind(StrEnum):
+    """Who or what wants a person to decide: the tool, a hook, a rule, the user's words, or the runtime itself."""
+
+    DESTRUCTIVE = "destructive"
+    RULE = "rule"
+    HOOK = "hook"
+    TOOL = "tool"
+    ASK_BEFORE = "ask_before"
+    UNASKED = "unasked"
+    TARGET = "target"
+    REPEAT = "repeat"
+    REPAIRED = "repaired"
+    CHANGED = "changed"
+
+
+class Reason(Contract):
+    """One reason for a confirmation. `words` are a sentence for the person.
+
+    A reason about a value names its `parameter`, the `value` and its `source`.
+    """
+
+    kind: ReasonKind
+    words: str
+    parameter: str | None = None
+    value: Any = None
+    source: Source | None = None
