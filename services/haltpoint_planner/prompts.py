@@ -4,10 +4,12 @@ Who you are, the goal and the step, the conversation so far, and what is due now
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
 from haltpoint.chain.references import parse_path
+from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind, Violation
 from haltpoint.contracts.tools import NextAction, ToolSpec
 from haltpoint_planner import wording
@@ -112,10 +114,21 @@ def _origins(spec: ToolSpec, known: dict[str, Any]) -> set[str]:
 
 def _goal(context: Context) -> str:
     task = context.task
-    lines = [f"Goal: {task.goal}"] if task.goal else []
+    lines = list(_earlier(task))
+    lines += [f"Goal: {task.goal}"] if task.goal else []
     if task.context:
         lines.append(f"Known about the task: {json.dumps(task.context, ensure_ascii=False)[:_CONTEXT]}")
     return "\n".join(lines)
+
+
+def _earlier(task: Task) -> Iterator[str]:
+    """What was said before in the conversation, a line for each goal and what came of it (C15)."""
+    if task.earlier:
+        yield wording.EARLIER
+    for one in task.earlier:
+        who = "The user" if one.user == task.user else "Another user"
+        yield f"- {who}: {' '.join(one.goal.split())}"
+        yield f"  Answer: {' '.join(one.answer.split()) or '(none)'}"
 
 
 def _plan_task(context: Context) -> str:

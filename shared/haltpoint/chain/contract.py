@@ -37,6 +37,8 @@ class PlanFault:
 
 def task_fault(task: Task) -> str | None:
     """Why nothing can be done for a task, whoever brings it; None when something can."""
+    if task.earlier:
+        return "The task brings `earlier`, which is filled in from its conversation when it is accepted."
     wanted = task.goal.strip() or task.plan is not None
     return None if wanted else "The task has neither a goal nor a plan."
 

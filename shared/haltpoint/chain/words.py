@@ -49,6 +49,12 @@ def goal_of(work: Work) -> str:
     return work.chain.task.goal if work.goal is None else work.goal
 
 
+def users_words(work: Work) -> tuple[str, ...]:
+    """What counts as the user's words (C13): what is asked for, and this user's goals before in the conversation."""
+    task = work.chain.task
+    return goal_of(work), *(one.goal for one in task.earlier if one.user == task.user)
+
+
 def _unmet(work: Work) -> tuple[Match, ...]:
     return unmet(_matches(work), _succeeded(work)) if work.origin is PlanOrigin.REACT else ()
 

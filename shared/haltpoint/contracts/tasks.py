@@ -5,8 +5,9 @@ from enum import StrEnum
 from typing import Any
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
-from haltpoint.contracts.base import Strict
+from haltpoint.contracts.base import Contract, Strict
 from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Plan
 
@@ -41,6 +42,15 @@ class Budget(Strict):
     seconds: float | None = Field(default=None, gt=0)
 
 
+class Earlier(Contract):
+    """An earlier task of the same conversation: what was asked for, by whom, and the answer ("": there is none)."""
+
+    chain_id: str
+    goal: str
+    user: str | None = None
+    answer: str = ""
+
+
 class Task(Strict):
     """A goal in words, a ready plan, or both. `context` comes from the caller, never from a model.
 
@@ -66,3 +76,4 @@ class Task(Strict):
     user: str | None = Field(default=None, max_length=256)
     budget: Budget = Budget()
     deadline: datetime | None = None
+    earlier: SkipJsonSchema[tuple[Earlier, ...]] = ()  # filled in when the task is accepted; nobody else may

@@ -5,7 +5,7 @@ import pytest
 from haltpoint.chain.contract import callable_tools, form_of, plan_faults, task_fault
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.plans import Plan, Step, StepType
-from haltpoint.contracts.tasks import Mode, Task
+from haltpoint.contracts.tasks import Earlier, Mode, Task
 from haltpoint.contracts.tools import ToolSpec
 from tests.support.builders import call, line_plan, plan, spec, specs, tool_step
 
@@ -165,6 +165,10 @@ def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(
         (Task(), "The task has neither a goal nor a plan."),
         (Task(goal=" \n"), "The task has neither a goal nor a plan."),
         (Task(goal="do it"), None),
+        (
+            Task(goal="do it", earlier=(Earlier(chain_id="c", goal="x"),)),
+            "The task brings `earlier`, which is filled in from its conversation when it is accepted.",
+        ),
         (Task(plan=Plan(steps=())), None),
     ],
 )

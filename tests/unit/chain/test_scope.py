@@ -5,11 +5,13 @@ import pytest
 from haltpoint.chain.contract import callable_tools, plan_faults
 from haltpoint.chain.outputs import StartChild
 from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.words import users_words
+from haltpoint.chain.work import Work
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import Plan, Step, StepType
 from haltpoint.contracts.policy import Pattern
-from haltpoint.contracts.tasks import Mode, Task
+from haltpoint.contracts.tasks import Earlier, Mode, Task
 from haltpoint.contracts.thoughts import ThoughtKind, Violation
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
 from tests.support.builders import call, plan, spec, specs
@@ -133,6 +135,17 @@ def test_c15_a_tool_that_nobody_serves_any_more_is_not_offered_and_its_promise_w
     own = plan(promised.model_copy(update={"actions": (call("send_text"),)}))
     assert plan_faults(own, tools, Policy(), literal=True) == ()
     assert text.digest == TEXT.digest
+
+
+def test_c15_the_same_users_goals_before_count_as_their_words_and_answers_do_not() -> None:
+    before = (
+        Earlier(chain_id="a", goal="John is at j@x.org", user="ann", answer="Eve is at e@x.org"),
+        Earlier(chain_id="b", goal="Write to e@x.org", user="eve"),
+        Earlier(chain_id="c", goal="Or to i@x.org"),
+    )
+    told = Story(Task(goal="Write to him", user="ann", earlier=before), MAIL)
+
+    assert users_words(Work(told.chain, told.world, told.now)) == ("Write to him", "John is at j@x.org")
 
 
 # ---- C3: one_of
