@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -20,7 +20,7 @@ from haltpoint_planner.model import Model
 from haltpoint_planner.prompts import Prompt
 from haltpoint_planner.replies import NativeCall, Reply
 
-Answer = tuple[int, str | list[str | float]]
+Answer = tuple[int, str | Sequence[str | float]]
 """A status, and a body or its parts; a number is a pause of so many seconds."""
 Server = Callable[[dict[str, Any]], Answer]
 Receive = Callable[[], Awaitable[Any]]
@@ -34,7 +34,7 @@ ALL = {"model", "messages", "tools", "tool_choice", "response_format", "temperat
 
 def thought(seconds: float = 60.0, **more: Any) -> ThoughtRequest:
     deadline = int((time.time() + seconds) * 1000)
-    return ThoughtRequest(**{"thought_id": "c.find.t1.1", "kind": ThoughtKind.ACT, "deadline": deadline} | more)
+    return ThoughtRequest(thought_id="c.find.t1.1", kind=ThoughtKind.ACT, deadline=deadline, **more)
 
 
 class Asked:

@@ -22,6 +22,7 @@ from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.app import run
 from tests.integration.planning import LOOKUP, PLAN, SEND, Board, script
 from tests.support import wait_until
+from tests.support.catalogue import silence
 
 GOOD_PLAN = {"say": {"plan": {"steps": [{"id": "find", "description": "x", "required_tools": ["lookup_contacts"]}]}}}
 CALL = {"say": {"calls": [{"name": "lookup_contacts", "arguments": {"query": "John"}}]}}
@@ -231,12 +232,8 @@ async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: 
 
 
 async def test_c15_a_model_is_shown_tools_of_the_scope_that_somebody_serves(board: Board) -> None:
-    for partition in range(2):
-        key = board.topology.key(partition, "catalogue")
-        entry = await board.redis.hget(key, "lookup_contacts")
-        seen = int(entry.rpartition(b":")[2].rstrip(b"}")) - 62_000
-        gone = entry.replace(b'"lookup_contacts"', b'"find_contacts"').rpartition(b":")[0] + b":%d}" % seen
-        await board.redis.hset(key, "find_contacts", gone)
+    await board.know(LOOKUP.model_copy(update={"name": "find_contacts"}))
+    await silence(board.redis, board.topology, "find_contacts", 65)
     async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
         for tools in (None, ("lookup_*",)):
             task = Task(goal="Tell John hi", tools=tools, private={"token": "s3cret"})
@@ -245,6 +242,17 @@ async def test_c15_a_model_is_shown_tools_of_the_scope_that_somebody_serves(boar
     assert ("- lookup_contacts(" in every, "- send_message(" in every, "find_contacts(" in every) == (True, True, False)
     assert ("- lookup_contacts(" in scoped, "- send_message(" in scoped) == (True, False)
     assert "s3cret" not in every + scoped
+
+
+async def test_c15_a_model_is_told_what_was_said_before_in_the_conversation(board: Board) -> None:
+    first = await board.chain(Task(goal="Find John", conversation_id="c1"))
+    await board.redis.set(board.topology.key_of("end", first), '{"answer": "John Doe is u1."}')
+    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
+        for conversation in ("c1", "c2"):
+            await board.reply(await board.ask(await board.chain(Task(goal="Greet him", conversation_id=conversation))))
+        told, other = (one.body["messages"][-1]["content"] for one in model.requests)
+    assert "- The user: Find John\n  Answer: John Doe is u1.\nGoal: Greet him" in told
+    assert "John" not in other
 
 
 async def test_a_correction_shows_the_rejected_words_and_forces_a_call(board: Board) -> None:

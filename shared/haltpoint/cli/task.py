@@ -87,7 +87,8 @@ def task_of(
     """The body: `same` are the fields that go in as they are. What was not given is left out."""
     if not goal and plan is None:
         raise usage("there is nothing to do", "neither a goal nor a plan was given", 'haltpoint run "Tell Jane hello"')
-    task = {name: value for name, value in {"goal": goal or None, **same}.items() if value is not None}
+    given: dict[str, Any] = {"goal": goal or None, **same}
+    task = {name: value for name, value in given.items() if value is not None}
     if plan is not None:
         task["plan"] = read_json(plan)
     if context is not None:

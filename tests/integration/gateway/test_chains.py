@@ -7,6 +7,7 @@ from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.tasks import Task
 from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import System, problem, task
+from tests.support.catalogue import silence
 
 
 async def test_a_chain_is_shown_whole(system: System) -> None:
@@ -146,11 +147,7 @@ async def test_tools_are_those_of_the_catalogue(system: System) -> None:
 async def test_c15_a_tool_of_a_worker_that_is_gone_is_not_listed_and_an_own_plan_waits_for_it(
     system: System,
 ) -> None:
-    for partition in range(2):
-        key = system.topology.key(partition, "catalogue")
-        entry = await system.redis.hget(key, "lookup_contacts")
-        seen = int(entry.rpartition(b":")[2].rstrip(b"}")) - 62_000
-        await system.redis.hset(key, "lookup_contacts", entry.rpartition(b":")[0] + b":%d}" % seen)
+    await silence(system.redis, system.topology, "lookup_contacts", 65)
     listed = (await system.http.get("/v1/tools")).json()["items"]
     assert "lookup_contacts" not in [one["name"] for one in listed]
     problem(await system.http.get("/v1/tools/lookup_contacts"), 404, "no_such_tool")

@@ -12,6 +12,7 @@ from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.topology import Topology
 from tests.support.builders import literal_task, spec
+from tests.support.catalogue import silence
 from tests.support.desk import Desk
 
 DAY = 86_400_000
@@ -87,19 +88,16 @@ async def test_c15_a_tool_is_gone_when_no_worker_has_told_of_it_for_a_minute_and
     topology = Topology(2)
     catalogue = ToolCatalogue(desk.calls, topology)
     await catalogue.beat([spec("note"), spec("send")])
-    key = topology.key(0, "catalogue")
 
-    async def gone(silent: int) -> list[str]:
-        """The tools that are gone when nobody has told of `send` for so many ms."""
-        entry = await desk.redis.hget(key, "send")
-        seen = (await catalogue.listed())["note"].seen - silent
-        await desk.redis.hset(key, "send", entry.rpartition(b":")[0] + b":%d}" % seen)
+    async def gone() -> list[str]:
         return [name for name, one in (await catalogue.read()).items() if one.gone]
 
-    assert await gone(50_000) == []
-    assert await gone(62_000) == ["send"]
+    await silence(desk.redis, topology, "send", 45)
+    assert await gone() == []
+    await silence(desk.redis, topology, "send", 20)
+    assert await gone() == ["send"]
     await catalogue.beat([spec("send")])
-    assert (await catalogue.read())["send"].gone is False
+    assert await gone() == []
 
 
 async def test_the_catalogue_lists_tools_for_a_day_after_their_last_beat(desk: Desk) -> None:

@@ -11,7 +11,7 @@ from haltpoint.chain.world import Policy
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import Plan, Step, StepType
 from haltpoint.contracts.policy import Pattern
-from haltpoint.contracts.tasks import Earlier, Mode, Task
+from haltpoint.contracts.tasks import Earlier, Mode, Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind, Violation
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
 from tests.support.builders import call, plan, spec, specs
@@ -49,7 +49,7 @@ def test_c15_a_model_may_call_the_tools_that_the_task_names_and_no_other(mode: M
 
 
 def test_c15_a_call_beyond_the_scope_is_refused_and_nothing_of_it_runs() -> None:
-    told = Story(Task(goal="reach John", style="react", tools=("lookup_*",)), LOOKUP, MAIL)
+    told = Story(Task(goal="reach John", style=Style.REACT, tools=("lookup_*",)), LOOKUP, MAIL)
     told.submit()
     told.propose(call("send_mail"))
 
@@ -110,7 +110,7 @@ def test_c15_what_is_private_goes_to_the_tools_of_a_skill_too() -> None:
 
 def test_c15_what_is_private_is_the_origin_of_no_value() -> None:
     send = spec("send", read_only=False, provenance={"to": "lookup_contacts.id"})
-    told = Story(Task(goal="reach John", style="react", private={"to": "u1"}), LOOKUP, send)
+    told = Story(Task(goal="reach John", style=Style.REACT, private={"to": "u1"}), LOOKUP, send)
     told.submit()
     told.propose(call("send", to="u1"))
 
