@@ -84,5 +84,5 @@ def policy_of(settings: PolicySettings, file: PolicyFile) -> Policy:
 def _tools_of(plan: Plan | None) -> set[str]:
     if plan is None:
         return set()
-    named = {name for step in plan.steps for name in (*step.required_tools, *(step.allowed_tools or ()))}
+    named = {name for step in plan.steps for name in (*step.required_tools, *step.one_of, *(step.allowed_tools or ()))}
     return named.union(call.tool for step in plan.steps for call in step.actions)

@@ -13,9 +13,9 @@ from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.ledger import Ledger
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint_planner.chat_completions import ChatCompletions
 from haltpoint_planner.context import ContextReader
 from haltpoint_planner.handlers import Thinker
-from haltpoint_planner.model import Model
 
 
 async def run(settings: Settings) -> None:
@@ -34,7 +34,8 @@ async def run(settings: Settings) -> None:
     async with service.running(Party.PLANNER, settings) as here, httpx.AsyncClient() as http:
         thinker = Thinker(
             ContextReader(here.calls, here.topology, ToolCatalogue(here.calls, here.topology, blocked)),
-            Model(settings.model, http),
+            ChatCompletions(settings.model, http),
+            settings.model.chosen,
             Ledger(here.calls, here.topology, here.instance, retention=retention),
             DeadLetters(here.calls, here.topology, retention=retention),
             tracing,

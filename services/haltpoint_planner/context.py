@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from haltpoint.chain import human_tool
-from haltpoint.chain.contract import callable_tools
+from haltpoint.chain.contract import callable_tools, open_to_models
 from haltpoint.chain.state import ChainStatus, StepStatus
 from haltpoint.contracts.base import chain_of, thought_id
 from haltpoint.contracts.events import ThoughtRequest
@@ -63,13 +63,18 @@ class Context:
         return self.task.style is Style.REACT and self.task.plan is None
 
     @property
-    def missing(self) -> tuple[str, ...]:
-        """The required tools of the step that have no successful receipt in it yet (C3)."""
+    def owed(self) -> tuple[tuple[str, ...], ...]:
+        """The promises of the step that no successful receipt in it keeps yet (C3)."""
         step = self.step
         if step is None:
             return ()
         kept = {receipt.tool for receipt in self.receipts if receipt.step_id == step.id and receipt.outcome.satisfies}
-        return tuple(tool for tool in step.required_tools if tool not in kept)
+        return tuple(promise for promise in step.promised if kept.isdisjoint(promise))
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The tools of these promises."""
+        return tuple(tool for promise in self.owed for tool in promise)
 
 
 class ContextReader:
@@ -125,12 +130,12 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
     """The tools that the model may see: in a step those that it may call there (C3), for a plan those it may name."""
     step, tools = context.step, context.tools
     if step is not None:
-        return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT)}
+        return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT, context.task)}
     if context.request.kind is not ThoughtKind.PLAN:
         return {}
     # Whom to ask stands last: small models take what they read first.
     named = sorted(tools, key=lambda name: (name == human_tool.NAME, name))
-    return {name: tools[name] for name in named if not tools[name].internal and not tools[name].destructive}
+    return {name: tools[name] for name in named if open_to_models(tools[name], context.task)}
 
 
 def _receipt(name: str, *fields: bytes | None) -> Receipt | None:

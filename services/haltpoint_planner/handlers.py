@@ -6,7 +6,7 @@ recorded (a crash in between) is paid for a second time, and still only one is r
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypedDict, assert_never, cast
@@ -77,6 +77,7 @@ class Thinker:
         self,
         reader: ContextReader,
         model: Model,
+        chosen: Callable[[bool], str],
         ledger: Ledger,
         dead_letters: DeadLetters,
         tracing: telemetry.Tracing,
@@ -87,6 +88,7 @@ class Thinker:
     ) -> None:
         self._reader = reader
         self._model = model
+        self._chosen = chosen
         self._ledger = ledger
         self._dead_letters = dead_letters
         self._tracing = tracing
@@ -190,7 +192,7 @@ class Thinker:
             span = self._span(message, context.task.conversation_id)
             message = message.model_copy(update={"traceparent": telemetry.context_of(span, message.traceparent)})
             try:
-                reply = await self._model.ask(prompts.build(context), request)
+                reply = await self._model.ask(self._chosen(request.other_model), prompts.build(context), request)
             except HaltpointError as error:
                 telemetry.finish(span, error.code)
                 _log.warning(str(error), code=error.code, thought=request.kind.value)
@@ -213,7 +215,7 @@ class Thinker:
 
     def _span(self, message: ToPlanner, conversation: str | None) -> Span | None:
         request = message.data
-        model = self._model.chosen(request)
+        model = self._chosen(request.other_model)
         attributes: dict[str, telemetry.Value] = {
             telemetry.OPERATION: "chat",
             telemetry.PROVIDER: "openai",  # whose API it speaks: more cannot be known

@@ -229,6 +229,7 @@ class Admission:
             user=request.user,
             context=deepcopy(request.context) if request_context is None else request_context,
             confirmed=approves(request.approval, request.tool, text),
+            private=deepcopy(request.private),
             deadline_ms=request.deadline,
         )
 

@@ -10,7 +10,7 @@ from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.ledger import Ledger
 from haltpoint.runtime.service import Service
 from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.tool_catalogue import BEAT, ToolCatalogue
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.heartbeat import Heartbeat
 from haltpoint_tool_worker.pipeline import Pipeline
@@ -64,7 +64,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
         slots.close()
 
     await list_tools()
-    here.every(max(1.0, settings.beat), list_tools, "catalogue")
+    here.every(min(BEAT, max(1.0, settings.beat)), list_tools, "catalogue")
     here.spawn(stop_waiting(), "stop waiting")
     heartbeat.start()
     try:

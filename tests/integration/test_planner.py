@@ -22,6 +22,7 @@ from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.app import run
 from tests.integration.planning import LOOKUP, PLAN, SEND, Board, script
 from tests.support import wait_until
+from tests.support.catalogue import silence
 
 GOOD_PLAN = {"say": {"plan": {"steps": [{"id": "find", "description": "x", "required_tools": ["lookup_contacts"]}]}}}
 CALL = {"say": {"calls": [{"name": "lookup_contacts", "arguments": {"query": "John"}}]}}
@@ -182,15 +183,18 @@ async def test_without_a_model_the_chain_hears_what_to_set(board: Board) -> None
         assert (reply["data"]["code"], "HALTPOINT_MODEL__BASE_URL" in reply["data"]["message"]) == ("HP-301", True)
 
 
-async def test_a_server_that_refuses_optional_parameters_is_asked_without_them(board: Board) -> None:
+async def test_a_server_that_refuses_a_parameter_and_only_streams_gives_the_same_plan(board: Board) -> None:
     refusing = {"times": 1, "fault": {"status": 400, "words": "response_format is not supported"}}
-    rules = script(refusing, GOOD_PLAN)
-    async with ScriptedModel(rules) as model, board.planner(model):
-        await board.reply(await board.ask(await board.chain()))
-        await board.reply(await board.ask(await board.chain()))
-        refused, *plain = model.requests
-        assert "response_format" in refused.body
-        assert [set(one.body) for one in plain] == [{"model", "messages"}] * 2
+    streaming = {"times": 1, "fault": {"status": 400, "words": "stream must be true"}}
+    async with ScriptedModel(script(refusing, streaming, GOOD_PLAN)) as model, board.planner(model):
+        for _ in range(2):
+            reply = await board.reply(await board.ask(await board.chain()))
+            assert reply["data"]["plan"]["steps"][0]["required_tools"] == ["lookup_contacts"]
+            assert reply["data"]["usage"]["input_tokens"] > 0
+        bodies = [one.body for one in model.requests]
+        assert ["response_format" in body for body in bodies] == [True, False, False, False]
+        assert [bool(body.get("stream")) for body in bodies] == [False, False, True, True]
+        assert all("max_tokens" in body for body in bodies)
 
 
 async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: Board) -> None:
@@ -225,6 +229,30 @@ async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: 
         (result,) = [one for one in asked.body["messages"] if one["role"] == "tool"]
         assert json.loads(result["content"])["data"] == data
         assert '"John Doe"' in asked.body["messages"][-1]["content"]
+
+
+async def test_c15_a_model_is_shown_tools_of_the_scope_that_somebody_serves(board: Board) -> None:
+    await board.know(LOOKUP.model_copy(update={"name": "find_contacts"}))
+    await silence(board.redis, board.topology, "find_contacts", 65)
+    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
+        for tools in (None, ("lookup_*",)):
+            task = Task(goal="Tell John hi", tools=tools, private={"token": "s3cret"})
+            await board.reply(await board.ask(await board.chain(task)))
+        every, scoped = (json.dumps(one.body) for one in model.requests)
+    assert ("- lookup_contacts(" in every, "- send_message(" in every, "find_contacts(" in every) == (True, True, False)
+    assert ("- lookup_contacts(" in scoped, "- send_message(" in scoped) == (True, False)
+    assert "s3cret" not in every + scoped
+
+
+async def test_c15_a_model_is_told_what_was_said_before_in_the_conversation(board: Board) -> None:
+    first = await board.chain(Task(goal="Find John", conversation_id="c1"))
+    await board.redis.set(board.topology.key_of("end", first), '{"answer": "John Doe is u1."}')
+    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
+        for conversation in ("c1", "c2"):
+            await board.reply(await board.ask(await board.chain(Task(goal="Greet him", conversation_id=conversation))))
+        told, other = (one.body["messages"][-1]["content"] for one in model.requests)
+    assert "- The user: Find John\n  Answer: John Doe is u1.\nGoal: Greet him" in told
+    assert "John" not in other
 
 
 async def test_a_correction_shows_the_rejected_words_and_forces_a_call(board: Board) -> None:

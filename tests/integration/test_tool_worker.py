@@ -319,6 +319,14 @@ async def test_a_result_that_comes_while_a_tool_is_being_stopped_is_taken(bench:
     assert await bench.data(action) == {"value": "after all"}
 
 
+async def test_c15_a_tool_gets_what_the_task_gave_to_its_tools_alone(bench: Bench) -> None:
+    async with bench.worker():
+        chain = await bench.desk.submit(Task(plan=line_plan(1, "whisper"), private={"token": "s3cret"}))
+        await bench.desk.decide_all()
+        await bench.outcome(f"{chain}.s1.1")
+    assert await bench.data(f"{chain}.s1.1") == {"known": ["token"]}
+
+
 async def killed_in_the_middle(bench: Bench, tool: str, **context: Any) -> tuple[str, int]:
     """A worker process that is killed after the effect; returns the action and the process's id."""
     async with bench.process() as process:

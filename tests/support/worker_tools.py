@@ -84,6 +84,12 @@ async def send(text: str, ctx: Ctx[Book]) -> None:
     effect(ctx)
 
 
+@tool(read_only=True)
+async def whisper(ctx: Ctx[Book]) -> dict[str, Any]:
+    """Knows what the task gave to its tools alone, and says only that it does."""
+    return {"known": sorted(ctx.private)}
+
+
 @tool
 async def send_and_hang(ctx: Ctx[Book]) -> None:
     effect(ctx)

@@ -30,7 +30,7 @@ MAX_GOAL: Final = 1000
 def child_for(
     work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any], *, admitted: bool = False
 ) -> StartChild | tuple[Code, str]:
-    """The chain that carries the action out, for the same tenant, user and context; or why there can be none."""
+    """The chain that carries the action out, for the same tenant, user and contexts; or why there can be none."""
     if levels_of(work.chain.id) >= MOST_LEVELS:
         return Code.TOO_DEEP, f"{spec.name}: skills call skills more than {MOST_LEVELS} deep"
     if next(references(arguments), None) is not None:
@@ -44,6 +44,7 @@ def child_for(
         plan=steps,
         conversation_id=task.conversation_id,
         context=task.context,
+        private=task.private,
         mode=task.mode,
         tenant=task.tenant,
         user=task.user,

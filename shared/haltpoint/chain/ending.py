@@ -10,7 +10,6 @@ from haltpoint.chain.state import ChainError, ChainStatus, PlanOrigin, StepRun, 
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.plans import OnFailure
 from haltpoint.contracts.tools import ErrorType, Fault
 
 WHO, WHY = 256, 2000
@@ -37,10 +36,10 @@ def _validation(work: Work, index: int) -> str:
 def fail_step(
     work: Work, index: int, code: Code | str, message: str, answer: str | None = None, fault: Fault | None = None
 ) -> None:
-    """The step cannot keep its promise; its `on_failure` says what that does to the chain (C11)."""
+    """The step cannot keep its promise; its plan says what that does to the chain (C11)."""
     step = work.steps[index]
     work.tell(FactType.STEP_FAILED, step_id=step.id, code=str(code), reason=message)
-    if step.on_failure is OnFailure.FAIL:
+    if step.fatal:
         work.move(index, work.run(index).ended(StepStatus.FAILED))
         fail_chain(work, code, message, step.id, answer, fault)
     else:

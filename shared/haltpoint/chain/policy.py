@@ -50,9 +50,10 @@ def strikes(task: Task, policy: Policy) -> int:
     return task.strikes or policy.strikes
 
 
-def max_turns(step: Step, policy: Policy) -> int:
-    """How many proposals a step may ask for. A plan may only tighten what the policy allows."""
-    return min(step.max_turns or policy.max_turns, policy.max_turns)
+def max_turns(task: Task, step: Step, policy: Policy) -> int:
+    """How many proposals a step may ask for. A plan may only tighten what the task says, else the policy."""
+    most = task.max_turns or policy.max_turns
+    return min(step.max_turns or most, most)
 
 
 def actions_per_turn(step: Step, policy: Policy) -> int:

@@ -18,6 +18,7 @@ from haltpoint.chain.strikes import (
     acted_on,
     escalate,
     let_pass,
+    missing_in_words,
     missing_tools,
     mode_of,
     struck_out,
@@ -121,14 +122,14 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
     asked = work.run(index)
     work.note(index, proposal)
     work.move(index, replace(asked, turn=asked.turn + 1, thinking=False, taken=0, in_turn=0, refused=0))
-    mode = mode_of(work, index)
+    mode, task = mode_of(work, index), work.chain.task
     unread = _unread(work, index, proposal)
     if unread:
         _strike(work, index, unread, _COUNTED)
     for position, call in enumerate(proposal.calls):
         if owner_of(work, index, call.tool) is None:
             plain = without_confirmed(call, work.world.tools)
-            fault = call_fault(plain, work.steps[index], work.world.tools, mode)
+            fault = call_fault(plain, work.steps[index], work.world.tools, mode, task)
             if fault is not None:
                 _strike(work, index, (fault,), 1 << position)
     if _release(work, index):
@@ -172,7 +173,7 @@ def _release(work: Work, index: int) -> bool:
 def _fault(work: Work, index: int, call: Call) -> Correction | None:
     tools, mode = work.world.tools, mode_of(work, index)
     call = without_confirmed(call, tools)
-    fault = call_fault(call, work.steps[index], tools, mode)
+    fault = call_fault(call, work.steps[index], tools, mode, work.chain.task)
     fault = fault or decided_before(call, work.actions)
     if fault is not None or mode is Mode.OFF:
         return fault
@@ -262,11 +263,12 @@ def _tell_held(work: Work, index: int, proposal: Proposal) -> None:
 def _no_call(work: Work, index: int) -> Correction:
     """Words, or calls that belong elsewhere, where a call is required."""
     step, tools, missing = work.steps[index], work.world.tools, missing_tools(work, index)
+    names = missing_in_words(work, index)
     forms = " ".join(form_of(tools[name]) for name in dict.fromkeys(missing) if name in tools)
-    text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {', '.join(missing)}. "
+    text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {names}. "
     if step.step_type is StepType.TOOL:
         advice = work.world.policy.messages.no_tool_used
-        text += advice.format(expected_tools=", ".join(missing), count=work.strikes + 1)
+        text += advice.format(expected_tools=names, count=work.strikes + 1)
         text += f" The exact form is: {forms}"
     else:
         text = f"No call of the proposal may run in step {step.id!r}; answer in words instead."

@@ -75,18 +75,19 @@ def succeed(work: Work, action: Action) -> None:
     """
     index = action.step
     step, run = work.steps[index], work.run(index)
-    receipts = run.receipts
-    for bit, name in enumerate(step.required_tools):
-        if name == action.tool:
+    receipts, promised, kept = run.receipts, step.promised, False
+    for bit, tools in enumerate(promised):
+        if action.tool in tools:
             receipts |= 1 << bit
-    met = receipts == (1 << len(step.required_tools)) - 1
+            kept = True
+    met = receipts == (1 << len(promised)) - 1
     finished = met and _ends(action)
     if work.origin is PlanOrigin.LITERAL and run.last_ok:
         work.drop(action_id(work.chain.id, step.id, run.last_ok))
     work.keep(action)
     if work.strikes:
         work.strikes, work.case = 0, ()
-    strikes = 0 if not step.required_tools or action.tool in step.required_tools else run.strikes
+    strikes = 0 if kept or not promised else run.strikes
     work.move(index, replace(run, receipts=receipts, last_ok=action.number, strikes=strikes))
     if work.origin is PlanOrigin.LITERAL:
         if finished or run.taken == len(step.actions):

@@ -7,7 +7,7 @@ comes after it in the plan, but for those that its own end made ready; the next 
 import json
 
 from haltpoint.chain.codes import Code
-from haltpoint.chain.contract import PlanFault, plan_faults
+from haltpoint.chain.contract import PlanFault, open_to_models, plan_faults
 from haltpoint.chain.dispatching import IN_PROGRESS, dispatch_literal, in_time
 from haltpoint.chain.ending import READY, complete_chain, fail_chain
 from haltpoint.chain.graph import Graph
@@ -57,7 +57,7 @@ def _origin(work: Work) -> PlanOrigin:
 
 def _react_plan(work: Work) -> Plan:
     """One step that may call every tool that a model may call at all."""
-    names = (name for name, spec in work.world.tools.items() if not spec.internal and not spec.destructive)
+    names = (name for name, spec in work.world.tools.items() if open_to_models(spec, work.chain.task))
     return Plan(steps=(Step(id=REACT_STEP, description=goal_of(work), allowed_tools=tuple(sorted(names))),))
 
 
@@ -67,7 +67,8 @@ def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
     named = {
         name
         for step in plan.steps
-        for name in (*step.required_tools, *(step.allowed_tools or ()), *(call.tool for call in step.actions))
+        for names in (step.required_tools, step.one_of, step.allowed_tools or (), (call.tool for call in step.actions))
+        for name in names
     }
     work.plan = plan
     work.steps = plan.steps

@@ -94,8 +94,8 @@ class StepRun:
     `turn` counts proposals that were acted on, `proposals` all that were asked for (max_turns bounds these),
     `attempt` is the number of the asking within the turn. `actions` is the number of the last action; `taken` how
     many calls of the current proposal (or of a literal step's actions) were dispatched; `in_turn` how many of them
-    in this turn; `receipts` has bit i set when required_tools[i] has a successful receipt; `last_ok` is the number
-    of the last successful action (0: none); `thinking` whether a thought is under way, or a person decides how to go
+    in this turn; `receipts` has bit i set when a receipt keeps the step's i-th promise; `last_ok` is the number of the
+    last successful action (0: none); `thinking` whether a thought is under way, or a person decides how to go
     on in its place (D3); `refused` has bit i set when call i of the current proposal was refused, bit 32 when it is a
     strike for something else; `strikes` counts the violations since a required tool last succeeded (D2); `unkept`
     whether the step was let pass without its promise kept (D4).

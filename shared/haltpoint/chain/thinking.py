@@ -12,7 +12,7 @@ from haltpoint.chain.dispatching import in_time
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.outputs import Think
 from haltpoint.chain.plural import count
-from haltpoint.chain.strikes import acted_on, escalate, fall_short, missing_tools, mode_of
+from haltpoint.chain.strikes import acted_on, escalate, fall_short, missing_in_words, missing_tools, mode_of
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, thought_id
@@ -52,7 +52,7 @@ def think_step(
     Fails the step when its turns are used up, and the chain when its turns, tokens or time are.
     """
     run, step = work.run(index), work.steps[index]
-    if run.proposals >= policy.max_turns(step, work.world.policy):
+    if run.proposals >= policy.max_turns(work.chain.task, step, work.world.policy):
         _out_of_turns(work, index, corrections, previous or acted_on(work, index))
         return
     if not policy.turns_left(work.chain, work.world.policy, work.turns):
@@ -87,9 +87,8 @@ def _out_of_turns(work: Work, index: int, corrections: tuple[Correction, ...], t
 
 def _unkept(work: Work, index: int, reason: str) -> Correction:
     """The promised tools that turns without end would not have brought."""
-    missing = missing_tools(work, index)
-    text = f"Step {work.steps[index].id!r} was {reason}, without a receipt of {', '.join(missing)}."
-    return Correction(violation=Violation.MISSING_TOOL, message=text, tool=missing[0])
+    text = f"Step {work.steps[index].id!r} was {reason}, without a receipt of {missing_in_words(work, index)}."
+    return Correction(violation=Violation.MISSING_TOOL, message=text, tool=missing_tools(work, index)[0])
 
 
 def think_answer(work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None) -> None:

@@ -65,7 +65,7 @@ def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Cor
     """What makes the plan impossible (C1), and what the user's words miss in it (C2)."""
     if plan is None:
         return (_bad(fault or "there is no plan in the reply"),), ()
-    found = plan_faults(plan, work.world.tools, work.world.policy, literal=False)
+    found = plan_faults(plan, work.world.tools, work.world.policy, literal=False, task=work.chain.task)
     if len(found) > MOST_FAULTS:
         found = (*found[:MOST_FAULTS], PlanFault(None, f"and {len(found) - MOST_FAULTS} more faults of these kinds"))
     return tuple(_bad(str(one)) for one in found), plan_pattern_faults(work, plan)

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from haltpoint.chain.contract import open_to_models
 from haltpoint.chain.patterns import Match, required_by_words, unmet
 from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.templates import with_those_inside
@@ -17,10 +18,17 @@ _MOST_QUOTED: Final = 200
 
 
 def plan_pattern_faults(work: Work, plan: Plan) -> tuple[Correction, ...]:
-    """The tools that the user's words ask for and that no step of a plan requires (C2)."""
-    required = (name for step in plan.steps for name in step.required_tools)
-    planned = with_those_inside(required, work.world.tools)
-    return tuple(_missing(work, match) for match in unmet(_matches(work), planned))
+    """The tools that the user's words ask for and that no step of a plan promises, whatever it chooses (C2)."""
+    promises = [
+        [with_those_inside((name,), work.world.tools) for name in promise]
+        for step in plan.steps
+        for promise in step.promised
+    ]
+    return tuple(
+        _missing(work, match)
+        for match in _matches(work)
+        if not any(all(tools.intersection(match.expected_tools) for tools in promise) for promise in promises)
+    )
 
 
 def pattern_faults(work: Work) -> tuple[Correction, ...]:
@@ -41,6 +49,12 @@ def goal_of(work: Work) -> str:
     return work.chain.task.goal if work.goal is None else work.goal
 
 
+def users_words(work: Work) -> tuple[str, ...]:
+    """What counts as the user's words (C13): what is asked for, and this user's goals before in the conversation."""
+    task = work.chain.task
+    return goal_of(work), *(one.goal for one in task.earlier if one.user == task.user)
+
+
 def _unmet(work: Work) -> tuple[Match, ...]:
     return unmet(_matches(work), _succeeded(work)) if work.origin is PlanOrigin.REACT else ()
 
@@ -48,7 +62,7 @@ def _unmet(work: Work) -> tuple[Match, ...]:
 def _matches(work: Work) -> tuple[Match, ...]:
     task = work.chain.task
     session = task.context.get("active_session")
-    served = {name for name, spec in work.world.tools.items() if not spec.internal and not spec.destructive}
+    served = {name for name, spec in work.world.tools.items() if open_to_models(spec, task)}
     named = session if isinstance(session, str) else None
     return required_by_words(goal_of(work), named, work.world.policy.patterns, served, task.patterns_off)
 

@@ -23,7 +23,7 @@ def add_to(parent: typer.Typer) -> None:
 
     @verb(app, "list", gateway=True)
     def list_(shell: Shell) -> None:
-        """The catalogue: every tool that a worker serves or has served within the last day."""
+        """The catalogue: every tool that a worker serves. A tool leaves it a minute after its last worker."""
         found = talk(shell, lambda client: client.tools())
         if shell.json:
             shell.emit({"items": [one.model_dump(mode="json") for one in found], "next_cursor": None})

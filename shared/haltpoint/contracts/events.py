@@ -239,6 +239,7 @@ class RequestedTool(Contract):
     tenant: str | None = None
     user: str | None = None
     context: dict[str, Any] = Field(default_factory=dict)
+    private: dict[str, Any] = Field(default_factory=dict, repr=False, description="for the tool alone (C15)")
 
 
 class ToolRequested(Message):

@@ -244,6 +244,7 @@ class ToolSpec(Contract):
         default=(), description="the worker's hooks that match, in the order they run in (H1)"
     )
     plan: Plan | None = Field(default=None, description="the steps of a skill that a chain of its own carries out")
+    gone: bool = Field(default=False, description="no worker serves it any more; said by the catalogue, never declared")
 
     @property
     def repeatable(self) -> bool:
@@ -256,6 +257,6 @@ class ToolSpec(Contract):
 
         Hooks are not declared by the tool but put around it: another hook makes no other tool.
         """
-        declared = self.model_dump(mode="json", exclude={"hooks"})
+        declared = self.model_dump(mode="json", exclude={"hooks", "gone"})
         canonical = json.dumps(declared, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]

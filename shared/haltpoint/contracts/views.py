@@ -83,7 +83,7 @@ class ThoughtView(Contract):
 
 
 class PromiseView(Contract):
-    """A tool that a step requires, and the action whose receipt kept the promise; none has yet: null (C3)."""
+    """A tool that a step requires, or any of `one_of`, and the action whose receipt kept the promise (null: none)."""
 
     tool: str
     kept_by: str | None = None
@@ -120,11 +120,13 @@ class StepView(Contract):
     description: str = ""
     step_type: StepType
     required_tools: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
     allowed_tools: tuple[str, ...] | None = None
     expected_outcome: str | None = None
     tool_validation_mode: Mode = Mode.STRICT
     dependencies: tuple[str, ...] = ()
     on_failure: OnFailure = OnFailure.FAIL
+    may_fail: bool = False
     status: str
     validation_status: str | None = None
     strikes: int = 0

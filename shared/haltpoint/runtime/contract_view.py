@@ -72,12 +72,16 @@ def case_of(strikes: Sequence[Strike], raw: Mapping[str, str]) -> tuple[Strike, 
 
 
 def promises(step: Step, actions: Sequence[views.ActionView]) -> tuple[views.PromiseView, ...]:
-    """For each required tool the action that kept the promise (C3)."""
+    """For each promise of the step the tool and the action that kept it (C3); of one that none has kept all tools."""
     kept: dict[str, str] = {}
     for action in actions:
         if action.receipt is not None and action.receipt.satisfies:
             kept.setdefault(action.tool, action.id)
-    return tuple(views.PromiseView(tool=tool, kept_by=kept.get(tool)) for tool in step.required_tools)
+    by = ((promise, next((tool for tool in promise if tool in kept), None)) for promise in step.promised)
+    return tuple(
+        views.PromiseView(tool=tool or " or ".join(promise), kept_by=kept[tool] if tool else None)
+        for promise, tool in by
+    )
 
 
 def receipts(steps: Iterable[views.StepView]) -> tuple[views.ReceiptView, ...]:

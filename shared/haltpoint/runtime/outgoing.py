@@ -81,6 +81,7 @@ class Envelope:
             "tenant": task.tenant,
             "user": task.user,
             "context": task.context,
+            "private": task.private,
         }
         message = {
             "specversion": "1.0",

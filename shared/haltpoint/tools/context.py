@@ -49,9 +49,10 @@ def _question(method: Callable[P, T]) -> Callable[P, T]:
 class Ctx(Generic[Deps]):
     """The context of one call. Everything has a default, so that a test can call a tool with `Ctx(deps=...)`.
 
-    `deps` is what the module's `lifespan` yielded. `tenant`, `user` and `context` are the task's. `action_id` stays the
-    same over every attempt. `confirmed` is true when a person approved this very call. In a test `call` stands in the
-    place of the worker: an async function of a tool's name and the arguments, which gives the data.
+    `deps` is what the module's `lifespan` yielded. `tenant`, `user`, `context` and `private` are the task's; `private`
+    is in no prompt and no view, so a tool keeps it out of its result. `action_id` stays the same over every attempt.
+    `confirmed` is true when a person approved this very call. In a test `call` stands in the place of the worker: an
+    async function of a tool's name and the arguments, which gives the data.
     """
 
     __slots__ = (
@@ -62,6 +63,7 @@ class Ctx(Generic[Deps]):
         "confirmed",
         "context",
         "deps",
+        "private",
         "tenant",
         "tool",
         "user",
@@ -77,6 +79,7 @@ class Ctx(Generic[Deps]):
         tenant: str | None = None,
         user: str | None = None,
         context: Mapping[str, Any] | None = None,
+        private: Mapping[str, Any] | None = None,
         confirmed: bool = False,
         deadline_ms: int | None = None,
         call: Caller | None = None,
@@ -89,6 +92,7 @@ class Ctx(Generic[Deps]):
         self.tenant = tenant
         self.user = user
         self.context: Mapping[str, Any] = {} if context is None else context
+        self.private: Mapping[str, Any] = {} if private is None else private
         self.confirmed = confirmed
         self._deadline_ms = deadline_ms
 
