@@ -290,6 +290,17 @@ async def test_an_answer_is_words(board: Board) -> None:
         assert "tools" not in model.requests[0].body
 
 
+async def test_c9_calls_are_known_by_the_catalogue_in_steps_and_in_answers(board: Board) -> None:
+    said = {"say": {"content": "[lookup_contacts(query='19122')]"}}
+    async with ScriptedModel(script(said)) as model, board.planner(model):
+        chain = await board.chain(plan=PLAN)
+        thought = await board.ask(chain, ThoughtKind.ACT, thought_id=f"{chain}.find.t1.1", step_id="find")
+        act = await board.reply(thought)
+        answer = await board.reply(await board.ask(chain, ThoughtKind.ANSWER, thought_id=f"{chain}.answer.t0.1"))
+        assert act["data"]["proposal"]["calls"] == [{"tool": "lookup_contacts", "arguments": {"query": "19122"}}]
+        assert answer["data"]["called"] == ["lookup_contacts"]
+
+
 async def test_a_chain_that_is_over_costs_nothing(board: Board) -> None:
     async with (
         ScriptedModel(script(GOOD_PLAN)) as model,
