@@ -1,7 +1,7 @@
 """One ledger of effects (CONTRACT C14): what a chain has done, asked and been told before, known again by signature.
 
 The ledger is that of the root chain. Its own actions are in it by their receipts; what was done inside of its skills is
-kept beside them, an entry of text each (`Work.effects`), since other chains have those receipts. A literal plan may hold
+kept beside them, an entry of text each (`Work.effects`): other chains have those receipts. A literal plan may hold
 the same call twice, so nothing is asked about a child's own plan: the caller looks into it before the child begins.
 """
 
@@ -34,15 +34,17 @@ FRESH: Final = 10_000
 
 @value
 class Done:
-    """An effect of the chain: the action that had it, when (ms; 0: nobody knows), and whether that is in doubt."""
+    """An effect of the chain: its tool and action, when (ms; 0: nobody knows), and whether it is in doubt."""
 
+    tool: str
     action_id: str
     at: int
     doubt: bool
 
     def __str__(self) -> str:
         at = f" at {datetime.fromtimestamp(self.at / 1000, UTC):%Y-%m-%d %H:%M} UTC" if self.at else ""
-        return f"{'may have been' if self.doubt else 'was'} done{at} ({self.action_id})"
+        end = "may have taken effect" if self.doubt else "succeeded"
+        return f"The same call of {self.tool} was made{at} ({self.action_id}) and {end}."
 
 
 # ---- what a model is told instead ------------------------------------------------------------------------------------
@@ -77,7 +79,7 @@ def repeat_fault(work: Work, index: int, call: Call, spec: ToolSpec, mode: Mode)
     done = effect_before(work, call, spec)
     if done is None or answered_by(work, index, call, spec, mode) is not None:
         return None
-    text = f"This call of {call.tool} {done}, and may not be made again."
+    text = f"{done} It may not be made again."
     return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
 
 
@@ -86,7 +88,7 @@ def repeat_reasons(work: Work, call: Call, spec: ToolSpec, mode: Mode) -> tuple[
     done = effect_before(work, call, spec) if mode is Mode.STRICT else None
     if done is None:
         return ()
-    return (Reason(kind=ReasonKind.REPEAT, words=f"This call of {call.tool} {done}. Do it again?"),)
+    return (Reason(kind=ReasonKind.REPEAT, words=f"{done} Make it again?"),)
 
 
 # ---- what was done before --------------------------------------------------------------------------------------------
@@ -102,7 +104,7 @@ def effect_before(work: Work, call: Call, spec: ToolSpec, levels: int = MOST_LEV
         return None
     own = (done for action in _equal(work, call, spec) if (done := _done(action)) is not None)
     sign = signature(spec, call.arguments)
-    inside = (_entry(entry) for entry in work.effects if entry.startswith(sign))
+    inside = (_entry(call.tool, entry) for entry in work.effects if entry.startswith(sign))
     found = max((*own, *inside), key=lambda done: (done.at, done.action_id), default=None)
     if found is not None or spec.plan is None or not levels:
         return found
@@ -118,7 +120,7 @@ def note_effect(work: Work, action: Action) -> None:
     if action_of(work.chain.id) is None:
         return
     spec, done = work.world.tools.get(action.tool), _done(action)
-    if spec is not None and not spec.read_only and done is not None:
+    if spec is not None and done is not None and not (spec.read_only or spec.repeats):
         doubt = " ?" if done.doubt else ""
         keep_effects(work, f"{signature(spec, read_json(action.arguments))} {done.at} {done.action_id}{doubt}")
 
@@ -128,12 +130,12 @@ def _done(action: Action) -> Done | None:
     if outcome is None or outcome.metadata.repeats or action.tool == human_tool.NAME:
         return None
     doubt = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
-    return Done(action.id, outcome.metadata.started_at, doubt) if doubt or outcome.satisfies else None
+    return Done(action.tool, action.id, outcome.metadata.started_at, doubt) if doubt or outcome.satisfies else None
 
 
-def _entry(text: str) -> Done:
+def _entry(tool: str, text: str) -> Done:
     _, at, name, *doubt = text.split(" ")
-    return Done(name, int(at), bool(doubt))
+    return Done(tool, name, int(at), bool(doubt))
 
 
 def _rule(work: Work, tool: str) -> OnEffect:

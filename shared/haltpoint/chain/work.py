@@ -22,8 +22,8 @@ class Work:
     __slots__ = (
         "actions", "answer", "asked", "case", "chain", "digests", "effects", "ended", "error", "facts", "given", "goal",
         "graph", "inside", "intent", "nearest", "now", "origin", "other_model", "outputs", "plan", "plan_attempts",
-        "proposals", "requests", "resume", "runs", "status", "steps", "strikes", "thought", "tokens", "turns", "unfulfilled",
-        "unproven", "used", "words", "world",
+        "proposals", "requests", "resume", "runs", "status", "steps", "strikes", "thought", "tokens", "turns",
+        "unfulfilled", "unproven", "used", "words", "world",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, world: World, now: int) -> None:

@@ -57,9 +57,9 @@ class CurrentView(Contract):
 class ActionView(Contract):
     """One action. `status` is dispatched, asking or done; without a receipt it has not ended (`ended_at` is null).
 
-    `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them. `cached`: nothing ran and
-    the receipt is that of an equal call before. `child` is the id of the chain that carries it out, when it is a call
-    of a skill with steps.
+    `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them. `cached`: nothing ran
+    and the receipt is that of an equal call before. `child` is the id of the chain that carries it out, when it is a
+    call of a skill with steps.
     """
 
     id: str
