@@ -121,8 +121,9 @@ def note_effect(work: Work, action: Action) -> None:
         return
     spec, done = work.world.tools.get(action.tool), _done(action)
     if spec is not None and done is not None and not (spec.read_only or spec.repeats):
-        doubt = " ?" if done.doubt else ""
-        keep_effects(work, f"{signature(spec, read_json(action.arguments))} {done.at} {done.action_id}{doubt}")
+        ran = None if action.outcome is None else action.outcome.metadata.arguments
+        sign = signature(spec, read_json(action.arguments if ran is None else ran))
+        keep_effects(work, f"{sign} {done.at} {done.action_id}{' ?' if done.doubt else ''}")
 
 
 def _done(action: Action) -> Done | None:

@@ -108,13 +108,13 @@ def test_c14_an_effect_in_doubt_is_not_repeated_silently_and_one_that_failed_is_
     doubtful = Task(goal="go on", style=Style.PLAN)
     told = Story(doubtful, *TOOLS)
     told.submit()
-    told.draft(plan(Step(id="a", required_tools=("pay",), on_failure="continue"), Step(id="b", required_tools=("pay",))))
+    told.draft(
+        plan(Step(id="a", required_tools=("pay",), on_failure="continue"), Step(id="b", required_tools=("pay",)))
+    )
     told.propose(PAID)
     told.result(failed(ErrorType.IN_DOUBT))
     told.due("c.r1", at=told.chain.requests[0].deadline)
-    assert repeated(told, PAID) == [
-        "The same call of pay was made (c.a.1) and may have taken effect. Make it again?"
-    ]
+    assert repeated(told, PAID) == ["The same call of pay was made (c.a.1) and may have taken effect. Make it again?"]
 
 
 def test_c14_a_step_that_requires_the_effect_again_is_asked_about_too() -> None:
@@ -141,6 +141,17 @@ def test_c14_an_idempotent_tool_gives_its_receipt_back_as_the_same_deed() -> Non
     assert [type(one) for one in told.last.outputs[:2]] == [Record, type(told.settled[0])]
     assert told.told("action.completed")[-1]["cached"] == "c.a.1"
     assert (len(told.dispatches), told.chain.actions_used) == (1, used)
+
+
+def test_c14_a_receipt_that_was_given_back_is_no_second_deed() -> None:
+    told = open_ended()
+    for number in range(3):
+        told.propose(call("set", to="ann"))
+        if number == 0:
+            ran(told)
+        done(told, call("run", number=number))
+    given = [action.outcome for action in told.chain.actions.values() if action.tool == "set"]
+    assert [one.metadata.repeats for one in given if one is not None] == ["", "c.react.1", "c.react.1"]
 
 
 def test_c14_what_is_given_back_goes_on_with_the_held_calls() -> None:
@@ -190,9 +201,7 @@ STEPS = plan(
     tool_step("pay", call("pay", to={"$from": "input.who"}), after=("find",)),
     tool_step("log", call("run", line={"$from": "find.data.id"}), after=("find",)),
 )
-SKILL = ToolSpec(
-    name="settle", kind=ToolKind.SKILL, plan=STEPS, parameters={"properties": {"who": {"type": "string"}}}
-)
+SKILL = ToolSpec(name="settle", kind=ToolKind.SKILL, plan=STEPS, parameters={"properties": {"who": {"type": "string"}}})
 OUTER = SKILL.model_copy(
     update={"name": "outer", "plan": plan(tool_step("in", call("settle", who={"$from": "input.who"})))}
 )
