@@ -14,8 +14,8 @@ from haltpoint.chain import human_tool, policy
 from haltpoint.chain.children import keep_effects
 from haltpoint.chain.outputs import Record, Settle
 from haltpoint.chain.provenance import denied
-from haltpoint.chain.references import read_json, references
-from haltpoint.chain.signatures import signature
+from haltpoint.chain.references import read_json, references, write_json
+from haltpoint.chain.signatures import signature_of
 from haltpoint.chain.state import Action
 from haltpoint.chain.templates import MOST_LEVELS, fill
 from haltpoint.chain.work import Work
@@ -103,7 +103,7 @@ def effect_before(work: Work, call: Call, spec: ToolSpec, levels: int = MOST_LEV
     if spec.read_only or spec.repeats or _rule(work, call.tool) is OnEffect.ALLOW:
         return None
     own = (done for action in _equal(work, call, spec) if (done := _done(action)) is not None)
-    sign = signature(spec, call.arguments)
+    sign = signature_of(spec, write_json(call.arguments))
     inside = (_entry(call.tool, entry) for entry in work.effects if entry.startswith(sign))
     found = max((*own, *inside), key=lambda done: (done.at, done.action_id), default=None)
     if found is not None or spec.plan is None or not levels:
@@ -122,7 +122,7 @@ def note_effect(work: Work, action: Action) -> None:
     spec, done = work.world.tools.get(action.tool), _done(action)
     if spec is not None and done is not None and not (spec.read_only or spec.repeats):
         ran = None if action.outcome is None else action.outcome.metadata.arguments
-        sign = signature(spec, read_json(action.arguments if ran is None else ran))
+        sign = signature_of(spec, action.arguments if ran is None else ran)
         keep_effects(work, f"{sign} {done.at} {done.action_id}{' ?' if done.doubt else ''}")
 
 
@@ -201,10 +201,10 @@ def _equal(work: Work, call: Call, spec: ToolSpec) -> Iterator[Action]:
     sign = None
     for action in work.actions.values():
         if action.tool == call.tool:
-            sign = sign or signature(spec, call.arguments)
+            sign = sign or signature_of(spec, write_json(call.arguments))
             ran = None if action.outcome is None else action.outcome.metadata.arguments
             texts = (action.arguments,) if ran is None else (action.arguments, ran)
-            if any(signature(spec, read_json(text)) == sign for text in texts):
+            if any(signature_of(spec, text) == sign for text in texts):
                 yield action
 
 

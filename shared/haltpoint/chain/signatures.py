@@ -8,15 +8,29 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 from haltpoint.chain import human_tool
+from haltpoint.chain.references import read_json
+from haltpoint.chain.schemas import Compiled, compiled
 from haltpoint.contracts.tools import ToolSpec
 
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,299})(\.[0-9]{1,300})?")
-_KINDS: Final = {bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
+_SHORT: Final = 2000  # characters of arguments whose signature is remembered
 
 Schema = dict[str, Any]
+
+
+def signature_of(spec: ToolSpec, text: str) -> str:
+    """The signature of a call whose arguments are JSON text; short ones are remembered."""
+    known = compiled(spec)
+    return _remembered(known, text) if len(text) <= _SHORT else signature(spec, read_json(text))
+
+
+@lru_cache(maxsize=8192)
+def _remembered(known: Compiled, text: str) -> str:
+    return signature(known.spec, read_json(text))
 
 
 def signature(spec: ToolSpec, arguments: dict[str, Any]) -> str:
@@ -28,6 +42,8 @@ def signature(spec: ToolSpec, arguments: dict[str, Any]) -> str:
 
 
 def _canonical(value: Any, schema: Any, root: Schema) -> Any:
+    if not isinstance(value, (str, list, dict)):
+        return int(value) if isinstance(value, float) and value.is_integer() else value
     schema = _meant(value, schema, root)
     if isinstance(value, dict):
         named, others = schema.get("properties"), schema.get("additionalProperties")
@@ -37,9 +53,7 @@ def _canonical(value: Any, schema: Any, root: Schema) -> Any:
         return filled | {name: _canonical(one, named.get(name, others), root) for name, one in value.items()}
     if isinstance(value, list):
         return [_canonical(one, schema.get("items"), root) for one in value]
-    if isinstance(value, str):
-        return _number(value.strip(), _types(schema))
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return _number(value.strip(), _types(schema))
 
 
 def _number(text: str, types: set[str]) -> Any:
@@ -85,13 +99,12 @@ def _at(root: Schema, target: Any) -> Any:
 
 def _admits(schema: Schema, value: Any) -> bool:
     """Whether a value of this kind may be meant: a text may be a number, an object has the marks that are asked for."""
-    types, kind = _types(schema), _KINDS.get(type(value), "")
+    types = _types(schema)
     if isinstance(value, str):
         return types != {"null"} and types.isdisjoint(("boolean", "array", "object"))
-    if kind not in ("array", "object"):
-        return True
+    if isinstance(value, list):
+        return not types or "array" in types
     named = schema.get("properties")
-    marks = named.items() if isinstance(value, dict) and isinstance(named, dict) else ()
-    given: Any = value
-    fits = all(given.get(name) == one["const"] for name, one in marks if isinstance(one, dict) and "const" in one)
-    return fits and (not types or kind in types)
+    marks = named.items() if isinstance(named, dict) else ()
+    fits = all(value.get(name) == one["const"] for name, one in marks if isinstance(one, dict) and "const" in one)
+    return fits and (not types or "object" in types)
