@@ -74,10 +74,10 @@ def repeat_fault(work: Work, index: int, call: Call, spec: ToolSpec, mode: Mode)
             "Use that result, call something else, or change the arguments."
         )
         return Correction(violation=Violation.STUCK, tool=call.tool, message=text)
-    if mode is not Mode.STRICT or _rule(work, call.tool) is not OnEffect.REFUSE:
+    done = effect_before(work, call, spec) if mode is Mode.STRICT else None
+    if done is None or OnEffect.REFUSE not in (_rule(work, call.tool), _rule(work, done.tool)):
         return None
-    done = effect_before(work, call, spec)
-    if done is None or answered_by(work, index, call, spec, mode) is not None:
+    if answered_by(work, index, call, spec, mode) is not None:
         return None
     text = f"{done} It may not be made again."
     return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
@@ -86,9 +86,7 @@ def repeat_fault(work: Work, index: int, call: Call, spec: ToolSpec, mode: Mode)
 def repeat_reasons(work: Work, call: Call, spec: ToolSpec, mode: Mode) -> tuple[Reason, ...]:
     """Why a person decides before an effect is had again."""
     done = effect_before(work, call, spec) if mode is Mode.STRICT else None
-    if done is None:
-        return ()
-    return (Reason(kind=ReasonKind.REPEAT, words=f"{done} Make it again?"),)
+    return () if done is None else (Reason(kind=ReasonKind.REPEAT, words=f"{done} Make it again?"),)
 
 
 # ---- what was done before --------------------------------------------------------------------------------------------
@@ -188,7 +186,8 @@ def _chosen(action: Action) -> bool:
 def _fresh(work: Work, action: Action) -> bool:
     """Whether its receipt is young, and nothing with effects was called in its step since."""
     told = Metadata() if action.outcome is None else action.outcome.metadata
-    specs = (work.world.tools.get(other.tool) for other in _of_step(work, action.step) if other.number > action.number)
+    since = (each for each in work.actions.values() if each.step == action.step and each.number > action.number)
+    specs = (work.world.tools.get(each.tool) for each in since)
     harmless = all(spec is not None and (spec.read_only or spec.name == human_tool.NAME) for spec in specs)
     return harmless and work.now - told.started_at - told.duration_ms < FRESH
 
@@ -206,10 +205,6 @@ def _equal(work: Work, call: Call, spec: ToolSpec) -> Iterator[Action]:
             texts = (action.arguments,) if ran is None else (action.arguments, ran)
             if any(signature_of(spec, text) == sign for text in texts):
                 yield action
-
-
-def _of_step(work: Work, index: int) -> Iterator[Action]:
-    return (action for action in work.actions.values() if action.step == index)
 
 
 def _in_a_row(work: Work, index: int, call: Call, spec: ToolSpec) -> bool:

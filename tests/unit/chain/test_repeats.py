@@ -176,6 +176,9 @@ def test_c14_a_policy_may_refuse_and_the_first_line_that_fits_counts() -> None:
     words = refused(told, PAID)
     assert words.startswith("not_allowed: The same call of pay was made at 1970-01-01 00:16 UTC (c.react.1)")
     assert words.endswith("It may not be made again.")
+    told = open_ended(Mode.STRICT, Policy(repeated_effects={"pay": OnEffect.REFUSE}), *SKILLED)
+    done(told, PAID)
+    assert "The same call of pay was made" in refused(told, call("settle", who="ann"))
     told = open_ended(Mode.STRICT, Policy(repeated_effects={"*": OnEffect.REFUSE}))
     assert repeated(told, PAID) == []
     ran(told)
