@@ -11,7 +11,7 @@ from haltpoint.chain import human_tool
 from haltpoint.chain.signatures import signature
 from haltpoint.contracts.tools import ToolSpec
 
-ADDRESS = {
+ADDRESS: dict[str, Any] = {
     "type": "object",
     "properties": {"street": {"type": "string"}, "zip": {"type": "string", "default": "19122"}},
     "required": ["street"],

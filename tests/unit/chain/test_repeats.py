@@ -11,7 +11,7 @@ from haltpoint.chain.state import ActionStatus, ChainStatus, StepStatus
 from haltpoint.chain.templates import with_skills
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import Call, Step
+from haltpoint.contracts.plans import Call, OnFailure, Step
 from haltpoint.contracts.policy import OnEffect
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.tasks import Mode, Style, Task
@@ -109,7 +109,7 @@ def test_c14_an_effect_in_doubt_is_not_repeated_silently_and_one_that_failed_is_
     told = Story(doubtful, *TOOLS)
     told.submit()
     told.draft(
-        plan(Step(id="a", required_tools=("pay",), on_failure="continue"), Step(id="b", required_tools=("pay",)))
+        plan(Step(id="a", required_tools=("pay",), on_failure=OnFailure.CONTINUE), Step(id="b", required_tools=("pay",)))
     )
     told.propose(PAID)
     told.result(failed(ErrorType.IN_DOUBT))
