@@ -109,7 +109,9 @@ def test_c14_an_effect_in_doubt_is_not_repeated_silently_and_one_that_failed_is_
     told = Story(doubtful, *TOOLS)
     told.submit()
     told.draft(
-        plan(Step(id="a", required_tools=("pay",), on_failure=OnFailure.CONTINUE), Step(id="b", required_tools=("pay",)))
+        plan(
+            Step(id="a", required_tools=("pay",), on_failure=OnFailure.CONTINUE), Step(id="b", required_tools=("pay",))
+        )
     )
     told.propose(PAID)
     told.result(failed(ErrorType.IN_DOUBT))
