@@ -154,6 +154,7 @@ def _settle_error(work: Work, action: Action, fault: Fault, data: str) -> None:
     outcome = Outcome(success=False, next_action=NextAction.ERROR, error=fault)
     settled = action.done(outcome, data)
     work.outputs.append(Settle(settled))
+    note_effect(work, settled)
     err(work, settled, fault)
 
 

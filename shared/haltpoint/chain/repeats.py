@@ -28,6 +28,10 @@ from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
 from haltpoint.contracts.tools import ErrorType, Metadata, Outcome, ToolSpec
 
+_DENIED: Final = "denied"
+_MARKS: Final = {False: "done", True: "doubt"}
+"""How an entry ends: `<signature> <ms> <action id> <mark>`."""
+
 FRESH: Final = 10_000
 """How long (ms) a read-only call's receipt answers an equal call of its step."""
 
@@ -51,16 +55,17 @@ class Done:
 
 
 def decided_before(work: Work, call: Call, spec: ToolSpec) -> Correction | None:
-    """A call that a person denied (E4) and a question that one has answered (I4) are not repeated in this chain."""
-    for action in _equal(work, call, spec):
-        text = None
-        if denied(action):
-            text = f"A person denied exactly this call of {action.tool}. Do not propose it again."
-        elif action.tool == human_tool.NAME and action.outcome is not None and action.outcome.satisfies:
-            text = "A person has answered exactly this question; the answer is among the results. Go on with it."
-        if text is not None:
-            return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
-    return None
+    """A call that a person denied (E4), also one that a skill would make, and a question that one has answered (I4) are
+    not repeated in this chain.
+    """
+    text = None
+    if any(map(denied, work.actions.values())) or any(map(_was_denied, work.effects)):
+        for made, tool in _made_by(work, call, spec):
+            if any(map(denied, _equal(work, made, tool))) or any(map(_was_denied, _inside(work, made, tool))):
+                text = f"A person denied exactly this call of {made.tool}. Do not propose it again."
+    if call.tool == human_tool.NAME and any(map(_succeeded, _equal(work, call, spec))):
+        text = "A person has answered exactly this question; the answer is among the results. Go on with it."
+    return None if text is None else Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
 
 
 def repeat_fault(work: Work, index: int, call: Call, spec: ToolSpec, mode: Mode) -> Correction | None:
@@ -92,36 +97,28 @@ def repeat_reasons(work: Work, call: Call, spec: ToolSpec, mode: Mode) -> tuple[
 # ---- what was done before --------------------------------------------------------------------------------------------
 
 
-def effect_before(work: Work, call: Call, spec: ToolSpec, levels: int = MOST_LEVELS) -> Done | None:
-    """The effect that this call, or one that it makes as a skill, has had in this chain; None when it may run.
-
-    The calls of a skill are those that its template and these arguments give; one that takes an earlier result is not
-    known yet.
-    """
-    if spec.read_only or spec.repeats or _rule(work, call.tool) is OnEffect.ALLOW:
-        return None
-    own = (done for action in _equal(work, call, spec) if (done := _done(action)) is not None)
-    sign = signature_of(spec, write_json(call.arguments))
-    inside = (_entry(call.tool, entry) for entry in work.effects if entry.startswith(sign))
-    found = max((*own, *inside), key=lambda done: (done.at, done.action_id), default=None)
-    if found is not None or spec.plan is None or not levels:
-        return found
-    for inner in (one for step in fill(spec.plan, call.arguments).steps for one in step.actions):
-        tool = work.world.tools.get(inner.tool)
-        if tool is not None and next(references(inner.arguments), None) is None:
-            found = found or effect_before(work, inner, tool, levels - 1)
-    return found
+def effect_before(work: Work, call: Call, spec: ToolSpec) -> Done | None:
+    """The effect that this call, or one that it makes as a skill, has had in this chain; None when it may run."""
+    for made, tool in _made_by(work, call, spec):
+        if not (tool.read_only or tool.repeats or _rule(work, made.tool) is OnEffect.ALLOW):
+            own = (_done(action) for action in _equal(work, made, tool))
+            inside = (_entry(made.tool, entry) for entry in _inside(work, made, tool))
+            found = [done for done in (*own, *inside) if done is not None]
+            if found:
+                return max(found, key=lambda done: (done.at, done.action_id))
+    return None
 
 
 def note_effect(work: Work, action: Action) -> None:
-    """Keep what a child's own action has done, for its caller's ledger."""
-    if action_of(work.chain.id) is None:
+    """Keep what a child's own action has done, or that it was denied, for its caller's ledger."""
+    spec = work.world.tools.get(action.tool)
+    if action_of(work.chain.id) is None or spec is None or action.outcome is None:
         return
-    spec, done = work.world.tools.get(action.tool), _done(action)
-    if spec is not None and done is not None and not (spec.read_only or spec.repeats):
-        ran = None if action.outcome is None else action.outcome.metadata.arguments
-        sign = signature_of(spec, action.arguments if ran is None else ran)
-        keep_effects(work, f"{sign} {done.at} {done.action_id}{' ?' if done.doubt else ''}")
+    done, metadata = _done(action), action.outcome.metadata
+    mark = _DENIED if denied(action) else "" if done is None or spec.read_only or spec.repeats else _MARKS[done.doubt]
+    if mark:
+        sign = signature_of(spec, metadata.arguments or action.arguments)
+        keep_effects(work, f"{sign} {metadata.started_at} {action.id} {mark}")
 
 
 def _done(action: Action) -> Done | None:
@@ -132,9 +129,13 @@ def _done(action: Action) -> Done | None:
     return Done(action.tool, action.id, outcome.metadata.started_at, doubt) if doubt or outcome.satisfies else None
 
 
-def _entry(tool: str, text: str) -> Done:
-    _, at, name, *doubt = text.split(" ")
-    return Done(tool, name, int(at), bool(doubt))
+def _entry(tool: str, text: str) -> Done | None:
+    _, at, name, mark = text.split(" ")
+    return None if mark == _DENIED else Done(tool, name, int(at), mark == _MARKS[True])
+
+
+def _was_denied(entry: str) -> bool:
+    return entry.endswith(_DENIED)
 
 
 def _rule(work: Work, tool: str) -> OnEffect:
@@ -205,6 +206,22 @@ def _equal(work: Work, call: Call, spec: ToolSpec) -> Iterator[Action]:
             texts = (action.arguments,) if ran is None else (action.arguments, ran)
             if any(signature_of(spec, text) == sign for text in texts):
                 yield action
+
+
+def _inside(work: Work, call: Call, spec: ToolSpec) -> Iterator[str]:
+    """The entries of equal calls inside of the chain's skills."""
+    sign = signature_of(spec, write_json(call.arguments)) if work.effects else ""
+    return (entry for entry in work.effects if entry.startswith(sign))
+
+
+def _made_by(work: Work, call: Call, spec: ToolSpec, levels: int = MOST_LEVELS) -> Iterator[tuple[Call, ToolSpec]]:
+    """The call, and those that a skill makes of it by its template; one that takes an earlier result is not known."""
+    yield call, spec
+    steps = () if spec.plan is None or not levels else fill(spec.plan, call.arguments).steps
+    for inner in (one for step in steps for one in step.actions):
+        tool = work.world.tools.get(inner.tool)
+        if tool is not None and next(references(inner.arguments), None) is None:
+            yield from _made_by(work, inner, tool, levels - 1)
 
 
 def _in_a_row(work: Work, index: int, call: Call, spec: ToolSpec) -> bool:

@@ -253,7 +253,7 @@ def test_c14_an_effect_in_doubt_inside_of_a_skill_is_kept() -> None:
     child.due(f"{child.chain.id}.r1", at=child.chain.requests[0].deadline)
     [report] = [one for one in child.last.outputs if isinstance(one, Report)]
     [entry] = report.outcome.metadata.effects
-    assert entry.endswith(" 0 c~react-1.pay.1 ?")
+    assert entry.endswith(" 0 c~react-1.pay.1 doubt")
 
 
 def test_c14_a_literal_plan_may_hold_a_call_twice_and_keeps_no_ledger() -> None:
@@ -300,6 +300,35 @@ def test_e4_a_denied_call_stays_denied_in_every_spelling_and_mode(mode: Mode) ->
         told.propose(call("find", q=str(again)))
         told.result()
     assert told.tools_called.count("pay") == 1
+
+
+SURE = Outcome(
+    success=True,
+    next_action=NextAction.CONFIRMATION_NEEDED,
+    confirmation=Confirmation(action="pay", target=Target(id="ann"), message="Pay?", digest="d"),
+)
+
+
+@pytest.mark.parametrize("name", ["settle", "outer"])
+def test_e4_what_a_person_denied_no_skill_does_and_what_they_denied_in_a_skill_stays_denied(name: str) -> None:
+    told = open_ended(Mode.STRICT, None, *SKILLED)
+    told.propose(PAID)
+    told.result(SURE)
+    told.answer(RequestKind.CONFIRMATION, Choice.REJECT)
+    assert "A person denied exactly this call of pay" in refused(told, call(name, who="ann"))
+
+    told = open_ended(Mode.STRICT, None, *SKILLED)
+    told.propose(call(name, who="ann"))
+    child = below(told)
+    inner = below(child) if name == "outer" else child
+    ran(inner, '{"id": "i"}')
+    inner.result(SURE)
+    inner.answer(RequestKind.CONFIRMATION, Choice.REJECT, request=f"{inner.chain.id}.r1")
+    if inner is not child:
+        tell_parent(child, inner)
+    tell_parent(told, child)
+    assert "A person denied exactly this call of pay" in refused(told, PAID)
+    assert "A person denied exactly this call of" in refused(told, call(name, who=" ann"))
 
 
 @pytest.mark.parametrize("mode", Mode)
