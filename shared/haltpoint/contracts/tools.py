@@ -166,7 +166,7 @@ class Metadata(Contract):
         default=(), description="of a skill with steps: the tools that succeeded in the chain that carried it out (F1)"
     )
     effects: tuple[str, ...] = Field(
-        default=(), description="of a skill with steps: what was done or denied in its chain, in words of the runtime (C14)"
+        default=(), description="of a skill with steps: what was done or denied in its chain (C14)"
     )
     calls: tuple[NestedCall, ...] = Field(default=(), description="the tools that this one called, as they were begun")
     by: str = Field(default="", description="the person who gave the result, when one did (D3 manual)")
