@@ -87,11 +87,11 @@ class Pipeline:
         if call.around is not None and call.around.post and not reading.doubtful:
             # What was cut away has not been reviewed, so it is not kept.
             reading, records = await self._admission.review(job, call, replace(reading, whole=""))
-        reading = bound(reading, job.request.tool, call.text, changed=call.changed)
+        reading = bound(reading, job.request.tool, call.text, job.request.approval, changed=call.changed)
         await self._record(job, reading, began, span, records, ran=call.text if call.changed else None)
 
     async def _refuse(self, job: Job, refusal: Refusal, began: int) -> None:
-        reading = bound(refusal.reading, job.request.tool, refusal.text, changed=refusal.changed)
+        reading = bound(refusal.reading, job.request.tool, refusal.text, None, changed=refusal.changed)
         await self._record(job, reading, began, None, refusal.records)
 
     async def _claim(self, job: Job) -> bool:

@@ -11,6 +11,7 @@ from haltpoint.chain.held import drop_held
 from haltpoint.chain.outputs import Settle
 from haltpoint.chain.provenance import SAID
 from haltpoint.chain.references import write_json
+from haltpoint.chain.repeats import note_effect
 from haltpoint.chain.results import err, succeed
 from haltpoint.chain.schemas import result_faults
 from haltpoint.chain.state import Action, OpenRequest, StepStatus
@@ -180,6 +181,7 @@ def _settle_error(work: Work, action: Action, fault: Fault, data: str, by: str =
     outcome = Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=metadata)
     settled = action.done(outcome, data)
     work.outputs.append(Settle(settled))
+    note_effect(work, settled)
     err(work, settled, fault)
 
 
@@ -223,5 +225,6 @@ def _go_without(work: Work, request: OpenRequest, name: str) -> None:
         settled = _asked_about(work, request).done(outcome, "{}")
         work.outputs.append(Settle(settled))
         work.keep(settled)
+        note_effect(work, settled)
     drop_held(work, index, f"stopped by {Code.NO_ANSWER}")
     fail_step(work, index, Code.NO_ANSWER, words)

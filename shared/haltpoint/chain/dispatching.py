@@ -87,11 +87,12 @@ def dispatch(
     spec: ToolSpec,
     reasons: tuple[Reason, ...] = (),
     notes: tuple[str, ...] = (),
+    repeats: str = "",
 ) -> None:
     """Send a checked call to its queue as the step's next action; deadline and budget come first.
 
     With `reasons` a worker asks a person before it runs the call; a skill goes to a worker for that. `notes` go into
-    the receipt's warnings.
+    the receipt's warnings. `repeats` is the action that had this effect before, for the log.
     """
     if not in_time(work):
         return
@@ -132,6 +133,8 @@ def dispatch(
         work.move(index, replace(run, actions=number, taken=run.taken + 1, in_turn=run.in_turn + 1))
     work.outputs.append(order)
     told = {"child": action.child} if action.child else {}
+    if repeats:
+        told["repeats"] = repeats
     work.tell(FactType.ACTION_DISPATCHED, step_id=step_id, action_id=action.id, n=number, tool=tool, **told)
 
 

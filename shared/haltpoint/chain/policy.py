@@ -1,10 +1,13 @@
 """Limits as they apply to one chain or step: policy, budget and plan put together."""
 
+from collections.abc import Mapping
 from datetime import UTC
 
+from haltpoint.chain.patterns import fitting
 from haltpoint.chain.state import Chain, PlanOrigin
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.plans import Step, StepType
+from haltpoint.contracts.policy import OnEffect
 from haltpoint.contracts.tasks import Mode, Task
 
 
@@ -73,6 +76,11 @@ def actions_left(chain: Chain, origin: PlanOrigin | None, policy: Policy, used: 
     if origin is PlanOrigin.LITERAL:
         return limit is None or used < limit
     return used < (policy.max_actions if limit is None else min(limit, policy.max_actions))
+
+
+def on_effect(rules: Mapping[str, OnEffect], tool: str) -> OnEffect:
+    """What the first name or glob that fits the tool says; `ask` where none does."""
+    return next((rule for glob, rule in rules.items() if fitting((glob,), (tool,))), OnEffect.ASK)
 
 
 def tokens_left(chain: Chain, tokens: int) -> bool:

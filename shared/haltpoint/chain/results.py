@@ -10,6 +10,7 @@ from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.proposals import go_on, watch_over
 from haltpoint.chain.provenance import denied
+from haltpoint.chain.repeats import note_effect
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin, StepStatus
 from haltpoint.chain.strikes import acted_on, fall_short, mode_of
 from haltpoint.chain.words import pattern_faults
@@ -84,6 +85,8 @@ def succeed(work: Work, action: Action) -> None:
     finished = met and _ends(action)
     if work.origin is PlanOrigin.LITERAL and run.last_ok:
         work.drop(action_id(work.chain.id, step.id, run.last_ok))
+    if work.origin is PlanOrigin.LITERAL:
+        note_effect(work, action)
     work.keep(action)
     if work.strikes:
         work.strikes, work.case = 0, ()

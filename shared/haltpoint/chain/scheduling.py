@@ -12,6 +12,7 @@ from haltpoint.chain.dispatching import IN_PROGRESS, dispatch_literal, in_time
 from haltpoint.chain.ending import READY, complete_chain, fail_chain
 from haltpoint.chain.graph import Graph
 from haltpoint.chain.references import read_json
+from haltpoint.chain.results import succeed
 from haltpoint.chain.schemas import compiled
 from haltpoint.chain.state import ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.thinking import stand_in, think_answer, think_plan, think_step
@@ -82,8 +83,16 @@ def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
 
 
 def advance(work: Work) -> None:
-    """Start the next step as long as one has just ended, and wind the chain up when there is none left."""
-    while work.ended is not None and not work.status.final:
+    """Take receipts that are here at once, start the next step as long as one has just ended, and wind the chain up
+    when there is none left.
+    """
+    while not work.status.final:
+        if work.given is not None:
+            action, work.given = work.given, None
+            succeed(work, action)
+            continue
+        if work.ended is None:
+            return
         index = _next_ready(work, work.ended)
         work.ended = None
         if index is None:

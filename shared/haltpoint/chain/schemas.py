@@ -87,9 +87,9 @@ def flat(schema: dict[str, Any]) -> Flat | None:
     return Flat(frozenset(schema.get("required", ())), types, not closed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Compiled:
-    """A spec with what was worked out from it."""
+    """A spec with what was worked out from it; one of them is the key under which more of it is remembered."""
 
     spec: ToolSpec
     digest: str

@@ -186,7 +186,7 @@ class Chain:
     the open ones, oldest first; `asked` counts all there ever were. `strikes` counts the violations since anything last
     succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's. `inside` are the
     tools that succeeded in the chains that carried out its skills. `intent` is what the goal asks for (C12), `effects`
-    the signatures of calls that succeeded inside its skills (C14). `unproven` are sentences of the answer (F3),
+    what was done or denied inside its skills (C14: `repeats.py`). `unproven` are sentences of the answer (F3),
     `unfulfilled` effects that the goal asks for and that have no deed. `questions` are those that the model asked while
     planning (C11).
     """

@@ -126,6 +126,8 @@ def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
             or any(tool is not None and tool.internal for tool in called),
             "destructive": any(tool is not None and tool.destructive for tool in called),
             "may_clarify": any(tool is not None and tool.may_clarify for tool in called),
+            "repeats": all(tool is not None and (tool.read_only or tool.repeats) for tool in called),
+            "polls": any(tool is not None and tool.polls for tool in called),
             "provenance": provenance,
         }
     )

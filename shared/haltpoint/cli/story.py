@@ -149,6 +149,7 @@ def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
         for action in moment.actions:
             if not _by_hand(action):
                 below = f"chain {action.child}" if action.child else ""
+                below = "cached, nothing ran" if action.cached else below
                 yield Line(1, Mark.RUNNING, call(action.tool, action.arguments), below, at=action.started_at)
             for request in chain.requests:
                 if request.action_id == action.id:

@@ -99,7 +99,9 @@ def texts_of(pairs: list[str]) -> dict[str, str]:
 def effects(tool: "ToolView") -> str:
     """What a call may do, in words, and whether it is a skill's."""
     flags = [
-        name.replace("_", "-") for name in ("read_only", "idempotent", "destructive", "internal") if getattr(tool, name)
+        name.replace("_", "-")
+        for name in ("read_only", "idempotent", "destructive", "repeats", "polls", "internal")
+        if getattr(tool, name)
     ]
     words = ", ".join(flags) or "effects, started at most once"
     return f"skill, {words}" if tool.kind == "skill" else words

@@ -14,10 +14,11 @@ escalate = "The model did not call {expected_tools} in {count} tries."
 """
 
 import re
+from enum import StrEnum
 from string import Formatter
 from typing import Annotated, Final, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from haltpoint.contracts.base import Strict
 
@@ -47,6 +48,21 @@ def _template(text: str) -> str:
             raise ValueError(f"{{{name}}} is no placeholder; there are {{expected_tools}} and {{count}}")
     return text
 
+
+class OnEffect(StrEnum):
+    """What becomes of a call with effects that nobody has allowed: a person is asked, it is refused, or it runs."""
+
+    ASK = "ask"
+    REFUSE = "refuse"
+    ALLOW = "allow"
+
+
+def _for_all_tools(said: object) -> object:
+    return {"*": said} if isinstance(said, str) else said
+
+
+OnEffects = Annotated[dict[Name, OnEffect], BeforeValidator(_for_all_tools)]
+"""One word for all tools, or a table of names and globs, of which the first that fits counts."""
 
 Regex = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_regex)]
 Template = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(_template)]
@@ -91,6 +107,7 @@ class PolicyFile(Strict):
     patterns_off: tuple[str, ...] = Field(default=(), description="ids of patterns that are off for all; * is all")
     blocked_tools: tuple[Name, ...] = Field(default=(), description="names that no model may call")
     messages: Messages = Messages()
+    repeated_effects: OnEffects = Field(default={}, description="a call that has had its effect in the chain (C14)")
     strikes: int | None = Field(default=None, ge=1)
     max_turns: int | None = Field(default=None, ge=1)
     actions_per_turn: int | None = Field(default=None, ge=1)

@@ -164,11 +164,16 @@ class Metadata(Contract):
     started_at: int = 0
     duration_ms: int = 0
     truncated: bool = False
+    cached: bool = Field(default=False, description="the receipt is an earlier call's: nothing ran for this one (C14)")
+    repeats: str = Field(default="", description="the action whose receipt this is, when it is an earlier call's")
     whole: int = Field(default=0, description="bytes of the uncut data, when they are kept under the action's id (H3)")
     hooks: tuple[HookRecord, ...] = ()
     arguments: str | None = Field(default=None, description="JSON text of those that ran, when hooks changed them")
     inside: tuple[str, ...] = Field(
         default=(), description="of a skill with steps: the tools that succeeded in the chain that carried it out (F1)"
+    )
+    effects: tuple[str, ...] = Field(
+        default=(), description="of a skill with steps: what was done or denied in its chain (C14)"
     )
     calls: tuple[NestedCall, ...] = Field(default=(), description="the tools that this one called, as they were begun")
     by: str = Field(default="", description="the person who gave the result, when one did (D3 manual)")
@@ -234,6 +239,8 @@ class ToolSpec(Contract):
     idempotent: bool = False
     destructive: bool = False
     may_clarify: bool = False
+    repeats: bool = Field(default=False, description="the same call may take effect again without a question (C14)")
+    polls: bool = Field(default=False, description="the same call may give another result each time (C14)")
     internal: bool = False
     queue: str = "default"
     timeout: float = Field(default=30.0, gt=0, description="seconds")

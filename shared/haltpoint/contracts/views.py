@@ -57,8 +57,9 @@ class CurrentView(Contract):
 class ActionView(Contract):
     """One action. `status` is dispatched, asking or done; without a receipt it has not ended (`ended_at` is null).
 
-    `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them. `child` is the id of
-    the chain that carries it out, when it is a call of a skill with steps.
+    `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them. `cached`: nothing ran
+    and the receipt is that of an equal call before. `child` is the id of the chain that carries it out, when it is a
+    call of a skill with steps.
     """
 
     id: str
@@ -66,6 +67,7 @@ class ActionView(Contract):
     arguments: dict[str, Any] = Field(default_factory=dict)
     ran: dict[str, Any] | None = None
     status: str
+    cached: bool = False
     receipt: ToolResult | None = None
     child: str | None = None
     started_at: datetime | None = None
@@ -284,6 +286,8 @@ class ToolView(Contract):
     idempotent: bool
     destructive: bool
     may_clarify: bool
+    repeats: bool
+    polls: bool
     internal: bool
     queue: str
     timeout: float

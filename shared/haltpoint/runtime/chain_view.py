@@ -245,6 +245,7 @@ def _action(name: str, fields: Fields, times: _Times) -> views.ActionView:
         arguments=json.loads(fields.get("args") or "{}"),
         ran=_ran(fields),
         status=status,
+        cached=receipt is not None and receipt.metadata.cached,
         receipt=receipt,
         child=fields.get("child"),
         started_at=started,

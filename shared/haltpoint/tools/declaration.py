@@ -49,6 +49,8 @@ class Traits(TypedDict, total=False):
     idempotent: bool
     destructive: bool
     may_clarify: bool
+    repeats: bool
+    polls: bool
     internal: bool
     queue: str
     timeout: str | float
@@ -144,6 +146,12 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
 def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output: Output) -> ToolSpec:
     if traits.get("read_only") and traits.get("destructive"):
         raise DeclarationError("read_only and destructive contradict each other")
+    if traits.get("read_only") and traits.get("repeats"):
+        words = "repeats is for effects; a read-only tool whose results change says polls=True"
+        raise DeclarationError(f"read_only and repeats contradict each other: {words}")
+    if traits.get("polls") and not traits.get("read_only"):
+        words = "a tool with effects that may take effect again says repeats=True"
+        raise DeclarationError(f"polls needs read_only=True: {words}")
     if not _NAME.fullmatch(queue := traits.get("queue", "default")):
         raise DeclarationError(f"queue {queue!r}: a queue's name has 1 to 64 letters, digits, _ or -")
     described = traits.get("description") or inspect.getdoc(function) or ""
@@ -165,6 +173,8 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             idempotent=traits.get("idempotent", False),
             destructive=traits.get("destructive", False),
             may_clarify=traits.get("may_clarify", False),
+            repeats=traits.get("repeats", False),
+            polls=traits.get("polls", False),
             internal=traits.get("internal", False),
         )
     except ValidationError as error:
