@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from haltpoint.chain.patterns import Match, required_by_words, unmet
+from haltpoint.chain.patterns import Match, fitting, required_by_words, unmet
 from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.templates import with_those_inside
 from haltpoint.chain.work import Work
@@ -39,6 +39,18 @@ def asked_for(work: Work) -> tuple[str, ...]:
 def goal_of(work: Work) -> str:
     """What is asked for: the task's words, or a person's in their place."""
     return work.chain.task.goal if work.goal is None else work.goal
+
+
+def deeds_asked_for(work: Work) -> tuple[str, ...]:
+    """The tools with effects that plan, intent or the user's words ask for, and that have done nothing yet (F3)."""
+    tools = work.world.tools
+    planned = with_those_inside((name for step in work.steps for name in step.required_tools), tools)
+    globs = (glob for entry in (work.intent.effects_asked if work.intent else ()) for glob in entry.tools)
+    matched = (name for match in _matches(work) for name in match.expected_tools)
+    receipts = [one.outcome for one in work.actions.values() if one.outcome is not None]
+    nested = {call.tool for one in receipts for call in one.metadata.calls if call.error is None}
+    asked = planned.union(fitting(globs, tools), matched) - _succeeded(work) - nested
+    return tuple(sorted(name for name in asked if name in tools and not tools[name].read_only))
 
 
 def _unmet(work: Work) -> tuple[Match, ...]:
