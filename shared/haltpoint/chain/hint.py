@@ -19,12 +19,12 @@ _SHOWN: Final = re.compile(
     r"```(?s:.*?)(?:```|\Z)|^[ \t]*(?:[>|#*+•\[{]|-+ |\d+[.)]).*|^.*\|.*|`[^`\n]*`"
     r"|[\"“”„«»][^\"“”„«»\n]*[\"“”„«»]?|(?<!\w)['‘‚][^'’\n]*['’](?!\w)"
     r"|^[ \t]*(?:(?:dear|hi|hello|hallo|liebe[rs]?|guten tag|sehr geehrte[rs]?)\b[^.!?\n]{0,60},[ \t]*$"
-    r"|(?:subject|betreff)[ \t]*:)(?s:.*)",
+    r"|(?:subject|betreff)[ \t]*:)(?s:.*)|:[ \t]*\n(?s:.*)",
     re.MULTILINE | re.IGNORECASE,
 )
-"""What a text only shows; a letter goes on to the end of the text."""
+"""What a text only shows; a letter, and what a line with a colon at its end announces, go on to the end of the text."""
 
-_SENTENCE: Final = re.compile(r"[^.!?\n]+(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]*")
+_SENTENCE: Final = re.compile(r"[^.!?\n]+(?:(?:[.!?](?!\s|$)|(?<=\d)\.)[^.!?\n]*)*[.!?]*")
 _OPENERS: Final = (
     "yes|ok|okay|sure|great|perfect|done|good news|all set|and|so|but|then|also|now|meanwhile|i can confirm(?: that)?"
     "|as you (?:asked|requested|wished|wanted)|as (?:asked|requested)"
@@ -50,7 +50,7 @@ def claims(text: str, tools: tuple[str, ...]) -> tuple[str, ...]:
 def _tells(sentence: str, tool: str) -> bool:
     for weak, things, told in _deeds_of(tool):
         deed = told.search(sentence)
-        if deed is not None and not (weak and things.search(sentence) is None):
+        if deed is not None and ":" not in sentence[: deed.start()] and (not weak or things.search(sentence)):
             return True
     return False
 
