@@ -1,5 +1,7 @@
 """The words at the end of a chain are looked at before they are delivered (CONTRACT F3): never a strike, never lost."""
 
+from collections.abc import Collection, Iterable
+
 from haltpoint.chain.ending import complete_chain
 from haltpoint.chain.hint import MOST, claims
 from haltpoint.chain.strikes import mode_of, tell_correction
@@ -24,13 +26,13 @@ def deliver(work: Work, words: str, thought: str) -> None:
 
 def take_findings(work: Work, data: DraftedAnswer) -> None:
     """Judge the words that were looked at by what was found in them, and deliver them."""
-    words = work.answer or ""
-    _judge(work, words, () if overspent(work) else _unproven(work, words, data.findings or ()), data.thought_id)
-
-
-def _unproven(work: Work, words: str, findings: tuple[Finding, ...]) -> tuple[str, ...]:
-    """What the words tell of as done and no receipt shows. A quote that is not in them counts for nothing."""
+    words, findings = work.answer or "", () if overspent(work) else data.findings or ()
     done = {name for name, action in work.actions.items() if action.outcome is not None and action.outcome.satisfies}
+    _judge(work, words, unproven(words, findings, done), data.thought_id)
+
+
+def unproven(words: str, findings: Iterable[Finding], done: Collection[str]) -> tuple[str, ...]:
+    """What the words tell of as done and none of the receipts `done` shows; a quote that is not in them counts not."""
     quotes = (one.quote.strip() for one in findings if one.told is Told.DONE and one.action_id not in done)
     return tuple(dict.fromkeys(quote for quote in quotes if quote and quote in words))[:MOST]
 

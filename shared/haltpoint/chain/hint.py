@@ -24,7 +24,7 @@ _SHOWN: Final = re.compile(
 )
 """What a text only shows; a letter, and what a line with a colon at its end announces, go on to the end of the text."""
 
-_SENTENCE: Final = re.compile(r"[^.!?\n]+(?:(?:[.!?](?!\s|$)|(?<=\d)\.)[^.!?\n]*)*[.!?]*")
+_SENTENCE: Final = re.compile(r"[^.!?\n]+(?:(?:[.!?](?!\s|$)|(?<=[:,.;] \d)\.)[^.!?\n]*)*[.!?]*")
 _OPENERS: Final = (
     "yes|ok|okay|sure|great|perfect|done|good news|all set|and|so|but|then|also|now|meanwhile|i can confirm(?: that)?"
     "|as you (?:asked|requested|wished|wanted)|as (?:asked|requested)"

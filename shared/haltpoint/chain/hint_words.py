@@ -32,7 +32,8 @@ NOT_DONE: Final = re.compile(
     r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|unable|fail\w*|without|if|unless|whether|when|whenever"
     r"|once|until|till|before|after|while|as soon as|how|would|could|should|might|may|must|will|shall|going to|about to"
     r"|almost|nearly|hope|wish|think|doubt|suppose|maybe|perhaps|drafts?|examples?|templates?"
-    r"|according to|laut|(?:s?he|they) (?:says?|said|th(?:inks?|ought)|w(?:rites?|rote)|asked|replied)|by (?!e?-?mail|phone|me\b|\d)\w+"
+    r"|according to|laut|(?:s?he|they) (?:says?|said|th(?:inks?|ought)|w(?:rites?|rote)|asked|replied)"
+    r"|by (?!e?-?mail|phone|me\b|\d)\w+"
     r"|nicht|kein\w*|nie\w*|nichts|weder|ohne|wenn|falls|sobald|ob|bevor|nachdem|würden?|hätten?|könnten?|soll\w*"
     r"|werden?|fast|beinahe|vielleicht|entw[uü]rf\w*|beispiel\w*|vorlage\w*|von (?!mir\b)\w+)\b|n't\b|'ll\b|\?\s*$",
     re.IGNORECASE,
