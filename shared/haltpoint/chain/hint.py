@@ -6,6 +6,7 @@ names of the tools that are asked about. Most count only beside the thing that t
 """
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -29,6 +30,8 @@ _OPENERS: Final = (
     "yes|ok|okay|sure|great|perfect|done|good news|all set|and|so|but|then|also|now|meanwhile|i can confirm(?: that)?"
     "|as you (?:asked|requested|wished|wanted)|as (?:asked|requested)"
 )
+_WORD: Final = re.compile(r"\w+")
+_SPEAKERS: Final = frozenset(("i", "your", "ich", "deine", "dein", "ihre", "ihr", "eure", "euer"))
 _START: Final = rf"^\W*(?:(?:{_OPENERS})\b[,:! -]*)*"
 _I: Final = rf"(?:{_START}|[,;] (?:and |so |but |then )?|\b(?:and|so|but|then) )i(?:'ve| have)?"
 _NO_THING: Final = r"(?! (?:have|the|an?|my|your|her|his|some)\b)"
@@ -36,37 +39,54 @@ _YOUR: Final = rf"(?:{_START}|[,;] (?:and )?|\band )your (?:[\w-]+ ){{1,4}}(?:ha
 _DEINE: Final = r"(?:^\W*|[,;] |\bund )(?:deine?|ihre?|eure?) (?:[\w-]+ ){1,4}wurden? (?:[\w-]+ ){0,4}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Deed:
+    """One verb of a tool's name: its forms, how a deed is told with them, and the thing that has to stand beside it."""
+
+    forms: frozenset[str]
+    told: re.Pattern[str]
+    thing: re.Pattern[str] | None
+
+
 def claims(text: str, tools: tuple[str, ...]) -> tuple[str, ...]:
     """The sentences that tell of a deed of one of these tools as done, as they are in the text."""
     found: list[str] = []
-    hidden = _SHOWN.sub(lambda shown: "§" * len(shown[0]), text) if tools else ""
+    deeds = [deed for tool in tools for deed in _deeds_of(tool)]
+    hidden = _SHOWN.sub(lambda shown: "§" * len(shown[0]), text) if deeds else ""
     for match in _SENTENCE.finditer(hidden):
         sentence = plain(match[0][:_LONGEST]).strip()
-        if not NOT_DONE.search(sentence) and any(_tells(sentence, tool) for tool in tools):
+        spoken = frozenset(_WORD.findall(sentence.lower()))
+        if not spoken.isdisjoint(_SPEAKERS) and any(_tells(sentence, spoken, deed) for deed in deeds):
             found.append(text[match.start() : match.end()].strip()[:_LONGEST])
     return tuple(dict.fromkeys(found))[:MOST]
 
 
-def _tells(sentence: str, tool: str) -> bool:
-    for weak, things, told in _deeds_of(tool):
-        deed = told.search(sentence)
-        if deed is not None and ":" not in sentence[: deed.start()] and (not weak or things.search(sentence)):
-            return True
-    return False
+def _tells(sentence: str, spoken: frozenset[str], deed: _Deed) -> bool:
+    if spoken.isdisjoint(deed.forms) or (deed.thing is not None and not deed.thing.search(sentence)):
+        return False
+    told = deed.told.search(sentence)
+    return told is not None and ":" not in sentence[: told.start()] and not NOT_DONE.search(sentence)
 
 
 @lru_cache(maxsize=1024)
-def _deeds_of(tool: str) -> tuple[tuple[bool, re.Pattern[str], re.Pattern[str]], ...]:
-    """For each verb that may be in the name of a tool: whether it needs a thing, the things, and how a deed is told."""
+def _deeds_of(tool: str) -> tuple[_Deed, ...]:
+    """Each word of a tool's name that may be its verb, as a deed."""
     words = tuple(word for word in words_of(tool).split("_") if word.isalpha())
-    return tuple((verb not in OF_ANY_THING, _things(words, verb), _told(verb)) for verb in words)
+    return tuple(
+        _Deed(
+            frozenset((verb, *past_of(verb), *GERMAN_VERBS.get(verb, ()))),
+            _told(verb),
+            None if verb in OF_ANY_THING else _things(words, verb),
+        )
+        for verb in words
+    )
 
 
 def _things(words: tuple[str, ...], verb: str) -> re.Pattern[str]:
     names = [word.removesuffix("s") for word in words if word != verb]
     german = [form for name in names for form in GERMAN_THINGS.get(name, ())]
     named = "|".join((*(rf"\b{name}\w{{0,2}}" for name in names), *german, "(?!)"))
-    return re.compile(rf"{named}", re.IGNORECASE)
+    return re.compile(named, re.IGNORECASE)
 
 
 @lru_cache(maxsize=1024)
