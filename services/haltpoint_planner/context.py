@@ -129,7 +129,7 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
     if step is not None:
         return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT)}
     if context.request.kind is ThoughtKind.VERIFY:
-        return {name: spec for name, spec in tools.items() if not spec.read_only}
+        return {name: spec for name, spec in tools.items() if not spec.read_only and name != human_tool.NAME}
     if context.request.kind is not ThoughtKind.PLAN:
         return {}
     # Whom to ask stands last: small models take what they read first.

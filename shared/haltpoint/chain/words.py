@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from haltpoint.chain import human_tool
 from haltpoint.chain.patterns import Match, fitting, required_by_words, unmet
 from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.templates import with_those_inside
@@ -49,7 +50,7 @@ def deeds_asked_for(work: Work) -> tuple[str, ...]:
     matched = (name for match in _matches(work) for name in match.expected_tools)
     receipts = [one.outcome for one in work.actions.values() if one.outcome is not None]
     nested = {call.tool for one in receipts for call in one.metadata.calls if call.error is None}
-    asked = planned.union(fitting(globs, tools), matched) - _succeeded(work) - nested
+    asked = planned.union(fitting(globs, tools), matched) - _succeeded(work) - nested - {human_tool.NAME}
     return tuple(sorted(name for name in asked if name in tools and not tools[name].read_only))
 
 

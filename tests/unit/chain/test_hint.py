@@ -1,6 +1,7 @@
 """F3: a hint that words tell of a deed without a receipt. It flags little that is honest; it never harms an answer."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from haltpoint.chain.decide import decide
 from haltpoint.chain.hint import MOST, claims, past_of
 from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.world import Policy
-from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer
+from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer, Received
+from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import Plan, Step
+from haltpoint.contracts.plans import OnFailure, Step
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import Finding, ThoughtKind, Told, Usage, Violation
 from haltpoint.contracts.tools import ErrorType, Metadata, NestedCall
@@ -138,20 +141,17 @@ def test_f3_long_texts_take_no_longer_per_letter(unit: str) -> None:
 # ---- in a chain
 
 
-def answering(
-    *, tools: Any = (FIND, SEND, WRITE), check: str = "hint", steps: Plan | None = None, **task: Any
-) -> Story:
-    """A chain that owes the words for the user: `send_message` is promised and failed, or has not been called."""
-    told = Story(Task.model_validate({"goal": "tell John", **task}), *tools, policy=Policy(claims_check=check))
-    told.submit()
-    told.draft(
-        steps or plan(Step(id="send", required_tools=("send_message",), on_failure="continue"), Step(id="think"))
+def answering(check: str = "hint", **task: Any) -> Story:
+    """A chain that owes the words for the user: `send_message` was promised and has failed."""
+    told = Story(
+        Task.model_validate({"goal": "tell John", **task}), FIND, SEND, WRITE, policy=Policy(claims_check=check)
     )
-    if steps is None:
-        told.propose(call("send_message"))
-        told.result(failed(ErrorType.NOT_FOUND))
-        told.propose(give_up=True)
-        told.propose(content="John has no number.")
+    told.submit()
+    told.draft(plan(Step(id="send", required_tools=("send_message",), on_failure=OnFailure.CONTINUE), Step(id="think")))
+    told.propose(call("send_message"))
+    told.result(failed(ErrorType.NOT_FOUND))
+    told.propose(give_up=True)
+    told.propose(content="John has no number.")
     assert told.thought.kind is ThoughtKind.ANSWER
     return told
 
@@ -229,14 +229,13 @@ def test_f3_advisory_records_and_off_does_not_look() -> None:
     told.say(LIE)
     assert (told.chain.answer, told.chain.unproven) == (LIE, (LIE,))
     assert told.told("contract.corrected") == []
-    for more in ({"mode": "off"}, {"check": "off"}):
-        told = answering(**more)
+    for told in (answering(mode="off"), answering("off")):
         told.say(LIE)
         assert (told.chain.answer, told.chain.unproven) == (LIE, ())
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_f3_a_deed_with_its_receipt_is_not_looked_for(nested: bool) -> None:  # noqa: FBT001
+def test_f3_a_deed_with_its_receipt_is_not_looked_for(nested: bool) -> None:
     told = Story(Task(goal="tell John"), FIND, SEND, WRITE)
     told.submit()
     told.draft(plan(Step(id="send", required_tools=("write_file" if nested else "send_message",))))
@@ -249,7 +248,7 @@ def test_f3_a_deed_with_its_receipt_is_not_looked_for(nested: bool) -> None:  # 
 
 
 def test_f3_only_deeds_that_are_asked_for_are_looked_for() -> None:
-    told = answering(tools=(FIND, SEND, WRITE))
+    told = answering()
     told.say("I have written the file.")
     assert (told.chain.answer, told.chain.unproven) == ("I have written the file.", ())
 
@@ -257,16 +256,12 @@ def test_f3_only_deeds_that_are_asked_for_are_looked_for() -> None:
 @pytest.mark.parametrize(("globs", "asked"), [(("send_*",), True), (("write_*",), False)])
 def test_f3_open_ended_words_are_looked_at_by_the_intent_and_asked_for_as_an_answer(
     globs: tuple[str, ...],
-    asked: bool,  # noqa: FBT001
+    asked: bool,
 ) -> None:
     told = Story(Task(goal="tell John", style=Style.REACT), FIND, SEND, WRITE)
     told.submit()
-    told.chain = told.chain.__class__(
-        **{
-            **{name: getattr(told.chain, name) for name in told.chain.__dataclass_fields__},
-            "intent": Intent(effects_asked=(IntentEntry(tools=globs, words="tell"),)),
-        }
-    )
+    intent = Intent(effects_asked=(IntentEntry(tools=globs, words="tell"),))
+    told.chain = replace(told.chain, intent=intent)
     told.propose(content=LIE)
     assert unharmed(told)
     if asked:
@@ -276,11 +271,26 @@ def test_f3_open_ended_words_are_looked_at_by_the_intent_and_asked_for_as_an_ans
     assert told.chain.answer == (TRUTH if asked else LIE)
 
 
+@pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
+def test_f3_no_text_of_any_set_is_lost_is_a_strike_or_comes_before_a_person(path: Path) -> None:
+    begun = answering()
+    before, said = begun.chain, {text for group in json.loads(path.read_text())["groups"] for text in group["texts"]}
+    for text in sorted(said):
+        told, thought = before, "c.answer.t0.1"
+        while not told.status.final:
+            data = DraftedAnswer(thought_id=thought, text=text)
+            answer = Received(AnswerDrafted(id="w", source="test", subject="c", data=data))
+            decision = decide(told, answer, begun.world, begun.now)
+            told, thought = decision.chain, decision.chain.thought or ""
+            assert not [fact for fact in decision.facts if fact.type is FactType.CONTRACT_VIOLATED]
+        assert (told.status, told.answer, told.strikes) == (ChainStatus.COMPLETED, text, before.strikes)
+
+
 # ---- a model, or a function, that looks at the words
 
 
 def test_f3_a_model_looks_at_the_words_and_what_it_finds_without_a_receipt_is_unproven() -> None:
-    told = answering(check="model")
+    told = answering("model")
     told.say(LIE)
     think = told.thought
     assert (think.kind, think.words, think.thought_id) == (ThoughtKind.VERIFY, LIE, "c.verify.t0.1")
@@ -319,16 +329,16 @@ def test_f3_a_finding_needs_its_quote_in_the_words_and_no_receipt(finding: Findi
 
 
 def test_f3_without_a_check_the_words_are_delivered() -> None:
-    told = answering(check="model")
+    told = answering("model")
     told.say(LIE)
     told.no_thought(kind=ThoughtKind.VERIFY)
     assert (told.chain.answer, told.chain.unproven) == (LIE, ())
 
-    told = answering(check="model", budget={"tokens": 100})
+    told = answering("model", budget={"tokens": 100})
     told.say(LIE, usage=Usage(output_tokens=100))
     assert told.chain.answer == LIE, "there is no budget for it"
 
-    told = answering(check="model", budget={"tokens": 100})
+    told = answering("model", budget={"tokens": 100})
     told.say(LIE)
     found(told, Finding(quote=LIE, told=Told.DONE), usage=Usage(output_tokens=200))
     assert (told.chain.answer, told.chain.unproven) == (LIE, ()), "it cost too much to be acted on"
