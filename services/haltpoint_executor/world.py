@@ -79,6 +79,7 @@ def policy_of(settings: PolicySettings, file: PolicyFile) -> Policy:
         patterns=patterns_of(file),
         messages=file.messages,
         repeated_effects=file.repeated_effects,
+        claims_check=file.claims_check,
     )
 
 

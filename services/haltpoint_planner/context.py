@@ -33,6 +33,7 @@ class Receipt:
     arguments: str
     outcome: Outcome
     data: str
+    action_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +128,14 @@ class ContextReader:
 
 
 def _offered(context: Context) -> dict[str, ToolSpec]:
-    """The tools that the model may see: in a step those that it may call there (C3), for a plan those it may name."""
+    """The tools that the model may see: in a step those that it may call there (C3), for a plan those it may name,
+    for the words of an answer those that do something.
+    """
     step, tools = context.step, context.tools
     if step is not None:
         return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT, context.task)}
+    if context.request.kind is ThoughtKind.VERIFY:
+        return {name: spec for name, spec in tools.items() if not spec.read_only and name != human_tool.NAME}
     if context.request.kind is not ThoughtKind.PLAN:
         return {}
     # Whom to ask stands last: small models take what they read first.
@@ -146,7 +151,7 @@ def _receipt(name: str, *fields: bytes | None) -> Receipt | None:
         return None
     outcome = Outcome.model_validate_json(settled or receipt)
     step_id = name.rpartition(".")[0].rpartition(".")[2]
-    return Receipt(step_id, tool, arguments, outcome, settled_data if settled else data)
+    return Receipt(step_id, tool, arguments, outcome, settled_data if settled else data, name)
 
 
 def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list[tuple[str, str]]:

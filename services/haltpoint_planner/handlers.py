@@ -29,7 +29,7 @@ from haltpoint.contracts.events import (
     ToPlanner,
 )
 from haltpoint.contracts.plans import Plan
-from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.thoughts import Finding, ThoughtKind, Usage
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.broker import UNREACHABLE
@@ -40,7 +40,7 @@ from haltpoint.runtime.ledger import Held, Ledger, Thought
 from haltpoint.runtime.losses import loss_of
 from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Rejected, decode
-from haltpoint_planner import prompts
+from haltpoint_planner import prompts, verifying
 from haltpoint_planner.context import ContextReader
 from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal, said, without_thoughts
 from haltpoint_planner.json_text import without_surrogates
@@ -48,6 +48,7 @@ from haltpoint_planner.model import Model
 from haltpoint_planner.plan_drafting import draft_plan, question_in
 from haltpoint_planner.replies import Reply
 from haltpoint_planner.unread import quoted
+from haltpoint_planner.verifying import Check, findings_in
 
 MAX_RAW: Final = 64 * 1024  # characters of the model's own words that are kept
 DRAIN: Final = 5.0
@@ -85,6 +86,7 @@ class Thinker:
         slots: int,
         streams: int,
         stopping: asyncio.Event,
+        check: Check | None = None,
     ) -> None:
         self._reader = reader
         self._model = model
@@ -92,6 +94,7 @@ class Thinker:
         self._ledger = ledger
         self._dead_letters = dead_letters
         self._tracing = tracing
+        self._check = check
         self._slots = asyncio.Semaphore(slots)
         # So many may run while each reader still waits for one more, and all together never are more than the slots.
         self._spare = slots - streams
@@ -189,6 +192,10 @@ class Thinker:
                 )
                 await self._ledger.think(place, _failed(message, error))
                 return
+            if self._check is not None and request.kind is ThoughtKind.VERIFY:
+                found = await verifying.run(self._check, verifying.case_of(context))
+                await self._ledger.think(place, _checked(message, found), request.words or "")
+                return
             span = self._span(message, context.task.conversation_id)
             message = message.model_copy(update={"traceparent": telemetry.context_of(span, message.traceparent)})
             try:
@@ -204,7 +211,8 @@ class Thinker:
                 telemetry.OUTPUT_TOKENS: usage.output_tokens,
             }
             telemetry.finish(span, attributes=spent)
-            recorded = await self._ledger.think(place, reply_to(message, reply, context.known), words_of(reply))
+            said = reply_to(message, reply, context.known)
+            recorded = await self._ledger.think(place, said, request.words or words_of(reply))
             _log.info(
                 "thought",
                 kind=request.kind.value,
@@ -256,8 +264,15 @@ def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec]) ->
             return ActionProposed(**_envelope(message), data=proposed)
         case ThoughtKind.ANSWER:
             return AnswerDrafted(**_envelope(message), data=_answer(reply, request.thought_id, tools))
+        case ThoughtKind.VERIFY:
+            return _checked(message, findings_in(reply), usage)
         case _:
             assert_never(request.kind)
+
+
+def _checked(message: ToPlanner, findings: tuple[Finding, ...], usage: Usage | None = None) -> AnswerDrafted:
+    data = DraftedAnswer(thought_id=message.data.thought_id, text="", findings=findings, usage=usage or Usage())
+    return AnswerDrafted(**_envelope(message), data=data)
 
 
 def _answer(reply: Reply, thought: str, tools: Mapping[str, ToolSpec]) -> DraftedAnswer:

@@ -12,7 +12,7 @@ from haltpoint.chain.references import parse_path
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind, Violation
 from haltpoint.contracts.tools import NextAction, ToolSpec
-from haltpoint_planner import wording
+from haltpoint_planner import verifying, wording
 from haltpoint_planner.context import Context
 from haltpoint_planner.conversation import Message, messages
 from haltpoint_planner.tool_forms import call_schema, described, native, plan_schema
@@ -50,6 +50,10 @@ def build(context: Context) -> Prompt:
         case ThoughtKind.ANSWER:
             spoken = messages(wording.SPEAKER, replace(context, tools={}), _goal(context), _reminder(context, _SPEAK))
             return Prompt(spoken)
+        case ThoughtKind.VERIFY:
+            asked = {"role": "user", "content": json.dumps(verifying.case_of(context), ensure_ascii=False)}
+            system = {"role": "system", "content": verifying.VERIFIER}
+            return Prompt((system, asked), schema=verifying.SCHEMA)
         case _:
             assert_never(kind)
 

@@ -9,7 +9,7 @@ from pydantic_core import from_json, to_json
 
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ErrorType
-from haltpoint_tool_worker.classify import Failure, fault_of
+from haltpoint_tool_worker.failures import Cause, Failure, fault_of
 from haltpoint_tool_worker.results import Reading, read_failure
 
 _FIX: Final = "Its code has to go on when ctx.confirmed is true."
@@ -33,7 +33,7 @@ def bound(reading: Reading, tool: str, arguments: str, approval: str | None, *, 
     if approves(approval, tool, arguments):
         words = f"{tool} asks again about a call that a person has approved. {_FIX}"
         fault = fault_of(ErrorType.SERVER, words, recoverable=False)
-        return read_failure(Failure(fault, no_effect=True))
+        return read_failure(Failure(fault, Cause.NO_EFFECT))
     values = from_json(arguments or b"{}")
     told = {
         "digest": digest_of(tool, values),

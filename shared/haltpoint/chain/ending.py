@@ -106,7 +106,9 @@ def _let_go(work: Work, index: int) -> None:
 
 def complete_chain(work: Work, answer: str | None) -> None:
     """The chain has done what was asked."""
-    work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, {})
+    work.unproven = tuple(one for one in work.unproven if one in (answer or ""))
+    details = {"unproven": list(work.unproven)} if work.unproven else {}
+    work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
     work.answer = answer
     report(work)
 

@@ -48,6 +48,7 @@ class Think:
     previous: str | None = None
     other_model: bool = False
     answered: str | None = None
+    words: str | None = None
 
 
 @value

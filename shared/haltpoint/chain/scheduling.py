@@ -8,6 +8,7 @@ import json
 
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import PlanFault, open_to_models, plan_faults
+from haltpoint.chain.delivering import deliver
 from haltpoint.chain.dispatching import IN_PROGRESS, dispatch_literal, in_time
 from haltpoint.chain.ending import READY, complete_chain, fail_chain
 from haltpoint.chain.graph import Graph
@@ -18,7 +19,7 @@ from haltpoint.chain.state import ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.thinking import stand_in, think_answer, think_plan, think_step
 from haltpoint.chain.words import goal_of
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import action_id
+from haltpoint.contracts.base import action_id, thought_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Plan, Step, ValidationMode
 from haltpoint.contracts.tasks import Mode, Style
@@ -130,8 +131,11 @@ def _wind_up(work: Work) -> None:
     """Every step is done: the answer is the last result, the words of an open-ended step, or asked for."""
     if work.origin is PlanOrigin.LITERAL:
         complete_chain(work, _last_result(work))
+    elif work.origin is PlanOrigin.REACT and work.words:
+        run = work.run(0)
+        deliver(work, work.words, thought_id(work.chain.id, REACT_STEP, run.turn + 1, run.attempt))
     elif work.origin is PlanOrigin.REACT and work.words is not None:
-        complete_chain(work, work.words or stand_in(work, "the model said nothing"))
+        complete_chain(work, stand_in(work, "the model said nothing"))
     else:
         think_answer(work)
 

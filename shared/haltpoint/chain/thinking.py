@@ -105,6 +105,17 @@ def think_answer(work: Work, corrections: tuple[Correction, ...] = (), previous:
     work.thought = name
 
 
+def think_verify(work: Work, words: str, previous: str) -> None:
+    """Have the words looked at: which deeds do they tell of? The chain keeps them until then (F3)."""
+    if not policy.tokens_left(work.chain, work.tokens) or work.now >= work.chain.deadline:
+        complete_chain(work, words)
+        return
+    work.answer = words
+    name = thought_id(work.chain.id, "verify", 0, int(previous.rpartition(".")[2]))
+    work.outputs.append(Think(name, ThoughtKind.VERIFY, None, 1, 1, _receipts(work), words=words))
+    work.thought = name
+
+
 def spent_too_much(work: Work) -> bool:
     """Whether a thought has cost more tokens than there were; the chain fails then and the thought is not acted on."""
     if not overspent(work):
@@ -120,7 +131,12 @@ def overspent(work: Work) -> bool:
 
 
 def stand_in(work: Work, why: str) -> str:
-    """What the user reads when the model gave no words: why, then each successful result in the order of the plan."""
+    """What the user reads when the model gave no words: why, then each successful result in the order of the plan.
+
+    Words that it gave before, and that were only to be looked at once more, go before that (F3).
+    """
+    if work.answer:
+        return work.answer
     lines = [
         f"{action.tool}: {action.data[:RECEIPT_WIDTH]}"
         for name in _receipts(work)

@@ -4,6 +4,7 @@ from typing import Final
 
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import PlanFault, plan_faults
+from haltpoint.chain.delivering import deliver, take_findings
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.exits import ask_while_planning
 from haltpoint.chain.plural import count
@@ -89,6 +90,9 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> None:
     if data.thought_id != work.chain.thought:
         return
     work.spend(data.usage)
+    if data.findings is not None:
+        take_findings(work, data)
+        return
     if overspent(work):  # the work is done: a reply that cost too much is not acted on
         complete_chain(work, stand_in(work, "the model used more tokens than the budget has"))
         return
@@ -97,7 +101,10 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> None:
         violate(work, None, "answer", data.thought_id, corrections, data.text)
     if not corrections or mode_of(work, None) is not Mode.STRICT or struck_out(work, None):
         words = "" if data.faults else data.text
-        complete_chain(work, words or stand_in(work, _why(data)))
+        if words:
+            deliver(work, words, data.thought_id)
+        else:
+            complete_chain(work, stand_in(work, _why(data)))
     else:
         for correction in corrections:
             tell_correction(work, None, correction)

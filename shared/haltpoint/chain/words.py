@@ -2,8 +2,9 @@
 
 from typing import Final
 
+from haltpoint.chain import human_tool
 from haltpoint.chain.contract import open_to_models
-from haltpoint.chain.patterns import Match, required_by_words, unmet
+from haltpoint.chain.patterns import Match, fitting, required_by_words, unmet
 from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.templates import with_those_inside
 from haltpoint.chain.work import Work
@@ -53,6 +54,18 @@ def users_words(work: Work) -> tuple[str, ...]:
     """What counts as the user's words (C13): what is asked for, and this user's goals before in the conversation."""
     task = work.chain.task
     return goal_of(work), *(one.goal for one in task.earlier if one.user == task.user)
+
+
+def deeds_asked_for(work: Work) -> tuple[str, ...]:
+    """The tools with effects that plan, intent or the user's words ask for, and that have done nothing yet (F3)."""
+    tools = work.world.tools
+    planned = with_those_inside((name for step in work.steps for name in step.required_tools), tools)
+    globs = (glob for entry in (work.intent.effects_asked if work.intent else ()) for glob in entry.tools)
+    matched = (name for match in _matches(work) for name in match.expected_tools)
+    receipts = [one.outcome for one in work.actions.values() if one.outcome is not None]
+    nested = {call.tool for one in receipts for call in one.metadata.calls if call.error is None}
+    asked = planned.union(fitting(globs, tools), matched) - _succeeded(work) - nested - {human_tool.NAME}
+    return tuple(sorted(name for name in asked if name in tools and not tools[name].read_only))
 
 
 def _unmet(work: Work) -> tuple[Match, ...]:

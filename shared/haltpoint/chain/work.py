@@ -112,6 +112,8 @@ class Work:
     def end(self, status: ChainStatus, fact: FactType, details: dict[str, Any]) -> None:
         """The chain has come to its one final state: nothing is needed of it any more but what it says."""
         self.status = status
+        if status is not ChainStatus.COMPLETED:  # words that were to be looked at once more are not delivered
+            self.answer, self.unproven = None, ()
         self.actions = {}
         self.proposals = {}
         self.requests = ()

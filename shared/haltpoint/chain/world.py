@@ -22,6 +22,7 @@ class Policy:
     patterns: tuple[Pattern, ...] = ()
     messages: Messages = field(default_factory=Messages)
     repeated_effects: dict[str, OnEffect] = field(default_factory=dict)
+    claims_check: str = "hint"
 
 
 @value

@@ -68,6 +68,16 @@ Regex = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_reg
 Template = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(_template)]
 
 
+def _claims_check(text: str) -> str:
+    if text in CLAIMS_CHECKS or re.fullmatch(r"[\w.]+:[\w.]+", text):
+        return text
+    raise ValueError(f"{text!r} is no check; there are {', '.join(CLAIMS_CHECKS)} and a function as module:function")
+
+
+CLAIMS_CHECKS: Final = ("hint", "model", "off")
+ClaimsCheck = Annotated[str, AfterValidator(_claims_check)]
+
+
 class Pattern(Strict):
     """Words that name tools which a plan, or an answer, must have used (C2).
 
@@ -108,6 +118,9 @@ class PolicyFile(Strict):
     blocked_tools: tuple[Name, ...] = Field(default=(), description="names that no model may call")
     messages: Messages = Messages()
     repeated_effects: OnEffects = Field(default={}, description="a call that has had its effect in the chain (C14)")
+    claims_check: ClaimsCheck = Field(
+        default="hint", description="who looks for deeds without a receipt in an answer: hint, model, module:function"
+    )
     strikes: int | None = Field(default=None, ge=1)
     max_turns: int | None = Field(default=None, ge=1)
     actions_per_turn: int | None = Field(default=None, ge=1)

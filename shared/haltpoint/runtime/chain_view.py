@@ -75,7 +75,7 @@ def summary_of(chain_id: str, head: Fields, task: Task, end: Mapping[str, Any]) 
         id=chain_id,
         status=head["status"],
         goal=task.goal,
-        answer=end.get("answer"),
+        answer=end.get("answer") if ChainStatus(head["status"]).final else None,
         error=_error(end),
         created_at=moment(head["created"]),
         updated_at=moment(head["updated"]),

@@ -26,6 +26,7 @@ _THOUGHTS: dict[ThoughtKind, type[events.PlanRequested | events.ActionRequested 
     ThoughtKind.ACT: events.ActionRequested,
     ThoughtKind.REASON: events.ActionRequested,
     ThoughtKind.ANSWER: events.AnswerRequested,
+    ThoughtKind.VERIFY: events.AnswerRequested,
 }
 
 
@@ -117,6 +118,7 @@ class Envelope:
                 previous=output.previous,
                 other_model=output.other_model,
                 answered=output.answered,
+                words=output.words,
             ),
         )
 
