@@ -39,6 +39,10 @@ def test_d2_d3_an_escalation_comes_exactly_at_the_limit(moves: list[str], limit:
     in_vain = False
     for number, move in enumerate(moves):
         due = False
+        if move == "words" and in_vain:
+            told.propose(content="It is done.")
+            assert told.status_of("both") is StepStatus.FAILED, "words behind an error are an honest exit (C11)"
+            return
         if move in BAD:
             calls, words = BAD[move]
             told.propose(*calls, content=words, give_up=move == "given up" and not in_vain)

@@ -8,8 +8,8 @@ import pytest
 from haltpoint.chain.blocking import with_policy
 from haltpoint.chain.patterns import required_by_words
 from haltpoint.chain.patterns_english import PATTERNS
-from haltpoint.chain.policy import on_effect
-from haltpoint.contracts.policy import OnEffect, PolicyFile
+from haltpoint.chain.policy import treatment
+from haltpoint.contracts.policy import PolicyFile, Treatment
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime import policy_file, settings_sources
 from haltpoint.runtime.errors import HaltpointError
@@ -61,18 +61,18 @@ def test_without_a_file_the_defaults_count() -> None:
 @pytest.mark.parametrize(
     ("said", "rules"),
     [
-        ("repeated_effects = 'refuse'", [OnEffect.REFUSE] * 3),
-        ("[repeated_effects]\n'log_*' = 'allow'\npay = 'refuse'", [OnEffect.ALLOW, OnEffect.REFUSE, OnEffect.ASK]),
-        ("[repeated_effects]\n'*' = 'refuse'\npay = 'allow'", [OnEffect.REFUSE] * 3),
+        ("repeated_effects = 'refuse'", [Treatment.REFUSE] * 3),
+        ("[repeated_effects]\n'log_*' = 'allow'\npay = 'refuse'", [Treatment.ALLOW, Treatment.REFUSE, Treatment.ASK]),
+        ("[repeated_effects]\n'*' = 'refuse'\npay = 'allow'", [Treatment.REFUSE, Treatment.ALLOW, Treatment.REFUSE]),
     ],
 )
 def test_c14_repeated_effects_are_one_word_or_a_table_of_globs(
-    tmp_path: Path, said: str, rules: list[OnEffect]
+    tmp_path: Path, said: str, rules: list[Treatment]
 ) -> None:
     path = tmp_path / "policy.toml"
     path.write_text(said)
     policy = policy_of(PolicySettings(), policy_file.read(path))
-    assert [on_effect(policy.repeated_effects, tool) for tool in ("log_line", "pay", "send")] == rules
+    assert [treatment(policy.repeated_effects, tool) for tool in ("log_line", "pay", "send")] == rules
 
 
 def test_all_patterns_may_be_off() -> None:
@@ -97,8 +97,8 @@ def test_all_patterns_may_be_off() -> None:
         ("[messages]\nescalate = '{count'", "messages.escalate: '{count' is no template"),
         ("strikes = 0", "strikes: Input should be greater than or equal to 1"),
         ("patterns_off = ['file-writ']", "patterns_off: there is no pattern 'file-writ'; did you mean file-write?"),
-        ("repeated_effects = 'never'", "repeated_effects.*: Input should be 'ask', 'refuse' or 'allow'"),
-        ("repeated_effects = 3", "repeated_effects: Input should be a valid dictionary"),
+        ("repeated_effects = 'never'", "Input should be 'ask', 'refuse' or 'allow'"),
+        ("[repeated_effects]\npay = 'never'", "Input should be 'ask', 'refuse' or 'allow'"),
         ("strikes = ", "it is not TOML"),
         (b"\xff", "it is not TOML"),
     ],

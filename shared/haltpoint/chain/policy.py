@@ -1,13 +1,12 @@
 """Limits as they apply to one chain or step: policy, budget and plan put together."""
 
-from collections.abc import Mapping
 from datetime import UTC
+from fnmatch import fnmatchcase
 
-from haltpoint.chain.patterns import fitting
 from haltpoint.chain.state import Chain, PlanOrigin
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.plans import Step, StepType
-from haltpoint.contracts.policy import OnEffect
+from haltpoint.contracts.policy import Treatment, Treatments
 from haltpoint.contracts.tasks import Mode, Task
 
 
@@ -78,9 +77,12 @@ def actions_left(chain: Chain, origin: PlanOrigin | None, policy: Policy, used: 
     return used < (policy.max_actions if limit is None else min(limit, policy.max_actions))
 
 
-def on_effect(rules: Mapping[str, OnEffect], tool: str) -> OnEffect:
-    """What the first name or glob that fits the tool says; `ask` where none does."""
-    return next((rule for glob, rule in rules.items() if fitting((glob,), (tool,))), OnEffect.ASK)
+def treatment(rules: Treatments, tool: str) -> Treatment:
+    """What a policy says of a tool: under its name, else under the first glob that fits; else a person is asked."""
+    if isinstance(rules, Treatment):
+        return rules
+    fits = (said for glob, said in rules.items() if fnmatchcase(tool, glob))
+    return rules.get(tool) or next(fits, Treatment.ASK)
 
 
 def tokens_left(chain: Chain, tokens: int) -> bool:

@@ -22,7 +22,7 @@ from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, action_of, value
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Call
-from haltpoint.contracts.policy import OnEffect
+from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
@@ -80,7 +80,7 @@ def repeat_fault(work: Work, index: int, call: Call, spec: ToolSpec, mode: Mode)
         )
         return Correction(violation=Violation.STUCK, tool=call.tool, message=text)
     done = effect_before(work, call, spec) if mode is Mode.STRICT else None
-    if done is None or OnEffect.REFUSE not in (_rule(work, call.tool), _rule(work, done.tool)):
+    if done is None or Treatment.REFUSE not in (_rule(work, call.tool), _rule(work, done.tool)):
         return None
     if answered_by(work, index, call, spec, mode) is not None:
         return None
@@ -100,7 +100,7 @@ def repeat_reasons(work: Work, call: Call, spec: ToolSpec, mode: Mode) -> tuple[
 def effect_before(work: Work, call: Call, spec: ToolSpec) -> Done | None:
     """The effect that this call, or one that it makes as a skill, has had in this chain; None when it may run."""
     for made, tool in _made_by(work, call, spec):
-        if not (tool.read_only or tool.repeats or _rule(work, made.tool) is OnEffect.ALLOW):
+        if not (tool.read_only or tool.repeats or _rule(work, made.tool) is Treatment.ALLOW):
             own = (_done(action) for action in _equal(work, made, tool))
             inside = (_entry(made.tool, entry) for entry in _inside(work, made, tool))
             found = [done for done in (*own, *inside) if done is not None]
@@ -138,8 +138,8 @@ def _was_denied(entry: str) -> bool:
     return entry.endswith(_DENIED)
 
 
-def _rule(work: Work, tool: str) -> OnEffect:
-    return policy.on_effect(work.world.policy.repeated_effects, tool)
+def _rule(work: Work, tool: str) -> Treatment:
+    return policy.treatment(work.world.policy.repeated_effects, tool)
 
 
 # ---- receipts that answer an equal call ------------------------------------------------------------------------------

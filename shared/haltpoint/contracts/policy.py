@@ -18,7 +18,7 @@ from enum import StrEnum
 from string import Formatter
 from typing import Annotated, Final, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from haltpoint.contracts.base import Strict
 
@@ -49,20 +49,17 @@ def _template(text: str) -> str:
     return text
 
 
-class OnEffect(StrEnum):
-    """What becomes of a call with effects that nobody has allowed: a person is asked, it is refused, or it runs."""
+class Treatment(StrEnum):
+    """What happens to a call that nothing allows and nothing forbids."""
 
     ASK = "ask"
     REFUSE = "refuse"
     ALLOW = "allow"
 
 
-def _for_all_tools(said: object) -> object:
-    return {"*": said} if isinstance(said, str) else said
+Treatments = Treatment | dict[Name, Treatment]
+"""One for all tools, or one per tool or glob: the name itself counts first, then the first glob that fits, else ask."""
 
-
-OnEffects = Annotated[dict[Name, OnEffect], BeforeValidator(_for_all_tools)]
-"""One word for all tools, or a table of names and globs, of which the first that fits counts."""
 
 Regex = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_regex)]
 Template = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(_template)]
@@ -117,10 +114,10 @@ class PolicyFile(Strict):
     patterns_off: tuple[str, ...] = Field(default=(), description="ids of patterns that are off for all; * is all")
     blocked_tools: tuple[Name, ...] = Field(default=(), description="names that no model may call")
     messages: Messages = Messages()
-    repeated_effects: OnEffects = Field(default={}, description="a call that has had its effect in the chain (C14)")
     claims_check: ClaimsCheck = Field(
         default="hint", description="who looks for deeds without a receipt in an answer: hint, model, module:function"
     )
+    repeated_effects: Treatments = Field(default=Treatment.ASK, description="calls that were made before (C14)")
     strikes: int | None = Field(default=None, ge=1)
     max_turns: int | None = Field(default=None, ge=1)
     actions_per_turn: int | None = Field(default=None, ge=1)

@@ -12,7 +12,7 @@ from haltpoint.chain.templates import with_skills
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Call, OnFailure, Step
-from haltpoint.contracts.policy import OnEffect
+from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.tasks import Mode, Style, Task
 from haltpoint.contracts.tools import (
@@ -166,22 +166,22 @@ def test_c14_what_is_given_back_goes_on_with_the_held_calls() -> None:
 
 @pytest.mark.parametrize("tool", [RUN, PAY])
 def test_c14_a_tool_that_repeats_and_a_policy_that_allows_it_ask_nothing(tool: ToolSpec) -> None:
-    told = open_ended(Mode.STRICT, Policy(repeated_effects={"p*": OnEffect.ALLOW}))
+    told = open_ended(Mode.STRICT, Policy(repeated_effects={"p*": Treatment.ALLOW}))
     done(told, call(tool.name, to="ann"))
     assert repeated(told, call(tool.name, to="ann")) == []
 
 
-def test_c14_a_policy_may_refuse_and_the_first_line_that_fits_counts() -> None:
-    rules = {"pay": OnEffect.REFUSE, "*": OnEffect.ALLOW}
+def test_c14_a_policy_may_refuse_and_a_name_counts_before_a_glob() -> None:
+    rules = {"pay": Treatment.REFUSE, "*": Treatment.ALLOW}
     told = open_ended(Mode.STRICT, Policy(repeated_effects=rules))
     done(told, PAID)
     words = refused(told, PAID)
     assert words.startswith("not_allowed: The same call of pay was made at 1970-01-01 00:16 UTC (c.react.1)")
     assert words.endswith("It may not be made again.")
-    told = open_ended(Mode.STRICT, Policy(repeated_effects={"pay": OnEffect.REFUSE}), *SKILLED)
+    told = open_ended(Mode.STRICT, Policy(repeated_effects={"pay": Treatment.REFUSE}), *SKILLED)
     done(told, PAID)
     assert "The same call of pay was made" in refused(told, call("settle", who="ann"))
-    told = open_ended(Mode.STRICT, Policy(repeated_effects={"*": OnEffect.REFUSE}))
+    told = open_ended(Mode.STRICT, Policy(repeated_effects=Treatment.REFUSE))
     assert repeated(told, PAID) == []
     ran(told)
     done(told, call("set", to="ann"))
