@@ -45,6 +45,19 @@ def test_times_are_utc_and_iso() -> None:
     assert shown["updated_at"] == "2026-01-01T00:00:01.500000Z"
 
 
+def test_f3_words_that_are_still_looked_at_are_no_answer_yet() -> None:
+    kept = {"answer": "I told John.", "unproven": ["I told John."]}
+    assert view_of(record(end=kept)).answer is None
+    assert view_of(record(head={**HEAD, "status": "completed"}, end=kept)).answer == "I told John."
+
+
+def test_f3_what_was_asked_for_once_more_is_shown_with_the_answer() -> None:
+    told = {"violation": "unproven", "message": "No result shows it."}
+    line = LogLine(1, 1, "answer.drafted", None, (("contract.corrected", told),))
+    [view] = view_of(record(log=(line,))).violations
+    assert (view.place, view.correction) == ("answer", "No result shows it.")
+
+
 def test_a_chain_without_a_plan_says_so() -> None:
     view = view_of(record(plan=None, runs=()))
     assert view.steps == ()
