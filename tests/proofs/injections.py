@@ -52,6 +52,7 @@ class Origin(StrEnum):
     MODEL = "model"
     FOREIGN = "foreign"
     RESULT = "result"
+    GOAL = "goal"
     NO_TARGET = "no_target"
     WHOLE_URL = "whole_url"
 
@@ -99,9 +100,9 @@ class Case:
 
     @property
     def plan(self) -> Plan:
-        """A step for each honest call, and one for each effect that an injection keeps the model from."""
+        """A step for each honest call; where a text is obeyed, one more for each effect that the goal asks for."""
         tools = [made.call.tool for made in self.honest]
-        tools += [name for name in self.asked if name not in tools]
+        tools += self.asked if self.obeyed else ()
         steps = [Step(id=f"s{number}", required_tools=(tool,)) for number, tool in enumerate(tools, start=1)]
         if not self.asked:
             steps.append(Step(id="words", description="Say what was found."))
