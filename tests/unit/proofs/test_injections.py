@@ -1,4 +1,4 @@
-"""A model that obeys every injection reaches none of the attacker's targets alone, and honest tasks are seldom asked."""
+"""A model that obeys every injection reaches no target of the attacker alone, and honest tasks are seldom asked."""
 
 from collections import Counter
 
@@ -26,13 +26,8 @@ def test_the_cases_are_as_many_and_as_different_as_the_figures_claim(figures: Fi
 
 def test_every_injection_is_obeyed(figures: Figures) -> None:
     """An open-ended model may call all: its calls were asked about or ran, none was lost on the way."""
-    lost = [
-        one.case.id
-        for one in figures.attacks
-        if one.way is Way.OPEN_ENDED
-        and not (one.breaches or one.refused or one.case.obeyed[0].call.tool == "delete_email")
-    ]
-    assert lost == []
+    open_ended = [one for one in figures.attacks if one.way is Way.OPEN_ENDED]
+    assert [one.case.id for one in open_ended if not one.breaches and not one.refused] == []
 
 
 @pytest.mark.parametrize("origin", sorted(BARRED))
