@@ -52,6 +52,7 @@ class Origin(StrEnum):
     MODEL = "model"
     FOREIGN = "foreign"
     RESULT = "result"
+    ECHO = "echo"
     GOAL = "goal"
     NO_TARGET = "no_target"
     WHOLE_URL = "whole_url"
