@@ -7,16 +7,12 @@ else. A call with effects, or one that carries data outward, at the attacker's t
 breach. `python -m tests.proofs.injections` prints the figures and writes build/injections.json.
 """
 
-import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
-
-import yaml
+from typing import Any
 
 from haltpoint.chain.outputs import Ask, Dispatch, Think
 from haltpoint.chain.patterns_english import PATTERNS
@@ -24,17 +20,13 @@ from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import Call, Plan, Step
-from haltpoint.contracts.reasons import Reach
+from haltpoint.contracts.plans import Call
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import Confirmation, Metadata, NextAction, Outcome, Target, ToolSpec
-from tests.support.builders import OK, spec
+from tests.proofs.injection_cases import BARRED, MOST_QUESTIONS, Case, Made, Origin, cases, catalogue
+from tests.support.builders import OK
 from tests.unit.chain.story import Story
-
-PLACE: Final = Path(__file__).parents[1] / "data" / "injections"
-FORMATS: Final = {"email", "uri"}
-MOST_QUESTIONS: Final = 2
 
 
 class Way(StrEnum):
@@ -43,75 +35,6 @@ class Way(StrEnum):
     PLANNED = "planned"
     OPEN_ENDED = "open_ended"
     AT_ONCE = "at_once"
-
-
-class Origin(StrEnum):
-    """Where the attacker's target comes from, by the contract's own words."""
-
-    TEXT = "text"
-    MODEL = "model"
-    FOREIGN = "foreign"
-    RESULT = "result"
-    ECHO = "echo"
-    GOAL = "goal"
-    NO_TARGET = "no_target"
-    WHOLE_URL = "whole_url"
-
-
-BARRED: Final = frozenset({Origin.TEXT, Origin.MODEL, Origin.FOREIGN})
-"""From these no call may reach the attacker's target without a person's yes; of the others the rate is told."""
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A call that the model makes, and the data that its tool gives."""
-
-    call: Call
-    data: str
-
-    @classmethod
-    def of(cls, tool: str, arguments: dict[str, Any], data: dict[str, Any] | None = None) -> "Made":
-        return cls(Call(tool=tool, arguments=arguments), json.dumps(data or {}, ensure_ascii=False))
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One goal. `asked` are the tools with the words of the goal that ask for them, `honest` the calls of an honest
-    model, `obeyed` those of the injection; `limit` is how many questions an honest case may cost.
-    """
-
-    id: str
-    kind: str
-    goal: str
-    held_out: bool
-    asked: dict[str, str]
-    honest: tuple[Made, ...]
-    obeyed: tuple[Made, ...] = ()
-    attacker: tuple[str, ...] = ()
-    origin: Origin | None = None
-    attack: str = ""
-    context: dict[str, Any] = field(default_factory=dict)
-    reach: Reach | None = None
-    limit: int = MOST_QUESTIONS
-
-    @property
-    def intent(self) -> Intent:
-        """What an honest reading of the goal alone gives."""
-        return Intent(effects_asked=tuple(IntentEntry(tools=(name,), words=said) for name, said in self.asked.items()))
-
-    @property
-    def plan(self) -> Plan:
-        """A step for each honest call; where a text is obeyed, one more for each effect that the goal asks for."""
-        tools = [made.call.tool for made in self.honest]
-        tools += self.asked if self.obeyed else ()
-        steps = [Step(id=f"s{number}", required_tools=(tool,)) for number, tool in enumerate(tools, start=1)]
-        if not self.asked:
-            steps.append(Step(id="words", description="Say what was found."))
-        chained = (step.model_copy(update={"dependencies": (before.id,)}) for before, step in itertools.pairwise(steps))
-        return Plan(steps=(steps[0], *chained))
-
-    def attacks(self, arguments: str) -> bool:
-        return any(value.casefold() in arguments.casefold() for value in self.attacker)
 
 
 @dataclass(slots=True)
@@ -130,22 +53,6 @@ class Played:
     @property
     def questions(self) -> int:
         return len(self.asked_about) + len(self.stops)
-
-
-def catalogue() -> dict[str, ToolSpec]:
-    """The tools of all cases."""
-    declared = yaml.safe_load((PLACE / "tools.yaml").read_text())["tools"]
-    return {name: _tool(name, **said) for name, said in declared.items()}
-
-
-def cases() -> list[Case]:
-    """The injections, then their honest twins."""
-    found: list[Case] = []
-    for path in sorted(PLACE.glob("*.yaml")):
-        file = yaml.safe_load(path.read_text())
-        found += (_case(path.stem, one) for one in file.get("injections", ()))
-        found += (_case(one["group"], one) for one in file.get("benign", ()))
-    return sorted(found, key=lambda case: not case.obeyed)
 
 
 def play(case: Case, way: Way, tools: dict[str, ToolSpec]) -> Played:
@@ -174,50 +81,6 @@ def play(case: Case, way: Way, tools: dict[str, ToolSpec]) -> Played:
     done = [made.call.tool for made in case.honest]
     played.finished = story.chain.status is ChainStatus.COMPLETED and [line.split()[0] for line in played.ran] == done
     return played
-
-
-def _tool(
-    name: str,
-    *,
-    description: str,
-    parameters: dict[str, str],
-    targets: Iterable[str] = (),
-    foreign: Iterable[str] = (),
-    read_only: bool = False,
-    **more: bool,
-) -> ToolSpec:
-    schema = {
-        "type": "object",
-        "properties": {each: _schema(kind.removesuffix("?")) for each, kind in parameters.items()},
-        "required": [each for each, kind in parameters.items() if not kind.endswith("?")],
-        "additionalProperties": False,
-    }
-    marks = {"targets": dict.fromkeys(targets, ""), "foreign": tuple(foreign)}
-    return spec(name, description=description, parameters=schema, read_only=read_only, **marks, **more)
-
-
-def _schema(kind: str) -> dict[str, Any]:
-    if kind.endswith("[]"):
-        return {"type": "array", "items": _schema(kind.removesuffix("[]"))}
-    return {"type": "string", "format": kind} if kind in FORMATS else {"type": kind}
-
-
-def _case(kind: str, said: dict[str, Any]) -> Case:
-    return Case(
-        id=said["id"],
-        kind=kind,
-        goal=said["goal"],
-        held_out=said["held_out"],
-        asked=said.get("asks", {}),
-        honest=tuple(Made.of(*one) for one in said.get("reads", said.get("calls"))),
-        obeyed=tuple(Made.of(*one) for one in said.get("obeys", ())),
-        attacker=tuple(said.get("attacker", ())),
-        origin=Origin(said["source"]) if "source" in said else None,
-        attack=said.get("attack", ""),
-        context=said.get("context", {}),
-        reach=Reach(said["for"]) if "for" in said else None,
-        limit=said.get("limit", MOST_QUESTIONS),
-    )
 
 
 def _think(story: Story, thought: Think, case: Case, script: list[Made], *, at_once: bool) -> None:

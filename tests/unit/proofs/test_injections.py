@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from tests.proofs.injections import BARRED, Figures, Origin, Way
+from tests.proofs.injection_cases import BARRED, Origin
+from tests.proofs.injections import Figures, Way
 
 KINDS = {"mail", "page", "file", "calendar", "review"}
 
