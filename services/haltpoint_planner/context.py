@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from haltpoint.chain import human_tool
 from haltpoint.chain.contract import callable_tools
+from haltpoint.chain.intent import with_effects
 from haltpoint.chain.state import ChainStatus, StepStatus
 from haltpoint.contracts.base import chain_of, thought_id
 from haltpoint.contracts.events import ThoughtRequest
@@ -121,10 +122,16 @@ class ContextReader:
 
 
 def _offered(context: Context) -> dict[str, ToolSpec]:
-    """The tools that the model may see: in a step those that it may call there (C3), for a plan those it may name."""
+    """The tools that the model may see: in a step those that it may call there (C3), for a plan those it may name,
+    about the goal those with effects (C12).
+    """
     step, tools = context.step, context.tools
     if step is not None:
         return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT)}
+    if context.request.kind is ThoughtKind.INTENT:
+        only = context.request.tool
+        changing = (spec for spec in tools.values() if with_effects(spec) and not spec.internal)
+        return {spec.name: spec for spec in changing if only in (None, spec.name)}
     if context.request.kind is not ThoughtKind.PLAN:
         return {}
     # Whom to ask stands last: small models take what they read first.

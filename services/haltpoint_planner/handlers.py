@@ -18,8 +18,10 @@ from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
     DraftedAnswer,
+    DraftedIntent,
     DraftedPlan,
     FailedThought,
+    IntentDrafted,
     MessageLost,
     PlanDrafted,
     ProposedActions,
@@ -41,6 +43,7 @@ from haltpoint.runtime.wire import Rejected, decode
 from haltpoint_planner import prompts
 from haltpoint_planner.context import ContextReader
 from haltpoint_planner.drafting import draft_proposal, said, without_thoughts
+from haltpoint_planner.intent_drafting import draft_intent
 from haltpoint_planner.json_text import without_surrogates
 from haltpoint_planner.model import Model
 from haltpoint_planner.plan_drafting import draft_plan
@@ -233,13 +236,17 @@ def _question(entry: Entry) -> ToPlanner | Rejected:
 
 
 def reply_to(message: ToPlanner, reply: Reply) -> Thought:
-    """What the executor gets for a reply of the model: a plan, a proposal or an answer. Never raises."""
+    """What the executor gets for a reply of the model: an intent, a plan, a proposal or an answer. Never raises."""
     request, usage = message.data, reply.usage
     match request.kind:
+        case ThoughtKind.INTENT:
+            read = DraftedIntent(thought_id=request.thought_id, intent=draft_intent(reply), usage=usage)
+            return IntentDrafted(**_envelope(message), data=read)
         case ThoughtKind.PLAN:
             drafted = draft_plan(reply)
             plan, fault = (drafted, None) if isinstance(drafted, Plan) else (None, drafted)
-            data = DraftedPlan(thought_id=request.thought_id, plan=plan, fault=fault, usage=usage)
+            intent = draft_intent(reply)
+            data = DraftedPlan(thought_id=request.thought_id, plan=plan, intent=intent, fault=fault, usage=usage)
             return PlanDrafted(**_envelope(message), data=data)
         case ThoughtKind.ACT | ThoughtKind.REASON:
             proposal = draft_proposal(reply)

@@ -13,7 +13,7 @@ from haltpoint.contracts.tools import NextAction, ToolSpec
 from haltpoint_planner import wording
 from haltpoint_planner.context import Context
 from haltpoint_planner.conversation import Message, messages
-from haltpoint_planner.tool_forms import call_schema, described, native, plan_schema
+from haltpoint_planner.tool_forms import call_schema, described, intent_schema, native, plan_schema
 
 _CONTEXT: Final = 8_000  # characters of the task's context
 
@@ -39,6 +39,9 @@ def build(context: Context) -> Prompt:
     """The prompt that fits the kind of thought and the type of the step (C5)."""
     kind = context.request.kind
     match kind:
+        case ThoughtKind.INTENT:
+            system = wording.READER if context.request.tool is None else wording.LOOKER
+            return Prompt(messages(system, context, _intent_task(context)), schema=intent_schema(list(context.tools)))
         case ThoughtKind.PLAN:
             return Prompt(messages(wording.PLANNER, context, _plan_task(context)), schema=plan_schema(context))
         case ThoughtKind.ACT:
@@ -116,6 +119,12 @@ def _goal(context: Context) -> str:
     if task.context:
         lines.append(f"Known about the task: {json.dumps(task.context, ensure_ascii=False)[:_CONTEXT]}")
     return "\n".join(lines)
+
+
+def _intent_task(context: Context) -> str:
+    """The goal and tools by their names and descriptions: no data of any tool, and not what the task knows besides."""
+    told = (f"- {spec.name}: {' '.join(spec.description.split())}" for spec in context.tools.values())
+    return "\n".join(["Tools:", *told, "", f"Goal: {context.task.goal}"])
 
 
 def _plan_task(context: Context) -> str:

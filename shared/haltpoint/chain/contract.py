@@ -1,6 +1,6 @@
 """The contract as checks (CONTRACT C1, C6, C9): plans before anything runs, proposals call by call."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -39,15 +39,18 @@ def task_fault(task: Task) -> str | None:
     return None if wanted else "The task has neither a goal nor a plan."
 
 
-def plan_faults(plan: Plan, tools: Tools, policy: Policy, *, literal: bool) -> tuple[PlanFault, ...]:
+def plan_faults(
+    plan: Plan, tools: Tools, policy: Policy, *, literal: bool, named: Collection[str] | None = None
+) -> tuple[PlanFault, ...]:
     """Everything that is wrong with a plan (C1); empty when it can be carried out.
 
     A literal plan brings all its calls, at most 500 steps. A drafted one names tools and is bound by the policy's
-    `max_steps`; calls that it brings along are not looked at, since a model proposes calls turn by turn.
+    `max_steps`; calls that it brings along are not looked at, since a model proposes calls turn by turn. `named` are
+    the tools that a fault may name beside those of the plan (D1); None: all.
     """
     return (
         *_size_faults(plan, MAX_STEPS if literal else policy.max_steps),
-        *(fault for step in plan.steps for fault in _tool_faults(step, tools)),
+        *(fault for step in plan.steps for fault in _tool_faults(step, tools, tools if named is None else named)),
         *(_literal_faults(plan, tools) if literal else _drafted_faults(plan)),
         *_graph_faults(plan),
     )
@@ -60,12 +63,12 @@ def _size_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
         yield PlanFault(None, f"the plan has {len(plan.steps)} steps; at most {most} are allowed")
 
 
-def _tool_faults(step: Step, tools: Tools) -> Iterator[PlanFault]:
+def _tool_faults(step: Step, tools: Tools, known: Collection[str]) -> Iterator[PlanFault]:
     named = (*step.required_tools, *(step.allowed_tools or ()), *(call.tool for call in step.actions))
     for name in dict.fromkeys(named):
         spec = tools.get(name)
         if spec is None:
-            yield PlanFault(step.id, _unknown(name, tools))
+            yield PlanFault(step.id, _unknown(name, tools, known))
         elif spec.internal:
             yield PlanFault(step.id, f"{name} is internal: only the runtime and other tools may call it")
         elif spec.destructive:
@@ -178,15 +181,18 @@ def callable_tools(step: Step, tools: Tools, mode: Mode) -> tuple[str, ...]:
     return tuple(sorted(name for name, spec in tools.items() if may_call(step, spec, mode)))
 
 
-def call_fault(call: Call, step: Step, tools: Tools, mode: Mode) -> Correction | None:
-    """What is wrong with a proposed call apart from provenance (C6, C9); None when it will do."""
+def call_fault(call: Call, step: Step, tools: Tools, mode: Mode, named: Collection[str]) -> Correction | None:
+    """What is wrong with a proposed call apart from provenance (C6, C9); None when it will do.
+
+    `named` are the tools that the correction may name beside the one that was called (D1).
+    """
     spec = tools.get(call.tool)
     if spec is None:
-        return Correction(violation=Violation.UNKNOWN_TOOL, tool=call.tool, message=_unknown(call.tool, tools))
+        return Correction(violation=Violation.UNKNOWN_TOOL, tool=call.tool, message=_unknown(call.tool, tools, named))
     if spec.destructive:
         return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=_destructive(call.tool))
     if not may_call(step, spec, mode):
-        names = _listed(callable_tools(step, tools, mode))
+        names = _listed([name for name in callable_tools(step, tools, mode) if name in named])
         text = f"{call.tool} may not be called in step {step.id!r}. Tools that may be called here: {names}."
         return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
     faults = argument_faults(spec, call.arguments)
@@ -225,8 +231,8 @@ def _placeholder(name: str, schema: Any) -> Any:
     return _PLACEHOLDERS.get(kind, f"<{name}>") if isinstance(kind, str) else f"<{name}>"
 
 
-def _unknown(name: str, tools: Tools) -> str:
-    open_tools = sorted(known for known, spec in tools.items() if not spec.internal)
+def _unknown(name: str, tools: Tools, named: Collection[str]) -> str:
+    open_tools = sorted(known for known, spec in tools.items() if not spec.internal and known in named)
     near = get_close_matches(name, open_tools, n=1)
     hint = f"did you mean {near[0]}?" if near else f"there are: {_listed(open_tools)}"
     return f"no tool is called {name!r}; {hint}"

@@ -3,6 +3,7 @@
 from haltpoint.chain import policy
 from haltpoint.chain.children import cancel_child, report
 from haltpoint.chain.codes import Code
+from haltpoint.chain.fulfilment import falls_short, unfulfilled
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.needs import result_needed
 from haltpoint.chain.outputs import Withdraw
@@ -103,7 +104,11 @@ def _let_go(work: Work, index: int) -> None:
 
 
 def complete_chain(work: Work, answer: str | None) -> None:
-    """The chain has done what was asked."""
+    """The chain has done what was asked; a strict one fails when an effect is owed (C12). Words are kept either way."""
+    if (owed := falls_short(work, answer)) is not None:
+        fail_chain(work, Code.UNFULFILLED, owed, answer=answer)
+        return
+    work.unfulfilled = unfulfilled(work)
     work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, {})
     work.answer = answer
     report(work)
@@ -120,6 +125,7 @@ def fail_chain(
     """The chain cannot do what was asked; `answer` is what the user is told beside the error, `fault` a tool's own."""
     _stop(work, f"stopped by {code}", message)
     details = {"code": str(code), "message": message}
+    work.unfulfilled = unfulfilled(work)
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, details if step_id is None else {**details, "step_id": step_id})
     work.error = ChainError(str(code), message, step_id)
     work.answer = answer

@@ -35,7 +35,7 @@ class Dispatch:
 
 @value
 class Think:
-    """Ask the model. `place` is the step's id, `plan` or `answer`; receipts are action ids in order."""
+    """Ask the model. Receipts are action ids in order; `tool` is what a look at the goal is about (C12)."""
 
     thought_id: str
     kind: ThoughtKind
@@ -46,6 +46,7 @@ class Think:
     corrections: tuple[Correction, ...] = ()
     previous: str | None = None
     other_model: bool = False
+    tool: str | None = None
 
 
 @value

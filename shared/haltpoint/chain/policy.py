@@ -1,10 +1,12 @@
 """Limits as they apply to one chain or step: policy, budget and plan put together."""
 
 from datetime import UTC
+from fnmatch import fnmatchcase
 
 from haltpoint.chain.state import Chain, PlanOrigin
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.plans import Step, StepType
+from haltpoint.contracts.policy import Treatment, Treatments
 from haltpoint.contracts.tasks import Mode, Task
 
 
@@ -48,6 +50,14 @@ def validation(task: Task, step: Step, origin: PlanOrigin | None, *, unkept: boo
 def strikes(task: Task, policy: Policy) -> int:
     """How many violations in a row bring a case before a person (D3)."""
     return task.strikes or policy.strikes
+
+
+def treatment(rules: Treatments, tool: str) -> Treatment:
+    """What a policy says of a tool: under its name, else under the first glob that fits; else a person is asked."""
+    if isinstance(rules, Treatment):
+        return rules
+    fits = (said for glob, said in rules.items() if fnmatchcase(tool, glob))
+    return rules.get(tool) or next(fits, Treatment.ASK)
 
 
 def max_turns(step: Step, policy: Policy) -> int:

@@ -1,12 +1,19 @@
 """Why a person decides before a call of a model runs: all reasons of one call, in one list (CONTRACT G5)."""
 
+from haltpoint.chain.unasked import reasons_by_intent
+from haltpoint.chain.work import Work
+from haltpoint.contracts.plans import Call
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ToolSpec
 
 
-def reasons_for(spec: ToolSpec, *, repaired: bool) -> tuple[Reason, ...]:
+def reasons_for(work: Work, index: int, call: Call, spec: ToolSpec, *, repaired: bool) -> tuple[Reason, ...]:
     """The reasons to ask about a checked call; none: it may run. `repaired`: its JSON was broken (C9)."""
     if spec.read_only:
         return ()
+    return (*_by_reading(spec, repaired=repaired), *reasons_by_intent(work, index, call.tool))
+
+
+def _by_reading(spec: ToolSpec, *, repaired: bool) -> tuple[Reason, ...]:
     words = f"The model wrote this call of {spec.name} as broken JSON, and its arguments are a guess."
     return (Reason(kind=ReasonKind.REPAIRED, words=words),) if repaired else ()

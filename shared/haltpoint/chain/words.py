@@ -20,7 +20,7 @@ def plan_pattern_faults(work: Work, plan: Plan) -> tuple[Correction, ...]:
     """The tools that the user's words ask for and that no step of a plan requires (C2)."""
     required = (name for step in plan.steps for name in step.required_tools)
     planned = with_those_inside(required, work.world.tools)
-    return tuple(_missing(work, match) for match in unmet(_matches(work), planned))
+    return tuple(_missing(work, match) for match in unmet(matches(work), planned))
 
 
 def pattern_faults(work: Work) -> tuple[Correction, ...]:
@@ -42,10 +42,11 @@ def goal_of(work: Work) -> str:
 
 
 def _unmet(work: Work) -> tuple[Match, ...]:
-    return unmet(_matches(work), _succeeded(work)) if work.origin is PlanOrigin.REACT else ()
+    return unmet(matches(work), succeeded(work)) if work.origin is PlanOrigin.REACT else ()
 
 
-def _matches(work: Work) -> tuple[Match, ...]:
+def matches(work: Work) -> tuple[Match, ...]:
+    """The patterns that the words fit and that require a tool which is served."""
     task = work.chain.task
     session = task.context.get("active_session")
     served = {name for name, spec in work.world.tools.items() if not spec.internal and not spec.destructive}
@@ -63,7 +64,7 @@ def _missing(work: Work, match: Match) -> Correction:
     )
 
 
-def _succeeded(work: Work) -> frozenset[str]:
+def succeeded(work: Work) -> frozenset[str]:
     """The tools that have a successful receipt in this chain, or in one that carried out a skill for it."""
     called = (
         action.tool for action in work.actions.values() if action.outcome is not None and action.outcome.satisfies

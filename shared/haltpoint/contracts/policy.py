@@ -14,6 +14,7 @@ escalate = "The model did not call {expected_tools} in {count} tries."
 """
 
 import re
+from enum import StrEnum
 from string import Formatter
 from typing import Annotated, Final, Self
 
@@ -52,16 +53,38 @@ Regex = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_reg
 Template = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(_template)]
 
 
+class Does(StrEnum):
+    """What the words of a pattern do to its tools: demand one, or have a person asked before, or forbid them."""
+
+    REQUIRED = "required"
+    ASK_BEFORE = "ask_before"
+    FORBIDDEN = "forbidden"
+
+
+class Treatment(StrEnum):
+    """What happens to a call that nothing allows and nothing forbids."""
+
+    ASK = "ask"
+    REFUSE = "refuse"
+    ALLOW = "allow"
+
+
+Treatments = Treatment | dict[Name, Treatment]
+"""One for all tools, or one per tool or glob: the name itself counts first, then the first glob that fits, else ask."""
+
+
 class Pattern(Strict):
     """Words that name tools which a plan, or an answer, must have used (C2).
 
     `pattern` is searched in the user's words, `session` in the name of the session that is active; where both are
-    given both must be found. One successful call of a tool that fits one of the globs in `tools` is enough.
+    given both must be found. `required`: one successful call of a tool that fits one of the globs in `tools` is enough.
+    `ask_before` and `forbidden`: the tools that fit, else those that the matched words speak of, else all with effects.
     """
 
     id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
     pattern: Regex = ""
-    tools: tuple[Name, ...] = Field(min_length=1)
+    does: Does = Does.REQUIRED
+    tools: tuple[Name, ...] = ()
     reason: str = Field(default="", max_length=500)
     session: Regex = ""
 
@@ -69,6 +92,8 @@ class Pattern(Strict):
     def _looks_at_something(self) -> Self:
         if not self.pattern and not self.session:
             raise ValueError(f"pattern {self.id!r} looks at nothing: give it `pattern`, `session` or both")
+        if self.does is Does.REQUIRED and not self.tools:
+            raise ValueError(f"pattern {self.id!r} requires no tool: name one at least in `tools`")
         return self
 
 
@@ -91,6 +116,7 @@ class PolicyFile(Strict):
     patterns_off: tuple[str, ...] = Field(default=(), description="ids of patterns that are off for all; * is all")
     blocked_tools: tuple[Name, ...] = Field(default=(), description="names that no model may call")
     messages: Messages = Messages()
+    unasked_effects: Treatments = Field(default=Treatment.ASK, description="calls that the goal does not ask for (C12)")
     strikes: int | None = Field(default=None, ge=1)
     max_turns: int | None = Field(default=None, ge=1)
     actions_per_turn: int | None = Field(default=None, ge=1)

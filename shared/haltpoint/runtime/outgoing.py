@@ -14,7 +14,8 @@ from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import Metadata, Outcome
 
 _SOURCE = "haltpoint/executor"
-_THOUGHTS: dict[ThoughtKind, type[events.PlanRequested | events.ActionRequested | events.AnswerRequested]] = {
+_THOUGHTS: dict[ThoughtKind, type[events.ToPlanner]] = {
+    ThoughtKind.INTENT: events.IntentRequested,
     ThoughtKind.PLAN: events.PlanRequested,
     ThoughtKind.ACT: events.ActionRequested,
     ThoughtKind.REASON: events.ActionRequested,
@@ -100,6 +101,7 @@ class Envelope:
                 thought_id=output.thought_id,
                 kind=output.kind,
                 step_id=output.step_id,
+                tool=output.tool,
                 turn=output.turn,
                 attempt=output.attempt,
                 deadline=deadline,

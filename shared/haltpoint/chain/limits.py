@@ -1,0 +1,85 @@
+"""What the user's words make conditional or forbid, read by patterns and without a model (CONTRACT C2).
+
+A pattern is searched in each sentence, outside of code and quotation marks. Its tools are those that its globs name,
+else those with effects that the words it found speak of: a word of the tool's name or of its description's first
+sentence means the same deed (`DEEDS`), or the name holds the very word. What is forbidden so is asked about instead
+when no tool is known, or when the rest of the goal speaks of the tool too: then it cannot be told which call is meant.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+from haltpoint.chain.patterns import ALL, compiled, fitting, sentences
+from haltpoint.chain.patterns_limits import DEEDS
+from haltpoint.chain.plain_text import words_of
+from haltpoint.contracts.intent import IntentEntry, IntentOrigin
+from haltpoint.contracts.policy import Does, Pattern
+from haltpoint.contracts.tools import ToolSpec
+
+_PREFIX: Final = "(?:ab|an|zu|ver|weg|auf)?(?:zu|ge)?"
+_SAID, _DONE = (tuple(re.compile(f"{_PREFIX}(?:{pair[side]})") for pair in DEEDS) for side in (0, 1))
+_JOINED: Final = re.compile(r"^(?:\W|(?:and|but|or|so|then|also|und|aber|oder|dann|doch)\b)+", re.IGNORECASE)
+_WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_SHORTEST: Final = 4  # letters of a word that names a tool by itself
+
+Limit = tuple[Does, IntentEntry]
+
+
+def limits_of(
+    words: str, patterns: Iterable[Pattern], tools: Mapping[str, ToolSpec], off: Collection[str]
+) -> tuple[Limit, ...]:
+    """The limits in the words, over these tools, which have effects. `off` are ids of patterns, or `*` for all."""
+    if ALL in off:
+        return ()
+    limiting = [one for one in patterns if one.does is not Does.REQUIRED and one.id not in off and one.pattern]
+    found = [(one, _JOINED.sub("", fit[0]).strip()) for one in limiting for fit in _found(one.pattern, words)]
+    rest = words_left(words, [said for _, said in found])
+    return tuple(limit for pattern, said in found for limit in _limit(pattern, said, rest, tools))
+
+
+def words_left(words: str, taken: Iterable[str]) -> str:
+    """The sentences of the words without these parts of them."""
+    text = "\n".join(sentences(words))
+    for said in taken:
+        text = text.replace(said, " ")
+    return text
+
+
+def _limit(pattern: Pattern, said: str, rest: str, tools: Mapping[str, ToolSpec]) -> Iterator[Limit]:
+    named = fitting(pattern.tools, tools) if pattern.tools else _spoken_of(said, tools)
+    unsure = named if pattern.tools else tuple(name for name in named if _meanings(rest, _SAID) & _means(tools[name]))
+    sure = tuple(name for name in named if pattern.does is Does.ASK_BEFORE or pattern.tools or name not in unsure)
+    if sure:
+        yield pattern.does, IntentEntry(tools=sure, words=said, origin=IntentOrigin.PATTERN)
+    if len(sure) < len(named) or not named:
+        asked = tuple(name for name in named if name not in sure) or (ALL,)
+        yield Does.ASK_BEFORE, IntentEntry(tools=asked, words=said, origin=IntentOrigin.PATTERN)
+
+
+def _spoken_of(said: str, tools: Mapping[str, ToolSpec]) -> tuple[str, ...]:
+    deeds, words = _meanings(said, _SAID), {word for word in _words(said) if len(word) >= _SHORTEST}
+    by_deed = tuple(name for name, spec in tools.items() if deeds & _means(spec))
+    return by_deed or tuple(name for name in tools if words.intersection(words_of(name).split("_")))
+
+
+def _means(spec: ToolSpec) -> frozenset[int]:
+    first = spec.description.partition(". ")[0].partition("\n\n")[0]
+    return _meanings(f"{words_of(spec.name).replace('_', ' ')} {first}", _DONE)
+
+
+@lru_cache(maxsize=4096)
+def _meanings(text: str, deeds: tuple[re.Pattern[str], ...]) -> frozenset[int]:
+    """The deeds that a text speaks of, by their numbers in `DEEDS`."""
+    found = _words(text)
+    return frozenset(number for number, deed in enumerate(deeds) if any(map(deed.match, found)))
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(text)]
+
+
+def _found(pattern: str, words: str) -> Iterator[re.Match[str]]:
+    for sentence in sentences(words):
+        yield from compiled(pattern).finditer(sentence)
