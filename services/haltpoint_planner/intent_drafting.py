@@ -45,7 +45,7 @@ def _intent(lists: dict[str, Any]) -> Intent:
 def _entries(value: object) -> Iterator[IntentEntry]:
     for item in value[:_MOST] if isinstance(value, list) else ():
         named = fields(item) if isinstance(item, dict) else {}
-        given = next((named[key] for key in ("tools", "tool") if named.get(key)), [])
+        given: Any = next((named[key] for key in ("tools", "tool") if named.get(key)), [])
         names = [bare_name(each)[:128] for each in (given if isinstance(given, list) else [given]) if _says(each)]
         words, when = (next((named[key] for key in keys if _says(named.get(key))), "") for keys in _QUOTES)
         if names and words:

@@ -7,7 +7,7 @@ literal plan has no intent, and nothing is held against it. `unasked` holds call
 from typing import Final
 
 from haltpoint.chain import human_tool
-from haltpoint.chain.limits import limits_of
+from haltpoint.chain.conditions import conditions_of
 from haltpoint.chain.patterns import fitting
 from haltpoint.chain.plain_text import plain
 from haltpoint.chain.words import goal_of, matches
@@ -43,12 +43,12 @@ def take_up(work: Work, drafted: Intent | None) -> tuple[str, ...]:
         for match in matches(work)
     )
     tools = {name: spec for name, spec in work.world.tools.items() if with_effects(spec) and not spec.internal}
-    limits = limits_of(goal_of(work), work.world.policy.patterns, tools, task.patterns_off)
+    conditions = conditions_of(goal_of(work), work.world.policy.patterns, tools, task.patterns_off)
     work.intent = (work.intent or ChainIntent()).model_copy(
         update={
             "effects_asked": (*sound.effects_asked, *required),
-            "ask_before": (*sound.ask_before, *(one for does, one in limits if does is Does.ASK_BEFORE)),
-            "forbidden": (*sound.forbidden, *(one for does, one in limits if does is Does.FORBIDDEN)),
+            "ask_before": (*sound.ask_before, *(one for does, one in conditions if does is Does.ASK_BEFORE)),
+            "forbidden": (*sound.forbidden, *(one for does, one in conditions if does is Does.FORBIDDEN)),
         }
     )
     return () if given or drafted is None else _unsound(work, drafted)

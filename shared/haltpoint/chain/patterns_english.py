@@ -7,7 +7,7 @@ action and its object (`*write*file*`), or names that mean nothing else (`write_
 
 from typing import Final
 
-from haltpoint.chain.patterns_limits import LIMITS
+from haltpoint.chain.patterns_conditions import CONDITIONS
 from haltpoint.contracts.policy import Pattern
 
 _LEAD: Final = (
@@ -121,6 +121,6 @@ PATTERNS: Final = (
         tools=(*_SKILL, "red", "red_*", "*_red", "*risk*"),
         reason="the words ask for an analysis of risks, which is a skill",
     ),
-    *LIMITS,
+    *CONDITIONS,
 )  # fmt: skip
 """In the order in which they are told."""

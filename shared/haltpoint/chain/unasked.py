@@ -29,7 +29,7 @@ def refusal(work: Work, index: int, tool: str) -> Correction | None:
 def forbidden(work: Work, mode: Mode, tool: str) -> Correction | None:
     """Why the user's words forbid a tool, in a step or in a plan that requires it."""
     entry = _limit(work, _intent(work).forbidden, mode, tool)
-    return entry and _refused(f"{tool} may not be called{_said(entry)}. Go on without it.", tool)
+    return None if entry is None else _refused(f"{tool} may not be called{_said(entry)}. Go on without it.", tool)
 
 
 def disregarded(work: Work, index: int, tool: str) -> Correction | None:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from haltpoint.chain.patterns import ALL, compiled, fitting, sentences
-from haltpoint.chain.patterns_limits import DEEDS
+from haltpoint.chain.patterns_conditions import DEEDS
 from haltpoint.chain.plain_text import words_of
 from haltpoint.contracts.intent import IntentEntry, IntentOrigin
 from haltpoint.contracts.policy import Does, Pattern
@@ -24,19 +24,19 @@ _JOINED: Final = re.compile(r"^(?:\W|(?:and|but|or|so|then|also|und|aber|oder|da
 _WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _SHORTEST: Final = 4  # letters of a word that names a tool by itself
 
-Limit = tuple[Does, IntentEntry]
+Condition = tuple[Does, IntentEntry]
 
 
-def limits_of(
+def conditions_of(
     words: str, patterns: Iterable[Pattern], tools: Mapping[str, ToolSpec], off: Collection[str]
-) -> tuple[Limit, ...]:
-    """The limits in the words, over these tools, which have effects. `off` are ids of patterns, or `*` for all."""
+) -> tuple[Condition, ...]:
+    """What the words say of these tools, which have effects. `off` are ids of patterns, or `*` for all."""
     if ALL in off:
         return ()
-    limiting = [one for one in patterns if one.does is not Does.REQUIRED and one.id not in off and one.pattern]
-    found = [(one, _JOINED.sub("", fit[0]).strip()) for one in limiting for fit in _found(one.pattern, words)]
+    on = [one for one in patterns if one.does is not Does.REQUIRED and one.id not in off and one.pattern]
+    found = [(one, _JOINED.sub("", fit[0]).strip()) for one in on for fit in _found(one.pattern, words)]
     rest = words_left(words, [said for _, said in found])
-    return tuple(limit for pattern, said in found for limit in _limit(pattern, said, rest, tools))
+    return tuple(each for pattern, said in found for each in _of_match(pattern, said, rest, tools))
 
 
 def words_left(words: str, taken: Iterable[str]) -> str:
@@ -47,7 +47,7 @@ def words_left(words: str, taken: Iterable[str]) -> str:
     return text
 
 
-def _limit(pattern: Pattern, said: str, rest: str, tools: Mapping[str, ToolSpec]) -> Iterator[Limit]:
+def _of_match(pattern: Pattern, said: str, rest: str, tools: Mapping[str, ToolSpec]) -> Iterator[Condition]:
     named = fitting(pattern.tools, tools) if pattern.tools else _spoken_of(said, tools)
     unsure = named if pattern.tools else tuple(name for name in named if _meanings(rest, _SAID) & _means(tools[name]))
     sure = tuple(name for name in named if pattern.does is Does.ASK_BEFORE or pattern.tools or name not in unsure)

@@ -1,6 +1,6 @@
-"""The default patterns that limit (CONTRACT C2): `ask-first` and `do-not`, English and German, and words of deeds.
+"""The default patterns that restrict (CONTRACT C2): `ask-first` and `do-not`, English and German, and words of deeds.
 
-They err towards a question: what they take for a limit costs the user one yes. Not limits: how something is written
+They err towards a question: what they take for a condition costs the user one yes. Not taken for one: how something is written
 ("don't be too formal", "never mention ..."), reading ("do not open ..."), "do not forget to", "don't worry".
 """
 
@@ -82,7 +82,7 @@ DEEDS: Final = (
 )
 """Beginnings of words for the same deed: as users say it, and as names and descriptions of tools do."""
 
-LIMITS: Final = (
+CONDITIONS: Final = (
     Pattern(id="ask-first", does=Does.ASK_BEFORE, pattern=_ASK_FIRST, reason="the words want to be asked first"),
     Pattern(id="do-not", does=Does.FORBIDDEN, pattern=_DO_NOT, reason="the words forbid it"),
 )
