@@ -33,29 +33,29 @@ def conditions_of(
     """What the words say of these tools, which have effects. `off` are ids of patterns, or `*` for all."""
     if ALL in off:
         return ()
-    on = [one for one in patterns if one.does is not Does.REQUIRED and one.id not in off and one.pattern]
+    on = [one for one in patterns if one.does is not Does.REQUIRED and one.id not in off]
     found = [(one, _JOINED.sub("", fit[0]).strip()) for one in on for fit in _found(one.pattern, words)]
-    rest = words_left(words, [said for _, said in found])
+    rest = "\n".join(sentences(words))
+    for _, said in found:
+        rest = rest.replace(said, " ")
     return tuple(each for pattern, said in found for each in _of_match(pattern, said, rest, tools))
 
 
-def words_left(words: str, taken: Iterable[str]) -> str:
-    """The sentences of the words without these parts of them."""
-    text = "\n".join(sentences(words))
-    for said in taken:
-        text = text.replace(said, " ")
-    return text
-
-
 def _of_match(pattern: Pattern, said: str, rest: str, tools: Mapping[str, ToolSpec]) -> Iterator[Condition]:
-    named = fitting(pattern.tools, tools) if pattern.tools else _spoken_of(said, tools)
-    unsure = named if pattern.tools else tuple(name for name in named if _meanings(rest, _SAID) & _means(tools[name]))
-    sure = tuple(name for name in named if pattern.does is Does.ASK_BEFORE or pattern.tools or name not in unsure)
-    if sure:
-        yield pattern.does, IntentEntry(tools=sure, words=said, origin=IntentOrigin.PATTERN)
-    if len(sure) < len(named) or not named:
-        asked = tuple(name for name in named if name not in sure) or (ALL,)
-        yield Does.ASK_BEFORE, IntentEntry(tools=asked, words=said, origin=IntentOrigin.PATTERN)
+    def entry(names: tuple[str, ...]) -> IntentEntry:
+        return IntentEntry(tools=names, words=said, origin=IntentOrigin.PATTERN)
+
+    if pattern.tools:
+        if fit := fitting(pattern.tools, tools):
+            yield pattern.does, entry(fit)
+        return
+    named = _spoken_of(said, tools)
+    also = tuple(name for name in named if _meanings(rest, _SAID) & _means(tools[name]))
+    asked = named if pattern.does is Does.ASK_BEFORE else also
+    if asked or not named:
+        yield Does.ASK_BEFORE, entry(asked or (ALL,))
+    if forbidden := tuple(name for name in named if name not in asked):
+        yield Does.FORBIDDEN, entry(forbidden)
 
 
 def _spoken_of(said: str, tools: Mapping[str, ToolSpec]) -> tuple[str, ...]:

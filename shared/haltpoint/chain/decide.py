@@ -33,8 +33,8 @@ of the model, `thoughts` takes plans and answers, `asking` stops the chain and a
 people and clocks bring, `children` has skills carried out by chains of their own, `strikes` and `case` hold the model
 to its word and bring it before a person, `intent`, `unasked` and
 `fulfilment` hold it to the goal, `losses` hears what nobody could process, `ending` ends steps and chains, and
-`contract`, `words` (with `patterns` and `conditions`), `provenance` and `schemas` judge. `references` and `templates` put
-arguments together, `human_tool` is askHuman, and `needs` says what has to be loaded for all of this.
+`contract`, `words` (with `patterns` and `conditions`), `provenance` and `schemas` judge. `references` and `templates`
+put arguments together, `human_tool` is askHuman, and `needs` says what has to be loaded for all of this.
 Everything here is a function of its arguments.
 """
 

@@ -1,7 +1,7 @@
 """The default patterns that restrict (CONTRACT C2): `ask-first` and `do-not`, English and German, and words of deeds.
 
-They err towards a question: what they take for a condition costs the user one yes. Not taken for one: how something is written
-("don't be too formal", "never mention ..."), reading ("do not open ..."), "do not forget to", "don't worry".
+They err towards a question: what they take for a condition costs the user one yes. Not taken for one: how something is
+written ("don't be too formal", "never mention ..."), reading ("do not open ..."), "do not forget to", "don't worry".
 """
 
 from typing import Final
@@ -30,8 +30,8 @@ _DO_NOT: Final = (
     rf"|publish|post|shar|chang|edit){_REST}|\b(?:under no circumstances|on no account){_REST}"
     rf"|(?:^\W*|[,;:(]\s*|\b(?:und|aber|bitte|dann|oder|doch)\s+)(?:bitte\s+)?{_TUN}\b"
     rf"(?:(?!\b(?:dass|daß|ob|weil|wenn|falls|ich)\b)[^,;:.!?\n()])*?\b(?:nicht|nichts|nie|niemals|kein\w*)\b{_REST}"
-    rf"|(?<!vergiss )(?<!vergessen )\b(?:nicht|nichts|nie|niemals|kein\w* \w+) (?:\w+ ){{0,3}}?{_TUN}"
-    rf"|\bohne\b(?: \w+){{0,6}}? {_TUN}"
+    rf"|(?<!vergiss )(?<!vergessen )\b(?:nicht|nichts|nie|niemals|kein\w* \w+) (?:\w+ ){{0,3}}?{_TUN}{_REST}"
+    rf"|\bohne\b(?: \w+){{0,6}}? {_TUN}{_REST}"
 )
 _ASK_FIRST: Final = (
     r"(?<!don't )(?<!not )(?<!never )(?<!need to )(?<!have to )\b(?:"

@@ -94,6 +94,8 @@ class Pattern(Strict):
             raise ValueError(f"pattern {self.id!r} looks at nothing: give it `pattern`, `session` or both")
         if self.does is Does.REQUIRED and not self.tools:
             raise ValueError(f"pattern {self.id!r} requires no tool: name one at least in `tools`")
+        if self.does is not Does.REQUIRED and (self.session or not self.pattern):
+            raise ValueError(f"pattern {self.id!r} looks at words only: give it `pattern`, and no `session`")
         return self
 
 

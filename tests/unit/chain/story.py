@@ -81,7 +81,10 @@ class Story:
         return self.last
 
     def read(self, intent: Intent | None, usage: Usage | None = None) -> Decision:
-        data = DraftedIntent(thought_id=self.thought.thought_id, intent=intent, usage=usage or Usage())
+        return self.hear_intent(self.thought.thought_id, intent, usage)
+
+    def hear_intent(self, thought_id: str, intent: Intent | None, usage: Usage | None = None) -> Decision:
+        data = DraftedIntent(thought_id=thought_id, intent=intent, usage=usage or Usage())
         return self.hear(IntentDrafted(id="i", source="test", subject="c", data=data))
 
     def result(self, outcome: Outcome = OK, data: str = "{}", action: Action | None = None) -> Decision:
@@ -95,11 +98,12 @@ class Story:
         plan: Plan | None,
         fault: str | None = None,
         *,
+        intent: Intent | None = None,
         usage: Usage | None = None,
         thought: Think | None = None,
     ) -> Decision:
         name = (thought or self.thought).thought_id
-        data = DraftedPlan(thought_id=name, plan=plan, fault=fault, usage=usage or Usage())
+        data = DraftedPlan(thought_id=name, plan=plan, intent=intent, fault=fault, usage=usage or Usage())
         return self.hear(PlanDrafted(id="p", source="test", subject="c", data=data))
 
     def propose(
