@@ -54,13 +54,6 @@ def take_up(work: Work, drafted: Intent | None) -> tuple[str, ...]:
     return () if given or drafted is None else _unsound(work, drafted)
 
 
-def restate(work: Work) -> None:
-    """The goal has other words now: what they ask for is looked at anew, tool by tool."""
-    if work.intent is not None:
-        take_up(work, None)
-        work.intent = work.intent.model_copy(update={"looked_at": ()})
-
-
 def ask_again(work: Work, wrong: tuple[str, ...]) -> tuple[Correction, ...]:
     """What is wrong with an intent, for the one time that the model is asked for a better one; later nothing is."""
     if not wrong or work.intent is None or work.intent.asked_again:

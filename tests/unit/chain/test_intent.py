@@ -416,6 +416,13 @@ def test_c12_a_chain_that_is_cancelled_during_a_look_tells_what_never_ran() -> N
     assert story.never_executed == [("pay_invoice", "stopped by cancellation")]
 
 
+def test_c12_a_look_that_no_tokens_are_left_for_ends_the_chain() -> None:
+    story = open_ended("Sum up the mails", budget=Budget(tokens=5))
+    story.propose(call("pay_invoice"), usage=Usage(output_tokens=5))
+
+    assert (story.chain.status, story.tools_called) == (ChainStatus.FAILED, [])
+
+
 def test_c12_a_look_costs_tokens() -> None:
     story = open_ended("Sum up the mails", budget=Budget(tokens=5))
     story.propose(call("pay_invoice"))
