@@ -16,6 +16,7 @@ from haltpoint_planner.replies import Reply
 _LISTS: Final = ("effectsasked", "askbefore", "forbidden")
 _MOST: Final = 20  # entries of a list, and tools of an entry
 _WORDS: Final = 1000  # characters of a quote
+_SIZE: Final = 64 * 1024  # characters: the message that carries it, with a plan, stays under MAX_BODY
 
 
 def draft_intent(reply: Reply) -> Intent | None:
@@ -24,7 +25,8 @@ def draft_intent(reply: Reply) -> Intent | None:
     if len(content) > MAX_BODY:
         return None
     values = (found.value for found in take_apart(content).values if not found.repaired)
-    return next((_intent(lists) for value in values if (lists := _lists_in(value)) is not None), None)
+    read = next((_intent(lists) for value in values if (lists := _lists_in(value)) is not None), None)
+    return read if read is not None and len(read.model_dump_json()) <= _SIZE else None
 
 
 def _lists_in(value: object) -> dict[str, Any] | None:
