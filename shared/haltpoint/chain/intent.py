@@ -4,6 +4,7 @@ An entry of the model counts when it quotes the goal. Beside them stand the entr
 literal plan has no intent, and nothing is held against it. `unasked` holds calls against it, `fulfilment` the end.
 """
 
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from haltpoint.chain import human_tool
@@ -34,24 +35,26 @@ def with_effects(spec: ToolSpec) -> bool:
 def take_up(work: Work, drafted: Intent | None) -> tuple[str, ...]:
     """Keep the submitter's intent, else what is sound of the model's, with what the patterns find.
 
-    The quotes of the model that are not in the goal come back: their entries do not count.
+    What is wrong with the model's quotes comes back: such entries do not count.
     """
     task, given = work.chain.task, work.chain.task.intent
-    sound = _marked(given, IntentOrigin.SUBMITTER) if given else _quoting(work, drafted or Intent())
-    required = tuple(
-        IntentEntry(tools=match.expected_tools, words=match.matched, origin=IntentOrigin.PATTERN)
-        for match in matches(work)
-    )
+    read = drafted if drafted is not None and given is None else Intent()
+    sound = each(read, lambda entries: marked(quoting(work, entries), IntentOrigin.GOAL))
+    if given is not None:
+        sound = each(given, lambda entries: marked(entries, IntentOrigin.SUBMITTER))
+    required = (IntentEntry(tools=one.expected_tools, words=one.matched) for one in matches(work))
     tools = {name: spec for name, spec in work.world.tools.items() if with_effects(spec) and not spec.internal}
     conditions = conditions_of(goal_of(work), work.world.policy.patterns, tools, task.patterns_off)
     work.intent = (work.intent or ChainIntent()).model_copy(
         update={
-            "effects_asked": (*sound.effects_asked, *required),
+            "effects_asked": (*sound.effects_asked, *marked(required, IntentOrigin.PATTERN)),
             "ask_before": (*sound.ask_before, *(one for does, one in conditions if does is Does.ASK_BEFORE)),
             "forbidden": (*sound.forbidden, *(one for does, one in conditions if does is Does.FORBIDDEN)),
         }
     )
-    return () if given or drafted is None else _unsound(work, drafted)
+    entries = (*read.effects_asked, *read.ask_before, *read.forbidden)
+    quotes = (quote for one in entries if not quoting(work, (one,)) for quote in _quotes(one))
+    return tuple(f'"{quote[:MOST_QUOTED]}" is not in the goal. Quote its own words.' for quote in quotes)
 
 
 def ask_again(work: Work, wrong: tuple[str, ...]) -> tuple[Correction, ...]:
@@ -97,6 +100,17 @@ def effects_of(work: Work, tool: str) -> tuple[str, ...]:
     return tuple(name for name in names if (spec := work.world.tools.get(name)) is not None and with_effects(spec))
 
 
+def each(intent: Intent, change: Callable[[Entries], Entries]) -> Intent:
+    """The intent with all of its lists changed."""
+    lists = change(intent.effects_asked), change(intent.ask_before), change(intent.forbidden)
+    return Intent(effects_asked=lists[0], ask_before=lists[1], forbidden=lists[2])
+
+
+def marked(entries: Iterable[IntentEntry], origin: IntentOrigin) -> Entries:
+    """The entries as somebody's word."""
+    return tuple(one.model_copy(update={"origin": origin}) for one in entries)
+
+
 def quoting(work: Work, entries: Entries) -> Entries:
     """The entries whose words, and whose conditions, are in the goal; case, spacing and quotation marks aside."""
     goal = _squeezed(goal_of(work))
@@ -111,34 +125,3 @@ def _quotes(entry: IntentEntry) -> tuple[str, ...]:
 
 def _squeezed(text: str) -> str:
     return "".join(sign for sign in plain(text).casefold() if not sign.isspace() and sign not in "\"'`")
-
-
-def _quoting(work: Work, drafted: Intent) -> Intent:
-    """What is sound of a model's intent. An effect that any tool would be names none."""
-    named = (one for one in drafted.effects_asked if all(any(map(str.isalnum, glob)) for glob in one.tools))
-    sound = Intent(
-        effects_asked=quoting(work, tuple(named)),
-        ask_before=quoting(work, drafted.ask_before),
-        forbidden=quoting(work, drafted.forbidden),
-    )
-    return _marked(sound, IntentOrigin.GOAL)
-
-
-def _unsound(work: Work, drafted: Intent) -> tuple[str, ...]:
-    entries = (*drafted.effects_asked, *drafted.ask_before, *drafted.forbidden)
-    sound = quoting(work, entries)
-    return tuple(
-        f'"{quote[:MOST_QUOTED]}" is not in the goal. Quote its own words.'
-        for one in entries
-        if one not in sound
-        for quote in _quotes(one)
-    )
-
-
-def _marked(intent: Intent, origin: IntentOrigin) -> Intent:
-    lists = {
-        name: tuple(one.model_copy(update={"origin": origin}) for one in entries)
-        for name in ("effects_asked", "ask_before", "forbidden")
-        for entries in (getattr(intent, name),)
-    }
-    return Intent(**lists)

@@ -6,7 +6,7 @@ question whether the goal asks for an effect at all, in strict.
 
 from haltpoint.chain import policy
 from haltpoint.chain.contract import may_call
-from haltpoint.chain.intent import MOST_QUOTED, Entries, effects_of, quoting, with_effects
+from haltpoint.chain.intent import MOST_QUOTED, Entries, each, effects_of, quoting, with_effects
 from haltpoint.chain.patterns import fitting
 from haltpoint.chain.work import Work
 from haltpoint.contracts.intent import ChainIntent, Intent, IntentEntry, IntentOrigin
@@ -80,17 +80,10 @@ def note_look(work: Work, seen: Intent) -> None:
     """Keep what the look has found: for the tool that it was about, the entries that quote the goal."""
     intent = _intent(work)
     about = {"tools": intent.looked_at[-1:], "origin": IntentOrigin.GOAL}
-
-    def found(entries: Entries) -> Entries:
-        return tuple(one.model_copy(update=about) for one in quoting(work, entries))
-
-    work.intent = intent.model_copy(
-        update={
-            "effects_asked": (*intent.effects_asked, *found(seen.effects_asked)),
-            "ask_before": (*intent.ask_before, *found(seen.ask_before)),
-            "forbidden": (*intent.forbidden, *found(seen.forbidden)),
-        }
-    )
+    kept = each(seen, lambda entries: tuple(one.model_copy(update=about) for one in quoting(work, entries)))
+    lists = {"effects_asked": (*intent.effects_asked, *kept.effects_asked)}
+    lists |= {"ask_before": (*intent.ask_before, *kept.ask_before)}
+    work.intent = intent.model_copy(update={**lists, "forbidden": (*intent.forbidden, *kept.forbidden)})
 
 
 def tellable(work: Work, index: int | None) -> frozenset[str]:
@@ -127,10 +120,16 @@ def _named(work: Work, tool: str) -> bool:
     if any(tool in step.required_tools for step in work.steps):
         return True
     own = [one for one in intent.ask_before if one.origin is not IntentOrigin.PATTERN]
-    globs = [glob for entry in (*intent.effects_asked, *own) for glob in entry.tools]
+    entries = [one for one in (*intent.effects_asked, *own) if one.origin is not IntentOrigin.GOAL or _precise(one)]
+    globs = [glob for entry in entries for glob in entry.tools]
     effects = effects_of(work, tool)
     inside = [name for name in effects if name != tool] or effects
     return bool(fitting(globs, (tool,))) or len(fitting(globs, inside)) == len(inside)
+
+
+def _precise(entry: IntentEntry) -> bool:
+    """Whether each of its globs says something of a name; a model for which any tool would do has named none."""
+    return all(any(map(str.isalnum, glob)) for glob in entry.tools)
 
 
 def _treatment(work: Work, tool: str) -> Treatment:

@@ -155,11 +155,15 @@ def test_c12_a_thought_about_the_goal_costs_tokens() -> None:
     assert story.chain.error.code == "HP-208"
 
 
-def test_c12_an_effect_that_any_tool_would_be_names_none() -> None:
+def test_c12_an_effect_for_which_any_tool_would_do_names_none() -> None:
     story = open_ended("Tell John I am late", asks(entry("Tell John", "*")))
+    story.propose(call("pay_invoice"))
+    assert story.thought.tool == "pay_invoice"
 
-    assert story.chain.intent is not None
-    assert story.chain.intent.effects_asked == ()
+    story = told("Tell John I am late", intent=asks(entry("", "*")))  # the submitter may say so
+    story.submit(read=False)
+    story.propose(call("pay_invoice"))
+    assert reasons(story) == []
 
 
 def test_c12_the_submitters_intent_takes_the_place_of_the_thought() -> None:
