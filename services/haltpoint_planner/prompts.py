@@ -41,7 +41,8 @@ def build(context: Context) -> Prompt:
     match kind:
         case ThoughtKind.INTENT:
             system = wording.READER if context.request.tool is None else wording.LOOKER
-            return Prompt(messages(system, context, _intent_task(context)), schema=intent_schema(list(context.tools)))
+            bare = replace(context, receipts=(), findings=())  # no data of any tool may speak here
+            return Prompt(messages(system, bare, _intent_task(bare)), schema=intent_schema(list(context.tools)))
         case ThoughtKind.PLAN:
             return Prompt(messages(wording.PLANNER, context, _plan_task(context)), schema=plan_schema(context))
         case ThoughtKind.ACT:

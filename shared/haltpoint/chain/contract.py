@@ -1,6 +1,6 @@
 """The contract as checks (CONTRACT C1, C6, C9): plans before anything runs, proposals call by call."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -181,18 +181,21 @@ def callable_tools(step: Step, tools: Tools, mode: Mode) -> tuple[str, ...]:
     return tuple(sorted(name for name, spec in tools.items() if may_call(step, spec, mode)))
 
 
-def call_fault(call: Call, step: Step, tools: Tools, mode: Mode, named: Collection[str]) -> Correction | None:
+def call_fault(
+    call: Call, step: Step, tools: Tools, mode: Mode, named: Callable[[], Collection[str]]
+) -> Correction | None:
     """What is wrong with a proposed call apart from provenance (C6, C9); None when it will do.
 
-    `named` are the tools that the correction may name beside the one that was called (D1).
+    `named` gives the tools that the correction may name beside the one that was called (D1).
     """
     spec = tools.get(call.tool)
     if spec is None:
-        return Correction(violation=Violation.UNKNOWN_TOOL, tool=call.tool, message=_unknown(call.tool, tools, named))
+        return Correction(violation=Violation.UNKNOWN_TOOL, tool=call.tool, message=_unknown(call.tool, tools, named()))
     if spec.destructive:
         return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=_destructive(call.tool))
     if not may_call(step, spec, mode):
-        names = _listed([name for name in callable_tools(step, tools, mode) if name in named])
+        known = named()
+        names = _listed([name for name in callable_tools(step, tools, mode) if name in known])
         text = f"{call.tool} may not be called in step {step.id!r}. Tools that may be called here: {names}."
         return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
     faults = argument_faults(spec, call.arguments)

@@ -22,6 +22,8 @@ _SHOWN: Final = 5  # marks, and tools, that a correction names
 
 def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     """The effects that the goal asks for without a deed or a reported error, the conditional ones too."""
+    if work.intent is None:
+        return ()
     settled = {*succeeded(work), *_failed(work)}
     return tuple(
         NotDone(tool=" or ".join(tools[:_SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")

@@ -1,6 +1,7 @@
 """The turns of a step with a model: check what it proposes, run calls one at a time, ask again (C3, C6, C7)."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from haltpoint.chain import policy
@@ -158,7 +159,7 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
     asked = work.run(index)
     work.note(index, proposal)
     work.move(index, replace(asked, turn=asked.turn + 1, thinking=False, taken=0, in_turn=0, refused=0))
-    mode, named = mode_of(work, index), tellable(work, index)
+    mode, named = mode_of(work, index), partial(tellable, work, index)
     unread = _unread(work, index, proposal)
     if unread:
         _strike(work, index, unread, _COUNTED)
@@ -207,7 +208,7 @@ def _release(work: Work, index: int) -> bool:
 
 def _fault(work: Work, index: int, call: Call) -> Correction | None:
     tools, mode = work.world.tools, mode_of(work, index)
-    fault = call_fault(call, work.steps[index], tools, mode, tellable(work, index))
+    fault = call_fault(call, work.steps[index], tools, mode, partial(tellable, work, index))
     fault = fault or refusal(work, index, call.tool) or decided_before(call, work.actions)
     if fault is not None or mode is Mode.OFF:
         return fault
