@@ -83,7 +83,7 @@ def test_all_patterns_may_be_off() -> None:
             "pattern 'a'.pattern: '(x' is no regular expression: missing )",
         ),
         ("[[patterns]]\nid='a'\npattern='(x+)+'\ntools=['t']", "pattern 'a'.pattern: '(x+)+' repeats what repeats"),
-        ("[[patterns]]\nid='a'\npattern='x'\ntools=[]", "pattern 'a' requires no tool: name one at least"),
+        ("[[patterns]]\nid='a'\npattern='x'\ntools=[]", "pattern 'a'.tools: there has to be one at least"),
         ("[[patterns]]\nid='a'\nsession='x'\ndoes='forbidden'", "pattern 'a' looks at words only"),
         ("[[patterns]]\nid='a'\npattern='x'\ndoes='forbid'", "pattern 'a'.does: Input should be 'required', "),
         ("unasked_effects = 'forbid'", "unasked_effects: Input should be 'ask', 'refuse' or 'allow'"),

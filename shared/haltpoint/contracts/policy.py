@@ -18,7 +18,7 @@ from enum import StrEnum
 from string import Formatter
 from typing import Annotated, Final, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from haltpoint.contracts.base import Strict
 
@@ -84,16 +84,21 @@ class Pattern(Strict):
     id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
     pattern: Regex = ""
     does: Does = Does.REQUIRED
-    tools: tuple[Name, ...] = ()
+    tools: tuple[Name, ...] = Field(default=(), validate_default=True)
     reason: str = Field(default="", max_length=500)
     session: Regex = ""
+
+    @field_validator("tools")
+    @classmethod
+    def _what_is_required_is_named(cls, tools: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if not tools and info.data.get("does") is Does.REQUIRED:
+            raise ValueError("there has to be one at least")
+        return tools
 
     @model_validator(mode="after")
     def _looks_at_something(self) -> Self:
         if not self.pattern and not self.session:
             raise ValueError(f"pattern {self.id!r} looks at nothing: give it `pattern`, `session` or both")
-        if self.does is Does.REQUIRED and not self.tools:
-            raise ValueError(f"pattern {self.id!r} requires no tool: name one at least in `tools`")
         if self.does is not Does.REQUIRED and (self.session or not self.pattern):
             raise ValueError(f"pattern {self.id!r} looks at words only: give it `pattern`, and no `session`")
         return self
