@@ -22,12 +22,11 @@ _SHOWN: Final = 5  # marks, and tools, that a correction names
 
 def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     """The effects that the goal asks for without a deed or a reported error, the conditional ones too."""
-    if work.intent is None:
-        return ()
-    settled = {*succeeded(work), *_failed(work)}
+    wanted = expected(work)
+    settled = {*succeeded(work), *_failed(work)} if wanted else set[str]()
     return tuple(
         NotDone(tool=" or ".join(tools[:_SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
-        for entry, tools in expected(work)
+        for entry, tools in wanted
         if settled.isdisjoint(tools)
     )
 

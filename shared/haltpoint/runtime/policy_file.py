@@ -65,8 +65,6 @@ def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapp
         keys = {"patterns": Pattern.model_fields, "messages": Messages.model_fields}
         known = keys[str(place[0])] if len(place) > 1 else PolicyFile.model_fields
         return f"{where} is no key{_near(where.rpartition('.')[2], known)}"
-    if error["type"] == "too_short":
-        return f"{where}: there has to be one at least"
     return f"{where}: {str(error['msg']).removeprefix('Value error, ')}"
 
 
