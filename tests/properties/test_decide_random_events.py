@@ -217,10 +217,6 @@ class Chains(RuleBasedStateMachine):
             assert all(run.strikes < POLICY.strikes for run in after.steps if run.thinking)
         if asked and after.task.mode is Mode.STRICT:
             assert after.strikes < POLICY.strikes  # at the limit a person is asked, and nobody else (D2, D3)
-        if after.status is ChainStatus.COMPLETED and after.task.mode is Mode.STRICT and CLAIM in (after.answer or ""):
-            assert "send" in {
-                one.tool for one in before.actions.values() if one.outcome and one.outcome.satisfies
-            }  # F2
         assert BROKEN not in (after.answer or ""), "what nobody can read is no answer (C6)"
         assert not {think.thought_id for think in asked} & {think.thought_id for think in self.thinks}
         changed = {

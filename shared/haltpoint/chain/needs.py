@@ -62,9 +62,14 @@ def needed_thoughts(chain: Chain) -> dict[int, str]:
     }
 
 
+def reads_goal(chain: Chain) -> bool:
+    """Whether the thought under way is about the goal (C12)."""
+    return (chain.thought or "").startswith(f"{chain.id}.{INTENT}.")
+
+
 def looks_at_goal(chain: Chain) -> bool:
-    """Whether the thought under way is a look at the goal for a tool: a step's proposal waits for it (C12)."""
-    return chain.plan is not None and (chain.thought or "").startswith(f"{chain.id}.{INTENT}.")
+    """Whether it is a look at the goal for a tool: a step's proposal waits for it."""
+    return chain.plan is not None and reads_goal(chain)
 
 
 def forget(chain: Chain) -> Chain:

@@ -11,6 +11,7 @@ from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.fulfilment import remind
 from haltpoint.chain.held import drop_held, owner_of
+from haltpoint.chain.needs import looks_at_goal
 from haltpoint.chain.provenance import decided_before, provenance_fault
 from haltpoint.chain.reasons import reasons_for
 from haltpoint.chain.references import read_json
@@ -58,7 +59,7 @@ def take_proposal(work: Work, message: ActionProposed) -> None:
 
 def take_look(work: Work, message: IntentDrafted) -> None:
     """Act on the proposal that waited: the goal was looked at for a tool that no entry named (C12)."""
-    if message.data.thought_id == work.chain.thought:
+    if message.data.thought_id == work.chain.thought and looks_at_goal(work.chain):
         work.spend(message.data.usage)
         if not spent_too_much(work):
             resume(work, message.data.intent)

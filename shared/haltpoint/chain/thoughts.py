@@ -7,7 +7,7 @@ from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.fulfilment import remind
 from haltpoint.chain.intent import ask_again, left_out, take_up
-from haltpoint.chain.needs import looks_at_goal
+from haltpoint.chain.needs import looks_at_goal, reads_goal
 from haltpoint.chain.plural import count
 from haltpoint.chain.proposals import resume
 from haltpoint.chain.scheduling import adopt, begin_open
@@ -30,7 +30,7 @@ from haltpoint.contracts.events import (
 from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation
+from haltpoint.contracts.thoughts import Correction, Violation
 
 MOST_FAULTS: Final = 20
 """Faults of one plan that a model is told: a hostile plan has thousands, and the question must stay a message."""
@@ -45,7 +45,7 @@ _IN_WORDS: Final = "Answer the user in one to three plain sentences, without JSO
 def take_plan(work: Work, message: PlanDrafted) -> None:
     """Check the plan: carry it out, or send its faults back; at the limit of strikes a person decides."""
     data = message.data
-    if data.thought_id != work.chain.thought:
+    if data.thought_id != work.chain.thought or reads_goal(work.chain):
         return
     work.spend(data.usage)
     if spent_too_much(work):
@@ -113,7 +113,7 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> None:
     Such an answer is asked for again; after the strikes its words are delivered, or the results where it has none.
     """
     data = message.data
-    if data.thought_id != work.chain.thought:
+    if data.thought_id != work.chain.thought or reads_goal(work.chain):
         return
     work.spend(data.usage)
     if overspent(work):  # the work is done: a reply that cost too much is not acted on
@@ -160,7 +160,7 @@ def _no_words(data: DraftedAnswer) -> tuple[Correction, ...]:
 def take_intent(work: Work, message: IntentDrafted) -> None:
     """Begin the open-ended step: the model has read what the goal asks for. A misquotation is sent back once."""
     data = message.data
-    if data.thought_id != work.chain.thought:
+    if data.thought_id != work.chain.thought or not reads_goal(work.chain):
         return
     work.spend(data.usage)
     if not spent_too_much(work):
@@ -182,7 +182,7 @@ def fail_planning(work: Work, message: ThoughtFailed) -> None:
     """Fail the chain: no plan can be had. An open-ended task goes on without an intent."""
     if message.data.thought_id != work.chain.thought:
         return
-    if message.data.kind is ThoughtKind.INTENT:
+    if reads_goal(work.chain):
         _begin_open(work, None)
     else:
         fail_chain(work, message.data.code, message.data.message)

@@ -146,6 +146,35 @@ def test_c12_a_thought_about_the_goal_that_nobody_waits_for_changes_nothing() ->
     assert story.chain.status is ChainStatus.EXECUTING
 
 
+def test_c12_what_answers_a_thought_of_another_kind_changes_nothing() -> None:
+    story = told("Tell John I am late")
+    story.submit(read=False)
+    reading = story.chain
+    story.draft(plan(Step(id="s")))
+    assert story.chain is reading
+    story.read(Intent())
+    story.propose(call("pay_invoice"))
+    looking = story.chain
+    story.say("It is paid.")
+    story.lose("c.react.t1.1/reply")  # a second copy: the proposal is here
+    assert story.chain is looking
+    story.read(Intent())
+    assert story.tools_called == ["pay_invoice"]
+
+    story = told("Tell John", style=Style.PLAN)
+    story.submit()
+    planning = story.chain
+    story.read(Intent())
+    assert story.chain is planning
+
+    story = planned("Find John", None, "find_person")
+    story.propose(call("find_person"))
+    story.result()
+    answering = story.chain
+    story.read(Intent())
+    assert story.chain is answering
+
+
 def test_c12_a_thought_about_the_goal_costs_tokens() -> None:
     story = told("Tell John I am late", budget=Budget(tokens=5))
     story.submit(read=False)
