@@ -13,7 +13,7 @@ from haltpoint.chain.needs import forget, looks_at_goal
 from haltpoint.chain.outputs import Decision, Dispatch, Record, Think
 from haltpoint.chain.policy import mode
 from haltpoint.chain.replay import fold
-from haltpoint.chain.state import WAITING, ActionStatus, Chain, ChainStatus, StepStatus, next_due
+from haltpoint.chain.state import WAITING, ActionStatus, Chain, StepStatus, next_due
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
