@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from haltpoint.chain import human_tool
 from haltpoint.chain.contract import callable_tools, open_to_models
+from haltpoint.chain.intent import with_effects
 from haltpoint.chain.state import ChainStatus, StepStatus
 from haltpoint.contracts.base import chain_of, thought_id
 from haltpoint.contracts.events import ThoughtRequest
@@ -129,13 +130,17 @@ class ContextReader:
 
 def _offered(context: Context) -> dict[str, ToolSpec]:
     """The tools that the model may see: in a step those that it may call there (C3), for a plan those it may name,
-    for the words of an answer those that do something.
+    for the goal (C12) and for the words of an answer those with effects.
     """
     step, tools = context.step, context.tools
     if step is not None:
         return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT, context.task)}
     if context.request.kind is ThoughtKind.VERIFY:
         return {name: spec for name, spec in tools.items() if not spec.read_only and name != human_tool.NAME}
+    if context.request.kind is ThoughtKind.INTENT:
+        only = context.request.tool
+        changing = (spec for spec in tools.values() if with_effects(spec) and not spec.internal)
+        return {spec.name: spec for spec in changing if only in (None, spec.name)}
     if context.request.kind is not ThoughtKind.PLAN:
         return {}
     # Whom to ask stands last: small models take what they read first.

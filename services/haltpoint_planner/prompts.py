@@ -15,7 +15,7 @@ from haltpoint.contracts.tools import NextAction, ToolSpec
 from haltpoint_planner import verifying, wording
 from haltpoint_planner.context import Context
 from haltpoint_planner.conversation import Message, messages
-from haltpoint_planner.tool_forms import call_schema, described, native, plan_schema
+from haltpoint_planner.tool_forms import call_schema, described, intent_schema, native, plan_schema
 
 _CONTEXT: Final = 8_000  # characters of the task's context
 
@@ -41,6 +41,10 @@ def build(context: Context) -> Prompt:
     """The prompt that fits the kind of thought and the type of the step (C5)."""
     kind = context.request.kind
     match kind:
+        case ThoughtKind.INTENT:
+            system = wording.READER if context.request.tool is None else wording.LOOKER
+            bare = replace(context, receipts=(), findings=())  # no data of any tool may speak here
+            return Prompt(messages(system, bare, _intent_task(bare)), schema=intent_schema(list(context.tools)))
         case ThoughtKind.PLAN:
             return Prompt(messages(wording.PLANNER, context, _plan_task(context)), schema=plan_schema(context))
         case ThoughtKind.ACT:
@@ -52,8 +56,7 @@ def build(context: Context) -> Prompt:
             return Prompt(spoken)
         case ThoughtKind.VERIFY:
             asked = {"role": "user", "content": json.dumps(verifying.case_of(context), ensure_ascii=False)}
-            system = {"role": "system", "content": verifying.VERIFIER}
-            return Prompt((system, asked), schema=verifying.SCHEMA)
+            return Prompt(({"role": "system", "content": verifying.VERIFIER}, asked), schema=verifying.SCHEMA)
         case _:
             assert_never(kind)
 
@@ -133,6 +136,12 @@ def _earlier(task: Task) -> Iterator[str]:
         who = "The user" if one.user == task.user else "Another user"
         yield f"- {who}: {' '.join(one.goal.split())}"
         yield f"  Answer: {' '.join(one.answer.split()) or '(none)'}"
+
+
+def _intent_task(context: Context) -> str:
+    """The goal and tools by their names and descriptions: no data of any tool, and not what the task knows besides."""
+    told = (f"- {spec.name}: {' '.join(spec.description.split())}" for spec in context.tools.values())
+    return "\n".join(["Tools:", *told, "", f"Goal: {context.task.goal}"])
 
 
 def _plan_task(context: Context) -> str:

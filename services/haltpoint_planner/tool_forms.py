@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from haltpoint.chain.intent import with_effects
 from haltpoint.chain.references import parse_path
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.context import Context
@@ -30,7 +31,20 @@ def plan_schema(context: Context) -> dict[str, Any]:
         "expected_outcome": text,
     }
     steps = {"type": "array", "items": _strict(step), "maxItems": _STEPS}
-    return _strict({"steps": steps})
+    changing = [spec.name for spec in context.tools.values() if with_effects(spec)]
+    return _strict({"intent": intent_schema(changing), "steps": steps})
+
+
+def intent_schema(names: Sequence[str]) -> dict[str, Any]:
+    """The JSON Schema of what a goal asks for, makes conditional and forbids, over these tools (C12)."""
+    text = {"type": "string"}
+    entry = {
+        "tools": {"type": "array", "items": {"type": "string", "enum": list(names)} if names else text},
+        "words": text,
+        "when": {"type": ["string", "null"]},
+    }
+    entries = {"type": "array", "items": _strict(entry), "maxItems": _STEPS}
+    return _strict({"effects_asked": entries, "ask_before": entries, "forbidden": entries})
 
 
 def call_schema(specs: Sequence[ToolSpec]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from haltpoint.chain.results import err, succeed
 from haltpoint.chain.schemas import result_faults
 from haltpoint.chain.state import Action, OpenRequest, StepStatus
 from haltpoint.chain.thinking import think_plan
+from haltpoint.chain.unasked import note_approval
 from haltpoint.chain.words import goal_of
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import request_id, thought_id
@@ -99,6 +100,7 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
         case Choice.APPROVE:
             action = _asked_about(work, request)
             asked = None if action.outcome is None else action.outcome.confirmation
+            note_approval(work, action.tool)
             dispatch_again(work, action, approval=None if asked is None else asked.digest)
         case Choice.NOT_HAPPENED:
             dispatch_again(work, _asked_about(work, request), approval=None)

@@ -5,6 +5,7 @@ from typing import Any
 
 from haltpoint.chain import human_tool
 from haltpoint.chain.ending import complete_step
+from haltpoint.chain.intent import take_up
 from haltpoint.chain.outputs import Record, Settle
 from haltpoint.chain.provenance import SAID
 from haltpoint.chain.references import write_json
@@ -44,6 +45,8 @@ def _rephrase(work: Work, index: int, words: str) -> None:
     """New words for the step; for the whole task where it has no plan of several steps yet."""
     if index < 0 or work.origin is PlanOrigin.REACT:
         work.goal = words
+        work.intent = None  # other words are read anew, tool by tool
+        take_up(work, None)
     if index >= 0:
         steps = list(work.steps)
         steps[index] = steps[index].model_copy(update={"description": words})

@@ -2,6 +2,7 @@
 
 from haltpoint.chain.repeats import repeat_reasons
 from haltpoint.chain.strikes import mode_of
+from haltpoint.chain.unasked import reasons_by_intent
 from haltpoint.chain.work import Work
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.reasons import Reason, ReasonKind
@@ -12,6 +13,7 @@ def reasons_for(work: Work, index: int, call: Call, spec: ToolSpec, *, repaired:
     """The reasons to ask about a checked call; none: it may run. `repaired`: its JSON was broken (C9)."""
     return (
         *_repaired(spec, repaired=repaired),
+        *(() if spec.read_only else reasons_by_intent(work, index, call.tool)),
         *repeat_reasons(work, call, spec, mode_of(work, index)),
     )
 

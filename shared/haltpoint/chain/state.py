@@ -13,7 +13,7 @@ from haltpoint.chain.graph import Graph
 from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import value
 from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.intent import Intent
+from haltpoint.contracts.intent import ChainIntent
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Proposal, Strike
@@ -216,7 +216,7 @@ class Chain:
     case: tuple[Strike, ...] = ()
     goal: str | None = None
     inside: tuple[str, ...] = ()
-    intent: Intent | None = None
+    intent: ChainIntent | None = None
     effects: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     other_model: bool = False

@@ -10,6 +10,7 @@ from haltpoint.chain import policy
 from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import in_time
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
+from haltpoint.chain.needs import INTENT
 from haltpoint.chain.outputs import Think
 from haltpoint.chain.plural import count
 from haltpoint.chain.strikes import acted_on, escalate, fall_short, missing_in_words, missing_tools, mode_of
@@ -37,6 +38,19 @@ def think_plan(
         think = Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous, other, answered)
         work.outputs.append(think)
         work.thought, work.plan_attempts = name, attempt
+
+
+def think_intent(
+    work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None, *, tool: str | None = None
+) -> None:
+    """Ask what the goal asks for; with a tool, whether it asks for this one. The model sees no results then (C12)."""
+    if _tokens_left(work):
+        work.plan_attempts += 1
+        name = thought_id(work.chain.id, INTENT, 0, work.plan_attempts)
+        attempt, other = 2 if corrections else 1, work.other_model
+        think = Think(name, ThoughtKind.INTENT, None, 1, attempt, (), corrections, previous, other, tool)
+        work.outputs.append(think)
+        work.thought = name
 
 
 def think_step(

@@ -23,6 +23,7 @@ class Policy:
     messages: Messages = field(default_factory=Messages)
     claims_check: str = "hint"
     repeated_effects: Treatments = Treatment.ASK
+    unasked_effects: Treatments = Treatment.ASK
 
 
 @value

@@ -14,6 +14,7 @@ from haltpoint.cli.case import details, said
 from haltpoint.cli.moments import moments
 from haltpoint.cli.wording import call, value_text, visible
 from haltpoint.contracts.humans import Choice, RequestStatus
+from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Violation
 from haltpoint.contracts.tools import HookVerdict, NextAction, Option, ToolResult
@@ -88,6 +89,16 @@ def receipts(chain: ChainView) -> list[tuple[str, str, str]]:
         for action in step.actions
         if action.receipt is not None and action.status == "done"
     ]
+
+
+def intents(intent: Intent) -> Iterator[str]:
+    """What the goal asks for, makes conditional and forbids, a line each with its words and whose reading it is."""
+    lists = (("asked", intent.effects_asked), ("asked about first", intent.ask_before), ("forbidden", intent.forbidden))
+    for kind, entries in lists:
+        for one in entries:
+            condition = f', "{visible(one.when)}"' if one.when else ""
+            words = f' "{visible(one.words)}"' if one.words else ""
+            yield f"{kind}: {visible(', '.join(one.tools))}{words}{condition} ({one.origin.value})"
 
 
 def elapsed(chain: ChainView, now: datetime | None = None) -> str:

@@ -11,6 +11,7 @@ from haltpoint.contracts.plans import Call
 class ThoughtKind(StrEnum):
     """What a thought is for; sent to the model's server as X-Haltpoint-Thought."""
 
+    INTENT = "intent"
     PLAN = "plan"
     ACT = "act"
     REASON = "reason"
@@ -57,6 +58,8 @@ class Violation(StrEnum):
     MISSING_TOOL = "missing_tool"
     STUCK = "stuck"
     UNPROVEN = "unproven"
+    BAD_INTENT = "bad_intent"
+    UNFULFILLED = "unfulfilled"
 
 
 BROKEN: dict[Violation, str] = {
@@ -71,6 +74,8 @@ BROKEN: dict[Violation, str] = {
     Violation.MISSING_TOOL: "left out a tool that was asked for",
     Violation.STUCK: "the same call again and again",
     Violation.UNPROVEN: "told of a deed without a receipt",
+    Violation.BAD_INTENT: "a reading of the goal that its words do not hold",
+    Violation.UNFULFILLED: "left out an effect that the goal asks for",
 }
 """What each violation is, for people."""
 

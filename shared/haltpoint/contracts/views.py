@@ -11,6 +11,7 @@ from typing_extensions import TypeVar
 
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.humans import Answer, RequestKind, RequestStatus
+from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Call, OnFailure, Plan, StepType
 from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.tasks import Budget, Mode
@@ -220,6 +221,7 @@ class ChainView(ChainSummary):
     conversation_id: str | None = None
     current: CurrentView | None = None
     summary: str
+    intent: Intent | None = Field(default=None, description="what the goal asks for, makes conditional, forbids (C12)")
     stopped: str | None = None
     steps: tuple[StepView, ...] = ()
     receipts: tuple[ReceiptView, ...] = ()

@@ -15,6 +15,7 @@ from haltpoint.contracts import views
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestStatus
+from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import NextAction, ToolResult
@@ -59,6 +60,7 @@ class ChainRecord:
     head: Fields
     task: Task
     plan: Plan | None = None
+    intent: Intent | None = None
     runs: tuple[StepRun, ...] = ()
     end: Mapping[str, Any] = field(default_factory=dict)
     log: tuple[LogLine, ...] = ()
@@ -105,6 +107,7 @@ def view_of(record: ChainRecord) -> views.ChainView:
         conversation_id=task.conversation_id,
         current=_current(record),
         summary=_summary(record, steps, requests, about_answer),
+        intent=record.intent,
         stopped=_stopped(record),
         steps=steps,
         receipts=contract_view.receipts(steps),

@@ -209,7 +209,13 @@ def _heading(received: Received) -> bytes:
             told = b',"ref":' + to_json(message.data.action_id)
         case events.HumanAnswered():
             told = b',"ref":' + to_json(message.data.request_id)
-        case events.PlanDrafted() | events.ActionProposed() | events.AnswerDrafted() | events.ThoughtFailed():
+        case (
+            events.IntentDrafted()
+            | events.PlanDrafted()
+            | events.ActionProposed()
+            | events.AnswerDrafted()
+            | events.ThoughtFailed()
+        ):
             told = b',"ref":' + to_json(message.data.thought_id)
         case events.TimerDue() | events.TaskCancelled() | events.MessageLost():
             told = b',"data":' + to_json(message.data)

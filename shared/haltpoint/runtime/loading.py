@@ -14,7 +14,7 @@ from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import ProposedActions
 from haltpoint.contracts.humans import Question
-from haltpoint.contracts.intent import Intent
+from haltpoint.contracts.intent import ChainIntent, Intent
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Strike
@@ -43,7 +43,7 @@ class StoredPlan:
     goal: str | None = None
     case: tuple[Strike, ...] = ()
     inside: tuple[str, ...] = ()
-    intent: Intent | None = None
+    intent: ChainIntent | None = None
     effects: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
 
@@ -176,6 +176,11 @@ def as_worked_on(stored: bytes | None, task: Task) -> tuple[Task, Plan | None]:
     if found.goal is not None:
         task = task.model_copy(update={"goal": found.goal})
     return task, found.plan or task.plan
+
+
+def intent_of(stored: bytes | None) -> Intent | None:
+    """What the goal of a chain asks for, as far as it is known."""
+    return None if stored is None else _PLAN.validate_json(stored).intent
 
 
 def _sent(chain: Chain) -> frozenset[str]:

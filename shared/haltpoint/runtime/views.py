@@ -17,7 +17,7 @@ from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
 from haltpoint.runtime import chain_view
 from haltpoint.runtime.chain_view import ChainRecord, LogLine
-from haltpoint.runtime.loading import as_worked_on
+from haltpoint.runtime.loading import as_worked_on, intent_of
 from haltpoint.runtime.request_view import Background, Fields, question_of, request_of
 from haltpoint.runtime.step_codec import decode_step
 from haltpoint.runtime.tool_catalogue import Listed
@@ -175,6 +175,7 @@ class Views:
             head=head,
             task=task,
             plan=plan,
+            intent=intent_of(raw_plan),
             runs=runs,
             end=json.loads(raw_end) if raw_end else {},
             log=log,

@@ -2,8 +2,9 @@
 
 import pytest
 
-from haltpoint.cli.story import Mark, elapsed, never_executed, receipts, tell
+from haltpoint.cli.story import Mark, elapsed, intents, never_executed, receipts, tell
 from haltpoint.cli.wording import call, visible
+from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.views import ChainView
 from tests.unit.cli.chains import BEGUN, action, careless, chain, completed, doubted_twice, failed, step, stopped
 
@@ -193,3 +194,15 @@ def test_long_times_are_told_in_minutes() -> None:
     view = chain()
     assert elapsed(view) == "1.2 s"
     assert elapsed(view.model_copy(update={"updated_at": view.created_at.replace(hour=10)})) == "60 min"
+
+
+def test_c12_what_a_goal_asks_for_and_forbids_is_told_with_its_words() -> None:
+    intent = Intent(
+        effects_asked=(IntentEntry(tools=("send_message",), words="tell John", when="if he is late"),),
+        forbidden=(IntentEntry(tools=("pay_*",), origin=IntentOrigin.SUBMITTER),),
+    )
+
+    assert list(intents(intent)) == [
+        'asked: send_message "tell John", "if he is late" (submitter)',
+        "forbidden: pay_* (submitter)",
+    ]
