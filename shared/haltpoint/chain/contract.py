@@ -80,7 +80,7 @@ def _size_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
 
 
 def _tool_faults(step: Step, tools: Tools, known: Collection[str]) -> Iterator[PlanFault]:
-    named = (*step.required_tools, *step.one_of, *(step.allowed_tools or ()), *(call.tool for call in step.actions))
+    named = (*step.promised_tools, *(step.allowed_tools or ()), *(call.tool for call in step.actions))
     for name in dict.fromkeys(named):
         spec = tools.get(name)
         if spec is None:
@@ -95,7 +95,7 @@ def _drafted_faults(plan: Plan, tools: Tools, task: Task) -> Iterator[PlanFault]
     for step in plan.steps:
         if step.step_type is StepType.TOOL and not step.promised:
             yield PlanFault(step.id, "a tool step must name the tools that it needs in required_tools or one_of")
-        for name in dict.fromkeys((*step.required_tools, *step.one_of, *(step.allowed_tools or ()))):
+        for name in dict.fromkeys((*step.promised_tools, *(step.allowed_tools or ()))):
             if name in tools and (tools[name].gone or not in_scope(name, task)):
                 why = "is served by no worker now" if tools[name].gone else "may not be called in this task"
                 yield PlanFault(step.id, f"{name} {why}; {_scope(tools, task)}")
@@ -208,7 +208,7 @@ def may_call(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
 
     What a step has promised may be called also when its worker is gone: the order waits for another one (HP-102).
     """
-    if spec.name in step.required_tools or spec.name in step.one_of:
+    if spec.name in step.promised_tools:
         return not spec.internal and not spec.destructive and in_scope(spec.name, task)
     if not open_to_models(spec, task):
         return False

@@ -67,10 +67,10 @@ def ask_again(work: Work, wrong: tuple[str, ...]) -> tuple[Correction, ...]:
 
 def left_out(work: Work, plan: Plan) -> tuple[str, ...]:
     """What a drafted plan leaves out of what its goal asks for without a condition."""
-    planned = {name for step in plan.steps for name in (*step.required_tools, *(step.allowed_tools or ()))}
+    planned = {name for step in plan.steps for name in (*step.promised_tools, *(step.allowed_tools or ()))}
     inside = {name for tool in planned for name in effects_of(work, tool)}
     return tuple(
-        f'The words "{entry.words[:MOST_QUOTED]}" ask for {" or ".join(tools)}, and no step requires it. '
+        f'The words "{entry.words[:MOST_QUOTED]}" ask for {" or ".join(tools)}, and no step promises it. '
         "Add a step, or quote the condition in `when`."
         for entry, tools in expected(work)
         if inside.isdisjoint(tools)

@@ -81,7 +81,7 @@ def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
     named = {
         name
         for step in plan.steps
-        for names in (step.required_tools, step.one_of, step.allowed_tools or (), (call.tool for call in step.actions))
+        for names in (step.promised_tools, step.allowed_tools or (), (call.tool for call in step.actions))
         for name in names
     }
     work.plan = plan

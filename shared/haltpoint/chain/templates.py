@@ -78,7 +78,7 @@ def _input(found: Reference | None) -> Reference | None:
 def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """What is wrong with the steps of a skill, as far as that can be told without its tools (C1)."""
     anything = {call.tool: ToolSpec(name=call.tool, parameters={}) for step in plan.steps for call in step.actions}
-    anything |= {name: ToolSpec(name=name) for step in plan.steps for name in (*step.required_tools, *step.one_of)}
+    anything |= {name: ToolSpec(name=name) for step in plan.steps for name in step.promised_tools}
     declared = parameters.get("properties", {})
     return (
         *(f"step {step.id!r}: {INPUT} is the name of the skill's arguments" for step in plan.steps if step.id == INPUT),

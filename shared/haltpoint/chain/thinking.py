@@ -35,7 +35,7 @@ def think_plan(
     elif _tokens_left(work):
         name = thought_id(work.chain.id, "plan", 0, attempt)
         other = work.other_model
-        think = Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous, other, answered)
+        think = Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous, other, answered=answered)
         work.outputs.append(think)
         work.thought, work.plan_attempts = name, attempt
 
@@ -48,7 +48,7 @@ def think_intent(
         work.plan_attempts += 1
         name = thought_id(work.chain.id, INTENT, 0, work.plan_attempts)
         attempt, other = 2 if corrections else 1, work.other_model
-        think = Think(name, ThoughtKind.INTENT, None, 1, attempt, (), corrections, previous, other, tool)
+        think = Think(name, ThoughtKind.INTENT, None, 1, attempt, (), corrections, previous, other, tool=tool)
         work.outputs.append(think)
         work.thought = name
 

@@ -88,7 +88,7 @@ def note_look(work: Work, seen: Intent) -> None:
 
 def tellable(work: Work, index: int | None) -> frozenset[str]:
     """The tools that a correction may name: without effects, or asked for by the step or the goal (D1)."""
-    due = () if index is None else work.steps[index].required_tools
+    due = () if index is None else work.steps[index].promised_tools
     return frozenset(
         name
         for name, spec in work.world.tools.items()
@@ -117,7 +117,7 @@ def _unnamed(work: Work, mode: Mode, tool: str) -> bool:
 def _named(work: Work, tool: str) -> bool:
     """Whether the goal asks for a tool, or for all that it calls as a skill; required tools are drawn from the goal."""
     intent = _intent(work)
-    if any(tool in step.required_tools for step in work.steps):
+    if any(tool in step.promised_tools for step in work.steps):
         return True
     own = [one for one in intent.ask_before if one.origin is not IntentOrigin.PATTERN]
     entries = [one for one in (*intent.effects_asked, *own) if one.origin is not IntentOrigin.GOAL or _precise(one)]

@@ -59,7 +59,7 @@ def users_words(work: Work) -> tuple[str, ...]:
 def deeds_asked_for(work: Work) -> tuple[str, ...]:
     """The tools with effects that plan, intent or the user's words ask for, and that have done nothing yet (F3)."""
     tools = work.world.tools
-    planned = with_those_inside((name for step in work.steps for name in step.required_tools), tools)
+    planned = with_those_inside((name for step in work.steps for name in step.promised_tools), tools)
     globs = (glob for entry in (work.intent.effects_asked if work.intent else ()) for glob in entry.tools)
     matched = (name for match in matches(work) for name in match.expected_tools)
     receipts = [one.outcome for one in work.actions.values() if one.outcome is not None]
