@@ -78,6 +78,7 @@ def policy_of(settings: PolicySettings, file: PolicyFile) -> Policy:
         chain_timeout=settings.chain_deadline,
         patterns=patterns_of(file),
         messages=file.messages,
+        targets=file.targets,
     )
 
 

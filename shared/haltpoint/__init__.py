@@ -9,9 +9,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from haltpoint.client import Client
     from haltpoint.contracts.tools import Option, ToolResult
-    from haltpoint.tools import Ctx, FromResult, ToolError, hook, tool
+    from haltpoint.tools import Ctx, Foreign, FromResult, New, Target, ToolError, hook, tool
 
-__all__ = ["Client", "Ctx", "FromResult", "Option", "ToolError", "ToolResult", "hook", "tool"]
+__all__ = [
+    "Client",
+    "Ctx",
+    "Foreign",
+    "FromResult",
+    "New",
+    "Option",
+    "Target",
+    "ToolError",
+    "ToolResult",
+    "hook",
+    "tool",
+]
 
 _HOMES = {"Client": "haltpoint.client"} | dict.fromkeys(__all__[1:], "haltpoint.tools")
 

@@ -55,7 +55,7 @@ def _tool(number: int) -> ToolSpec:
             "required": ["query"],
             "additionalProperties": False,
         },
-        provenance={"record": "tool_00.id"} if number else {},
+        provenance={"record": ("tool_00.id",)} if number else {},
     )
 
 

@@ -14,11 +14,13 @@ from haltpoint.chain.references import write_json
 from haltpoint.chain.results import err, succeed
 from haltpoint.chain.schemas import result_faults
 from haltpoint.chain.state import Action, OpenRequest, StepStatus
+from haltpoint.chain.targets import granted
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.events import HumanAnswer, HumanAnswered, TaskCancelled, TimerDue
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import Choice, RequestKind, answer_fault
+from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Option, Outcome
 
 UNDER_WAY: Final = 60_000
@@ -94,6 +96,8 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
         case Choice.APPROVE:
             action = _asked_about(work, request)
             asked = None if action.outcome is None else action.outcome.confirmation
+            shown = action.arguments if asked is None or asked.arguments is None else asked.arguments
+            work.granted = granted(work, action, shown, answer.for_ or Reach.VALUE)
             dispatch_again(work, action, approval=None if asked is None else asked.digest)
         case Choice.NOT_HAPPENED:
             dispatch_again(work, _asked_about(work, request), approval=None)

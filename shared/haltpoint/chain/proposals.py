@@ -12,6 +12,7 @@ from haltpoint.chain.held import drop_held, owner_of
 from haltpoint.chain.provenance import decided_before, provenance_fault
 from haltpoint.chain.reasons import reasons_for
 from haltpoint.chain.references import read_json
+from haltpoint.chain.sources import sources_for, users_words
 from haltpoint.chain.state import Action, PlanOrigin, StepStatus
 from haltpoint.chain.strikes import (
     acted_on,
@@ -165,8 +166,9 @@ def _release(work: Work, index: int) -> bool:
         if fault is None:
             work.move(index, replace(work.run(index), taken=position))
             spec = work.world.tools[call.tool]
-            reasons = reasons_for(spec, repaired=proposal.repaired)
-            dispatch(work, index, call.tool, call.arguments, spec, reasons)
+            sources = sources_for(work, index, call.arguments, spec)
+            reasons = reasons_for(work, index, call, spec, repaired=proposal.repaired, sources=sources)
+            dispatch(work, index, call.tool, call.arguments, spec, reasons, sources)
             return True
         _strike(work, index, (fault,), 1 << position)
     return False
@@ -178,7 +180,7 @@ def _fault(work: Work, index: int, call: Call) -> Correction | None:
     fault = fault or decided_before(call, work.actions)
     if fault is not None or mode is Mode.OFF:
         return fault
-    return provenance_fault(call, tools[call.tool], work.chain.task.context, work.actions)
+    return provenance_fault(call, tools[call.tool], work.chain.task.context, work.actions, users_words(work))
 
 
 def go_on(work: Work, index: int) -> None:
@@ -202,10 +204,10 @@ def watch_over(work: Work, action: Action, ran: str) -> None:
         return
     if spec is None or not isinstance(arguments, dict):
         return
-    context, actions = work.chain.task.context, work.actions
+    known = work.chain.task.context, work.actions, users_words(work)
     proposed = Call(tool=action.tool, arguments=read_json(action.arguments))
-    fault = provenance_fault(Call(tool=action.tool, arguments=arguments), spec, context, actions)
-    if fault is not None and fault != provenance_fault(proposed, spec, context, actions):
+    fault = provenance_fault(Call(tool=action.tool, arguments=arguments), spec, *known)
+    if fault is not None and fault != provenance_fault(proposed, spec, *known):
         told = fault.model_copy(update={"message": f"Hooks have changed the call. {fault.message}"})
         _strike(work, index, (told,), _COUNTED)
 

@@ -3,7 +3,7 @@
 from dataclasses import field
 
 from haltpoint.contracts.base import value
-from haltpoint.contracts.policy import Messages, Pattern
+from haltpoint.contracts.policy import Messages, Pattern, Targets
 from haltpoint.contracts.tools import ToolSpec
 
 
@@ -21,6 +21,7 @@ class Policy:
     chain_timeout: float = 7 * 24 * 3600.0
     patterns: tuple[Pattern, ...] = ()
     messages: Messages = field(default_factory=Messages)
+    targets: Targets = field(default_factory=Targets)
 
 
 @value

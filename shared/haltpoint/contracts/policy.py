@@ -84,6 +84,13 @@ class Messages(Strict):
     escalate: Template = "The model did not use {expected_tools} in {count} tries. A person has to decide."
 
 
+class Targets(Strict):
+    """Names of parameters that say to whom or where, beside the built-in table; globs (C13)."""
+
+    add: tuple[Name, ...] = ()
+    remove: tuple[Name, ...] = ()
+
+
 class PolicyFile(Strict):
     """The whole file. A pattern with the id of a default takes its place; missing numbers: the settings."""
 
@@ -91,6 +98,7 @@ class PolicyFile(Strict):
     patterns_off: tuple[str, ...] = Field(default=(), description="ids of patterns that are off for all; * is all")
     blocked_tools: tuple[Name, ...] = Field(default=(), description="names that no model may call")
     messages: Messages = Messages()
+    targets: Targets = Targets()
     strikes: int | None = Field(default=None, ge=1)
     max_turns: int | None = Field(default=None, ge=1)
     actions_per_turn: int | None = Field(default=None, ge=1)

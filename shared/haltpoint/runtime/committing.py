@@ -117,6 +117,7 @@ def _worked_on_otherwise(old: Chain, new: Chain) -> bool:
         or new.inside is not old.inside
         or new.intent is not old.intent
         or new.effects is not old.effects
+        or new.granted is not old.granted
     )
 
 
@@ -135,6 +136,8 @@ def _worked_on(chain: Chain) -> dict[str, Any]:
         stored["intent"] = chain.intent
     if chain.effects:
         stored["effects"] = chain.effects
+    if chain.granted:
+        stored["granted"] = chain.granted
     return stored
 
 
@@ -286,6 +289,7 @@ def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> list[Argume
         priority=output.priority,
         strikes=output.strikes,
         reasons=output.reasons,
+        sources=output.sources,
         asked_at=now,
         deadline=request.deadline,
     )

@@ -16,6 +16,7 @@ from haltpoint.contracts.events import ProposedActions
 from haltpoint.contracts.humans import Question
 from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.reasons import Grant
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Strike
 from haltpoint.contracts.tools import Outcome
@@ -34,7 +35,8 @@ class StoredPlan:
     """What lies under plan:<id>: the plan, unless it is the task's own or there is none yet, and its tools' digests.
 
     `goal` are a person's words in place of the task's; `case` the row of violations that is being counted; `inside` the
-    tools that succeeded inside the skills that were called, `effects` the signatures of their calls.
+    tools that succeeded inside the skills that were called, `effects` the signatures of their calls, `granted` the
+    yeses that cover later calls.
     """
 
     digests: dict[str, str]
@@ -44,6 +46,7 @@ class StoredPlan:
     inside: tuple[str, ...] = ()
     intent: Intent | None = None
     effects: tuple[str, ...] = ()
+    granted: tuple[Grant, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +147,7 @@ def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: b
             inside=stored.inside,
             intent=stored.intent,
             effects=stored.effects,
+            granted=stored.granted,
         )
         adopted = stored.plan or chain.task.plan
         if adopted is not None:

@@ -17,6 +17,7 @@ A tools module may define what its tools need, opened once by each worker and gi
 """
 
 import inspect
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -50,6 +51,7 @@ class Traits(TypedDict, total=False):
     destructive: bool
     may_clarify: bool
     internal: bool
+    outward: bool
     queue: str
     timeout: str | float
     strikes: int
@@ -130,6 +132,8 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
 def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output: Output) -> ToolSpec:
     if traits.get("read_only") and traits.get("destructive"):
         raise DeclarationError("read_only and destructive contradict each other")
+    if traits.get("outward") and not traits.get("read_only"):
+        raise DeclarationError("outward is for read-only tools; of others the targets are looked at anyway")
     if not _NAME.fullmatch(queue := traits.get("queue", "default")):
         raise DeclarationError(f"queue {queue!r}: a queue's name has 1 to 64 letters, digits, _ or -")
     described = traits.get("description") or inspect.getdoc(function) or ""
@@ -146,6 +150,12 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             timeout=seconds_of(traits.get("timeout", ToolSpec.model_fields["timeout"].default)),
             strikes=traits.get("strikes"),
             provenance=inputs.provenance,
+            targets=inputs.targets,
+            new=inputs.new,
+            foreign=output.foreign,
+            outward=traits.get(
+                "outward", traits.get("read_only", False) and '"format": "uri"' in json.dumps(inputs.schema)
+            ),
             read_only=traits.get("read_only", False),
             idempotent=traits.get("idempotent", False),
             destructive=traits.get("destructive", False),

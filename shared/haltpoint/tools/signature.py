@@ -19,7 +19,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from haltpoint.contracts.tools import ToolResult
 from haltpoint.tools.context import Ctx
 from haltpoint.tools.errors import DeclarationError
-from haltpoint.tools.provenance import origins_in, without_marks
+from haltpoint.tools.provenance import foreign_in, new_in, origins_in, targets_in, without_marks
 
 Function = Callable[..., Any]
 WRAP: Final = "value"
@@ -41,20 +41,24 @@ class Inputs:
     names: Mapping[str, str]
     context: str | None
     schema: dict[str, Any]
-    provenance: dict[str, str]
+    provenance: dict[str, tuple[str, ...]]
+    targets: dict[str, str]
+    new: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
     """What a tool gives. `adapter` and `schema` are None when the function does not say; then nothing is checked.
 
-    `wrapped`: the data is `{"value": ...}`. `numbers`: the schema asks for a number somewhere.
+    `wrapped`: the data is `{"value": ...}`. `numbers`: the schema asks for a number somewhere. `foreign` are the places
+    in the data that strangers write.
     """
 
     adapter: TypeAdapter[Any] | None = None
     schema: dict[str, Any] | None = None
     wrapped: bool = False
     numbers: bool = False
+    foreign: tuple[str, ...] = ()
 
 
 def hints_of(function: Function, local_names: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,7 +100,8 @@ def read_inputs(function: Function, hints: Mapping[str, Any]) -> Inputs:
         schema = _schema_of(adapter, "validation")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise DeclarationError(f"its parameters have no JSON Schema: {error.message}") from error
-    return Inputs(model, names, context, without_marks(schema), origins_in(schema, adapter.core_schema))
+    origins = origins_in(schema, adapter.core_schema)
+    return Inputs(model, names, context, without_marks(schema), origins, targets_in(schema), new_in(schema))
 
 
 def read_output(hints: Mapping[str, Any]) -> Output:
@@ -108,16 +113,18 @@ def read_output(hints: Mapping[str, Any]) -> Output:
         return Output()
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(hint)
-        schema = without_marks(_schema_of(adapter, "serialization"))
+        marked = _schema_of(adapter, "serialization")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise DeclarationError(f"its result has no JSON Schema: {error.message}") from error
+    schema, foreign = without_marks(marked), foreign_in(marked)
     numbers = '"number"' in json.dumps(schema)
     if _is_object(schema, schema.get("$defs", {})):
-        return Output(adapter, schema, numbers=numbers)
+        return Output(adapter, schema, numbers=numbers, foreign=foreign)
     definitions = schema.pop("$defs", None)
     wrapping = {"type": "object", "properties": {WRAP: schema}, "required": [WRAP]}
     whole = {**wrapping, "$defs": definitions} if definitions else wrapping
-    return Output(adapter, whole, wrapped=True, numbers=numbers)
+    places = tuple(f"{WRAP}{'' if place[:1] in ('', '[') else '.'}{place}" for place in foreign)
+    return Output(adapter, whole, wrapped=True, numbers=numbers, foreign=places)
 
 
 def _field(name: str, hint: Any, default: Any) -> tuple[Any, Any]:

@@ -59,7 +59,7 @@ def receipt(tool: str, data: str, outcome: Outcome | None = OK, name: str = "c.a
     return {name: Action(name, 0, 1, tool, "{}", ActionStatus.DONE, outcome=outcome, data=data)}
 
 
-SEND = spec("send", provenance={"to": "find.people[].id"})
+SEND = spec("send", provenance={"to": ("find.people[].id",)})
 FOUND = receipt("find", '{"people": [{"id": "u1"}, {"id": "u2"}, {"id": 1}]}')
 
 
@@ -101,7 +101,7 @@ def test_c6_a_value_has_one_of_the_known_origins(
     ],
 )
 def test_c6_a_value_inside_an_argument_has_an_origin_too(arguments: dict[str, Any], known: bool) -> None:
-    post = spec("post", provenance={"letters[].to": "find.people[].id"})
+    post = spec("post", provenance={"letters[].to": ("find.people[].id",)})
     fault = provenance_fault(call("post", **arguments), post, {}, FOUND)
     assert (fault is None) == known
     assert fault is None or "letters[].to of post must not be made up" in fault.message
@@ -118,6 +118,6 @@ def test_c6_an_argument_that_is_not_there_needs_no_origin() -> None:
 
 
 def test_c6_the_whole_of_a_result_may_be_an_origin() -> None:
-    whole = spec("send", provenance={"to": "find"})
+    whole = spec("send", provenance={"to": ("find",)})
 
     assert provenance_fault(call("send", to={"id": 1}), whole, {}, receipt("find", '{"id": 1}')) is None
