@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from haltpoint.chain.provenance import without_origin
+from haltpoint.chain.provenance import told, without_origin
 from haltpoint.contracts.base import MAX_ARGUMENTS, value
 from haltpoint.contracts.plans import Call as Proposed
 from haltpoint.contracts.reasons import Reason, ReasonKind
@@ -23,6 +23,7 @@ from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.hooks import Call as Seen
 from haltpoint_tool_worker.approval import approves
 from haltpoint_tool_worker.classify import Failure, classify, fault_of, invalid_arguments
+from haltpoint_tool_worker.given import authors_own, words_of_the_goal
 from haltpoint_tool_worker.hooks import builtin
 from haltpoint_tool_worker.hooks.after import Review
 from haltpoint_tool_worker.hooks.asking import ask
@@ -182,12 +183,16 @@ class Admission:
         request = job.request
         actions = await self._ledger.receipts(job.place.partition, request.action_id, request.origins or ())
         proposed = Proposed(tool=request.tool, arguments=from_json(trip.text))
-        found = without_origin(proposed, tool.spec, request.context, actions)
+        own, words = authors_own(job), words_of_the_goal(job)
+        found = without_origin(proposed, tool.spec, request.context, actions, words, own)
         if found is None:
             return None
         changed = [record.name for record in trip.records if record.verdict is HookVerdict.MODIFY]
         since = f" that it has since {', '.join(changed)} changed the arguments" if changed else ""
-        return f"its {found[0]} must come from {found[1]}, and no result of this chain holds the value{since}"
+        fix = "; declare the parameter of its caller with FromResult too" if job.nested else ""
+        return (
+            f"its {found[0]} must come from {told(found[1])}, and no result of this chain holds the value{since}{fix}"
+        )
 
     def _left(self, job: Job) -> float:
         return (job.request.deadline - self._now_ms()) / 1000

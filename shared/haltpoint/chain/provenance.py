@@ -30,7 +30,12 @@ def provenance_fault(
 
 
 def without_origin(
-    call: Call, spec: ToolSpec, context: dict[str, Any], actions: dict[str, Action], words: Sequence[str] = ()
+    call: Call,
+    spec: ToolSpec,
+    context: dict[str, Any],
+    actions: dict[str, Action],
+    words: Sequence[str] = (),
+    own: Sequence[Any] = (),
 ) -> tuple[str, tuple[str, ...]] | None:
     """The place of the first value that was made up, and where it has to come from; None when each has an origin.
 
@@ -38,12 +43,14 @@ def without_origin(
     of an option that this tool offered and a person selected, the whole of a text that a person typed as an answer, any
     value in the task's context, and for the origin `goal` the user's `words`. Of askHuman only what was typed: its
     options, and the words of its forms, are a model's own. Literal plans are not asked: their submitter wrote them. Of
-    a list every element must have an origin; null and a declared default need none.
+    a list every element must have an origin; null, a declared default and the `own` values of an author need none.
     """
     for place, origins in spec.provenance.items():
         path = parse_path(place) or (place,)
         values = values_at(call.arguments, path)
-        known = [*(one for origin in origins for one in _origins(origin, actions)), *_inside(context)] if values else []
+        known = list(own)
+        if values:
+            known += (*_inside(context), *(one for origin in origins for one in _origins(origin, actions)))
         said = words if GOAL in origins else ()
         for value in values:
             if is_default(value, nodes_at(spec, path)):

@@ -54,7 +54,8 @@ def after_hooks(sources: dict[str, Source], before: str, ran: str) -> dict[str, 
     """The sources of the arguments that ran (JSON text, both): what hooks have written is theirs."""
     old, new = ({leaf.place: leaf.value for leaf in plain_leaves(read_json(text))} for text in (before, ran))
     hook = Source(source=SourceKind.HOOK)
-    return {place: sources.get(place, MODEL) if old.get(place) == value else hook for place, value in new.items()}
+    found = ((place, sources.get(place) if old.get(place) == value else hook) for place, value in new.items())
+    return {place: source for place, source in found if source is not None}
 
 
 def plain_leaves(arguments: dict[str, Any]) -> Iterator[Leaf]:

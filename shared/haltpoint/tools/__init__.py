@@ -1,4 +1,4 @@
-"""What tool authors import: `@tool`, `register`, `Ctx`, `ToolError`, `FromResult`, `Target`, `New`, `Foreign`, `hook` and the forms of a result."""
+"""What tool authors import: `@tool`, `register`, `Ctx`, `ToolError`, `hook`, the marks and the forms of a result."""
 
 from haltpoint.contracts.tools import ErrorType, Option, Target, ToolResult, ToolSpec
 from haltpoint.tools import hooks as hook

@@ -8,7 +8,7 @@ is no object by its type is wrapped as `{"value": ...}`.
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, TypeAdapter, create_model
@@ -41,9 +41,9 @@ class Inputs:
     names: Mapping[str, str]
     context: str | None
     schema: dict[str, Any]
-    provenance: dict[str, tuple[str, ...]]
-    targets: dict[str, str]
-    new: tuple[str, ...]
+    provenance: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    targets: dict[str, str] = field(default_factory=dict)
+    new: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,7 +227,8 @@ def test_c5_the_tools_of_the_worked_example_are_listed_like_real_ones() -> None:
 def test_c6_an_id_inside_an_argument_is_told_with_its_place() -> None:
     letter = {"type": "object", "properties": {"to": TEXT, "content": TEXT}}
     parameters = {"properties": {"letter": letter}, "required": ["letter"]}
-    send = SEND.model_copy(update={"parameters": parameters, "provenance": {"letter.to": "lookup_contacts.contact_id"}})
+    provenance = {"letter.to": ("lookup_contacts.contact_id",)}
+    send = SEND.model_copy(update={"parameters": parameters, "provenance": provenance})
     shown = tool_forms.native(send)["function"]["parameters"]["properties"]["letter"]
     assert shown["description"] == "letter.to is copied from contact_id in the data of a result of lookup_contacts"
     assert "letter.to must come from lookup_contacts.contact_id" in tool_forms.described(send)
