@@ -61,7 +61,7 @@ def leaves(arguments: dict[str, Any], spec: ToolSpec, named: Callable[[str], boo
                 below = nodes_below(nodes, number, defined)
                 yield from walk(inner, f"{place}[{number}]", f"{parameter}[]", inherited, below, default)
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
-            yield Leaf(place, parameter, value, inherited, nodes, default)
+            yield Leaf(place, parameter, value, inherited or parameter in spec.targets, nodes, default)
 
     yield from walk(arguments, "", "", False, (spec.parameters,), False)  # noqa: FBT003
 

@@ -12,27 +12,20 @@ from posixpath import dirname, normpath
 from typing import Any, Final
 
 from haltpoint.chain import policy
-from haltpoint.chain.canonical import Form, folded, form_of
+from haltpoint.chain.canonical import Form, form_of
+from haltpoint.chain.documents import Document, plain_leaves
 from haltpoint.chain.named import is_named
 from haltpoint.chain.places import Leaf, leaves
 from haltpoint.chain.provenance import SAID, by_a_person
-from haltpoint.chain.references import ANY, KEYS, Part, path_text, read_json, write_json, write_text
+from haltpoint.chain.references import read_json, write_json
 from haltpoint.chain.state import Action, PlanOrigin
 from haltpoint.chain.work import Work
-from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ToolSpec
 
 MOST: Final = 100
 """Values of a call whose sources are kept; targets are looked at before others."""
-SHORT: Final = 200
-"""Characters of a line that is a scalar; what is longer is free text."""
-_AROUND: Final = 40
-_LEVELS: Final = 40
-
-_Path = tuple[Part, ...]
-_ANY: Final = ToolSpec(name="any")
 MODEL: Final = Source(source=SourceKind.MODEL)
 
 
@@ -58,11 +51,6 @@ def after_hooks(sources: dict[str, Source], before: str, ran: str) -> dict[str, 
     return {place: source for place, source in found if source is not None}
 
 
-def plain_leaves(arguments: dict[str, Any]) -> Iterator[Leaf]:
-    """The values of a call, without what its tool declares."""
-    return leaves(arguments, _ANY, is_named(Targets()))
-
-
 def users_words(work: Work) -> tuple[str, ...]:
     """What the user has said: the task's goal, and a person's words in its place."""
     return tuple(words for words in (work.chain.task.goal, work.goal) if words)
@@ -86,18 +74,18 @@ class Known:
     def __init__(self, work: Work) -> None:
         self._words = [("", words) for words in users_words(work)]
         self._typed: list[tuple[str, str]] = []
-        self._persons: list[_Document] = []
-        self._results: list[_Document] = []
+        self._persons: list[Document] = []
+        self._results: list[Document] = []
         context = work.chain.task.context
-        self._context = [_Document("context", write_json(context))] if context else []
+        self._context = [Document("context", write_json(context))] if context else []
         for action in work.actions.values():
             self._read(action, work.world.tools.get(action.tool))
 
     def _read(self, action: Action, spec: ToolSpec | None) -> None:
         outcome = action.outcome
-        if outcome is None or len(action.data) <= len("{}"):
+        if outcome is None or len(action.data) <= len("{}") or action.data[0] not in "{[":
             return
-        document = _Document(f"{action.id} data", action.data, action.arguments, spec.foreign if spec else ())
+        document = Document(f"{action.id} data", action.data, action.arguments, spec.foreign if spec else ())
         if not by_a_person(outcome):
             if outcome.satisfies:
                 self._results.append(document)
@@ -113,8 +101,11 @@ class Known:
         form = form_of(leaf.value)
         if not form.text:
             return MODEL
-        found = self.named(form) or _first(self._results, form, SourceKind.RESULT)
-        if found is not None:
+        found = self.named(form)
+        if found is None and not leaf.named and not isinstance(leaf.value, str):
+            where = next((at for one in self._results if (at := one.has_number(leaf.value)) is not None), None)
+            return MODEL if where is None else Source(source=SourceKind.RESULT, where=where)
+        if found := found or _first(self._results, form, SourceKind.RESULT):
             return found
         if leaf.is_path and "://" not in form.text:
             for folder in folders_of(str(leaf.value)):
@@ -134,83 +125,9 @@ class Known:
         return found or _first(self._context, form, SourceKind.CONTEXT)
 
 
-def _first(documents: "list[_Document]", form: Form, kind: SourceKind) -> Source | None:
+def _first(documents: "list[Document]", form: Form, kind: SourceKind) -> Source | None:
     for document in documents:
         where = document.whole(form)
         if where is not None:
             return Source(source=kind, where=where)
     return None
-
-
-class _Document:
-    """JSON text in which values are searched: parsed when its folded text holds one, once for all values."""
-
-    __slots__ = ("_called", "_data", "_folded", "_foreign", "_leaves", "_where")
-
-    def __init__(self, where: str, data: str, called: str = "{}", foreign: tuple[str, ...] = ()) -> None:
-        self._where, self._data, self._called, self._foreign = where, data, called, foreign
-        self._folded: bytes | None = None
-        self._leaves: list[tuple[_Path, Any]] | None = None
-
-    def whole(self, form: Form) -> str | None:
-        """The place where the value is a whole scalar, on a line of its own."""
-        for path, value in self._holding(form):
-            whole = _is_line(value) and form.equals(value) and not self._is_foreign(path)
-            if whole and not self._was_called_with(form):
-                return f"{self._where}.{path_text(path)}"
-        return None
-
-    def piece(self, form: Form) -> Source | None:
-        """The place where the value is a piece of text, or a field that strangers write."""
-        for path, value in self._holding(form):
-            text = str(value)
-            span = form.found_in(text)
-            if span is not None and not (_is_line(value) and form.equals(value) and not self._is_foreign(path)):
-                around = " ".join(text[max(0, span[0] - _AROUND) : span[0] + 3 * _AROUND].split())
-                return Source(source=SourceKind.TEXT, where=f"{self._where}.{path_text(path)}", excerpt=around)
-        return None
-
-    def _is_foreign(self, path: _Path) -> bool:
-        if not self._foreign:
-            return False
-        shown = path_text(tuple(ANY if isinstance(part, int) else part for part in path))
-        return any(
-            shown == place or shown.startswith((f"{place}.", f"{place}[", f"{place}{{")) for place in self._foreign
-        )
-
-    def _holding(self, form: Form) -> Iterator[tuple[_Path, Any]]:
-        if self._folded is None:
-            escaped = "\\u" in self._data
-            self._folded = folded(write_text(read_json(self._data)) if escaped else self._data)
-        if not form.is_in(self._folded):
-            return
-        if self._leaves is None:
-            self._leaves = list(_scalars(read_json(self._data)))
-        for path, value in self._leaves:
-            if form.is_in(folded(str(value))):
-                yield path, value
-
-    def _was_called_with(self, form: Form) -> bool:
-        given = plain_leaves(read_json(self._called))
-        return any(form.found_in(str(leaf.value)) for leaf in given if leaf.named or isinstance(leaf.value, str))
-
-
-def _is_line(value: Any) -> bool:
-    text = str(value)
-    return len(text) <= SHORT and "\n" not in text
-
-
-def _scalars(value: Any, path: _Path = (), levels: int = _LEVELS) -> Iterator[tuple[_Path, Any]]:
-    """Every scalar inside of a value with its path, the keys too; text that is JSON is read as JSON."""
-    if isinstance(value, str) and value[:1] in ("{", "[") and value[-1:] in ("}", "]"):
-        inner = read_json(value)
-        value = inner if inner else value
-    if isinstance(value, dict) and levels:
-        for key, inner in value.items():
-            yield (*path, KEYS), key
-            yield from _scalars(inner, (*path, key), levels - 1)
-    elif isinstance(value, list) and levels:
-        for number, inner in enumerate(value):
-            yield from _scalars(inner, (*path, number), levels - 1)
-    elif isinstance(value, str | int | float) and not isinstance(value, bool):
-        yield path, value

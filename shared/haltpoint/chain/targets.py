@@ -64,12 +64,15 @@ def granted(work: Work, action: Action, arguments: str, reach: Reach) -> tuple[G
 
 
 def _unnamed(work: Work, arguments: Any, spec: ToolSpec, sources: Sources) -> Iterator[tuple[Leaf, Source]]:
-    """The targets that come out of a text or from nowhere, and that neither the tool nor an earlier yes covers."""
+    """The targets that come out of a text or from nowhere, and that neither the tool nor an earlier yes covers.
+
+    A value that has the origin which its tool declares is checked before, and needs no more (C6).
+    """
     for leaf in leaves(arguments, spec, is_named(work.world.policy.targets)):
         source = sources.get(leaf.place, MODEL)
         if spec.read_only:
             source = _carried_out(work, leaf, spec, source) if spec.outward else None
-        elif source.source not in _UNSURE or not is_target(leaf, spec):
+        elif source.source not in _UNSURE or leaf.is_at(spec.provenance) or not is_target(leaf, spec):
             source = None
         if source is not None and not leaf.default and not _is_covered(work, leaf, spec):
             yield leaf, source
@@ -94,12 +97,15 @@ def _carried_out(work: Work, leaf: Leaf, spec: ToolSpec, source: Source) -> Sour
 
 def _is_covered(work: Work, leaf: Leaf, spec: ToolSpec) -> bool:
     within = next((spec.targets[at] for at in (leaf.parameter, leaf.place) if spec.targets.get(at)), None)
-    if within and _is_inside(str(leaf.value), within):
+    if within and _is_inside(join(within, str(leaf.value)) if isabs(within) else str(leaf.value), within):
         return True
     return any(
         grant.tool == spec.name
         and grant.parameter in (None, leaf.parameter)
-        and (grant.value in (None, canonical(leaf.value)) or _is_inside(str(leaf.value), grant.value))
+        and (
+            grant.value in (None, canonical(leaf.value))
+            or (grant.value.endswith("/") and _is_inside(str(leaf.value), grant.value))
+        )
         for grant in work.granted
     )
 
@@ -113,10 +119,8 @@ def _covering(leaf: Leaf, spec: ToolSpec) -> str:
 
 
 def _is_inside(path: str, folder: str) -> bool:
-    """Whether a path is inside of a folder, by their words alone; a relative one is one of an absolute folder."""
-    if not folder.endswith("/") and not isabs(folder):
-        return False
-    return normpath(folder) in folders_of(join(folder, path) if isabs(folder) else path)
+    """Whether a path is inside of a folder, by their words alone."""
+    return normpath(folder) in folders_of(path)
 
 
 def _reason(spec: ToolSpec, leaf: Leaf, source: Source) -> Reason:

@@ -1,0 +1,129 @@
+"""JSON text in which values are searched: parsed only when its folded text holds one, and then once for all (C13)."""
+
+from functools import lru_cache
+from typing import Any, Final
+
+from haltpoint.chain.canonical import Form, folded
+from haltpoint.chain.named import is_named
+from haltpoint.chain.places import Leaf, leaves
+from haltpoint.chain.references import ANY, KEYS, Part, path_text, read_json, write_text
+from haltpoint.contracts.policy import Targets
+from haltpoint.contracts.reasons import Source, SourceKind
+from haltpoint.contracts.tools import ToolSpec
+
+SHORT: Final = 200
+"""Characters of a line that is a scalar; what is longer is free text."""
+_LARGE: Final = 32_768
+_AROUND: Final = 40
+_ANY: Final = ToolSpec(name="any")
+
+_Path = tuple[Part, ...]
+
+
+def plain_leaves(arguments: dict[str, Any]) -> list[Leaf]:
+    """The values of a call, without what its tool declares."""
+    return list(leaves(arguments, _ANY, is_named(Targets())))
+
+
+class _Text:
+    """A JSON text, folded; its scalars are found when they are needed."""
+
+    __slots__ = ("_data", "_paths", "_pieces", "_scalars", "folded")
+
+    def __init__(self, data: str) -> None:
+        self._data = data
+        self.folded = folded(write_text(read_json(data)) if "\\u" in data else data)
+        self._pieces: list[bytes] | None = None
+
+    def holding(self, form: Form) -> list[tuple[_Path, str]]:
+        """The scalars that may hold a value, with their paths."""
+        if not form.is_in(self.folded):
+            return []
+        if self._pieces is None:
+            self._paths, self._scalars = _scalars(read_json(self._data))
+            self._pieces = folded("\0".join(self._scalars)).split(b"\0")
+            if len(self._pieces) != len(self._scalars):
+                self._pieces = [folded(scalar) for scalar in self._scalars]
+        return [(self._paths[at], self._scalars[at]) for at, one in enumerate(self._pieces) if form.is_in(one)]
+
+
+_small: Final = lru_cache(maxsize=256)(_Text)
+_large: Final = lru_cache(maxsize=8)(_Text)
+"""What follows from a text, kept for the next turns: most receipts of a chain have been there before."""
+
+
+class Document:
+    """A receipt or the context. `called` are the arguments that brought it, `foreign` the fields that strangers write."""
+
+    __slots__ = ("_called", "_data", "_foreign", "_where")
+
+    def __init__(self, where: str, data: str, called: str = "{}", foreign: tuple[str, ...] = ()) -> None:
+        self._where, self._data, self._called, self._foreign = where, data, called, foreign
+
+    def has_number(self, value: float) -> str | None:
+        """The document, when it holds this number as a whole; it is not parsed for that."""
+        data = self._data
+        at = data.find(f":{value}")
+        at = at if at >= 0 else data.find(f": {value}")
+        end = at + len(f"{value}") + (2 if data[at + 1 : at + 2] == " " else 1)
+        return self._where if at >= 0 and data[end : end + 1] in ",]}" else None
+
+    def whole(self, form: Form) -> str | None:
+        """The place where the value is a whole scalar, on a line of its own."""
+        for path, text in self._text().holding(form):
+            if _is_line(text) and form.equals(text) and not self._is_foreign(path) and not self._was_called_with(form):
+                return f"{self._where}.{path_text(path)}"
+        return None
+
+    def piece(self, form: Form) -> Source | None:
+        """The place where the value is a piece of text, or a field that strangers write."""
+        for path, text in self._text().holding(form):
+            span = form.found_in(text)
+            if span is not None and not (_is_line(text) and form.equals(text) and not self._is_foreign(path)):
+                around = " ".join(text[max(0, span[0] - _AROUND) : span[0] + 3 * _AROUND].split())
+                return Source(source=SourceKind.TEXT, where=f"{self._where}.{path_text(path)}", excerpt=around)
+        return None
+
+    def _text(self) -> _Text:
+        return _small(self._data) if len(self._data) <= _LARGE else _large(self._data)
+
+    def _is_foreign(self, path: _Path) -> bool:
+        if not self._foreign:
+            return False
+        shown = path_text(tuple(ANY if isinstance(part, int) else part for part in path))
+        return any(shown == at or shown.startswith((f"{at}.", f"{at}[", f"{at}{{")) for at in self._foreign)
+
+    def _was_called_with(self, form: Form) -> bool:
+        if not form.is_in(folded(self._called)):
+            return False
+        given = plain_leaves(read_json(self._called))
+        return any(form.found_in(str(leaf.value)) for leaf in given if leaf.named or isinstance(leaf.value, str))
+
+
+def _is_line(text: str) -> bool:
+    return len(text) <= SHORT and "\n" not in text
+
+
+def _scalars(value: Any) -> tuple[list[_Path], list[str]]:
+    """Every text and number inside of a value with its path, the keys too; text that is JSON is read as JSON."""
+    paths: list[_Path] = []
+    texts: list[str] = []
+    inside: list[tuple[_Path, Any]] = [((), value)]
+    for path, outer in inside:  # grows while it is walked
+        named = outer.items() if isinstance(outer, dict) else enumerate(outer)
+        for key, inner in named:
+            if isinstance(key, str):
+                paths.append((*path, KEYS))
+                texts.append(key)
+            one = inner
+            if isinstance(one, str) and one[:1] in ("{", "[") and one[-1:] in ("}", "]"):
+                one = read_json(one) or one
+            if isinstance(one, dict | list):
+                inside.append(((*path, key), one))
+            elif isinstance(one, str):
+                paths.append((*path, key))
+                texts.append(one)
+            elif isinstance(one, int | float) and not isinstance(one, bool):
+                paths.append((*path, key))
+                texts.append(str(one).removesuffix(".0"))
+    return paths, texts
