@@ -41,9 +41,10 @@ def target_fault(caller: ToolSpec, arguments: dict[str, Any], called: ToolSpec, 
     unsure = (SourceKind.MODEL,) if called.read_only else (SourceKind.MODEL, SourceKind.TEXT)
     for leaf in leaves(arguments, called, _named):
         source, own = given.get(leaf.place, (None, None))
-        if source is None or own is None or source.source not in unsure or not is_target(leaf, called):
-            continue
-        if not (is_target(own, caller) and (caller.outward or not caller.read_only)):
+        if source is None or own is None or source.source not in unsure or leaf.is_at(called.provenance):
+            continue  # that a value has the origin which its tool declares, is asked elsewhere
+        looked_at = is_target(own, caller) and (caller.outward or not caller.read_only)
+        if is_target(leaf, called) and not looked_at:
             return (
                 f"its {leaf.place} is a value that {caller.name} was given as {own.place} and that only a model named. "
                 f"Declare {own.place} of {caller.name} as Annotated[str, Target], so that a person is asked before"

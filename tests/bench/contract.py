@@ -38,11 +38,11 @@ from haltpoint_planner.replies import read_reply
 STEPS, TOOLS, ROUNDS = 20, 50, 1000
 NOW: Final = 1_000_000
 OK: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
-TARGETS: Final = 5
+NAMES: Final = ("to", "cc", "bcc", "email")
 CALL: Final = {"query": "goal", "limit": 5}
 ARGUMENTS: Final = json.dumps(CALL)
 LAST: Final = json.dumps(
-    CALL | {"record": "record-1", "to": [f"person.{number}@example.org" for number in range(TARGETS - 1)]}
+    CALL | {"record": "record-1"} | {name: f"person.{at}@example.org" for at, name in enumerate(NAMES)}
 )
 
 
@@ -63,7 +63,7 @@ def _tool(number: int) -> ToolSpec:
                 "query": text,
                 "limit": {"type": "integer"},
                 "record": text,
-                "to": {"type": "array", "items": {"type": "string"}},
+                **dict.fromkeys(NAMES, text),
             },
             "required": ["query"],
             "additionalProperties": False,
@@ -141,7 +141,7 @@ def contract_ms() -> dict[str, float]:
         decision = decide(chain, Received(proposed, ""), world, NOW)
         times.append((time.thread_time() - started) * 1000)
         sent = [one for one in decision.outputs if isinstance(one, Dispatch)]
-        if not prompt.tools or not sent or sent[0].reasons or len(sent[0].sources) != TARGETS + 2:
+        if not prompt.tools or not sent or sent[0].reasons or len(sent[0].sources) != len(CALL) + len(NAMES) + 1:
             raise RuntimeError("nothing was dispatched: the measurement is void")
     return {
         "contract_p50_ms": round(statistics.median(times), 2),

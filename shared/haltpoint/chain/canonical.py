@@ -79,30 +79,19 @@ TABLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A value in its canonical form. `needle` is in the folded text of every document that holds the value."""
+    """A value in its canonical form. One of the `needles` is in the folded text of every document that holds it."""
 
     text: str
     spelled: Callable[[str], str] | None
-    needle: bytes
+    needles: tuple[bytes, ...]
 
     def is_in(self, document: bytes) -> bool:
         """Whether a folded document may hold it: one that may not is never parsed."""
-        if self.needle in document:
-            return True
-        if self.spelled is not _day_spelled:
-            return False
-        year, month, day = self.text.split("-")
-        ways = (
-            f"{day}{month}{year}",
-            f"{int(day)}{int(month)}{year}",
-            f"{int(day)}{month}{year}",
-            f"{day}{int(month)}{year}",
-        )
-        return any(way.encode() in document for way in ways)
+        return any(needle in document for needle in self.needles)
 
     def equals(self, value: Any) -> bool:
         """Whether a scalar is this value."""
-        return canonical(value) == self.text
+        return value == self.text or canonical(value) == self.text
 
     def found_in(self, words: str) -> tuple[int, int] | None:
         """Where a text holds the value as a word or phrase of its own, in whatever case; None where it does not."""
@@ -126,14 +115,18 @@ class Form:
 def _form(text: str) -> Form:
     row = next((row for row in TABLE if row.looks.fullmatch(text)), None) if len(text) <= _LONG else None
     form = text if row is None else row.form(text)
-    return Form(form, None if row is None else row.spelled, folded(form.partition("\n")[0]))
+    ways = [form.partition("\n")[0]]
+    if row is not None and row.form is _day:
+        year, month, day = form.split("-")
+        ways += (f"{one}{other}{year}" for one in {day, f"{int(day)}"} for other in {month, f"{int(month)}"})
+    return Form(form, None if row is None else row.spelled, tuple(map(folded, ways)))
 
 
 def form_of(value: Any) -> Form:
     """A scalar in its canonical form: 7 and "7" are one."""
     if isinstance(value, float):
         text = str(value).removesuffix(".0")
-        return Form(text, None, folded(text))
+        return Form(text, None, (folded(text),))
     return _form(value.strip() if isinstance(value, str) else str(value))
 
 

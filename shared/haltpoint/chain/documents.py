@@ -1,5 +1,6 @@
 """JSON text in which values are searched: parsed only when its folded text holds one, and then once for all (C13)."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ SHORT: Final = 200
 """Characters of a line that is a scalar; what is longer is free text."""
 _LARGE: Final = 32_768
 _AROUND: Final = 40
+_END: Final = "\0"
 _ANY: Final = ToolSpec(name="any")
 
 _Path = tuple[Part, ...]
@@ -28,23 +30,36 @@ def plain_leaves(arguments: dict[str, Any]) -> list[Leaf]:
 class _Text:
     """A JSON text, folded; its scalars are found when they are needed."""
 
-    __slots__ = ("_data", "_paths", "_pieces", "_scalars", "folded")
+    __slots__ = ("_data", "_joined", "_numbers", "_paths", "_scalars", "folded")
 
     def __init__(self, data: str) -> None:
         self._data = data
         self.folded = folded(write_text(read_json(data)) if "\\u" in data else data)
-        self._pieces: list[bytes] | None = None
+        self._joined = b""
+        self._numbers: dict[str, bool] = {}
 
-    def holding(self, form: Form) -> list[tuple[_Path, str]]:
+    def has_number(self, number: str) -> bool:
+        """Whether a number is a whole value of an object; nothing is parsed for that."""
+        found = self._numbers.get(number)
+        if found is None:
+            ways = (f":{space}{number}{end}" for space in ("", " ") for end in ",}")
+            found = self._numbers[number] = any(way in self._data for way in ways)
+        return found
+
+    def holding(self, form: Form) -> Iterator[tuple[_Path, str]]:
         """The scalars that may hold a value, with their paths."""
         if not form.is_in(self.folded):
-            return []
-        if self._pieces is None:
+            return
+        if not self._joined:
             self._paths, self._scalars = _scalars(read_json(self._data))
-            self._pieces = folded("\0".join(self._scalars)).split(b"\0")
-            if len(self._pieces) != len(self._scalars):
-                self._pieces = [folded(scalar) for scalar in self._scalars]
-        return [(self._paths[at], self._scalars[at]) for at, one in enumerate(self._pieces) if form.is_in(one)]
+            self._joined = folded(_END.join(self._scalars))
+        for needle in form.needles:
+            at = self._joined.find(needle)
+            while at >= 0:
+                index = self._joined.count(b"\0", 0, at)
+                yield self._paths[index], self._scalars[index]
+                end = self._joined.find(b"\0", at)
+                at = -1 if end < 0 else self._joined.find(needle, end)
 
 
 _small: Final = lru_cache(maxsize=256)(_Text)
@@ -53,7 +68,7 @@ _large: Final = lru_cache(maxsize=8)(_Text)
 
 
 class Document:
-    """A receipt or the context. `called` are the arguments that brought it, `foreign` the fields that strangers write."""
+    """A receipt or the context. `called` are the arguments that brought it, `foreign` the fields of strangers."""
 
     __slots__ = ("_called", "_data", "_foreign", "_where")
 
@@ -61,12 +76,12 @@ class Document:
         self._where, self._data, self._called, self._foreign = where, data, called, foreign
 
     def has_number(self, value: float) -> str | None:
-        """The document, when it holds this number as a whole; it is not parsed for that."""
-        data = self._data
-        at = data.find(f":{value}")
-        at = at if at >= 0 else data.find(f": {value}")
-        end = at + len(f"{value}") + (2 if data[at + 1 : at + 2] == " " else 1)
-        return self._where if at >= 0 and data[end : end + 1] in ",]}" else None
+        """The document, when it holds this number as a whole."""
+        return self._where if self._text().has_number(str(value)) else None
+
+    def may_hold(self, form: Form) -> bool:
+        """Whether it is worth while to look for the value."""
+        return form.is_in(self._text().folded)
 
     def whole(self, form: Form) -> str | None:
         """The place where the value is a whole scalar, on a line of its own."""
@@ -114,7 +129,7 @@ def _scalars(value: Any) -> tuple[list[_Path], list[str]]:
         for key, inner in named:
             if isinstance(key, str):
                 paths.append((*path, KEYS))
-                texts.append(key)
+                texts.append(key.replace(_END, " "))
             one = inner
             if isinstance(one, str) and one[:1] in ("{", "[") and one[-1:] in ("}", "]"):
                 one = read_json(one) or one
@@ -122,7 +137,7 @@ def _scalars(value: Any) -> tuple[list[_Path], list[str]]:
                 inside.append(((*path, key), one))
             elif isinstance(one, str):
                 paths.append((*path, key))
-                texts.append(one)
+                texts.append(one.replace(_END, " "))
             elif isinstance(one, int | float) and not isinstance(one, bool):
                 paths.append((*path, key))
                 texts.append(str(one).removesuffix(".0"))

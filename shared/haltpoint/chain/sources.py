@@ -105,14 +105,15 @@ class Known:
         if found is None and not leaf.named and not isinstance(leaf.value, str):
             where = next((at for one in self._results if (at := one.has_number(leaf.value)) is not None), None)
             return MODEL if where is None else Source(source=SourceKind.RESULT, where=where)
-        if found := found or _first(self._results, form, SourceKind.RESULT):
+        results = [document for document in self._results if document.may_hold(form)]
+        if found := found or _first(results, form, SourceKind.RESULT):
             return found
         if leaf.is_path and "://" not in form.text:
             for folder in folders_of(str(leaf.value)):
                 named = None if folder in (".", "/") else self.named(form_of(folder))
                 if named is not None:
                     return Source(source=named.source, where=f"{named.where} folder {folder}".strip())
-        pieces = (document.piece(form) for document in (*self._results, *self._context, *self._persons))
+        pieces = (document.piece(form) for document in (*results, *self._context, *self._persons))
         return next((piece for piece in pieces if piece is not None), MODEL)
 
     def named(self, form: Form) -> Source | None:

@@ -122,6 +122,11 @@ class Target(Contract):
 
     __get_pydantic_json_schema__ = _TargetMark()  # type: ignore[assignment]
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Called by pydantic, for the model as for the mark; that of BaseModel is deprecated as a mark's."""
+        return handler(source)
+
 
 class Confirmation(Contract):
     """A tool's question: shall I really do this?"""
