@@ -145,8 +145,9 @@ def _targets_of(plan: Plan, tools: Tools) -> Iterator[tuple[str, str]]:
     for step in plan.steps:
         for call in step.actions:
             tool = tools.get(call.tool)
-            for place, target in references(call.arguments) if tool is not None else ():
-                if tool is None or (found := _input(target)) is None:
+            inputs = ((place, _input(target)) for place, target in references(call.arguments))
+            for place, found in inputs:
+                if tool is None or found is None:
                     continue
                 declared = {mark: _below(place, parse_path(mark) or (mark,)) for mark in tool.targets}
                 for mark, rest in declared.items():

@@ -720,3 +720,30 @@ def test_r1_parent_and_child_each_end_once_whatever_happens_in_between(happening
     assert len(story.final_facts) == int(story.chain.status.final)
     assert len(child.final_facts) == int(child.chain.status.final)
     assert story.chain.status.final == child.chain.status.final
+
+
+def test_c13_a_skills_argument_is_a_target_where_it_becomes_one() -> None:
+    post = ToolSpec(
+        name="post",
+        targets={"letter.at": "/srv", "all[].at": ""},
+        parameters={"type": "object", "properties": {"mail": {"type": "string", "format": "email"}}},
+    )
+    steps = tool_step(
+        "a",
+        call("post", to={"$from": "input.whom"}, words={"$from": "input.words"}, mail={"$from": "input.address"}),
+        call(
+            "post", letter={"$from": "input.letter"}, all=[{"at": {"$from": "input.first"}}], cc=[{"$from": "input.cc"}]
+        ),
+        call("post", to={"$from": "a.data.id"}),
+        call("nobody", to={"$from": "input.gone"}),
+    )
+    found = {one.name: one for one in tools(post, skill("posts", plan(steps)))}
+    assert found["posts"].targets == {"whom": "", "address": "", "letter.at": "/srv", "first": "", "cc": ""}
+
+
+def test_c13_a_skill_that_only_reads_carries_outward_what_its_tools_do() -> None:
+    fetch = ToolSpec(name="fetch", read_only=True, outward=True)
+    reads = skill("reads", plan(tool_step("a", call("fetch", url={"$from": "input.page"}))))
+    writes = skill("writes", plan(tool_step("a", call("fetch"), call("send"))))
+    found = {one.name: one for one in tools(fetch, SEND, reads, writes)}
+    assert (found["reads"].outward, found["writes"].outward) == (True, False)
