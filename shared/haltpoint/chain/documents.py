@@ -87,7 +87,7 @@ class Document:
         """The place where the value is a whole scalar, on a line of its own."""
         for path, text in self._text().holding(form):
             if _is_line(text) and form.equals(text) and not self._is_foreign(path) and not self._was_called_with(form):
-                return f"{self._where}.{path_text(path)}"
+                return self._place(path)
         return None
 
     def piece(self, form: Form) -> Source | None:
@@ -96,8 +96,11 @@ class Document:
             span = form.found_in(text)
             if span is not None and not (_is_line(text) and form.equals(text) and not self._is_foreign(path)):
                 around = " ".join(text[max(0, span[0] - _AROUND) : span[0] + 3 * _AROUND].split())
-                return Source(source=SourceKind.TEXT, where=f"{self._where}.{path_text(path)}", excerpt=around)
+                return Source(source=SourceKind.TEXT, where=self._place(path), excerpt=around)
         return None
+
+    def _place(self, path: _Path) -> str:
+        return f"{self._where}.{path_text(path)}"[:SHORT]
 
     def _text(self) -> _Text:
         return _small(self._data) if len(self._data) <= _LARGE else _large(self._data)

@@ -59,7 +59,7 @@ def parse_path(text: str) -> tuple[Part, ...] | None:
 
 def path_text(path: tuple[Part, ...]) -> str:
     """A path as it is written."""
-    signs = {ANY: "[]", KEYS: "{}"}
+    signs: dict[Part, str] = {ANY: "[]", KEYS: "{}"}
     parts = (f".{part}" if isinstance(part, str) else signs.get(part, f"[{part}]") for part in path)
     return "".join(parts).removeprefix(".")
 

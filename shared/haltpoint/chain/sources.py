@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from haltpoint.chain import policy
 from haltpoint.chain.canonical import Form, form_of
-from haltpoint.chain.documents import Document, plain_leaves
+from haltpoint.chain.documents import SHORT, Document, plain_leaves
 from haltpoint.chain.named import is_named
 from haltpoint.chain.places import Leaf, leaves
 from haltpoint.chain.provenance import SAID, by_a_person
@@ -40,7 +40,7 @@ def sources_for(work: Work, index: int, arguments: dict[str, Any], spec: ToolSpe
         return {}
     known = Known(work)
     found = sorted(leaves(arguments, spec, is_named(work.world.policy.targets)), key=lambda leaf: not leaf.named)
-    return {leaf.place: known.source(leaf) for leaf in found[:MOST]}
+    return {leaf.place: known.source(leaf) for leaf in found[:MOST] if len(leaf.place) <= SHORT}
 
 
 def after_hooks(sources: dict[str, Source], before: str, ran: str) -> dict[str, Source]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from haltpoint.chain import policy
 from haltpoint.chain.canonical import canonical, form_of
+from haltpoint.chain.documents import SHORT
 from haltpoint.chain.named import is_named
 from haltpoint.chain.places import Leaf, is_target, leaves
 from haltpoint.chain.references import read_json, write_text
@@ -69,13 +70,18 @@ def _unnamed(work: Work, arguments: Any, spec: ToolSpec, sources: Sources) -> It
     A value that has the origin which its tool declares is checked before, and needs no more (C6).
     """
     for leaf in leaves(arguments, spec, is_named(work.world.policy.targets)):
-        source = sources.get(leaf.place, MODEL)
-        if spec.read_only:
-            source = _carried_out(work, leaf, spec, source) if spec.outward else None
-        elif source.source not in _UNSURE or leaf.is_at(spec.provenance) or not is_target(leaf, spec):
-            source = None
+        source = _unsure(work, leaf, spec, sources.get(leaf.place, MODEL))
         if source is not None and not leaf.default and not _is_covered(work, leaf, spec):
             yield leaf, source
+
+
+def _unsure(work: Work, leaf: Leaf, spec: ToolSpec, source: Source) -> Source | None:
+    """The source of a target that only a text or the model names."""
+    if spec.read_only:
+        return _carried_out(work, leaf, spec, source) if spec.outward else None
+    if source.source not in _UNSURE or leaf.is_at(spec.provenance):
+        return None
+    return source if is_target(leaf, spec) else None
 
 
 def _carried_out(work: Work, leaf: Leaf, spec: ToolSpec, source: Source) -> Source | None:
@@ -130,5 +136,5 @@ def _reason(spec: ToolSpec, leaf: Leaf, source: Source) -> Reason:
     why = "The model wrote this value: it is not in your words and in no result."
     if source.source is SourceKind.TEXT:
         why = "This value is in a text that the model has read, not in your words."
-    words = f"{spec.name} will run with {leaf.place} = {shown}. {why}"
-    return Reason(kind=ReasonKind.TARGET, words=words, parameter=leaf.place, value=value, source=source)
+    words = f"{spec.name} will run with {leaf.place[:SHORT]} = {shown}. {why}"
+    return Reason(kind=ReasonKind.TARGET, words=words, parameter=leaf.place[:SHORT], value=value, source=source)

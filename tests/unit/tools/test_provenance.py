@@ -285,9 +285,12 @@ def test_c13_marks_are_read_by_their_places_and_shown_to_no_model() -> None:
 
 def test_c13_a_result_that_is_an_object_or_a_text_has_its_foreign_places_too() -> None:
     @tool
-    def read() -> Mail: ...
+    def read() -> Mail:
+        raise NotImplementedError
+
     @tool
-    def subject() -> Annotated[str, Foreign]: ...
+    def subject() -> Annotated[str, Foreign]:
+        raise NotImplementedError
 
     assert (declared_as(read).spec.foreign, declared_as(subject).spec.foreign) == (("sender",), ("value",))
 
@@ -301,13 +304,20 @@ def test_c13_a_target_is_also_what_a_confirmation_names() -> None:
 
 def test_c13_a_read_only_tool_with_a_url_carries_data_outward() -> None:
     @tool(read_only=True)
-    def fetch(url: HttpUrl) -> str: ...
+    def fetch(url: HttpUrl) -> str:
+        raise NotImplementedError
+
     @tool(read_only=True, outward=False)
-    def local(url: HttpUrl) -> str: ...
+    def local(url: HttpUrl) -> str:
+        raise NotImplementedError
+
     @tool(read_only=True, outward=True)
-    def search(query: str) -> str: ...
+    def search(query: str) -> str:
+        raise NotImplementedError
+
     @tool
-    def post(url: HttpUrl) -> str: ...
+    def post(url: HttpUrl) -> str:
+        raise NotImplementedError
 
     assert [declared_as(one).spec.outward for one in (fetch, local, search, post)] == [True, False, True, False]
     with pytest.raises(DeclarationError, match="outward is for read-only tools"):
@@ -316,7 +326,8 @@ def test_c13_a_read_only_tool_with_a_url_carries_data_outward() -> None:
 
 def test_c6_several_origins_are_enough_each() -> None:
     @tool
-    def ring(who: Annotated[str, FromResult("find.id", "book.by_id{}", "goal")]) -> None: ...
+    def ring(who: Annotated[str, FromResult("find.id", "book.by_id{}", "goal")]) -> None:
+        raise NotImplementedError
 
     assert declared_as(ring).spec.provenance == {"who": ("find.id", "book.by_id{}", "goal")}
     with pytest.raises(DeclarationError, match="or 'goal' for the user's words"):
