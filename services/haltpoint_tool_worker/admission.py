@@ -30,6 +30,7 @@ from haltpoint_tool_worker.hooks.asking import ask
 from haltpoint_tool_worker.hooks.before import Round
 from haltpoint_tool_worker.hooks.loading import Around
 from haltpoint_tool_worker.job import Job
+from haltpoint_tool_worker.links import reasons_for_links
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results import Reading, read_failure
 from haltpoint_tool_worker.runner import Runner
@@ -131,7 +132,8 @@ class Admission:
         request = job.request
         if call.around is not None or request.reasons or request.approval is not None:
             return True
-        return bool(call.tool.spec.provenance) and request.unasked is None
+        spec = call.tool.spec
+        return request.unasked is None and (bool(spec.provenance) or any(spec.targets.values()))
 
     async def ask(self, job: Job, call: Call) -> Call | Refusal:
         """The call as its hooks leave it, or why it is refused. Raises redis-py's errors."""
@@ -145,9 +147,10 @@ class Admission:
         if tool.spec.provenance and request.unasked is None and (made_up := await self._made_up(job, tool, trip)):
             records = (*trip.records, builtin.refused_by(builtin.PROVENANCE))
             return Refusal(_reading(ErrorType.BLOCKED, f"{request.tool} was not called: {made_up}"), records)
-        if trip.asked or request.reasons or request.approval is not None:
+        links = reasons_for_links(tool.spec, from_json(trip.text)) if request.unasked is None else ()
+        if trip.asked or request.reasons or links or request.approval is not None:
             if not approves(request.approval, request.tool, trip.text):
-                reasons = request.reasons or ()
+                reasons = (*(request.reasons or ()), *links)
                 reasons = reasons if request.approval is None else (*reasons, _CHANGED)
                 return Refusal(trip.question(reasons), tuple(trip.records), trip.text, trip.changed)
             trip.approved()

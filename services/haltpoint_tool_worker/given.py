@@ -10,12 +10,11 @@ from haltpoint.chain.canonical import canonical
 from haltpoint.chain.named import is_named
 from haltpoint.chain.places import Leaf, is_target, leaves
 from haltpoint.chain.sources import MODEL
-from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_tool_worker.job import Job
 
-_named = is_named(Targets())
+_named = is_named()
 
 
 Given = dict[str, tuple[Source, Leaf]]

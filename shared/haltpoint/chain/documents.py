@@ -8,7 +8,6 @@ from haltpoint.chain.canonical import Form, folded
 from haltpoint.chain.named import is_named
 from haltpoint.chain.places import Leaf, leaves
 from haltpoint.chain.references import ANY, KEYS, Part, path_text, read_json, write_text
-from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
 
@@ -24,7 +23,7 @@ _Path = tuple[Part, ...]
 
 def plain_leaves(arguments: dict[str, Any]) -> list[Leaf]:
     """The values of a call, without what its tool declares."""
-    return list(leaves(arguments, _ANY, is_named(Targets())))
+    return list(leaves(arguments, _ANY, is_named()))
 
 
 class _Text:

@@ -14,10 +14,14 @@ TABLE: Final = (
 )
 
 
-@lru_cache(maxsize=64)
-def is_named(targets: Targets) -> Callable[[str], bool]:
+def is_named(targets: Targets | None = None) -> Callable[[str], bool]:
     """The test of a name: `recipientId` and `recipient-id` are `recipient_id`."""
-    added, removed = ([words_of(glob) for glob in globs] for globs in ((*TABLE, *targets.add), targets.remove))
+    return _named((), ()) if targets is None else _named(targets.add, targets.remove)
+
+
+@lru_cache(maxsize=64)
+def _named(add: tuple[str, ...], remove: tuple[str, ...]) -> Callable[[str], bool]:
+    added, removed = ([words_of(glob) for glob in globs] for globs in ((*TABLE, *add), remove))
 
     @lru_cache(maxsize=4096)
     def named(name: str) -> bool:

@@ -17,6 +17,7 @@ from haltpoint.contracts.plans import Step
 FROM: Final = "$from"
 ANY: Final = None
 KEYS: Final = ...
+_SIGNS: Final = {"None": "[]", "Ellipsis": "{}"}
 
 Part = str | int | None | EllipsisType
 _encode: Final = json.JSONEncoder(separators=(",", ":")).encode
@@ -59,8 +60,7 @@ def parse_path(text: str) -> tuple[Part, ...] | None:
 
 def path_text(path: tuple[Part, ...]) -> str:
     """A path as it is written."""
-    signs: dict[Part, str] = {ANY: "[]", KEYS: "{}"}
-    parts = (f".{part}" if isinstance(part, str) else signs.get(part, f"[{part}]") for part in path)
+    parts = (f".{part}" if isinstance(part, str) else _SIGNS.get(str(part), f"[{part}]") for part in path)
     return "".join(parts).removeprefix(".")
 
 

@@ -32,7 +32,6 @@ from haltpoint.chain.references import (
 )
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Step
-from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
 
 INPUT: Final = "input"
@@ -154,7 +153,7 @@ def _targets_of(plan: Plan, tools: Tools) -> Iterator[tuple[str, str]]:
                     if rest is not None:
                         yield path_text((*found.path, *rest)), tool.targets[mark]
                 parameter = path_text(tuple(ANY if isinstance(part, int) else part for part in place))
-                named = is_named(Targets())(next((part for part in reversed(place) if isinstance(part, str)), ""))
+                named = is_named()(next((part for part in reversed(place) if isinstance(part, str)), ""))
                 leaf = Leaf(path_text(place), parameter, "", named, nodes_at(tool, place), default=False)
                 if all(rest is None for rest in declared.values()) and is_target(leaf, tool):
                     yield path_text(found.path), ""

@@ -120,7 +120,7 @@ class Target(Contract):
     type: str = ""
     within: str = Field(default="", exclude=True)
 
-    __get_pydantic_json_schema__ = _TargetMark()
+    __get_pydantic_json_schema__ = _TargetMark()  # pyright: ignore[reportAssignmentType]
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:

@@ -301,7 +301,7 @@ def test_c13_all_values_of_a_call_are_one_card_of_bounded_size() -> None:
 
 
 def test_c13_a_place_that_is_too_long_to_keep_is_asked_about() -> None:
-    order = sent(open_ended(), **{"x" * 50_000: {"to": [f"e{number}" for number in range(40)]}})
+    order = sent(open_ended(), "send", **{"x" * 50_000: {"to": [f"e{number}" for number in range(40)]}})
     assert (order.sources, len(order.reasons)) == ({}, 21)
     assert all(len(one.words) < 400 for one in order.reasons)
     told = knows(open_ended(), {"x" * 50_000: "eve@x.org"})

@@ -274,7 +274,8 @@ def test_c13_marks_are_read_by_their_places_and_shown_to_no_model() -> None:
     @tool
     def plan(
         event: Event, place: Annotated[str, Target(within="/srv/files")], key: Annotated[str, New]
-    ) -> list[Mail]: ...
+    ) -> list[Mail]:
+        raise NotImplementedError
 
     spec = declared_as(plan).spec
     assert spec.targets == {"event.room": "", "event.guests[]": "", "place": "/srv/files"}
