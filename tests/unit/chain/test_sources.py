@@ -417,6 +417,17 @@ def test_c13_twenty_recipients_out_of_one_document_are_one_question() -> None:
     assert len(told.questions) == 1
 
 
+def test_c13_only_a_yes_says_how_far_it_goes() -> None:
+    told = open_ended()
+    sent(told, to="eve@x.org")
+    asked = Confirmation(action="send", target=Target(id="send"), message="?")
+    outcome = Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked)
+    told.result(by_worker(told.action, outcome))
+    waiting = told.chain
+    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.REJECT, for_=Reach.VALUE))
+    assert told.chain is waiting
+
+
 def test_c13_what_a_hook_changed_is_what_a_yes_covers() -> None:
     told = open_ended()
     sent(told, to="eve@x.org")

@@ -272,9 +272,7 @@ class Mail(BaseModel):
 
 def test_c13_marks_are_read_by_their_places_and_shown_to_no_model() -> None:
     @tool
-    def plan(
-        event: Event, place: Annotated[str, Target(within="/srv/files")], key: Annotated[str, New]
-    ) -> list[Mail]:
+    def plan(event: Event, place: Annotated[str, Target(within="/srv/files")], key: Annotated[str, New]) -> list[Mail]:
         raise NotImplementedError
 
     spec = declared_as(plan).spec
