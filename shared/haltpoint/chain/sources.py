@@ -101,19 +101,23 @@ class Known:
         form = form_of(leaf.value)
         if not form.text:
             return MODEL
-        found = self.named(form)
-        if found is None and not leaf.named and not isinstance(leaf.value, str):
+        if (found := self.named(form)) is not None:
+            return found
+        if not leaf.named and not isinstance(leaf.value, str):
             where = next((at for one in self._results if (at := one.has_number(leaf.value)) is not None), None)
             return MODEL if where is None else Source(source=SourceKind.RESULT, where=where)
-        results = [document for document in self._results if document.may_hold(form)]
-        if found := found or _first(results, form, SourceKind.RESULT):
-            return found
+        holding: list[Document] = []
+        for document in self._results:
+            if document.may_hold(form):
+                if (where := document.whole(form)) is not None:
+                    return Source(source=SourceKind.RESULT, where=where)
+                holding.append(document)
         if leaf.is_path and "://" not in form.text:
             for folder in folders_of(str(leaf.value)):
                 named = None if folder in (".", "/") else self.named(form_of(folder))
                 if named is not None:
                     return Source(source=named.source, where=f"{named.where} folder {folder}".strip())
-        pieces = (document.piece(form) for document in (*results, *self._context, *self._persons))
+        pieces = (document.piece(form) for document in (*holding, *self._context, *self._persons))
         return next((piece for piece in pieces if piece is not None), MODEL)
 
     def named(self, form: Form) -> Source | None:
