@@ -33,8 +33,8 @@ people and clocks bring, `children` has skills carried out by chains of their ow
 to its word and bring it before a person, `losses` hears what nobody could process, `ending` ends steps and chains, and
 `contract`, `words` (with `patterns` and `claims`), `provenance` and `schemas` judge. `sources` finds where values
 come from (with `canonical`, `documents`, `places`), `targets` which of them a person decides about, `reasons` why.
-`references` and `templates` put arguments together, `human_tool` is askHuman, and `needs` says what has to be loaded for all of this.
-Everything here is a function of its arguments.
+`references` and `templates` put arguments together, `human_tool` is askHuman, and `needs` says what has to be loaded
+for all of this. Everything here is a function of its arguments.
 """
 
 from functools import partial
