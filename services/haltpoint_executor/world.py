@@ -84,6 +84,7 @@ def policy_of(settings: PolicySettings, file: PolicyFile) -> Policy:
         repeated_effects=file.repeated_effects,
         claims_check=file.claims_check,
         unasked_effects=file.unasked_effects,
+        targets=file.targets,
     )
 
 

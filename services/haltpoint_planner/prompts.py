@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
+from haltpoint.chain.provenance import GOAL, tools_of
 from haltpoint.chain.references import parse_path
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind, Violation
@@ -102,18 +103,23 @@ def _next(context: Context) -> ToolSpec | None:
         return None
     spec = context.tools.get(context.missing[0])
     answered = {receipt.tool for receipt in context.receipts if receipt.outcome.satisfies}
-    unasked = sorted(_origins(spec, context.task.context) - answered) if spec else []
+    origins = _origins(spec, context.task.context) if spec else []
+    unasked = sorted(tools[0] for tools in origins if answered.isdisjoint(tools))
     return context.tools.get(unasked[0]) if unasked else spec
 
 
-def _origins(spec: ToolSpec, known: dict[str, Any]) -> set[str]:
-    """The tools that the ids which this one cannot do without come from, but for those that the task brings along."""
-    paths = [(parse_path(place) or (place,), origin) for place, origin in spec.provenance.items()]
+def _origins(spec: ToolSpec, known: dict[str, Any]) -> list[list[str]]:
+    """For each id that this tool cannot do without the tools that it may come from, but for those that the task brings
+    along and those that the user's words may hold.
+    """
+    paths = [(parse_path(place) or (place,), origins) for place, origins in spec.provenance.items()]
     needed = spec.parameters.get("required", [place[0] for place, _ in paths])
-    ids = [(place[-1], origin) for place, origin in paths if place[0] in needed]
-    return {
-        origin.partition(".")[0] for name, origin in ids if known.keys().isdisjoint((name, origin.rpartition(".")[2]))
-    }
+    ids = [(place[-1], origins) for place, origins in paths if place[0] in needed and GOAL not in origins]
+    return [
+        tools_of(origins)
+        for name, origins in ids
+        if known.keys().isdisjoint((name, *(origin.rpartition(".")[2] for origin in origins)))
+    ]
 
 
 # ---- the goal, the step, what is due --------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from haltpoint.tools import Tool, ToolError
 from haltpoint_tool_worker.admission import Admission, Call, Refusal
 from haltpoint_tool_worker.classify import classify
 from haltpoint_tool_worker.failures import Cause, Failure, NestedError, fault_of
+from haltpoint_tool_worker.given import Given, handed_on, target_fault
 from haltpoint_tool_worker.hooks.before import as_text
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.results import Reading, read_failure
@@ -103,7 +104,9 @@ class Nested:
             text = as_text(to_jsonable_python(arguments))
         except BaseException as error:  # noqa: BLE001 - the caller's objects
             return read_failure(classify(error)), ()
-        job = self._inner(name, key, text)
+        job, fault = self._inner(name, key, text)
+        if fault is not None:
+            return _refused(ErrorType.BLOCKED, f"{name} was not called: {fault}"), ()
         self._begun.append(job)
         call = self._admission.look(job, self._now_ms(), caller=self._caller.spec)
         if isinstance(call, Call) and self._admission.asks_more(job, call):
@@ -119,20 +122,32 @@ class Nested:
             return await self._admission.review(job, call, reading)
         return reading, call.records
 
-    def _inner(self, name: str, key: str, text: str) -> Job:
-        """The call as a job under its caller's: what it calls is told there."""
-        tool = self._admission.find(name)
-        request = self._job.request.model_copy(
+    def _inner(self, name: str, key: str, text: str) -> tuple[Job, str | None]:
+        """The call as a job under its caller's: what it calls is told there. And why it is refused, if it is.
+
+        A value that the caller was given keeps its source: its origin is looked for in the receipt that it came from.
+        """
+        tool, order = self._admission.find(name), self._job.request
+        given: Given = {}
+        fault: str | None = None
+        if tool is not None and order.unasked is None:
+            arguments = from_json(text)
+            given = handed_on(self._job, self._caller.spec, arguments, tool.spec)
+            fault = None if order.approval else target_fault(self._caller.spec, arguments, tool.spec, given)
+        origins = dict.fromkeys((*(order.origins or ()), *(one.where.partition(" ")[0] for one, _ in given.values())))
+        request = order.model_copy(
             update={
                 "action_id": key,
                 "tool": name,
                 "timeout": tool.spec.timeout if tool is not None else 0.0,
                 "deadline": min(self._job.request.deadline, self._until),
                 "approval": None,
-                "unasked": "tool",  # its values are the caller's own, which is no model
+                "reasons": None,
+                "origins": tuple(one for one in origins if one),
+                "sources": {place: source for place, (source, _) in given.items()},
             }
         )
-        return replace(self._job, request=request, arguments=text, runs=[])
+        return replace(self._job, request=request, arguments=text, runs=[], nested=True), fault
 
 
 def _refused(kind: ErrorType, words: str) -> Reading:

@@ -19,6 +19,7 @@ from typing import Final
 from opentelemetry.trace import Span, SpanKind
 from redis.exceptions import RedisError
 
+from haltpoint.chain.sources import after_hooks
 from haltpoint.contracts.tools import ErrorType, HookRecord, Metadata
 from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.broker import UNREACHABLE
@@ -92,7 +93,8 @@ class Pipeline:
 
     async def _refuse(self, job: Job, refusal: Refusal, began: int) -> None:
         reading = bound(refusal.reading, job.request.tool, refusal.text, None, changed=refusal.changed)
-        await self._record(job, reading, began, None, refusal.records)
+        asked = refusal.text if refusal.changed else None
+        await self._record(job, reading, began, None, refusal.records, asked=asked)
 
     async def _claim(self, job: Job) -> bool:
         """Whether to go on. An action that somebody had started is recorded as a doubt."""
@@ -132,11 +134,13 @@ class Pipeline:
         records: tuple[HookRecord, ...] = (),
         *,
         ran: str | None = None,
+        asked: str | None = None,
     ) -> None:
         """Write the receipt; while the server is away, again and again, until it is written or the lease is lost.
 
         A worker that ends gives up after one long attempt: the action is then taken over, as if it had died. `ran` are
-        the arguments with which it ran, as JSON text, when hooks have changed those of the order.
+        the arguments with which it ran, as JSON text, when hooks have changed those of the order; `asked` those that a
+        person is asked about.
         """
         request = job.request
         metadata = Metadata(
@@ -152,6 +156,9 @@ class Pipeline:
             metadata = metadata.model_copy(
                 update={"hooks": records} if ran is None else {"hooks": records, "arguments": ran}
             )
+        if (written := ran or asked) or request.sources:
+            sources = after_hooks(request.sources or {}, job.arguments, written or job.arguments)
+            metadata = metadata.model_copy(update={"sources": sources})
         if job.calls:
             metadata = metadata.model_copy(update={"calls": tuple(job.calls)})
         if reading.whole and await self._kept(job, reading.whole):

@@ -38,7 +38,7 @@ from tests.unit.chain.story import Story
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 TOOLS = (
     ToolSpec(name="find", read_only=True),
-    ToolSpec(name="send", parameters=TO, provenance={"to": "find.id"}),
+    ToolSpec(name="send", parameters=TO, provenance={"to": ("find.id",)}),
     ToolSpec(name="save", idempotent=True),
     ToolSpec(name="drop", destructive=True),
     ToolSpec(name="secret", internal=True),

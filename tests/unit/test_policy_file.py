@@ -52,6 +52,7 @@ def test_the_example_of_the_page_loads(example: Path) -> None:
         "freeze",
     ]
     assert policy.unasked_effects == {"delete_*": Treatment.REFUSE, "note_*": Treatment.ALLOW}
+    assert (policy.targets.add, policy.targets.remove) == (("wallet*", "room"), ("user",))
     assert (
         policy.messages.escalate.format(expected_tools="x", count=3)
         == "The model did not use x, 3 times. Please decide."
@@ -109,6 +110,7 @@ def test_all_patterns_may_be_off() -> None:
         ("[[patterns]]\nid='a'\npattern='x'\ntools=['t']\n" * 2, "two patterns are called a"),
         ("[messages]\nescalate = '{who} decides'", "messages.escalate: {who} is no placeholder"),
         ("[messages]\nescalate = '{count'", "messages.escalate: '{count' is no template"),
+        ("[targets]\nad = ['x']", "targets.ad is no key; did you mean add?"),
         ("strikes = 0", "strikes: Input should be greater than or equal to 1"),
         ("patterns_off = ['file-writ']", "patterns_off: there is no pattern 'file-writ'; did you mean file-write?"),
         ("repeated_effects = 'never'", "Input should be 'ask', 'refuse' or 'allow'"),

@@ -15,6 +15,7 @@ from haltpoint.chain.repeats import note_effect
 from haltpoint.chain.results import err, succeed
 from haltpoint.chain.schemas import result_faults
 from haltpoint.chain.state import Action, OpenRequest, StepStatus
+from haltpoint.chain.targets import granted
 from haltpoint.chain.thinking import think_plan
 from haltpoint.chain.unasked import note_approval
 from haltpoint.chain.words import goal_of
@@ -23,6 +24,7 @@ from haltpoint.contracts.base import request_id, thought_id
 from haltpoint.contracts.events import HumanAnswer, HumanAnswered, TaskCancelled, TimerDue
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import Choice, RequestKind, answer_fault
+from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Option, Outcome
 
 UNDER_WAY: Final = 60_000
@@ -101,6 +103,8 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
             action = _asked_about(work, request)
             asked = None if action.outcome is None else action.outcome.confirmation
             note_approval(work, action.tool)
+            shown = action.arguments if asked is None or asked.arguments is None else asked.arguments
+            work.granted = granted(work, action, shown, answer.for_ or Reach.VALUE)
             dispatch_again(work, action, approval=None if asked is None else asked.digest)
         case Choice.NOT_HAPPENED:
             dispatch_again(work, _asked_about(work, request), approval=None)

@@ -64,6 +64,7 @@ class Ask:
     priority: str | None = None
     strikes: tuple[Strike, ...] = ()
     reasons: tuple[Reason, ...] = ()
+    sources: dict[str, Source] = field(default_factory=dict)
 
 
 @value

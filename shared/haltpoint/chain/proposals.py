@@ -17,6 +17,7 @@ from haltpoint.chain.provenance import provenance_fault
 from haltpoint.chain.reasons import reasons_for
 from haltpoint.chain.references import read_json
 from haltpoint.chain.repeats import answered_by, decided_before, effect_before, give_back, repeat_fault
+from haltpoint.chain.sources import sources_for, users_words
 from haltpoint.chain.state import Action, PlanOrigin, StepStatus
 from haltpoint.chain.strikes import (
     acted_on,
@@ -207,10 +208,12 @@ def _release(work: Work, index: int) -> bool:
                 return True
             if (unheeded := disregarded(work, index, call.tool)) is not None:
                 _strike(work, index, (unheeded,), _COUNTED)
-            reasons = reasons_for(work, index, call, spec, repaired=proposal.repaired)
+            sources = sources_for(work, index, call.arguments, spec)
+            reasons = reasons_for(work, index, call, spec, repaired=proposal.repaired, sources=sources)
             done = effect_before(work, call, spec) if mode is Mode.ADVISORY else None
             notes = () if call is proposed else (NOT_CONFIRMED,)
-            dispatch(work, index, call.tool, call.arguments, spec, reasons, notes, done.action_id if done else "")
+            repeats = done.action_id if done else ""
+            dispatch(work, index, call.tool, call.arguments, spec, reasons, notes, repeats, sources)
             return True
         _strike(work, index, (fault,), 1 << position)
     return False
@@ -224,7 +227,8 @@ def _fault(work: Work, index: int, call: Call) -> Correction | None:
     if fault is not None or mode is Mode.OFF:
         return fault
     fault = repeat_fault(work, index, call, tools[call.tool], mode)
-    return fault or provenance_fault(call, tools[call.tool], work.chain.task.context, work.actions)
+    words = users_words(work)
+    return fault or provenance_fault(call, tools[call.tool], work.chain.task.context, work.actions, words)
 
 
 def go_on(work: Work, index: int) -> None:
@@ -248,10 +252,10 @@ def watch_over(work: Work, action: Action, ran: str) -> None:
         return
     if spec is None or not isinstance(arguments, dict):
         return
-    context, actions = work.chain.task.context, work.actions
+    known = work.chain.task.context, work.actions, users_words(work)
     proposed = Call(tool=action.tool, arguments=read_json(action.arguments))
-    fault = provenance_fault(Call(tool=action.tool, arguments=arguments), spec, context, actions)
-    if fault is not None and fault != provenance_fault(proposed, spec, context, actions):
+    fault = provenance_fault(Call(tool=action.tool, arguments=arguments), spec, *known)
+    if fault is not None and fault != provenance_fault(proposed, spec, *known):
         told = fault.model_copy(update={"message": f"Hooks have changed the call. {fault.message}"})
         _strike(work, index, (told,), _COUNTED)
 

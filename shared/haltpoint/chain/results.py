@@ -163,4 +163,5 @@ def _stop(work: Work, action: Action, kind: RequestKind, question: str) -> None:
         preview=preview,
         arguments=arguments,
         reasons=reasons,
+        sources=None if outcome is None else outcome.metadata.sources,
     )

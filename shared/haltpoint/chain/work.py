@@ -21,9 +21,9 @@ class Work:
 
     __slots__ = (
         "actions", "answer", "asked", "case", "chain", "digests", "effects", "ended", "error", "facts", "given", "goal",
-        "graph", "inside", "intent", "nearest", "now", "origin", "other_model", "outputs", "plan", "plan_attempts",
-        "proposals", "questions", "requests", "resume", "runs", "status", "steps", "strikes", "thought", "tokens",
-        "turns", "unfulfilled", "unproven", "used", "words", "world",
+        "granted", "graph", "inside", "intent", "nearest", "now", "origin", "other_model", "outputs", "plan",
+        "plan_attempts", "proposals", "questions", "requests", "resume", "runs", "status", "steps", "strikes", "thought",
+        "tokens", "turns", "unfulfilled", "unproven", "used", "words", "world",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, world: World, now: int) -> None:
@@ -54,6 +54,7 @@ class Work:
         self.intent = chain.intent
         self.effects = chain.effects
         self.questions = chain.questions
+        self.granted = chain.granted
         self.other_model = chain.other_model
         self.answer = chain.answer
         self.unproven = chain.unproven
@@ -160,6 +161,7 @@ class Work:
             intent=self.intent,
             effects=self.effects,
             questions=self.questions,
+            granted=self.granted,
             other_model=self.other_model,
             answer=self.answer,
             unproven=self.unproven,

@@ -3,7 +3,7 @@
 from dataclasses import field
 
 from haltpoint.contracts.base import value
-from haltpoint.contracts.policy import Messages, Pattern, Treatment, Treatments
+from haltpoint.contracts.policy import Messages, Pattern, Targets, Treatment, Treatments
 from haltpoint.contracts.tools import ToolSpec
 
 
@@ -24,6 +24,7 @@ class Policy:
     claims_check: str = "hint"
     repeated_effects: Treatments = Treatment.ASK
     unasked_effects: Treatments = Treatment.ASK
+    targets: Targets = field(default_factory=Targets)
 
 
 @value

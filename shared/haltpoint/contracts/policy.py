@@ -126,6 +126,13 @@ class Messages(Strict):
     escalate: Template = "The model did not use {expected_tools} in {count} tries. A person has to decide."
 
 
+class Targets(Strict):
+    """Names of parameters that say to whom or where, beside the built-in table; globs (C13)."""
+
+    add: tuple[Name, ...] = ()
+    remove: tuple[Name, ...] = ()
+
+
 class PolicyFile(Strict):
     """The whole file. A pattern with the id of a default takes its place; missing numbers: the settings."""
 
@@ -138,6 +145,7 @@ class PolicyFile(Strict):
     )
     repeated_effects: Treatments = Field(default=Treatment.ASK, description="calls that were made before (C14)")
     unasked_effects: Treatments = Field(default=Treatment.ASK, description="calls that the goal does not ask for (C12)")
+    targets: Targets = Targets()
     strikes: int | None = Field(default=None, ge=1)
     max_turns: int | None = Field(default=None, ge=1)
     actions_per_turn: int | None = Field(default=None, ge=1)

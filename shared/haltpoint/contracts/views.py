@@ -13,7 +13,7 @@ from haltpoint.contracts.base import Contract
 from haltpoint.contracts.humans import Answer, RequestKind, RequestStatus
 from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Call, OnFailure, Plan, StepType
-from haltpoint.contracts.reasons import Reason
+from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.tasks import Budget, Mode
 from haltpoint.contracts.thoughts import StepDecision, Strike, Violation
 from haltpoint.contracts.tools import Option, ToolKind, ToolResult
@@ -60,12 +60,13 @@ class ActionView(Contract):
 
     `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them. `cached`: nothing ran
     and the receipt is that of an equal call before. `child` is the id of the chain that carries it out, when it is a
-    call of a skill with steps.
+    call of a skill with steps. `sources` say where its values come from.
     """
 
     id: str
     tool: str
     arguments: dict[str, Any] = Field(default_factory=dict)
+    sources: dict[str, Source] = Field(default_factory=dict)
     ran: dict[str, Any] | None = None
     status: str
     cached: bool = False
@@ -176,6 +177,7 @@ class RequestView(Contract):
     priority: str | None = None
     strikes: tuple[Strike, ...] = ()
     reasons: tuple[Reason, ...] = ()
+    sources: dict[str, Source] = Field(default_factory=dict)
     asked_at: datetime
     deadline: datetime
     answer: AnswerView | None = None
@@ -294,6 +296,8 @@ class ToolView(Contract):
     queue: str
     timeout: float
     plan: Plan | None = Field(default=None, description="the steps of a skill that a chain of its own carries out")
-    provenance: dict[str, str]
+    outward: bool = False
+    provenance: dict[str, tuple[str, ...]]
+    targets: dict[str, str] = Field(default_factory=dict)
     hooks: tuple[str, ...] = ()
     digest: str

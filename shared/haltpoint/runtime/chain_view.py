@@ -246,6 +246,7 @@ def _action(name: str, fields: Fields, times: _Times) -> views.ActionView:
         id=name,
         tool=fields["tool"],
         arguments=json.loads(fields.get("args") or "{}"),
+        sources=receipt.metadata.sources if receipt is not None else {},
         ran=_ran(fields),
         status=status,
         cached=receipt is not None and receipt.metadata.cached,

@@ -16,6 +16,7 @@ from haltpoint.contracts.events import ProposedActions
 from haltpoint.contracts.humans import Question
 from haltpoint.contracts.intent import ChainIntent, Intent
 from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.reasons import Grant
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Strike
 from haltpoint.contracts.tools import Outcome
@@ -35,7 +36,7 @@ class StoredPlan:
 
     `goal` are a person's words in place of the task's; `case` the row of violations that is being counted; `inside` the
     tools that succeeded inside the skills that were called, `effects` the signatures of their calls,
-    `questions` those that the model asked while planning.
+    `questions` those that the model asked while planning, `granted` the yeses that cover later calls.
     """
 
     digests: dict[str, str]
@@ -46,6 +47,7 @@ class StoredPlan:
     intent: ChainIntent | None = None
     effects: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
+    granted: tuple[Grant, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,7 @@ def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: b
             intent=stored.intent,
             effects=stored.effects,
             questions=stored.questions,
+            granted=stored.granted,
         )
         adopted = stored.plan or chain.task.plan
         if adopted is not None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from haltpoint.chain.patterns_english import PATTERNS
-from haltpoint.contracts.policy import Messages, Pattern, PolicyFile
+from haltpoint.contracts.policy import Messages, Pattern, PolicyFile, Targets
 from haltpoint.runtime.errors import HaltpointError
 
 _NUMBERS: Final = ("strikes", "max_turns", "actions_per_turn", "steps", "actions")
@@ -66,7 +66,7 @@ def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapp
             'claims: words are read for no claims any more; say which check looks at an answer: claims_check = "hint"'
         )
     if error["type"] == "extra_forbidden":
-        keys = {"patterns": Pattern.model_fields, "messages": Messages.model_fields}
+        keys = {"patterns": Pattern.model_fields, "messages": Messages.model_fields, "targets": Targets.model_fields}
         known = keys[str(place[0])] if len(place) > 1 else PolicyFile.model_fields
         return f"{where} is no key{_near(where.rpartition('.')[2], known)}"
     return f"{where}: {str(error['msg']).removeprefix('Value error, ')}"

@@ -17,6 +17,7 @@ A tools module may define what its tools need, opened once by each worker and gi
 """
 
 import inspect
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -52,6 +53,7 @@ class Traits(TypedDict, total=False):
     repeats: bool
     polls: bool
     internal: bool
+    outward: bool
     queue: str
     timeout: str | float
     strikes: int
@@ -157,6 +159,8 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
     if traits.get("polls") and not traits.get("read_only"):
         words = "a tool with effects that may take effect again says repeats=True"
         raise DeclarationError(f"polls needs read_only=True: {words}")
+    if traits.get("outward") and not traits.get("read_only"):
+        raise DeclarationError("outward is for read-only tools; of others the targets are looked at anyway")
     if not _NAME.fullmatch(queue := traits.get("queue", "default")):
         raise DeclarationError(f"queue {queue!r}: a queue's name has 1 to 64 letters, digits, _ or -")
     described = traits.get("description") or inspect.getdoc(function) or ""
@@ -174,6 +178,12 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             strikes=traits.get("strikes"),
             provenance=inputs.provenance,
             confirms=inputs.confirms,
+            targets=inputs.targets,
+            new=inputs.new,
+            foreign=output.foreign,
+            outward=traits.get(
+                "outward", traits.get("read_only", False) and '"format": "uri"' in json.dumps(inputs.schema)
+            ),
             read_only=traits.get("read_only", False),
             idempotent=traits.get("idempotent", False),
             destructive=traits.get("destructive", False),

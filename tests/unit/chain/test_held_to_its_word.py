@@ -32,7 +32,7 @@ from tests.unit.chain.story import Story
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 LOOKUP = spec("lookup")
 SAVE = spec("save", read_only=False)
-SEND = spec("send", read_only=False, parameters=TO, provenance={"to": "lookup.id"})
+SEND = spec("send", read_only=False, parameters=TO, provenance={"to": ("lookup.id",)})
 COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
 PROSE = "It will be done."
 FIND = Step(id="find", required_tools=("lookup",))
@@ -278,7 +278,7 @@ def test_r9_a_lost_message_of_a_thought_that_was_taken_does_not_end_a_chain_that
 
 
 def test_c6_an_option_that_a_model_wrote_is_no_origin_of_a_parameter_that_a_person_should_give() -> None:
-    tool = spec("send", read_only=False, parameters=TO, provenance={"to": "askHuman.answer"})
+    tool = spec("send", read_only=False, parameters=TO, provenance={"to": ("askHuman.answer",)})
     told = Story(Task(goal="tell"), ASK_HUMAN, tool)
     told.submit()
     send = Step(id="send", required_tools=("send",), allowed_tools=("askHuman",))

@@ -18,7 +18,7 @@ from tests.unit.chain.story import START, Story
 
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 LOOKUP = spec("lookup")
-SEND = spec("send", read_only=False, parameters=TO, provenance={"to": "lookup.id"})
+SEND = spec("send", read_only=False, parameters=TO, provenance={"to": ("lookup.id",)})
 SAVE = spec("save", read_only=False)
 DROP = spec("drop", read_only=False, destructive=True)
 SECRET = spec("secret", internal=True)
@@ -248,7 +248,7 @@ def test_c7_a_held_call_is_checked_for_provenance_when_it_is_released() -> None:
 
 def test_c6_null_names_nothing_and_needs_no_origin_where_the_schema_takes_it() -> None:
     either = {"type": "object", "properties": {"to": {"type": ["string", "array", "null"]}}}
-    send = spec("send", read_only=False, parameters=either, provenance={"to": "lookup.id"})
+    send = spec("send", read_only=False, parameters=either, provenance={"to": ("lookup.id",)})
     for value in (None, [None]):
         told = Story(Task(goal="tell John"), send)
         told.submit()
