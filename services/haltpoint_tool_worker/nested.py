@@ -26,7 +26,7 @@ from haltpoint_tool_worker.hooks.before import as_text
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.results import Reading, read_failure
 from haltpoint_tool_worker.runner import Runner
-from haltpoint_tool_worker.running import run_call
+from haltpoint_tool_worker.running import run_call, with_deed
 
 MOST_LEVELS: Final = 3
 """How deep tools may call tools: one that calls itself ends there."""
@@ -88,7 +88,8 @@ class Nested:
         fault = reading.outcome.error
         took = round((time.perf_counter() - began) * 1000)
         error = fault.error_type if fault is not None else None
-        self._job.calls[place] = told.model_copy(update={"error": error, "hooks": hooks, "duration_ms": took})
+        came = {"error": error, "hooks": hooks, "duration_ms": took, "deed": reading.deed}
+        self._job.calls[place] = told.model_copy(update=came)
         if fault is None:
             return from_json(reading.data)
         raise ToolError(
@@ -122,8 +123,9 @@ class Nested:
         if reading is None:
             return _refused(ErrorType.IN_DOUBT, f"{name} was stopped: its caller has ended"), call.records
         if call.around is not None and call.around.post:
-            return await self._admission.review(job, call, reading)
-        return reading, call.records
+            reading, records = await self._admission.review(job, call, reading)
+            return with_deed(call, reading), records
+        return with_deed(call, reading), call.records
 
     def _inner(self, name: str, key: str, text: str) -> Job:
         """The call as a job under its caller's: what it calls is told there."""

@@ -35,7 +35,7 @@ from haltpoint_tool_worker.nested import Nested
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results import Reading, read_failure
 from haltpoint_tool_worker.runner import Runner
-from haltpoint_tool_worker.running import run_call
+from haltpoint_tool_worker.running import run_call, with_deed
 
 _UNSURE: Final = frozenset({ErrorType.TIMEOUT, ErrorType.SERVER})
 
@@ -92,7 +92,7 @@ class Pipeline:
         if call.around is not None and call.around.post and not reading.doubtful:
             # What was cut away has not been reviewed, so it is not kept.
             reading, records = await self._admission.review(job, call, replace(reading, whole=""))
-        reading = bound(reading, job.request.tool, call.text, changed=call.changed)
+        reading = with_deed(call, bound(reading, job.request.tool, call.text, changed=call.changed))
         await self._record(job, reading, began, span, records, ran=call.text if call.changed else None)
 
     async def _refuse(self, job: Job, refusal: Refusal, began: int) -> None:
@@ -159,6 +159,8 @@ class Pipeline:
             metadata = metadata.model_copy(
                 update={"hooks": records} if ran is None else {"hooks": records, "arguments": ran}
             )
+        if reading.deed is not None:
+            metadata = metadata.model_copy(update={"deed": reading.deed})
         if job.calls:
             metadata = metadata.model_copy(update={"calls": tuple(job.calls)})
         if reading.whole and await self._kept(job, reading.whole):

@@ -1,7 +1,9 @@
 """Running an admitted call: from its start to what came of it, or to nobody's waiting for it any more."""
 
 import traceback
+from dataclasses import replace
 
+from haltpoint.chain.deeds import deed_of
 from haltpoint.contracts.tools import ErrorType
 from haltpoint.runtime import logs
 from haltpoint_tool_worker.admission import Call
@@ -33,6 +35,13 @@ async def run_call(runner: Runner, job: Job, call: Call) -> Reading | None:
             return read_failure(Failure(fault_of(ErrorType.TIMEOUT, words)))
         case _:
             return None
+
+
+def with_deed(call: Call, reading: Reading) -> Reading:
+    """The result, and in it what the call did when it succeeded with an effect (F1)."""
+    if not reading.outcome.satisfies:
+        return reading
+    return replace(reading, deed=deed_of(call.tool.spec, call.tool.spec.name, call.text, reading.data))
 
 
 def _tell(job: Job, error: BaseException, reading: Reading) -> None:

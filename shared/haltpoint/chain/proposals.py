@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from haltpoint.chain import policy
+from haltpoint.chain.citing import false_marks
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import call_fault, form_of, reading_faults
 from haltpoint.chain.dispatching import dispatch
@@ -23,7 +24,7 @@ from haltpoint.chain.strikes import (
     tell_correction,
     violate,
 )
-from haltpoint.chain.thinking import spent_too_much, think_step
+from haltpoint.chain.thinking import may_think, spent_too_much, think_step
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, thought_id
@@ -78,6 +79,9 @@ def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> Non
             faults = (_no_call(work, index),)
         else:
             faults = pattern_faults(work)
+    cites = () if faults else false_marks(work, index, words)
+    if cites and _ask_once_more(work, index, thought, cites, words):
+        return
     if faults and mode is Mode.STRICT:
         _correct(work, index, thought, faults, words)
         return
@@ -87,6 +91,15 @@ def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> Non
         let_pass(work, index)
     else:
         complete_step(work, index)
+
+
+def _ask_once_more(work: Work, index: int, thought: str, faults: tuple[Correction, ...], words: str) -> bool:
+    """Whether words that cite what there is not are asked for again (F2); at the limit they are taken as they are."""
+    violate(work, index, work.steps[index].id, thought, faults, words)
+    again = mode_of(work, index) is Mode.STRICT and not struck_out(work, index) and may_think(work, index)
+    if again:
+        _again(work, index, faults, thought, again=True)
+    return again
 
 
 def _give_up(work: Work, index: int, thought: str, proposal: Proposal) -> None:

@@ -6,6 +6,7 @@ comes after it in the plan, but for those that its own end made ready; the next 
 
 import json
 
+from haltpoint.chain.citing import deliver
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.dispatching import IN_PROGRESS, dispatch_literal, in_time
@@ -121,7 +122,7 @@ def _wind_up(work: Work) -> None:
     if work.origin is PlanOrigin.LITERAL:
         complete_chain(work, _last_result(work))
     elif work.origin is PlanOrigin.REACT and work.words is not None:
-        complete_chain(work, work.words or stand_in(work, "the model said nothing"))
+        complete_chain(work, deliver(work, work.words) or stand_in(work, "the model said nothing"))
     else:
         think_answer(work)
 

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from haltpoint.chain.citing import deliver, false_marks
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
@@ -79,7 +80,8 @@ def _without_calls(plan: Plan) -> Plan:
 def end_with_answer(work: Work, message: AnswerDrafted) -> None:
     """Complete the chain: these are the words for the user, unless they call a tool or cannot be read (C6).
 
-    Such an answer is asked for again; after the strikes its words are delivered, or the results where it has none.
+    Such an answer, and one that cites a result which there is not (F2), is asked for again; after the strikes its words
+    are delivered, or the results where it has none.
     """
     data = message.data
     if data.thought_id != work.chain.thought:
@@ -88,16 +90,16 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> None:
     if overspent(work):  # the work is done: a reply that cost too much is not acted on
         complete_chain(work, stand_in(work, "the model used more tokens than the budget has"))
         return
-    corrections = _no_words(data)
+    corrections = _no_words(data) or false_marks(work, None, data.text)
     if corrections:
         violate(work, None, "answer", data.thought_id, corrections, data.text)
     if not corrections or mode_of(work, None) is not Mode.STRICT or struck_out(work, None):
         words = "" if data.faults else data.text
-        complete_chain(work, words or stand_in(work, _why(data)))
+        complete_chain(work, deliver(work, words) or stand_in(work, _why(data)))
     else:
         for correction in corrections:
             tell_correction(work, None, correction)
-        think_answer(work, corrections, data.thought_id)
+        think_answer(work, corrections, data.thought_id, "" if _no_words(data) else data.text)
 
 
 def _why(data: DraftedAnswer) -> str:

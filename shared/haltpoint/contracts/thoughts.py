@@ -54,6 +54,7 @@ class Violation(StrEnum):
     NO_PROVENANCE = "no_provenance"
     UNFOUNDED_FAIL = "unfounded_fail"
     MISSING_TOOL = "missing_tool"
+    FALSE_MARK = "false_mark"
 
 
 BROKEN: dict[Violation, str] = {
@@ -66,6 +67,7 @@ BROKEN: dict[Violation, str] = {
     Violation.NO_PROVENANCE: "a value that comes from nowhere",
     Violation.UNFOUNDED_FAIL: "gave up without an error",
     Violation.MISSING_TOOL: "left out a tool that was asked for",
+    Violation.FALSE_MARK: "cited a result that there is not",
 }
 """What each violation is, for people."""
 

@@ -135,9 +135,16 @@ class HookRecord(Contract):
     duration_ms: int = 0
 
 
+class DeedWords(Contract):
+    """What a successful call with an effect did, in the runtime's words, and whom or what it was about (F1)."""
+
+    says: str
+    target: str | None = None
+
+
 class NestedCall(Contract):
     """One tool that a tool called (A). `key` is its idempotency key, `error` how it failed, if it did; IN_DOUBT: its
-    caller did not wait for it.
+    caller did not wait for it. `deed`: what it did, when it succeeded with an effect.
     """
 
     tool: str
@@ -145,6 +152,7 @@ class NestedCall(Contract):
     error: ErrorType | None = None
     hooks: tuple[HookRecord, ...] = ()
     duration_ms: int = 0
+    deed: DeedWords | None = None
 
 
 class Metadata(Contract):
@@ -165,6 +173,7 @@ class Metadata(Contract):
     )
     calls: tuple[NestedCall, ...] = Field(default=(), description="the tools that this one called, as they were begun")
     by: str = Field(default="", description="the person who gave the result, when one did (D3 manual)")
+    deed: DeedWords | None = Field(default=None, description="what the call did: of a success with an effect (F1)")
     sources: dict[str, Source] = Field(default_factory=dict, description="place in the arguments -> its source (C13)")
 
 
@@ -232,6 +241,7 @@ class ToolSpec(Contract):
     timeout: float = Field(default=30.0, gt=0, description="seconds")
     strikes: int | None = Field(default=None, ge=1, description="violations in a row until a person decides (D3)")
     provenance: dict[str, str] = Field(default_factory=dict, description="place in the arguments -> tool.path (C6)")
+    says: str | None = Field(default=None, description="what a call did, {name} for an argument or a field (F1)")
     hooks: tuple[str, ...] = Field(
         default=(), description="the worker's hooks that match, in the order they run in (H1)"
     )

@@ -9,6 +9,7 @@ from typing import Any, Generic
 from pydantic import ConfigDict, Field
 from typing_extensions import TypeVar
 
+from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.humans import Answer, RequestKind, RequestStatus
 from haltpoint.contracts.plans import Call, OnFailure, Plan, StepType
@@ -190,27 +191,20 @@ class ChainSummary(Contract):
     id: str
     status: str
     goal: str
-    answer: str | None = None
     error: ErrorView | None = None
     created_at: datetime
     updated_at: datetime
 
 
-class ReceiptView(Contract):
-    """A successful receipt: what an answer rests on (F2). `by` is the person who gave the result, when one did."""
-
-    action_id: str
-    step_id: str
-    tool: str
-    by: str = ""
-
-
 class ChainView(ChainSummary):
     """A whole chain. `violations` are those of its plan and its answer; `strikes` counts since any last success.
+
+    `answer` is there when the chain is over, however it ended (F1).
 
     `stopped` says by whom and why a cancelled chain was stopped.
     """
 
+    answer: FinalAnswer | None = None
     mode: Mode = Mode.STRICT
     tenant: str | None = None
     conversation_id: str | None = None
@@ -218,7 +212,6 @@ class ChainView(ChainSummary):
     summary: str
     stopped: str | None = None
     steps: tuple[StepView, ...] = ()
-    receipts: tuple[ReceiptView, ...] = ()
     strikes: int = 0
     violations: tuple[ViolationView, ...] = ()
     never_executed: tuple[dict[str, Any], ...] = ()
