@@ -2,14 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from haltpoint.chain import human_tool
+from haltpoint.chain.citations import mark_of
 from haltpoint.chain.contract import callable_tools
 from haltpoint.chain.state import ChainStatus, StepStatus
-from haltpoint.contracts.base import chain_of, thought_id
+from haltpoint.contracts.base import action_id, chain_of, thought_id
 from haltpoint.contracts.events import ThoughtRequest
 from haltpoint.contracts.plans import Plan, Step, StepType
 from haltpoint.contracts.tasks import Mode, Style, Task
@@ -21,18 +22,31 @@ from haltpoint.runtime.step_codec import decode_step
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.topology import Topology
 
-_ACTION: Final = ("tool", "args", "receipt", "data", "settled", "settled_data")
+_Ask = Callable[..., Awaitable[Any]]
+"""Reads one key, by command, kind and name."""
+
+_ACTION: Final = ("tool", "args", "receipt", "data", "settled", "settled_data", "child")
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """One earlier call and what came of it, as it counts: completed by a person's answer where there was one."""
+    """One earlier call and what came of it, as it counts: completed by a person's answer where there was one.
+
+    `deeds` of a skill are what the calls in its chain did (F1).
+    """
 
     step_id: str
     tool: str
     arguments: str
     outcome: Outcome
     data: str
+    number: int = 1
+    deeds: tuple[str, ...] = ()
+
+    @property
+    def mark(self) -> str | None:
+        """How words cite the result, if it is a successful one (F2)."""
+        return mark_of(self.step_id, self.number) if self.outcome.satisfies else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +113,15 @@ class ContextReader:
         if known or task is None or not head or ChainStatus(head[b"status"].decode()).final:
             return None  # a chain may also expire between these reads
         asked, drafted = as_worked_on(plan, Task.model_validate_json(task))
+        inside = await asyncio.gather(*(self._deeds_inside(ask, fields[-1]) for fields in actions))
         context = Context(
             request,
             asked,
             drafted,
             tuple(
                 receipt
-                for name, fields in zip(request.receipts, actions, strict=True)
-                if (receipt := _receipt(name, *fields)) is not None
+                for name, fields, deeds in zip(request.receipts, actions, inside, strict=True)
+                if (receipt := _receipt(name, deeds, *fields[:-1])) is not None
             ),
             previous=(previous or b"").decode(errors="replace"),
             tools=tools,
@@ -118,6 +133,29 @@ class ContextReader:
         pairs = zip(reasoned, said, strict=True)
         findings = tuple((step_id, _words(data)) for (step_id, _), data in pairs if data)
         return replace(context, findings=findings, tools=_offered(context))
+
+    async def _deeds_inside(self, ask: _Ask, child: bytes | None) -> tuple[str, ...]:
+        """What the calls in the chain that carried out a skill did, and in those below it."""
+        if child is None:
+            return ()
+        chain = child.decode()
+        task, head = await asyncio.gather(ask("GET", "task", chain), ask("HGETALL", "chain", chain))
+        plan = Task.model_validate_json(task).plan if task and head else None
+        if plan is None:
+            return ()
+        runs = [decode_step(head[f"s{index}".encode()]) for index in range(len(plan.steps))]
+        names = [
+            action_id(chain, step.id, number)
+            for step, run in zip(plan.steps, runs, strict=True)
+            for number in range(1, run.actions + 1)
+        ]
+        actions = await asyncio.gather(*(ask("HMGET", "action", name, *_ACTION) for name in names))
+        found: list[str] = []
+        for name, fields in zip(names, actions, strict=True):
+            below = await self._deeds_inside(ask, fields[-1])
+            receipt = _receipt(name, below, *fields[:-1])
+            found += below if receipt is None else receipt.deeds
+        return tuple(found)
 
 
 def _offered(context: Context) -> dict[str, ToolSpec]:
@@ -132,15 +170,18 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
     return {name: tools[name] for name in named if not tools[name].internal and not tools[name].destructive}
 
 
-def _receipt(name: str, *fields: bytes | None) -> Receipt | None:
+def _receipt(name: str, inside: tuple[str, ...], *fields: bytes | None) -> Receipt | None:
     """An action as it counts: what a person's answer settled goes before what the worker recorded."""
     texts = ((field or b"").decode(errors="replace") for field in fields)
     tool, arguments, receipt, data, settled, settled_data = texts
     if not (settled or receipt):
         return None
     outcome = Outcome.model_validate_json(settled or receipt)
-    step_id = name.rpartition(".")[0].rpartition(".")[2]
-    return Receipt(step_id, tool, arguments, outcome, settled_data if settled else data)
+    _, step_id, number = name.rsplit(".", 2)
+    told = outcome.metadata
+    deeds = (*(call.deed for call in told.calls), told.deed if outcome.satisfies else None)
+    says = (*inside, *(deed.says for deed in deeds if deed is not None))
+    return Receipt(step_id, tool, arguments, outcome, settled_data if settled else data, int(number), says)
 
 
 def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list[tuple[str, str]]:

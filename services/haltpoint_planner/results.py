@@ -43,7 +43,13 @@ def _result(receipt: Receipt, data: str) -> str:
     """One result; `data` is pretty JSON already, since the same data are shown again in every turn."""
     outcome = receipt.outcome
     clarification, confirmation, error = outcome.clarification, outcome.confirmation, outcome.error
-    before = {"success": outcome.success, "next_action": outcome.next_action.value, "data_is": MARK}
+    before = {
+        "success": outcome.success,
+        "next_action": outcome.next_action.value,
+        "mark": receipt.mark,
+        "data_is": MARK,
+        "done": receipt.deeds,
+    }
     behind = {
         "clarification": clarification and clarification.model_dump(mode="json", exclude_defaults=True),
         "confirmation": confirmation and confirmation.model_dump(mode="json", exclude_none=True),

@@ -53,7 +53,10 @@ async def test_a_skill_with_steps_runs_as_a_child_whose_result_the_model_reads(s
     assert action.receipt.data == below.steps[-1].result
     assert action.receipt.metadata.inside == ("lookup_contacts", "send_message")
     assert [(one.tool, one.kept_by) for one in result.chain.steps[0].promises] == [("tell-somebody", action.id)]
-    assert result.answer == "It went to user_jan001."
+    assert result.answer.text == "It went to user_jan001."
+    (deed,) = result.answer.deeds  # the skill's own receipt is none: the call inside of it is
+    assert (deed.action_id, deed.tool) == (f"{child}.send.1", "send_message")
+    assert deed.says == f'Message to "Jane Smith": "{LATE}"'
     assert [(message.to, message.content) for message in system.sent(child)] == [("user_jan001", LATE)]
     assert await told_once(client, run.id, "chain.completed")
     assert await told_once(client, child, "chain.completed")

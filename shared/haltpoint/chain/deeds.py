@@ -56,7 +56,7 @@ def _filled(spec: ToolSpec, given: Mapping[str, Any], data: str) -> Iterator[str
     result: dict[str, Any] | None = None
     for text, name, *_ in Formatter().parse(spec.says or ""):
         yield text
-        if name in declared:
+        if name in declared and name is not None:
             yield shown(name, given.get(name, declared[name].get("default", ...)))
         elif name is not None:
             result = _object(data) if result is None else result

@@ -80,7 +80,7 @@ def _without_calls(plan: Plan) -> Plan:
 def end_with_answer(work: Work, message: AnswerDrafted) -> None:
     """Complete the chain: these are the words for the user, unless they call a tool or cannot be read (C6).
 
-    Such an answer, and one that cites a result which there is not (F2), is asked for again; after the strikes its words
+    Such an answer is asked for again, and one that cites a result which there is not (F2); after the strikes its words
     are delivered, or the results where it has none.
     """
     data = message.data

@@ -143,6 +143,8 @@ async def _leave(_: "RequestView") -> bool:
 
 def _conclude(shell: Shell, chain: "ChainView") -> None:
     """The answer on stdout, words and deeds apart; everything about it on stderr."""
+    from rich.text import Text
+
     from haltpoint.cli.following import exit_code
     from haltpoint.cli.story import Mark, answer_lines
     from haltpoint.cli.wording import visible
@@ -150,10 +152,13 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
     if exit_code(chain) is Exit.WAITING:
         _hint(shell, chain)
         return
+    before: bool | None = None
     for line in answer_lines(chain):
-        sign = "" if line.mark is Mark.WORDS else f"{line.mark.value[0]} "
-        note = f"  ({line.note})" if line.note else ""
-        shell.out.print(f"{sign}{line.text}{note}", markup=False, highlight=False, soft_wrap=not shell.out.is_terminal)
+        deed = line.mark in (Mark.DEED, Mark.NOT_DONE)
+        if before not in (None, deed):
+            shell.out.print()
+        before, note = deed, f"  ({line.note})" if line.note else ""
+        shell.out.print(Text(f"{line.text}{note}", style=line.mark.value[1]), soft_wrap=not shell.out.is_terminal)
     if chain.error:
         shell.err.print(f"{chain.error.code} {visible(chain.error.message)}", markup=False)
     shell.note(f"{chain.status}: haltpoint chain show {chain.id}")

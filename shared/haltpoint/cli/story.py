@@ -259,16 +259,16 @@ def answer_lines(chain: ChainView) -> list[Line]:
     deeds = [Line(0, Mark.DEED, *_deed(chain, deed)) for deed in answer.deeds]
     for one in answer.not_done:
         why = f"{one.why.value.replace('_', ' ')}: {one.message}" if one.message else one.why.value.replace("_", " ")
-        deeds.append(Line(0, Mark.NOT_DONE, visible(one.says), visible(why)))
+        deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {visible(one.says)}", visible(why)))
     words = [Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines() if text.strip()]
-    words += [Line(0, Mark.UNPROVEN, f"unproven: {visible(sentence)}") for sentence in answer.unproven]
+    words += [Line(0, Mark.UNPROVEN, f"Unproven: {visible(sentence)}") for sentence in answer.unproven]
     differ = answer.unproven or answer.not_done or not answer.deeds
     return [*deeds, *words] if differ else [*words, *deeds]
 
 
 def _deed(chain: ChainView, deed: Deed) -> tuple[str, str]:
     place = deed.action_id.removeprefix(f"{chain.id}.")
-    return visible(deed.says), ", ".join(filter(None, (place, f"by {visible(deed.by)}" if deed.by else "")))
+    return f"Done: {visible(deed.says)}", ", ".join(filter(None, (place, f"by {visible(deed.by)}" if deed.by else "")))
 
 
 def _sentence(words: str) -> str:

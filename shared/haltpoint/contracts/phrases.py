@@ -1,4 +1,4 @@
-"""The fixed words that the runtime says beside a model's (CONTRACT F1), by language; English where it knows no other."""
+"""The fixed words that the runtime says beside a model's (CONTRACT F1), by language; English for all others."""
 
 from typing import Final
 

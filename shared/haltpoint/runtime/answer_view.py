@@ -6,7 +6,7 @@ chain that carried it out have, and so have the calls that a tool made of others
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -16,7 +16,7 @@ from haltpoint.chain.deeds import deed_line
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.humans import Choice
 from haltpoint.contracts.phrases import Phrases, phrases
-from haltpoint.contracts.tools import DeedWords, ErrorType, Fault, NestedCall, Outcome, ToolResult, ToolSpec
+from haltpoint.contracts.tools import DeedWords, ErrorType, NestedCall, ToolResult, ToolSpec
 from haltpoint.contracts.views import ActionView, ChainView
 
 _DENIED: Final = (ErrorType.DENIED, ErrorType.BLOCKED)
@@ -154,10 +154,10 @@ def _not_done(tree: Tree, own: Phrases) -> Iterator[tuple[_Call, NotDone]]:
                 NotDone(action_id=action.id, tool=action.tool, says=said, why=why, message=message),
             )
     for dropped in tree.chain.never_executed:
-        tool, arguments = str(dropped.get("tool", "")), dropped.get("arguments")
-        said = _line(tool, json.dumps(arguments) if isinstance(arguments, dict) else "{}")
+        tool, wished = str(dropped.get("tool", "")), dropped.get("arguments")
+        said = _line(tool, json.dumps(wished) if isinstance(wished, dict) else "{}")
         message = str(dropped.get("reason", "")).replace(f"{tree.chain.id}.", "")
-        yield _call(tool, arguments), NotDone(tool=tool, says=said, why=WhyNot.NEVER_EXECUTED, message=message)
+        yield _call(tool, wished), NotDone(tool=tool, says=said, why=WhyNot.NEVER_EXECUTED, message=message)
 
 
 def _reason(told: Told, own: Phrases) -> tuple[WhyNot, str] | None:
@@ -183,19 +183,14 @@ def _line(tool: str, arguments: str) -> str:
 def _in_doubt(tree: Tree, not_done: Sequence[NotDone]) -> bool:
     """Whether something may have happened of which there is no successful receipt."""
     errors = (told.action.receipt.error for told in _all(tree) if told.action.receipt is not None)
-    unsure = any(error is not None and _may_have_happened(error) for error in errors)
+    unsure = any(error is not None and error.error_type in _UNSURE for error in errors)
     return unsure or any(one.why is WhyNot.IN_DOUBT for one in not_done)
 
 
-def _may_have_happened(error: Fault) -> bool:
-    return error.error_type in _UNSURE
-
-
-def calls_in(recorded: Sequence[Outcome]) -> tuple[NestedCall, ...]:
+def calls_in(recorded: Iterable[NestedCall]) -> tuple[NestedCall, ...]:
     """The calls that a tool made of others, over all attempts; the same call once, as a success if it was one."""
     found: dict[str, NestedCall] = {}
-    for outcome in recorded:
-        for call in outcome.metadata.calls:
-            if call.key not in found or found[call.key].deed is None:
-                found[call.key] = call
+    for call in recorded:
+        if call.key not in found or found[call.key].deed is None:
+            found[call.key] = call
     return tuple(found.values())

@@ -20,7 +20,7 @@ from haltpoint.contracts.humans import RequestStatus
 from haltpoint.contracts.phrases import phrases
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import NextAction, Outcome, ToolResult, ToolSpec
+from haltpoint.contracts.tools import NestedCall, NextAction, ToolResult, ToolSpec
 from haltpoint.runtime import contract_view
 from haltpoint.runtime.answer_view import Told, Tree, calls_in, final_answer
 from haltpoint.runtime.contract_view import moment
@@ -91,9 +91,10 @@ def summary_of(chain_id: str, head: Fields, task: Task, end: Mapping[str, Any]) 
 def view_of(record: ChainRecord) -> views.ChainView:
     """The whole chain; with its answer when it is over."""
     tree = _tree(record)
-    if not ChainStatus(record.head["status"]).final:
+    status = ChainStatus(record.head["status"])
+    if not status.final:
         return tree.chain
-    literal = record.head.get("origin") == PlanOrigin.LITERAL.value
+    literal = status is ChainStatus.COMPLETED and record.head.get("origin") == PlanOrigin.LITERAL.value
     answer = final_answer(tree, record.end, record.task.language or record.language, literal=literal)
     return tree.chain.model_copy(update={"answer": answer})
 
@@ -104,7 +105,7 @@ def _tree(record: ChainRecord) -> Tree:
     told = (
         Told(
             action,
-            calls_in(tuple(_recorded(record.actions[action.id]))),
+            calls_in(_recorded(record.actions[action.id])),
             _tree(below) if (below := record.children.get(action.child or "")) else None,
         )
         for step in chain.steps
@@ -113,11 +114,12 @@ def _tree(record: ChainRecord) -> Tree:
     return Tree(chain, tuple(told))
 
 
-def _recorded(fields: Fields) -> Iterator[Outcome]:
-    """Every outcome of an action that was recorded, in any attempt."""
+def _recorded(fields: Fields) -> Iterator[NestedCall]:
+    """The calls that an action's tool made of others, in any attempt."""
     for name, text in fields.items():
         if name in ("receipt", "doubt") or name.startswith(("receipt.", "doubt.")):
-            yield Outcome.model_validate_json(text)
+            for call in json.loads(text).get("metadata", {}).get("calls", ()):
+                yield NestedCall.model_validate(call)
 
 
 def _without_answer(record: ChainRecord) -> views.ChainView:
