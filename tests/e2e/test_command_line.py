@@ -15,7 +15,6 @@ from haltpoint.sync_client import SyncClient
 from tests.e2e.running import CHECKOUT, HALTPOINT, Running
 from tests.support import PATIENCE
 
-
 SAID = """\
 Jane Smith has your message: hello
 
