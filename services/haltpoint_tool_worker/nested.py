@@ -123,9 +123,10 @@ class Nested:
         if reading is None:
             return _refused(ErrorType.IN_DOUBT, f"{name} was stopped: its caller has ended"), call.records
         if call.around is not None and call.around.post:
+            worked = reading.outcome.satisfies
             reading, records = await self._admission.review(job, call, reading)
-            return with_deed(call, reading), records
-        return with_deed(call, reading), call.records
+            return (with_deed(call, reading) if worked else reading), records
+        return (with_deed(call, reading) if reading.outcome.satisfies else reading), call.records
 
     def _inner(self, name: str, key: str, text: str) -> Job:
         """The call as a job under its caller's: what it calls is told there."""

@@ -88,11 +88,12 @@ class Pipeline:
         reading = await self._run(job, call)
         if reading is None:
             return
-        records = call.records
+        records, worked = call.records, reading.outcome.satisfies
         if call.around is not None and call.around.post and not reading.doubtful:
             # What was cut away has not been reviewed, so it is not kept.
             reading, records = await self._admission.review(job, call, replace(reading, whole=""))
-        reading = with_deed(call, bound(reading, job.request.tool, call.text, changed=call.changed))
+        reading = bound(reading, job.request.tool, call.text, changed=call.changed)
+        reading = with_deed(call, reading) if worked else reading
         await self._record(job, reading, began, span, records, ran=call.text if call.changed else None)
 
     async def _refuse(self, job: Job, refusal: Refusal, began: int) -> None:

@@ -38,9 +38,7 @@ async def run_call(runner: Runner, job: Job, call: Call) -> Reading | None:
 
 
 def with_deed(call: Call, reading: Reading) -> Reading:
-    """The result, and in it what the call did when it succeeded with an effect (F1)."""
-    if not reading.outcome.satisfies:
-        return reading
+    """The result of a call that has succeeded, and in it what it did (F1), also when a hook makes an error of it."""
     return replace(reading, deed=deed_of(call.tool.spec, call.tool.spec.name, call.text, reading.data))
 
 

@@ -173,7 +173,9 @@ class Metadata(Contract):
     )
     calls: tuple[NestedCall, ...] = Field(default=(), description="the tools that this one called, as they were begun")
     by: str = Field(default="", description="the person who gave the result, when one did (D3 manual)")
-    deed: DeedWords | None = Field(default=None, description="what the call did: of a success with an effect (F1)")
+    deed: DeedWords | None = Field(
+        default=None, description="what the call did: of a tool with effects that succeeded (F1)"
+    )
     sources: dict[str, Source] = Field(default_factory=dict, description="place in the arguments -> its source (C13)")
 
 

@@ -67,7 +67,7 @@ def _deeds(tree: Tree) -> Iterator[Deed]:
         by = (receipt.metadata.by if receipt is not None else "") or approved.get(action.id)
         at = _ended(tree.chain, action)
         for call in told.calls:
-            if call.deed is not None:
+            if call.deed is not None and call.error is None:
                 yield _deed(call.key, call.tool, call.deed, at, by)
         if told.below is not None:
             yield from _deeds(told.below)
@@ -182,9 +182,15 @@ def _line(tool: str, arguments: str) -> str:
 
 def _in_doubt(tree: Tree, not_done: Sequence[NotDone]) -> bool:
     """Whether something may have happened of which there is no successful receipt."""
-    errors = (told.action.receipt.error for told in _all(tree) if told.action.receipt is not None)
-    unsure = any(error is not None and error.error_type in _UNSURE for error in errors)
-    return unsure or any(one.why is WhyNot.IN_DOUBT for one in not_done)
+    for told in _all(tree):
+        receipt = told.action.receipt
+        error = receipt.error if receipt is not None else None
+        # With a deed it has happened, and a hook keeps the result back.
+        if receipt is not None and error is not None and (error.error_type in _UNSURE or receipt.metadata.deed):
+            return True
+        if any(call.deed is not None for call in told.calls):
+            return True
+    return any(one.why is WhyNot.IN_DOUBT for one in not_done)
 
 
 def calls_in(recorded: Iterable[NestedCall]) -> tuple[NestedCall, ...]:

@@ -1,0 +1,50 @@
+"""The worker writes into the receipt what a call did (F1): over the arguments that ran and the data."""
+
+from typing import Any
+
+from haltpoint import hook
+from haltpoint.contracts.tools import DeedWords, ToolResult
+from tests.unit.tool_worker import test_hooks, test_nested
+from tests.unit.tool_worker.test_hooks import post, pre
+
+
+async def deed_of(name: str, arguments: str, *hooks: Any) -> DeedWords | None:
+    paper = test_hooks.Paper()
+    await test_hooks.run_call(name, arguments, *hooks, ledger=paper)
+    (finished,) = paper.finished
+    return finished.metadata.deed
+
+
+async def test_a_success_with_an_effect_is_told_with_its_target() -> None:
+    told = await deed_of("send_message", '{"to":"u1","text":"a\\nb"}')
+    assert told == DeedWords(says='Send message: to "u1", text "a b"', target="u1")
+
+
+async def test_what_hooks_made_of_the_call_is_what_is_told() -> None:
+    told = await deed_of("send_message", '{"to":"u1"}', pre(lambda _: hook.Modify({"to": "u2"})))
+    assert told is not None
+    assert told.target == "u2"
+
+
+async def test_what_reads_or_fails_is_no_deed() -> None:
+    assert await deed_of("look", '{"query":"x"}') is None
+    assert await deed_of("send_message", '{"to":7}') is None
+    assert await deed_of("crashing", "{}") is None
+
+
+async def test_what_happened_is_kept_also_where_a_hook_makes_an_error_of_the_result() -> None:
+    def refuse(_: ToolResult) -> ToolResult:
+        return ToolResult.model_validate({"success": False, "next_action": "error", "error": "not like this"})
+
+    assert await deed_of("send_message", '{"to":"u1"}', post(refuse)) is not None
+
+
+async def test_each_call_that_a_tool_makes_of_others_tells_its_own() -> None:
+    told = await test_nested.run_call("patient")
+    assert [(one.tool, one.deed) for one in told.metadata.calls] == [
+        ("broken", None),
+        ("book_keeping", DeedWords(says='Book keeping: entry "two"')),
+        ("rate", None),
+        ("rate", None),
+    ]
+    assert told.metadata.deed == DeedWords(says="Patient")
