@@ -12,6 +12,7 @@ async def deed_of(name: str, arguments: str, *hooks: Any) -> DeedWords | None:
     paper = test_hooks.Paper()
     await test_hooks.run_call(name, arguments, *hooks, ledger=paper)
     (finished,) = paper.finished
+    assert finished.metadata is not None
     return finished.metadata.deed
 
 
@@ -41,6 +42,7 @@ async def test_what_happened_is_kept_also_where_a_hook_makes_an_error_of_the_res
 
 async def test_each_call_that_a_tool_makes_of_others_tells_its_own() -> None:
     told = await test_nested.run_call("patient")
+    assert told.metadata is not None
     assert [(one.tool, one.deed) for one in told.metadata.calls] == [
         ("broken", None),
         ("book_keeping", DeedWords(says='Book keeping: entry "two"')),

@@ -24,7 +24,8 @@ class Kept(BaseModel):
 
 def test_words_name_parameters_and_fields_of_the_result() -> None:
     @tool(says="Message to {name}: {content} {{as it is}}")
-    async def send(content: str, ctx: Ctx) -> Sent: ...
+    async def send(content: str, ctx: Ctx) -> Sent:
+        return Sent(name=content)
 
     made = tool_of(send)
     assert made is not None
@@ -32,11 +33,13 @@ def test_words_name_parameters_and_fields_of_the_result() -> None:
 
 
 def test_a_field_of_any_form_of_the_result_will_do() -> None:
-    def send(content: str) -> Sent | Kept: ...
+    def send(content: str) -> Sent | Kept:
+        return Sent(name=content)
 
     assert register(send, says="{name} {until} {content}").spec.says is not None
 
-    def count(content: str) -> int: ...
+    def count(content: str) -> int:
+        return len(content)
 
     assert register(count, says="Counted {value}").spec.says is not None
 
@@ -57,7 +60,8 @@ def test_a_field_of_any_form_of_the_result_will_do() -> None:
     ],
 )
 def test_anything_else_is_refused_with_its_place(says: Any, why: str) -> None:
-    async def send(content: str, ctx: Ctx) -> Sent: ...
+    async def send(content: str, ctx: Ctx) -> Sent:
+        return Sent(name=content)
 
     with pytest.raises(DeclarationError, match=rf"(?s)test_says\.py:\d+\): says=.*{why}"):
         register(send, says=says)
