@@ -15,8 +15,9 @@ MOST_MARKS: Final = 100
 """Marks of one text that are looked at; what is behind them stays as it is."""
 
 _MARK: Final = re.compile(r"\[\[([A-Za-z0-9_-]{1,64})\.([0-9]{1,6})\]\]")
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
-_TICKS: Final = re.compile(r"`+|\n[ \t]*\n")
+_FENCED: Final = re.compile(r"(?ms)^ {0,3}(`{3,}|~{3,})[^\n]*(?:\n|\Z).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)")
+# Within a paragraph, and bounded, so that no text takes more than a moment.
+_SPAN: Final = re.compile(r"(?s)(?<!`)(`+)(?!`)(?:(?!\n[ \t]*\n).){1,2000}?(?<!`)\1(?!`)")
 _END: Final = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
 
 
@@ -77,43 +78,8 @@ def _sentences_at(text: str, places: list[int]) -> Iterator[str]:
 
 def _without_code(text: str) -> str:
     """The text with its code blanked out, so that all else keeps its place: fenced blocks and spans in backticks."""
-    lines: list[str] = []
-    fence = ""
-    for line in text.splitlines(keepends=True):
-        found = _FENCE.match(line)
-        inside, mark = bool(fence), found[1] if found else ""
-        if not fence:
-            fence = mark
-        elif mark.startswith(fence) and not line.strip(f"{mark[0]} \t\r\n"):
-            fence = ""
-        lines.append(_blank(line) if inside or mark else line)
-    plain = "".join(lines)
-    parts, done = [], 0
-    for start, end in _spans(plain):
-        parts += [plain[done:start], _blank(plain[start:end])]
-        done = end
-    return "".join((*parts, plain[done:]))
+    return _SPAN.sub(_blank, _FENCED.sub(_blank, text))
 
 
-def _blank(code: str) -> str:
-    return re.sub(r"[^\n]", " ", code)
-
-
-def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """The code spans: from a run of backticks to the next of the same length in the same paragraph."""
-    runs = list(_TICKS.finditer(text))
-    closing: list[int | None] = []
-    last: dict[int, int] = {}
-    for index in range(len(runs) - 1, -1, -1):
-        if runs[index][0][0] != "`":
-            last.clear()
-        length = len(runs[index][0])
-        closing.append(last.get(length))
-        last[length] = index
-    closing.reverse()
-    index = 0
-    while index < len(runs):
-        closes = closing[index] if runs[index][0][0] == "`" else None
-        if closes is not None:
-            yield runs[index].start(), runs[closes].end()
-        index = index + 1 if closes is None else closes + 1
+def _blank(code: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", code[0])
