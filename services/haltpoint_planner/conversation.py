@@ -73,6 +73,9 @@ def _chosen(receipt: Receipt) -> str:
 def _corrections(context: Context) -> Iterator[Message]:
     """The rejected reply and what was wrong with it; the correction itself shows the exact form (C6, D1)."""
     corrections, previous = context.request.corrections, context.previous
+    if context.request.answered is not None:
+        yield _says("assistant", previous[:_QUOTED])
+        yield _says("user", context.request.answered)
     if not corrections:
         return
     yield _says("assistant", previous[:_QUOTED] or "(no reply)")

@@ -43,7 +43,7 @@ from haltpoint_planner.context import ContextReader
 from haltpoint_planner.drafting import draft_proposal, said, without_thoughts
 from haltpoint_planner.json_text import without_surrogates
 from haltpoint_planner.model import Model
-from haltpoint_planner.plan_drafting import draft_plan
+from haltpoint_planner.plan_drafting import draft_plan, question_in
 from haltpoint_planner.replies import Reply
 from haltpoint_planner.unread import quoted
 
@@ -239,7 +239,8 @@ def reply_to(message: ToPlanner, reply: Reply) -> Thought:
         case ThoughtKind.PLAN:
             drafted = draft_plan(reply)
             plan, fault = (drafted, None) if isinstance(drafted, Plan) else (None, drafted)
-            data = DraftedPlan(thought_id=request.thought_id, plan=plan, fault=fault, usage=usage)
+            question = None if plan is not None else question_in(reply)
+            data = DraftedPlan(thought_id=request.thought_id, plan=plan, fault=fault, question=question, usage=usage)
             return PlanDrafted(**_envelope(message), data=data)
         case ThoughtKind.ACT | ThoughtKind.REASON:
             proposal = draft_proposal(reply)

@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from haltpoint.chain.exits import is_question
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, STEP_ID
 from haltpoint.contracts.plans import Plan, Step, StepType, ValidationMode
 from haltpoint_planner.dialects import bare_name, fields
-from haltpoint_planner.drafting import mended, take_apart
+from haltpoint_planner.drafting import draft_proposal, mended, take_apart
 from haltpoint_planner.json_text import without_surrogates
 from haltpoint_planner.replies import Reply
 
@@ -42,6 +43,13 @@ def draft_plan(reply: Reply) -> Plan | str:
     if reply.cut or not content.rstrip().rstrip("`").rstrip().endswith(("}", "]", "---")):
         return "the JSON of the plan ends too early; send the whole plan, and keep the descriptions short"
     return _plan(steps)
+
+
+def question_in(reply: Reply) -> str | None:
+    """What a reply without a plan asks in words, when its last sentence is a question (C11)."""
+    words = draft_proposal(reply)
+    asks = not words.calls and not words.faults and is_question(words.content)
+    return words.content if asks else None
 
 
 def _steps_in(value: object) -> list[Any] | None:

@@ -15,8 +15,10 @@ from haltpoint.chain.references import write_json
 from haltpoint.chain.results import err, succeed
 from haltpoint.chain.schemas import result_faults
 from haltpoint.chain.state import Action, OpenRequest, StepStatus
+from haltpoint.chain.thinking import think_plan
+from haltpoint.chain.words import goal_of
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import request_id
+from haltpoint.contracts.base import request_id, thought_id
 from haltpoint.contracts.events import HumanAnswer, HumanAnswered, TaskCancelled, TimerDue
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import Choice, RequestKind, answer_fault
@@ -60,6 +62,8 @@ def _resume(work: Work, request: OpenRequest, name: str) -> None:
 def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
     answer = data.answer
     match answer.decision:
+        case Choice.ANSWER if request.step < 0:
+            _answer_planning(work, answer.text.strip())
         case Choice.SELECT if request.kind is RequestKind.INPUT:
             option = next(option for option in request.options if option.id == answer.option_id)
             picked = {"answer": option.title, "selected": option.model_dump(mode="json", exclude={"value"})}
@@ -104,6 +108,13 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
             cancel_chain(work, data.by, answer.text or answer.comment)
         case _ as never:
             assert_never(never)
+
+
+def _answer_planning(work: Work, words: str) -> None:
+    """The answer to a question of the model while it plans: the person's words belong to the goal from now on (C11)."""
+    work.goal = f"{goal_of(work)}\n{words}"
+    previous = thought_id(work.chain.id, "plan", 0, work.chain.plan_attempts)
+    think_plan(work, previous=previous, answered=words)
 
 
 def _asked_about(work: Work, request: OpenRequest) -> Action:

@@ -46,6 +46,7 @@ class Think:
     corrections: tuple[Correction, ...] = ()
     previous: str | None = None
     other_model: bool = False
+    answered: str | None = None
 
 
 @value

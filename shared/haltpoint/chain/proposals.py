@@ -9,6 +9,7 @@ from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import call_fault, form_of, reading_faults
 from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
+from haltpoint.chain.exits import ask_in_step, is_question, last_error
 from haltpoint.chain.held import drop_held, owner_of
 from haltpoint.chain.provenance import decided_before, provenance_fault
 from haltpoint.chain.reasons import reasons_for
@@ -27,13 +28,12 @@ from haltpoint.chain.strikes import (
 from haltpoint.chain.thinking import may_think, spent_too_much, think_step
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import action_id, thought_id
+from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Call, Step, StepType
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import BROKEN, Correction, Proposal, StepDecision, Violation
-from haltpoint.contracts.tools import Fault
 
 MOST_CALLS: Final = 32
 """Calls of one proposal; one with more is sent back whole."""
@@ -67,18 +67,23 @@ def take_proposal(work: Work, message: ActionProposed) -> None:
 def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> None:
     """Words complete a reasoning step (C4), and never a tool step (C3).
 
-    What wanted to be a call and cannot be read is no words: it is refused like a faulty call, in every mode (C6).
+    A question goes to a person, and words behind a tool's error end the step as failed: neither is a strike (C11). A
+    call that cannot be read is no words: it is refused like a faulty call, in every mode (C6).
     """
     mode, words = mode_of(work, index), proposal.content
     if proposal.faults:
         _correct(work, index, thought, _unread(work, index, proposal), words)
         return
-    faults: tuple[Correction, ...] = ()
-    if mode is not Mode.OFF:
-        if work.steps[index].step_type is StepType.TOOL:
-            faults = (_no_call(work, index),)
-        else:
-            faults = pattern_faults(work)
+    tool_step = work.steps[index].step_type is StepType.TOOL
+    missing = () if tool_step else pattern_faults(work)
+    owes = tool_step or bool(missing)
+    if is_question(words) and (owes or work.origin is PlanOrigin.DRAFTED) and ask_in_step(work, index, proposal):
+        return
+    if owes and mode is not Mode.OFF and words.strip() and (error := last_error(work, index)) is not None:
+        work.note(index, proposal)
+        fail_by_tool(work, index, Code.GIVEN_UP, *error)
+        return
+    faults = () if mode is Mode.OFF else (_no_call(work, index),) if tool_step else missing
     cites = () if faults else false_marks(work, index, words)
     if cites and _ask_once_more(work, index, thought, cites, words):
         return
@@ -107,26 +112,15 @@ def _give_up(work: Work, index: int, thought: str, proposal: Proposal) -> None:
 
     Calls beside it never run.
     """
-    faulty = _last_fault(work, index)
+    error = last_error(work, index)
     work.note(index, proposal)
     work.move(index, replace(work.run(index), taken=0, refused=0))
     drop_held(work, index, "proposed beside giving up")
-    if faulty is None:
+    if error is None:
         faults = (_unfounded_fail(work.steps[index]), *_unread(work, index, proposal))
         _correct(work, index, thought, faults, proposal.content)
     else:
-        fail_by_tool(work, index, Code.GIVEN_UP, *faulty)
-
-
-def _last_fault(work: Work, index: int) -> tuple[str, Fault] | None:
-    """Of the last receipts of the step's tools the newest that holds an error, and whose it is."""
-    step_id, heard = work.steps[index].id, set[str]()
-    for number in range(work.run(index).actions, 0, -1):
-        action = work.actions[action_id(work.chain.id, step_id, number)]
-        if action.tool not in heard and action.outcome is not None and action.outcome.error is not None:
-            return action.tool, action.outcome.error
-        heard.add(action.tool)
-    return None
+        fail_by_tool(work, index, Code.GIVEN_UP, *error)
 
 
 def _awaited(work: Work, index: int, thought: str) -> bool:

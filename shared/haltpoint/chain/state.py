@@ -187,7 +187,8 @@ class Chain:
     succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's. `inside` are the
     tools that succeeded in the chains that carried out its skills. `intent` is what the goal asks for (C12), `effects`
     the signatures of calls that succeeded inside its skills (C14). `unproven` are sentences of the answer (F3),
-    `unfulfilled` effects that the goal asks for and that have no deed.
+    `unfulfilled` effects that the goal asks for and that have no deed. `questions` are those that the model asked while
+    planning (C11).
     """
 
     id: str
@@ -217,6 +218,7 @@ class Chain:
     inside: tuple[str, ...] = ()
     intent: Intent | None = None
     effects: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
     other_model: bool = False
     answer: str | None = None
     unproven: tuple[str, ...] = ()

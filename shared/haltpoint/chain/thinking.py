@@ -26,14 +26,17 @@ RECEIPT_WIDTH = 2000
 """Characters of one result in an answer that is made of receipts."""
 
 
-def think_plan(work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None) -> None:
-    """Ask for a plan, or for a better one."""
+def think_plan(
+    work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None, *, answered: str | None = None
+) -> None:
+    """Ask for a plan, or for a better one; `answered`: a person's words to the question in the previous reply."""
     attempt = work.chain.plan_attempts + 1
     if attempt > work.world.policy.max_chain_turns:
         fail_chain(work, Code.OVER_BUDGET, f"no plan after {count(work.chain.plan_attempts, 'attempt')}")
     elif _tokens_left(work):
         name = thought_id(work.chain.id, "plan", 0, attempt)
-        think = Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous, work.other_model)
+        other = work.other_model
+        think = Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous, other, answered)
         work.outputs.append(think)
         work.thought, work.plan_attempts = name, attempt
 

@@ -6,6 +6,7 @@ from haltpoint.chain.citing import deliver, false_marks
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
+from haltpoint.chain.exits import ask_while_planning
 from haltpoint.chain.plural import count
 from haltpoint.chain.scheduling import adopt
 from haltpoint.chain.schemas import SHOWN
@@ -26,7 +27,7 @@ MOST_FAULTS: Final = 20
 MOST_NAMED: Final = 300
 """Characters of the names of tools that an answer called, as the model is told them."""
 
-_IN_WORDS: Final = "Answer the user in one to three plain sentences, without JSON."
+_IN_WORDS: Final = "Answer the user in plain words, without JSON."
 
 
 def take_plan(work: Work, message: PlanDrafted) -> None:
@@ -36,6 +37,9 @@ def take_plan(work: Work, message: PlanDrafted) -> None:
         return
     work.spend(data.usage)
     if spent_too_much(work):
+        return
+    if data.question is not None and ask_while_planning(work, data.question):
+        work.thought = None
         return
     faults, missing = _faults(work, data.plan, data.fault)
     mode = mode_of(work, None)

@@ -21,8 +21,8 @@ class Work:
     __slots__ = (
         "actions", "answer", "asked", "case", "chain", "digests", "effects", "ended", "error", "facts", "goal", "graph",
         "inside", "intent", "nearest", "now", "origin", "other_model", "outputs", "plan", "plan_attempts", "proposals",
-        "requests", "resume", "runs", "status", "steps", "strikes", "thought", "tokens", "turns", "unfulfilled",
-        "unproven", "used", "words", "world",
+        "questions", "requests", "resume", "runs", "status", "steps", "strikes", "thought", "tokens", "turns",
+        "unfulfilled", "unproven", "used", "words", "world",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, world: World, now: int) -> None:
@@ -52,6 +52,7 @@ class Work:
         self.inside = chain.inside
         self.intent = chain.intent
         self.effects = chain.effects
+        self.questions = chain.questions
         self.other_model = chain.other_model
         self.answer = chain.answer
         self.unproven = chain.unproven
@@ -154,6 +155,7 @@ class Work:
             inside=self.inside,
             intent=self.intent,
             effects=self.effects,
+            questions=self.questions,
             other_model=self.other_model,
             answer=self.answer,
             unproven=self.unproven,

@@ -1,16 +1,22 @@
 """A question to people in words: the case of an escalation, the form of an input, what may be decided and how."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
 from haltpoint.cli.wording import call, options, visible
 from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.thoughts import BROKEN, Violation
+from haltpoint.contracts.thoughts import BROKEN, Strike, Violation
 from haltpoint.contracts.views import RequestView
 
 WIDTH: Final = 160
 """Characters of the model's words in one line."""
+
+_EXPLAINED: Final = frozenset(
+    {Violation.BAD_PLAN, Violation.BAD_ARGUMENTS, Violation.UNKNOWN_TOOL, Violation.NOT_ALLOWED, Violation.UNREADABLE}
+)
+"""Violations whose message says more to a person than their name."""
 
 _COMMANDS: Final[dict[RequestKind, tuple[tuple[str, str], ...]]] = {
     RequestKind.CLARIFICATION: (("--none WORDS", "none of them; the model gets the words"),),
@@ -45,17 +51,32 @@ def _case(request: RequestView) -> Iterator[str]:
         yield f"asked:    {visible(request.step)}"
     elif request.goal:
         yield f"asked:    {visible(request.goal)}"
-    for number, strike in enumerate(request.strikes, 1):
-        yield f"{'answers:' if number == 1 else '':<8}  {number}  {said(strike.said, strike.violation)}"
+    for number, (fault, times) in enumerate(Counter(map(_fault, request.strikes)).items()):
+        yield f"{'' if number else 'wrong:':<8}  {fault}{f' ({times} times)' if times > 1 else ''}"
+    for words in dict.fromkeys(strike.said for strike in request.strikes[-1:] if strike.said.strip()):
+        yield f"reply:    {_quoted(words)}"
     if request.tool:
         yield f"missing:  a receipt of {visible(request.tool)}"
 
 
+def _fault(strike: Strike) -> str:
+    """What was wrong, for a person; of arguments also where."""
+    words = BROKEN[strike.violation]
+    return f"{words}: {_cut(strike.message)}" if strike.violation in _EXPLAINED else words
+
+
 def said(words: str, violation: Violation) -> str:
     """What was wrong with a thought, and the model's own words."""
+    return f"{BROKEN[violation]}: {_quoted(words)}" if words.strip() else BROKEN[violation]
+
+
+def _quoted(words: str) -> str:
+    return f"“{_cut(words)}”"
+
+
+def _cut(words: str) -> str:
     line = visible(" ".join(words.split()))
-    cut = line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
-    return f"{BROKEN[violation]}: “{cut}”" if cut else BROKEN[violation]
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
 
 
 def commands(request: RequestView) -> list[tuple[str, str]]:

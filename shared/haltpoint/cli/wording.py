@@ -2,9 +2,9 @@
 
 import json
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
-from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.tools import Option
 from haltpoint.contracts.views import RequestView
 
@@ -26,14 +26,16 @@ def options(request: RequestView) -> list[str]:
     """The options of a question, one line each, aligned and numbered from 1."""
     wide = max((len(visible(option.title)) for option in request.options), default=0)
     return [
-        f"{number}  {visible(one.title):<{wide}}{_sure(request, one)}  {visible(one.subtitle)}".rstrip()
+        f"{number}  {visible(one.title):<{wide}}{_sure(one, request.options)}  {visible(one.subtitle)}".rstrip()
         for number, one in enumerate(request.options, 1)
     ]
 
 
-def _sure(request: RequestView, option: Option) -> str:
-    """How sure the tool is; what somebody wrote as an answer to choose from has no such number."""
-    return "" if request.kind is RequestKind.INPUT else f"  {option.confidence:>4.0%}"
+def _sure(option: Option, options: Sequence[Option]) -> str:
+    """How sure the tool is; nothing when it does not say so of any option."""
+    if all(one.confidence is None for one in options):
+        return ""
+    return "      " if option.confidence is None else f"  {option.confidence:>4.0%}"
 
 
 def value_text(value: Any, width: int) -> str:

@@ -58,6 +58,7 @@ class DraftedPlan(Contract):
     thought_id: str
     plan: Plan | None = None
     fault: str | None = None
+    question: str | None = Field(default=None, description="what the model asks in words in place of a plan (C11)")
     usage: Usage = Usage()
 
 
@@ -189,7 +190,8 @@ class ThoughtRequest(Contract):
     deadline: int = Field(description="ms since the epoch; later the thought is of no use")
     receipts: tuple[str, ...] = Field(default=(), description="actions whose receipts the prompt shows, in order")
     corrections: tuple[Correction, ...] = ()
-    previous: str | None = Field(default=None, description="thought that the corrections are about")
+    previous: str | None = Field(default=None, description="thought that the corrections, or the answer, are about")
+    answered: str | None = Field(default=None, description="what a person said to the question in the previous thought")
     other_model: bool = Field(default=False, description="a person wants the other model to try, if there is one (D3)")
 
 

@@ -71,7 +71,7 @@ class Option(Contract):
     id: str = Field(min_length=1)
     title: str
     subtitle: str = ""
-    confidence: float = Field(default=1.0, ge=0, le=1)
+    confidence: float | None = Field(default=None, ge=0, le=1)
     metadata: dict[str, Any] = Field(default_factory=dict)
     value: Any = None
 

@@ -117,6 +117,7 @@ def _worked_on_otherwise(old: Chain, new: Chain) -> bool:
         or new.inside is not old.inside
         or new.intent is not old.intent
         or new.effects is not old.effects
+        or new.questions is not old.questions
     )
 
 
@@ -135,6 +136,8 @@ def _worked_on(chain: Chain) -> dict[str, Any]:
         stored["intent"] = chain.intent
     if chain.effects:
         stored["effects"] = chain.effects
+    if chain.questions:
+        stored["questions"] = chain.questions
     return stored
 
 

@@ -34,7 +34,8 @@ class StoredPlan:
     """What lies under plan:<id>: the plan, unless it is the task's own or there is none yet, and its tools' digests.
 
     `goal` are a person's words in place of the task's; `case` the row of violations that is being counted; `inside` the
-    tools that succeeded inside the skills that were called, `effects` the signatures of their calls.
+    tools that succeeded inside the skills that were called, `effects` the signatures of their calls,
+    `questions` those that the model asked while planning.
     """
 
     digests: dict[str, str]
@@ -44,6 +45,7 @@ class StoredPlan:
     inside: tuple[str, ...] = ()
     intent: Intent | None = None
     effects: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,7 @@ def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: b
             inside=stored.inside,
             intent=stored.intent,
             effects=stored.effects,
+            questions=stored.questions,
         )
         adopted = stored.plan or chain.task.plan
         if adopted is not None:

@@ -107,6 +107,7 @@ class Envelope:
                 corrections=output.corrections,
                 previous=output.previous,
                 other_model=output.other_model,
+                answered=output.answered,
             ),
         )
 

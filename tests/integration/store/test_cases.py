@@ -44,7 +44,10 @@ async def tell(desk: Desk, *replies: Said) -> None:
             head: dict[str, Any] = {"id": f"{message.id}/reply", "source": "test", "subject": message.subject}
             match message:
                 case PlanRequested():
-                    drafted = DraftedPlan(thought_id=message.id, plan=said if isinstance(said, Plan) else None)
+                    asked = said if isinstance(said, str) else None
+                    drafted = DraftedPlan(
+                        thought_id=message.id, plan=said if isinstance(said, Plan) else None, question=asked
+                    )
                     await desk.ledger.think(place, PlanDrafted(**head, data=drafted))
                 case ActionRequested():
                     assert isinstance(said, Proposal)
@@ -126,3 +129,15 @@ async def test_d5_an_open_ended_chain_that_was_put_anew_is_read_as_it_was_decide
     await decided(desk, chain_id, Choice.MANUAL, text="A friend.")
     await tell(desk)
     assert (await desk.chain(chain_id)).answer == "A friend."
+
+
+async def test_c11_a_chain_that_asked_while_planning_is_read_as_it_was_decided(desk: Desk) -> None:
+    watch(desk)
+    chain_id = await desk.submit(Task(goal="find him"))
+    await tell(desk, "Whom?")
+    await decided(desk, chain_id, Choice.ANSWER, text="John")
+    await tell(
+        desk, plan(Step(id="find", required_tools=("lookup",))), Proposal(calls=(call("lookup"),)), "Here he is."
+    )
+    chain = await desk.chain(chain_id)
+    assert (chain.questions, chain.goal) == (("Whom?",), "find him\nJohn")

@@ -125,6 +125,7 @@ def test_no_field_is_lost_where_values_are_written_out_for_speed() -> None:
         inside=("note",),
         intent=Intent(),
         effects=("note 1",),
+        questions=("Which?",),
         unproven=("I did it.",),
         unfulfilled=(NotDone(tool="note", says="a note", why=WhyNot.UNFULFILLED),),
         other_model=True,

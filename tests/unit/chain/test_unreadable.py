@@ -175,7 +175,7 @@ def test_c6_an_answer_that_calls_is_asked_for_again_and_then_its_words_are_deliv
     [correction] = told.thought.corrections
     assert (correction.violation, correction.tool) == (Violation.NOT_ALLOWED, "send")
     assert correction.message.startswith("send, lookup cannot be called now")
-    assert "plain sentences" in correction.message
+    assert "plain words" in correction.message
     assert told.chain.strikes == 1
     told.say(words, "send")
     told.say(words, "send")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from haltpoint.contracts.plans import OnFailure, Plan, StepType
-from haltpoint_planner.plan_drafting import draft_plan
+from haltpoint_planner.plan_drafting import draft_plan, question_in
 from haltpoint_planner.replies import Reply
 
 
@@ -124,3 +124,16 @@ def test_a_plan_without_steps_and_one_with_too_many() -> None:
     assert "no steps" in refused({"steps": []})
     assert "at most 500" in refused({"steps": ["x"] * 501})
     assert "too long" in refused({"steps": ["x" * 4000] * 50})
+
+
+@pytest.mark.parametrize(
+    ("words", "question"),
+    [
+        ("Which John do you mean?", "Which John do you mean?"),
+        ("<think>Hm?</think>First I look him up.", None),
+        ('{"steps": [', None),
+        ('{"tool": "send", "arguments": {"text": "Really?"}}', None),
+    ],
+)
+def test_c11_a_question_in_place_of_a_plan_is_told_from_other_words(words: str, question: str | None) -> None:
+    assert question_in(Reply(words)) == question

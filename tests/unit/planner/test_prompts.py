@@ -1,6 +1,7 @@
 """What matters in a prompt: it fits the step, shows results in one form, and marks what comes from outside."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -332,3 +333,10 @@ def test_c5_the_form_of_a_plan_has_an_end_for_a_model_that_repeats_itself() -> N
 
     assert steps["maxItems"] == 20
     assert steps["items"]["properties"]["dependencies"]["maxItems"] == 20
+
+
+def test_c11_a_person_has_answered_the_models_question_and_it_reads_both() -> None:
+    request = context(ThoughtKind.PLAN, previous="Which John?")
+    asked = replace(request, request=request.request.model_copy(update={"answered": "John Smith"}))
+    said = [(one["role"], one["content"]) for one in prompts.build(asked).messages[2:]]
+    assert said == [("assistant", "Which John?"), ("user", "John Smith")]

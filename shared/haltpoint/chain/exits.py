@@ -1,0 +1,72 @@
+"""The honest ways out of a step or a plan in plain words (CONTRACT C11): a tool's error, and a question to a person."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from haltpoint.chain import human_tool
+from haltpoint.chain.asking import ask
+from haltpoint.chain.dispatching import dispatch
+from haltpoint.chain.references import read_json
+from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.work import Work
+from haltpoint.contracts.base import action_id
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.thoughts import Proposal
+from haltpoint.contracts.tools import Fault
+
+MOST_QUESTIONS: Final = 3
+"""Questions in words that one step, or the planning of a chain, may ask."""
+
+LONGEST_QUESTION: Final = 4000
+"""Characters of a question; of longer words the end is asked."""
+
+_QUESTION: Final = re.compile(r"[?？؟][\s\"'”’»)*_]*\Z")
+
+
+def is_question(words: str) -> bool:
+    """Whether the last sentence of a text is a question."""
+    return _QUESTION.search(words) is not None
+
+
+def ask_in_step(work: Work, index: int, proposal: Proposal) -> bool:
+    """Put a question of the model in words before a person, as askHuman would; False: asked already or too often."""
+    question = proposal.content.strip()[-LONGEST_QUESTION:]
+    asked = [
+        read_json(one.arguments) for one in work.actions.values() if one.tool == human_tool.NAME and one.step == index
+    ]
+    if len(asked) >= MOST_QUESTIONS or _is_known(question, [str(one.get("question")) for one in asked]):
+        return False
+    run = work.run(index)
+    work.note(index, proposal)
+    work.move(index, replace(run, turn=run.turn + 1, thinking=False, taken=0, in_turn=0, refused=0))
+    dispatch(work, index, human_tool.NAME, {"question": question}, human_tool.SPEC)
+    return True
+
+
+def ask_while_planning(work: Work, words: str) -> bool:
+    """Put a question that the model asks in place of a plan before a person; False: asked already or too often."""
+    question = words.strip()[-LONGEST_QUESTION:]
+    if not question or len(work.questions) >= MOST_QUESTIONS or _is_known(question, work.questions):
+        return False
+    work.questions = (*work.questions, question)
+    work.status = ChainStatus.PLANNING
+    ask(work, RequestKind.INPUT, None, question)
+    return True
+
+
+def _is_known(question: str, asked: Sequence[str]) -> bool:
+    wanted = human_tool.asked_in({"question": question})
+    return any(human_tool.asked_in({"question": one}) == wanted for one in asked)
+
+
+def last_error(work: Work, index: int) -> tuple[str, Fault] | None:
+    """Of the last result of each tool of a step the newest that is an error, and whose it is."""
+    step_id, seen = work.steps[index].id, set[str]()
+    for number in range(work.run(index).actions, 0, -1):
+        action = work.actions[action_id(work.chain.id, step_id, number)]
+        if action.tool not in seen and action.outcome is not None and action.outcome.error is not None:
+            return action.tool, action.outcome.error
+        seen.add(action.tool)
+    return None
