@@ -16,9 +16,8 @@ from tests.e2e.running import CHECKOUT, HALTPOINT, Running
 from tests.support import PATIENCE
 
 SAID = """\
-Jane Smith has your message: hello
-
-Done: Message to "Jane Smith": "hello"  (send.1)
+» Jane Smith has your message: hello
+◆ Done: Message to "Jane Smith": "hello"  (send.1)
 """
 
 

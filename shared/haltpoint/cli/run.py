@@ -146,19 +146,20 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
     from rich.text import Text
 
     from haltpoint.cli.following import exit_code
-    from haltpoint.cli.story import Mark, answer_lines
+    from haltpoint.cli.picture import row
+    from haltpoint.cli.story import answer_lines
     from haltpoint.cli.wording import visible
 
     if exit_code(chain) is Exit.WAITING:
         _hint(shell, chain)
         return
-    before: bool | None = None
     for line in answer_lines(chain):
-        deed = line.mark in (Mark.DEED, Mark.NOT_DONE)
-        if before not in (None, deed):
-            shell.out.print()
-        before, note = deed, f"  ({line.note})" if line.note else ""
-        shell.out.print(Text(f"{line.text}{note}", style=line.mark.value[1]), soft_wrap=not shell.out.is_terminal)
+        if shell.out.is_terminal:
+            shell.out.print(row(line))
+        else:
+            # Each line with its sign: no words of a model can look like a deed.
+            note = f"  ({line.note})" if line.note else ""
+            shell.out.print(Text(f"{line.mark.value[0]} {line.text}{note}".rstrip()), soft_wrap=True)
     if chain.error:
         shell.err.print(f"{chain.error.code} {visible(chain.error.message)}", markup=False)
     shell.note(f"{chain.status}: haltpoint chain show {chain.id}")

@@ -260,7 +260,7 @@ def answer_lines(chain: ChainView) -> list[Line]:
     for one in answer.not_done:
         why = f"{one.why.value.replace('_', ' ')}: {one.message}" if one.message else one.why.value.replace("_", " ")
         deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {visible(one.says)}", visible(why)))
-    words = [Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines() if text.strip()]
+    words = [Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines()]
     words += [Line(0, Mark.UNPROVEN, f"Unproven: {visible(sentence)}") for sentence in answer.unproven]
     differ = answer.unproven or answer.not_done or not answer.deeds
     return [*deeds, *words] if differ else [*words, *deeds]
