@@ -12,13 +12,13 @@ does not say that its caller had done nothing before.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from pydantic_core import from_json, to_jsonable_python
 
-from haltpoint.contracts.tools import ErrorType, HookRecord, NestedCall
+from haltpoint.contracts.tools import DeedWords, ErrorType, HookRecord, NestedCall
 from haltpoint.tools import Tool, ToolError
 from haltpoint_tool_worker.admission import Admission, Call, Refusal
 from haltpoint_tool_worker.classify import Failure, classify, fault_of
@@ -32,6 +32,8 @@ MOST_LEVELS: Final = 3
 """How deep tools may call tools: one that calls itself ends there."""
 MOST_CALLS: Final = 100
 """Calls of one tool: its receipt has to hold them all."""
+_ROOM: Final = 32 * 1024
+"""Bytes in a receipt for what the calls of one tool did."""
 _PATIENCE: Final = 2.0
 """Seconds that calls have to end when they are stopped; one that has not is told as a doubt."""
 
@@ -142,6 +144,17 @@ class Nested:
             }
         )
         return replace(self._job, request=request, arguments=text, runs=[])
+
+
+def told_in_short(calls: Sequence[NestedCall]) -> tuple[NestedCall, ...]:
+    """The calls as a receipt tells of them: when what they did fills more than its room there, each is cut."""
+    if sum(len(one.deed.model_dump_json().encode()) for one in calls if one.deed is not None) <= _ROOM:
+        return tuple(calls)
+    short = _ROOM // MOST_CALLS // 4  # characters, of four bytes at most
+    return tuple(
+        one if one.deed is None else one.model_copy(update={"deed": DeedWords(says=f"{one.deed.says[:short]}…")})
+        for one in calls
+    )
 
 
 def _refused(kind: ErrorType, words: str) -> Reading:

@@ -31,7 +31,7 @@ from haltpoint_tool_worker.admission import Admission, Call, Refusal
 from haltpoint_tool_worker.approval import bound
 from haltpoint_tool_worker.classify import Failure, fault_of
 from haltpoint_tool_worker.job import Job
-from haltpoint_tool_worker.nested import Nested
+from haltpoint_tool_worker.nested import Nested, told_in_short
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results import Reading, read_failure
 from haltpoint_tool_worker.runner import Runner
@@ -163,7 +163,7 @@ class Pipeline:
         if reading.deed is not None:
             metadata = metadata.model_copy(update={"deed": reading.deed})
         if job.calls:
-            metadata = metadata.model_copy(update={"calls": tuple(job.calls)})
+            metadata = metadata.model_copy(update={"calls": told_in_short(job.calls)})
         if reading.whole and await self._kept(job, reading.whole):
             metadata = metadata.model_copy(update={"whole": len(reading.whole.encode())})
         outcome, trace = reading.outcome, telemetry.context_of(span, job.trace)

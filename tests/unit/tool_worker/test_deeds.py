@@ -3,7 +3,8 @@
 from typing import Any
 
 from haltpoint import hook
-from haltpoint.contracts.tools import DeedWords, ToolResult
+from haltpoint.contracts.tools import DeedWords, NestedCall, ToolResult
+from haltpoint_tool_worker.nested import MOST_CALLS, told_in_short
 from tests.unit.tool_worker import test_hooks, test_nested
 from tests.unit.tool_worker.test_hooks import post, pre
 
@@ -50,3 +51,13 @@ async def test_each_call_that_a_tool_makes_of_others_tells_its_own() -> None:
         ("rate", None),
     ]
     assert told.metadata.deed == DeedWords(says="Patient")
+
+
+def test_the_lines_of_very_many_calls_are_cut_so_that_the_receipt_stays_a_message() -> None:
+    one = NestedCall(tool="pay", key="c.s.1/1", deed=DeedWords(says="\U0001f600" * 1000, target="x" * 80))
+    reading = NestedCall(tool="look", key="c.s.1/2")
+    assert told_in_short([one, reading]) == (one, reading)
+    many = told_in_short([one] * (MOST_CALLS - 1) + [reading])
+    assert many[-1] == reading
+    assert all(each.deed is not None and each.deed.says.endswith("\U0001f600…") for each in many[:-1])
+    assert sum(len(each.model_dump_json().encode()) for each in many) < 64 * 1024
