@@ -79,11 +79,13 @@ def policy_of(settings: PolicySettings, file: PolicyFile, language: str = "en") 
         patterns=patterns_of(file),
         messages=file.messages,
         language=language,
+        repeated_effects=file.repeated_effects,
+        claims_check=file.claims_check,
     )
 
 
 def _tools_of(plan: Plan | None) -> set[str]:
     if plan is None:
         return set()
-    named = {name for step in plan.steps for name in (*step.required_tools, *(step.allowed_tools or ()))}
+    named = {name for step in plan.steps for name in (*step.required_tools, *step.one_of, *(step.allowed_tools or ()))}
     return named.union(call.tool for step in plan.steps for call in step.actions)

@@ -3,9 +3,11 @@
 from typing import Any
 
 from haltpoint.chain.schemas import form_value_faults, result_faults
+from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH
 from haltpoint.contracts.humans import Answer, Choice, RequestKind, answer_fault, choices
 from haltpoint.contracts.views import RequestView
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.wire import compact, too_deep
 
 
 async def faults_of(catalogue: ToolCatalogue, request: RequestView, answer: Answer) -> tuple[str, tuple[str, ...]]:
@@ -15,7 +17,20 @@ async def faults_of(catalogue: ToolCatalogue, request: RequestView, answer: Answ
     fault = answer_fault(answer, request.kind, options, step=bool(request.step_id), form=asks_for_form)
     if fault is not None:
         return "decision", (fault,)
+    if fault := _size_fault(answer):
+        return "value", (fault,)
     return "value", await _value_faults(catalogue, request, answer)
+
+
+def _size_fault(answer: Answer) -> str | None:
+    """Why the executor could not read this answer; None when it can. A handler's may hold anything."""
+    try:
+        written = compact(answer)
+    except ValueError as error:
+        return f"it cannot be written as JSON: {str(error)[:200]}"
+    if len(written) > MAX_BODY or too_deep(written):
+        return f"it has more than {MAX_BODY} bytes as JSON, or is nested deeper than {MAX_DEPTH}"
+    return None
 
 
 async def _value_faults(catalogue: ToolCatalogue, request: RequestView, answer: Answer) -> tuple[str, ...]:
@@ -25,6 +40,8 @@ async def _value_faults(catalogue: ToolCatalogue, request: RequestView, answer: 
             return form_value_faults(request.form, answer.value)
         case Choice.MANUAL if request.tool and answer.value is None:
             return (f"give the result of {request.tool} in `value`",)
+        case Choice.HAPPENED if answer.value is None:
+            return ()  # that it happened is all that a person has to know
         case Choice.HAPPENED | Choice.MANUAL if request.tool:
             spec = (await catalogue.read()).get(request.tool)
             return result_faults(spec, answer.value or {}) if spec else ()

@@ -3,6 +3,8 @@
 A plain ASGI middleware around `/v1`. FastAPI parses a body before it asks who sent it; here it is the other way round.
 """
 
+from math import isfinite
+
 from pydantic_core import from_json
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
@@ -105,7 +107,13 @@ def _check_json(body: bytes) -> None:
 
 
 def _longest(value: object) -> int:
-    """The number of entries of the longest list or object; the recursion is as deep as the JSON was."""
+    """The number of entries of the longest list or object; the recursion is as deep as the JSON was.
+
+    Raises Problem for a number that is larger than all floats, like 1e999: it would be passed on as null.
+    """
+    if isinstance(value, float) and not isfinite(value):
+        hint = "Write it as text, or leave it out."
+        raise Problem(400, "bad_json", "A number in the body is too large to be read.", hint=hint)
     parts = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
     return max([len(parts), *map(_longest, parts)])
 

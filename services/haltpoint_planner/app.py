@@ -13,9 +13,10 @@ from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.ledger import Ledger
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint_planner import verifying
+from haltpoint_planner.chat_completions import ChatCompletions
 from haltpoint_planner.context import ContextReader
 from haltpoint_planner.handlers import Thinker
-from haltpoint_planner.model import Model
 
 
 async def run(settings: Settings) -> None:
@@ -29,18 +30,21 @@ async def run(settings: Settings) -> None:
         )
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells about every request
     retention = settings.policy.retention
-    blocked = policy_file.read(settings.policy_file).blocked_tools
+    policy = policy_file.read(settings.policy_file)
+    check = verifying.load(policy.claims_check) if ":" in policy.claims_check else None
     tracing = telemetry.start_tracing(Party.PLANNER.value)
     async with service.running(Party.PLANNER, settings) as here, httpx.AsyncClient() as http:
         thinker = Thinker(
-            ContextReader(here.calls, here.topology, ToolCatalogue(here.calls, here.topology, blocked)),
-            Model(settings.model, http),
+            ContextReader(here.calls, here.topology, ToolCatalogue(here.calls, here.topology, policy.blocked_tools)),
+            ChatCompletions(settings.model, http),
+            settings.model.chosen,
             Ledger(here.calls, here.topology, here.instance, retention=retention),
             DeadLetters(here.calls, here.topology, retention=retention),
             tracing,
             slots=settings.slots,
             streams=settings.partitions,
             stopping=here.stopping,
+            check=check,
         )
         here.about.update(slots=settings.slots, model=settings.model.name)
         here.spawn(thinker.let_go(), "let go")

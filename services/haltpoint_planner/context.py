@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from haltpoint.chain import human_tool
-from haltpoint.chain.citations import mark_of
-from haltpoint.chain.contract import callable_tools
+from haltpoint.chain.contract import callable_tools, open_to_models
 from haltpoint.chain.state import ChainStatus, StepStatus
 from haltpoint.contracts.base import action_id, chain_of, thought_id
 from haltpoint.contracts.events import ThoughtRequest
@@ -40,18 +39,18 @@ class Receipt:
     arguments: str
     outcome: Outcome
     data: str
-    number: int = 1
+    action_id: str = ""
     deeds: tuple[str, ...] = ()
 
     @property
     def mark(self) -> str | None:
         """How words cite the result, if it is a successful one (F2)."""
-        return mark_of(self.step_id, self.number) if self.outcome.satisfies else None
+        return f"[[{self.action_id.partition('.')[2]}]]" if self.action_id and self.outcome.satisfies else None
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """All that a prompt is made of. `tools` are those that the model may see for this thought.
+    """All that a prompt is made of. `tools` are those that the model may see for this thought, `known` all there are.
 
     `previous`: the model's own words of the last time in this turn, when they were refused.
     """
@@ -63,6 +62,7 @@ class Context:
     findings: tuple[tuple[str, str], ...] = ()  # (step id, words) of reasoning steps that are done
     previous: str = ""
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+    known: Mapping[str, ToolSpec] = field(default_factory=dict)
 
     @property
     def step(self) -> Step | None:
@@ -76,13 +76,18 @@ class Context:
         return self.task.style is Style.REACT and self.task.plan is None
 
     @property
-    def missing(self) -> tuple[str, ...]:
-        """The required tools of the step that have no successful receipt in it yet (C3)."""
+    def owed(self) -> tuple[tuple[str, ...], ...]:
+        """The promises of the step that no successful receipt in it keeps yet (C3)."""
         step = self.step
         if step is None:
             return ()
         kept = {receipt.tool for receipt in self.receipts if receipt.step_id == step.id and receipt.outcome.satisfies}
-        return tuple(tool for tool in step.required_tools if tool not in kept)
+        return tuple(promise for promise in step.promised if kept.isdisjoint(promise))
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The tools of these promises."""
+        return tuple(tool for promise in self.owed for tool in promise)
 
 
 class ContextReader:
@@ -132,7 +137,7 @@ class ContextReader:
         said = await asyncio.gather(*(ask("HGET", "thought", name, "data") for _, name in reasoned))
         pairs = zip(reasoned, said, strict=True)
         findings = tuple((step_id, _words(data)) for (step_id, _), data in pairs if data)
-        return replace(context, findings=findings, tools=_offered(context))
+        return replace(context, findings=findings, tools=_offered(context), known=tools)
 
     async def _deeds_inside(self, ask: _Ask, child: bytes | None) -> tuple[str, ...]:
         """What the calls in the chain that carried out a skill did, and in those below it."""
@@ -159,15 +164,19 @@ class ContextReader:
 
 
 def _offered(context: Context) -> dict[str, ToolSpec]:
-    """The tools that the model may see: in a step those that it may call there (C3), for a plan those it may name."""
+    """The tools that the model may see: in a step those that it may call there (C3), for a plan those it may name,
+    for the words of an answer those that do something.
+    """
     step, tools = context.step, context.tools
     if step is not None:
-        return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT)}
+        return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT, context.task)}
+    if context.request.kind is ThoughtKind.VERIFY:
+        return {name: spec for name, spec in tools.items() if not spec.read_only and name != human_tool.NAME}
     if context.request.kind is not ThoughtKind.PLAN:
         return {}
     # Whom to ask stands last: small models take what they read first.
     named = sorted(tools, key=lambda name: (name == human_tool.NAME, name))
-    return {name: tools[name] for name in named if not tools[name].internal and not tools[name].destructive}
+    return {name: tools[name] for name in named if open_to_models(tools[name], context.task)}
 
 
 def _receipt(name: str, inside: tuple[str, ...], *fields: bytes | None) -> Receipt | None:
@@ -177,11 +186,10 @@ def _receipt(name: str, inside: tuple[str, ...], *fields: bytes | None) -> Recei
     if not (settled or receipt):
         return None
     outcome = Outcome.model_validate_json(settled or receipt)
-    _, step_id, number = name.rsplit(".", 2)
-    told = outcome.metadata
-    deeds = (*(call.deed for call in told.calls), told.deed if outcome.satisfies else None)
+    step_id, told = name.rsplit(".", 2)[1], outcome.metadata
+    deeds = () if told.cached else (*(call.deed for call in told.calls), told.deed if outcome.satisfies else None)
     says = (*inside, *(deed.says for deed in deeds if deed is not None))
-    return Receipt(step_id, tool, arguments, outcome, settled_data if settled else data, int(number), says)
+    return Receipt(step_id, tool, arguments, outcome, settled_data if settled else data, name, says)
 
 
 def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list[tuple[str, str]]:

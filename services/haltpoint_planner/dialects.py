@@ -38,6 +38,13 @@ def fields(value: dict[str, Any]) -> dict[str, Any]:
     return plainly
 
 
+def listed(value: object) -> list[object]:
+    """A list of what may stand there alone, or not at all."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list) else [value]
+
+
 def bare_name(name: str) -> str:
     """The tool's name without blanks around it and without the prefix that some models write."""
     return _PREFIXES.sub("", name.strip())

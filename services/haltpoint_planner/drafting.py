@@ -11,19 +11,35 @@ A text that a model only thinks (<think>) is not what it says: nothing is called
 
 import json
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from haltpoint.chain.typed import typed
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.thoughts import Proposal, StepDecision
-from haltpoint_planner.dialects import CALLS, FINAL, as_call, bare_name, fields, names_no_tool, plain, says_twice
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint_planner.dialects import (
+    CALLS,
+    FINAL,
+    as_call,
+    bare_name,
+    fields,
+    listed,
+    names_no_tool,
+    plain,
+    says_twice,
+)
 from haltpoint_planner.json_text import Found, mend, parse, size_of, without_surrogates
-from haltpoint_planner.replies import Reply, blocks_in, message_in
+from haltpoint_planner.only_calls import MARKERS, only_calls
+from haltpoint_planner.python_calls import literal_in
+from haltpoint_planner.replies import Reply, message_in
 from haltpoint_planner.tagged import cut_off, pieces
 from haltpoint_planner.unread import pieces_in, unread
 from haltpoint_planner.wrapped import told_in, words_in
 
+_NO_TOOLS: Final[Mapping[str, ToolSpec]] = {}
 MAX_CONTENT: Final = 16 * 1024  # characters of words that are kept
 MAX_CALLS: Final = 32
 _MAX_PROPOSAL: Final = 96 * 1024  # bytes of all arguments together: the message must stay under MAX_BODY
@@ -37,11 +53,7 @@ _THOUGHTS: Final = re.compile(
 )
 _THOUGHTS_BEFORE: Final = re.compile(r"\A.*</(?:think(?:ing)?|reasoning)>", re.DOTALL | re.IGNORECASE)
 _MARKED: Final = re.compile(r"-{3}\s*JSON_OUTPUT_START\s*-{3}(.*?)(?:-{3}\s*JSON_OUTPUT_END\s*-{3}|\Z)", re.DOTALL)
-_WRAPPING: Final = re.compile(
-    r"```[\w-]*[ \t]*|<\|start\|>assistant|<\|channel\|>\w+|</?(?:tool|function)_calls?>|</function>"
-    r"|\[/?TOOL_CALLS\]|<[|｜][^<>|｜\s]{1,48}[|｜]>|\bfunctools\Z",
-    re.IGNORECASE,
-)
+_WRAPPING: Final = re.compile(rf"{MARKERS}|\bfunctools\Z", re.IGNORECASE)
 _MEANT_AS_JSON: Final = re.compile(
     r"""(?: \A\s* | ```[\w-]*\s* | <tool_calls?>\s* )(?=[{\[])
       | (?= \[? \s{0,64} \{ \s{0,64} ["']?
@@ -53,14 +65,28 @@ _MEANT_AS_JSON: Final = re.compile(
 
 @dataclass(slots=True)
 class _Draft:
-    """A proposal in the making."""
+    """A proposal in the making; `tools`: all that are known."""
 
+    tools: Mapping[str, ToolSpec]
     calls: list[Call] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     decision: StepDecision = StepDecision.CONTINUE
     repaired: bool = False
     size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What one JSON value says: words, wished calls as they stand there, and whether it gives the step up.
+
+    `twice`: one of the fields that matter stands there twice.
+    """
+
+    words: list[str] = field(default_factory=list)
+    calls: list[Any] = field(default_factory=list)
+    gives_up: bool = False
+    twice: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +98,9 @@ class Words:
     left: str = ""
 
 
-def draft_proposal(reply: Reply) -> Proposal:
-    """What the model wants in this turn. Native calls go before calls in the words."""
-    draft = _Draft(repaired=reply.repaired and bool(reply.calls))
+def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS) -> Proposal:
+    """What the model wants in this turn, typed by the schemas of `tools`. Native calls go before calls in the words."""
+    draft = _Draft(tools, repaired=reply.repaired and bool(reply.calls))
     for native in reply.calls:
         _add_call(draft, native.name, native.arguments)
     if len(reply.content) > MAX_BODY:
@@ -154,71 +180,66 @@ def cut(text: str) -> str:
 
 def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
     content = without_surrogates(content)
-    words = take_apart(content)
-    prose, left = words.prose, words.left
-    known = [found for found in words.values if _says_something(found, alone=not prose)]
-    if not known and calls_too and (guess := mended(content)) and _says_something(guess, alone=True):
-        known, prose, left = [guess], "", ""
-    spoken = without_thoughts(content).strip()
-    if not known:
-        draft.words.append(spoken)
-        if calls_too and not prose and any(names_no_tool(found.value) for found in words.values):
-            draft.faults.append("a call names no tool")
-        elif calls_too:
-            _note_unread(draft, unread(spoken, left, json=bool(words.values)))
-        return
-    draft.words.append(prose)
-    for found in known:
+    words, spoken = take_apart(content), without_thoughts(content).strip()
+    prose, left, alone = words.prose, words.left, not words.prose
+    read = _saying(words.values, alone=alone)
+    if not read and calls_too:
+        whole = only_calls(spoken, words.values if alone else (), draft.tools)
+        guess = mended(content) if not whole else None
+        if read := _saying(whole or ([guess] if guess else []), alone=True):
+            prose = left = ""
+    draft.words.append(prose if read else spoken)
+    for found, said in read:
         draft.repaired = draft.repaired or found.repaired
-        if not found.tool:
-            _read_value(draft, found.value, calls_too=calls_too)
+        if said is not None:
+            _take(draft, said, calls_too=calls_too)
         elif calls_too:
-            _add_call(draft, found.tool, found.value if isinstance(found.value, dict) else [])
-    if calls_too:
-        beside = bool(draft.calls or draft.faults)
-        _note_unread(draft, pieces_in(left, beside_calls=True) if beside else unread(spoken, left, json=True))
-
-
-def _note_unread(draft: _Draft, fault: str | None) -> None:
-    if fault is not None:
-        draft.faults.append(fault)
-
-
-def _says_something(found: Found, *, alone: bool) -> bool:
-    """Whether this JSON is a proposal or a call, or all that is said, and not just data."""
-    value = found.value
-    if found.tool or (alone and words_in(value) is not None):
-        return True
-    if isinstance(value, list):
-        return any(as_call(item) is not None for item in value) or bool(blocks_in(value)[0])
-    if not isinstance(value, dict):
-        return False
-    named = fields(value)
-    return (
-        any(name in named for name in (*CALLS, "nextstepdecision"))
-        or isinstance(named.get("content"), str)
-        or as_call(value) is not None
-        or message_in(value) is not None
-        or plain(named.get("action")) == FINAL
-    )
-
-
-def _read_value(draft: _Draft, value: object, *, calls_too: bool) -> None:
-    wanted: list[object] = []
-    if isinstance(value, list) and (blocks := blocks_in(value))[0]:
-        draft.words.append(blocks[0])
-        wanted = [{"tool": call.name, "arguments": call.arguments} for call in blocks[1]]
-    elif isinstance(value, list) or as_call(value) is not None:
-        wanted = _listed(value)
-    elif isinstance(value, dict) and (message := message_in(value)) is not None:
-        draft.words.append(message.content)
-        wanted = [{"tool": call.name, "arguments": call.arguments} for call in message.calls]
-    elif isinstance(value, dict):
-        draft.repaired = draft.repaired or says_twice(value)
-        wanted = _read_envelope(draft, fields(value))
+            _add_call(draft, found.tool, found.value if isinstance(found.value, dict) else [], texts=found.texts)
     if not calls_too:
         return
-    for number, item in enumerate(wanted, start=1):
+    if draft.calls or draft.faults:
+        fault = pieces_in(left, beside_calls=True)
+    elif not read and alone and any(names_no_tool(found.value) for found in words.values):
+        fault = "a call names no tool"
+    else:
+        fault = unread(spoken, left, json=bool(read or words.values))
+    draft.faults += [fault] if fault else []
+
+
+def _saying(values: Sequence[Found], *, alone: bool) -> list[tuple[Found, _Said | None]]:
+    """The values that are calls of a tool named outside of them, or say something themselves."""
+    said = ((found, None if found.tool else _said_in(found.value, alone=alone)) for found in values)
+    return [(found, told) for found, told in said if found.tool or told is not None]
+
+
+def _said_in(value: object, *, alone: bool) -> _Said | None:
+    """What JSON says as a proposal or a call, or because it is all that is said; None when it is just data."""
+    if as_call(value) is not None:
+        return _Said(calls=[value])
+    message = message_in(value)
+    if message is not None and (message.content or isinstance(value, dict)):
+        called = [{"tool": call.name, "arguments": call.arguments} for call in message.calls]
+        return _Said([message.content], called)
+    if isinstance(value, list):
+        return _Said(calls=value) if any(as_call(item) is not None for item in value) else None
+    if not isinstance(value, dict):
+        return None
+    named = fields(value)
+    proposes = any(name in named for name in (*CALLS, "nextstepdecision")) or isinstance(named.get("content"), str)
+    if not proposes and plain(named.get("action")) != FINAL and not (alone and words_in(value) is not None):
+        return None
+    lists = [listed(named[name]) for name in CALLS if name in named]
+    gives_up = str(named.get("nextstepdecision")).strip().lower() == StepDecision.FAIL
+    twice = says_twice(value) or sum(map(bool, lists)) > 1
+    return _Said(told_in(named), [item for items in lists for item in items], gives_up, twice)
+
+
+def _take(draft: _Draft, said: _Said, *, calls_too: bool) -> None:
+    draft.words += said.words
+    draft.repaired = draft.repaired or said.twice
+    if said.gives_up:
+        draft.decision = StepDecision.FAIL
+    for number, item in enumerate(said.calls if calls_too else (), start=1):
         call = as_call(item)
         if call is None:
             draft.faults.append(f"call {number} names no tool")
@@ -227,41 +248,29 @@ def _read_value(draft: _Draft, value: object, *, calls_too: bool) -> None:
             _add_call(draft, call.name, call.arguments)
 
 
-def _read_envelope(draft: _Draft, named: dict[str, Any]) -> list[object]:
-    """Words and decision of the documents' own form, beside its calls, which are returned."""
-    draft.words += told_in(named)
-    if str(named.get("nextstepdecision")).strip().lower() == "fail":
-        draft.decision = StepDecision.FAIL
-    lists = [_listed(named[name]) for name in CALLS if name in named]
-    draft.repaired = draft.repaired or sum(map(bool, lists)) > 1
-    return [item for items in lists for item in items]
-
-
-def _listed(value: object) -> list[object]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list) else [value]
-
-
-def _add_call(draft: _Draft, name: str, arguments: object) -> None:
+def _add_call(draft: _Draft, name: str, arguments: object, *, texts: bool = False) -> None:
     """One more call, or one more fault. A call whose arguments cannot be read is never made with none."""
     tool = without_surrogates(bare_name(name))
     if not tool or len(tool) > _TOOL_NAME:
         draft.faults.append(f"a call names no tool: {tool[:40]!r}" if tool else "a call names no tool")
         return
     found = _arguments(arguments)
-    if found is None:
+    if found is not None:
+        spec = draft.tools.get(tool)
+        found = replace(found, value=typed(found.value, spec.parameters if spec else {}, text=texts))
+    exact = parse(json.dumps(found.value)) if found is not None else None  # the limits are those of the whole
+    if found is None or exact is None:
         draft.faults.append(f"the arguments of {tool} are not a JSON object within the limits")
         return
-    size = size_of(found.value)
+    size = size_of(exact.value)
     if size > MAX_ARGUMENTS or draft.size + size > _MAX_PROPOSAL:
         draft.faults.append(f"the arguments of {tool} have {size} bytes; at most {MAX_ARGUMENTS} are taken")
     elif len(draft.calls) == MAX_CALLS:
         draft.faults.append(f"more than {MAX_CALLS} calls; {tool} was left out")
-    elif (call := Call(tool=tool, arguments=found.value)) not in draft.calls:  # the same once more is a stutter
+    elif (call := Call(tool=tool, arguments=exact.value)) not in draft.calls:  # the same once more is a stutter
         draft.calls.append(call)
         draft.size += size
-        draft.repaired = draft.repaired or found.repaired
+        draft.repaired = draft.repaired or found.repaired or exact.repaired
 
 
 def _arguments(value: object) -> Found | None:
@@ -271,9 +280,8 @@ def _arguments(value: object) -> Found | None:
     if isinstance(value, str):
         found = parse(value)
         if found is None and value.lstrip().startswith("{"):
-            found = mend(value)
+            found = literal_in(value) or mend(value)
         if found is not None and isinstance(found.value, str):  # encoded twice
             found = parse(found.value)
         return found if found is not None and isinstance(found.value, dict) else None
-    # An object has come as deep as a whole reply may be; as text it is measured like all others.
-    return parse(json.dumps(value)) if isinstance(value, dict) else None
+    return Found(value) if isinstance(value, dict) else None

@@ -6,6 +6,7 @@ recorded (a crash in between) is paid for a second time, and still only one is r
 
 import asyncio
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypedDict, assert_never, cast
@@ -28,7 +29,8 @@ from haltpoint.contracts.events import (
     ToPlanner,
 )
 from haltpoint.contracts.plans import Plan
-from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.thoughts import Finding, ThoughtKind, Usage
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.dead_letters import DeadLetters, Unheard
@@ -38,14 +40,15 @@ from haltpoint.runtime.ledger import Held, Ledger, Thought
 from haltpoint.runtime.losses import loss_of
 from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Rejected, decode
-from haltpoint_planner import prompts
+from haltpoint_planner import prompts, verifying
 from haltpoint_planner.context import ContextReader
-from haltpoint_planner.drafting import draft_proposal, said, without_thoughts
+from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal, said, without_thoughts
 from haltpoint_planner.json_text import without_surrogates
 from haltpoint_planner.model import Model
 from haltpoint_planner.plan_drafting import draft_plan, question_in
 from haltpoint_planner.replies import Reply
 from haltpoint_planner.unread import quoted
+from haltpoint_planner.verifying import Check, findings_in
 
 MAX_RAW: Final = 64 * 1024  # characters of the model's own words that are kept
 DRAIN: Final = 5.0
@@ -75,6 +78,7 @@ class Thinker:
         self,
         reader: ContextReader,
         model: Model,
+        chosen: Callable[[bool], str],
         ledger: Ledger,
         dead_letters: DeadLetters,
         tracing: telemetry.Tracing,
@@ -82,12 +86,15 @@ class Thinker:
         slots: int,
         streams: int,
         stopping: asyncio.Event,
+        check: Check | None = None,
     ) -> None:
         self._reader = reader
         self._model = model
+        self._chosen = chosen
         self._ledger = ledger
         self._dead_letters = dead_letters
         self._tracing = tracing
+        self._check = check
         self._slots = asyncio.Semaphore(slots)
         # So many may run while each reader still waits for one more, and all together never are more than the slots.
         self._spare = slots - streams
@@ -185,10 +192,14 @@ class Thinker:
                 )
                 await self._ledger.think(place, _failed(message, error))
                 return
+            if self._check is not None and request.kind is ThoughtKind.VERIFY:
+                found = await verifying.run(self._check, verifying.case_of(context))
+                await self._ledger.think(place, _checked(message, found), request.words or "")
+                return
             span = self._span(message, context.task.conversation_id)
             message = message.model_copy(update={"traceparent": telemetry.context_of(span, message.traceparent)})
             try:
-                reply = await self._model.ask(prompts.build(context), request)
+                reply = await self._model.ask(self._chosen(request.other_model), prompts.build(context), request)
             except HaltpointError as error:
                 telemetry.finish(span, error.code)
                 _log.warning(str(error), code=error.code, thought=request.kind.value)
@@ -200,7 +211,8 @@ class Thinker:
                 telemetry.OUTPUT_TOKENS: usage.output_tokens,
             }
             telemetry.finish(span, attributes=spent)
-            recorded = await self._ledger.think(place, reply_to(message, reply), words_of(reply))
+            said = reply_to(message, reply, context.known)
+            recorded = await self._ledger.think(place, said, request.words or words_of(reply))
             _log.info(
                 "thought",
                 kind=request.kind.value,
@@ -211,7 +223,7 @@ class Thinker:
 
     def _span(self, message: ToPlanner, conversation: str | None) -> Span | None:
         request = message.data
-        model = self._model.chosen(request)
+        model = self._chosen(request.other_model)
         attributes: dict[str, telemetry.Value] = {
             telemetry.OPERATION: "chat",
             telemetry.PROVIDER: "openai",  # whose API it speaks: more cannot be known
@@ -232,8 +244,11 @@ def _question(entry: Entry) -> ToPlanner | Rejected:
     return decoded if isinstance(decoded, Rejected) else cast("ToPlanner", decoded.message)
 
 
-def reply_to(message: ToPlanner, reply: Reply) -> Thought:
-    """What the executor gets for a reply of the model: a plan, a proposal or an answer. Never raises."""
+def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec]) -> Thought:
+    """What the executor gets for a reply of the model: a plan, a proposal or an answer. Never raises.
+
+    `tools` are all that are known: calls are recognised and typed by them. Which may be called the executor decides.
+    """
     request, usage = message.data, reply.usage
     match request.kind:
         case ThoughtKind.PLAN:
@@ -243,22 +258,29 @@ def reply_to(message: ToPlanner, reply: Reply) -> Thought:
             data = DraftedPlan(thought_id=request.thought_id, plan=plan, fault=fault, question=question, usage=usage)
             return PlanDrafted(**_envelope(message), data=data)
         case ThoughtKind.ACT | ThoughtKind.REASON:
-            proposal = draft_proposal(reply)
+            proposal = draft_proposal(reply, tools)
             step_id = request.step_id or ""
             proposed = ProposedActions(thought_id=request.thought_id, step_id=step_id, proposal=proposal, usage=usage)
             return ActionProposed(**_envelope(message), data=proposed)
         case ThoughtKind.ANSWER:
-            return AnswerDrafted(**_envelope(message), data=_answer(reply, request.thought_id))
+            return AnswerDrafted(**_envelope(message), data=_answer(reply, request.thought_id, tools))
+        case ThoughtKind.VERIFY:
+            return _checked(message, findings_in(reply), usage)
         case _:
             assert_never(request.kind)
 
 
-def _answer(reply: Reply, thought: str) -> DraftedAnswer:
+def _checked(message: ToPlanner, findings: tuple[Finding, ...], usage: Usage | None = None) -> AnswerDrafted:
+    data = DraftedAnswer(thought_id=message.data.thought_id, text="", findings=findings, usage=usage or Usage())
+    return AnswerDrafted(**_envelope(message), data=data)
+
+
+def _answer(reply: Reply, thought: str, tools: Mapping[str, ToolSpec]) -> DraftedAnswer:
     """An answer is words; a call in it is told apart from them, since no tool can be called any more.
 
     Words may quote what looks like pieces of one: a line of a file, a key of a configuration.
     """
-    proposal = draft_proposal(reply)
+    proposal = draft_proposal(reply, tools)
     called = tuple(call.tool for call in proposal.calls)
     whole, told = reply.content, without_thoughts(reply.content)
     in_words = not reply.calls and len(whole) <= MAX_BODY and quoted(whole) and quoted(told)
@@ -279,7 +301,7 @@ def words_of(reply: Reply) -> str:
 
 def _failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
     request: ThoughtRequest = message.data
-    words = f"{error.what}: {error.why}. {error.fix}"
+    words = without_surrogates(f"{error.what}: {error.why}. {error.fix}")[:MAX_CONTENT]  # some are the server's own
     data = FailedThought(thought_id=request.thought_id, kind=request.kind, code=error.code, message=words)
     return ThoughtFailed(**_envelope(message), data=data)
 

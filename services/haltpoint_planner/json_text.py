@@ -24,19 +24,21 @@ _OPENING: Final = re.compile(r"[{\[]")
 _TOKEN: Final = re.compile(r'["{}\[\]]')
 _STRING_END: Final = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _PAIRS: Final = {"}": "{", "]": "["}
-_NUMBER_DIGITS: Final = 300
+NUMBER_DIGITS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """One JSON value. `repaired`: it was not exactly what the text says (mended, NaN, a key twice).
 
-    `tool`: the tool that the text names outside of the value, whose arguments it is then.
+    `tool`: the tool that the text names outside of the value, whose arguments it is then; `texts`: all values in it are
+    texts of which only the tool's schema knows the type.
     """
 
     value: Any
     repaired: bool = False
     tool: str = ""
+    texts: bool = False
 
 
 class _UnreadableError(ValueError):
@@ -60,7 +62,7 @@ class _Reader:
         return None
 
     def _int(self, digits: str) -> int | None:
-        if len(digits) <= _NUMBER_DIGITS:
+        if len(digits) <= NUMBER_DIGITS:
             return int(digits)
         self.repaired = True
         return None
@@ -138,8 +140,8 @@ def mend(text: str) -> Found | None:
 
 
 def size_of(value: object) -> int:
-    """The bytes of a value as compact JSON in UTF-8."""
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+    """The bytes of a value as compact JSON in ASCII: as the executor sends it on."""
+    return len(json.dumps(value, separators=(",", ":")))
 
 
 def _depth(text: str) -> int:

@@ -76,7 +76,9 @@ def _plan(entries: list[Any]) -> Plan | str:
     named = [fields(entry) if isinstance(entry, dict) else {"description": entry} for entry in entries]
     ids = _Ids([entry.get("id") for entry in named])
     plan = Plan(steps=tuple(_step(entry, ids, place) for place, entry in enumerate(named)))
-    return plan if len(plan.model_dump_json()) <= _PLAN_SIZE else "the plan is too long; shorten the descriptions"
+    return (
+        plan if len(plan.model_dump_json().encode()) <= _PLAN_SIZE else "the plan is too long; shorten the descriptions"
+    )
 
 
 class _Ids:
@@ -105,6 +107,7 @@ def _good(name: str) -> bool:
 def _step(entry: dict[str, Any], ids: _Ids, place: int) -> Step:
     tools = _names(entry.get("requiredtools")) or _names(entry.get("tools")) or _names(entry.get("tool"))
     tools = tools or _names(entry.get("toolcalls"))
+    choice = _names(entry.get("oneof"))
     kind = _text(entry.get("steptype") or entry.get("type"), 40).lower()
     allowed = entry.get("allowedtools")
     outcome = _text(entry.get("expectedoutcome"), _DESCRIPTION)
@@ -115,12 +118,14 @@ def _step(entry: dict[str, Any], ids: _Ids, place: int) -> Step:
         id=ids.tidy[place],
         label=label[:_LABEL],
         description=_text(description, _DESCRIPTION),
-        step_type=StepType.TOOL if tools or kind == StepType.TOOL else StepType.REASONING,
+        step_type=StepType.TOOL if tools or choice or kind == StepType.TOOL else StepType.REASONING,
         required_tools=tuple(tools),
+        one_of=tuple(choice),
         allowed_tools=tuple(_names(allowed)) if isinstance(allowed, list) else None,
         expected_outcome=outcome or None,
         tool_validation_mode=ValidationMode(mode) if mode in _MODES else None,
         dependencies=tuple(dict.fromkeys(ids.of(each) for each in _dependencies(entry))),
+        may_fail=_text(entry.get("mayfail"), 5).lower() == "true" or entry.get("mayfail") is True,
     )
 
 

@@ -4,13 +4,15 @@ Who you are, the goal and the step, the conversation so far, and what is due now
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
 from haltpoint.chain.references import parse_path
+from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind, Violation
 from haltpoint.contracts.tools import NextAction, ToolSpec
-from haltpoint_planner import wording
+from haltpoint_planner import verifying, wording
 from haltpoint_planner.context import Context
 from haltpoint_planner.conversation import Message, messages
 from haltpoint_planner.tool_forms import call_schema, described, native, plan_schema
@@ -48,6 +50,10 @@ def build(context: Context) -> Prompt:
         case ThoughtKind.ANSWER:
             spoken = messages(wording.SPEAKER, replace(context, tools={}), _goal(context), _reminder(context, _SPEAK))
             return Prompt(spoken)
+        case ThoughtKind.VERIFY:
+            asked = {"role": "user", "content": json.dumps(verifying.case_of(context), ensure_ascii=False)}
+            system = {"role": "system", "content": verifying.VERIFIER}
+            return Prompt((system, asked), schema=verifying.SCHEMA)
         case _:
             assert_never(kind)
 
@@ -112,10 +118,21 @@ def _origins(spec: ToolSpec, known: dict[str, Any]) -> set[str]:
 
 def _goal(context: Context) -> str:
     task = context.task
-    lines = [f"Goal: {task.goal}"] if task.goal else []
+    lines = list(_earlier(task))
+    lines += [f"Goal: {task.goal}"] if task.goal else []
     if task.context:
         lines.append(f"Known about the task: {json.dumps(task.context, ensure_ascii=False)[:_CONTEXT]}")
     return "\n".join(lines)
+
+
+def _earlier(task: Task) -> Iterator[str]:
+    """What was said before in the conversation, a line for each goal and what came of it (C15)."""
+    if task.earlier:
+        yield wording.EARLIER
+    for one in task.earlier:
+        who = "The user" if one.user == task.user else "Another user"
+        yield f"- {who}: {' '.join(one.goal.split())}"
+        yield f"  Answer: {' '.join(one.answer.split()) or '(none)'}"
 
 
 def _plan_task(context: Context) -> str:
@@ -138,8 +155,8 @@ def _step_task(context: Context) -> str:
         lines += ["", f"Your step is {step.id}: {step.description}"]
     if step.expected_outcome:
         lines.append(f"Expected of it: {step.expected_outcome}")
-    if step.required_tools:
-        lines.append(f"The step is complete only when these tools have succeeded: {', '.join(step.required_tools)}")
+    if step.promised:
+        lines.append(f"The step is complete only when these tools have succeeded: {_named(step.promised)}")
         lines.append(_what_is_due(context))
     return "\n".join(lines).strip()
 
@@ -162,7 +179,13 @@ def _what_is_due(context: Context) -> str:
         ids = " Take its ids from the results." if spec.provenance else ""
         why = "" if spec.name in missing else f"{missing[0]} needs an id that only {spec.name} can find. "
         return f"{why}Call {spec.name} now, once, and nothing else.{ids}"
-    return f"Still to be called: {', '.join(missing)}, one after the other. Call one tool now."
+    after = ", one after the other" if len(context.owed) > 1 else ""
+    return f"Still to be called: {_named(context.owed)}{after}. Call one tool now."
+
+
+def _named(promises: tuple[tuple[str, ...], ...]) -> str:
+    """The tools of promises; those of `one_of` as a choice."""
+    return ", ".join(" or ".join(promise) for promise in promises)
 
 
 def _open_end(context: Context) -> str:

@@ -42,8 +42,12 @@ def read_reply(body: str) -> Reply | None:
     return replace(reply, repaired=True) if reply is not None and found.repaired else reply
 
 
-def message_in(value: dict[str, Any]) -> Reply | None:
-    """The reply that a model wrote out as JSON in its words: a provider's body or message; None when it is data."""
+def message_in(value: object) -> Reply | None:
+    """The reply that a model wrote out as JSON in its words: a body, a message, a list of blocks; None for data."""
+    if isinstance(value, list):
+        value = {"content": value}
+    if not isinstance(value, dict):
+        return None
     content = value.get("content")
     bare = {"content": content if isinstance(content, dict) else {"parts": value.get("parts")}}
     reply = _of_any_provider(value) or _gemini({}, bare)

@@ -24,6 +24,8 @@ def plan_schema(context: Context) -> dict[str, Any]:
         "description": text,
         "step_type": {"type": "string", "enum": ["tool", "reasoning"]},
         "required_tools": {"type": "array", "items": called, "maxItems": _TOGETHER},
+        "one_of": {"type": "array", "items": called, "maxItems": _TOGETHER},
+        "may_fail": {"type": "boolean"},
         "dependencies": {"type": "array", "items": text, "maxItems": _STEPS},
         "expected_outcome": text,
     }

@@ -2,15 +2,15 @@
 
 Where a call is required such words are refused anyway; where words are enough they would end a step, or reach the user.
 Only marks that plain prose does not have: the tags around calls, ReAct's pair of lines, both keys of a call, a text
-that begins as JSON. What is written without them (`note text=hello`, `[lookup(query="x")]`) is prose, and so are a tag
-between backticks and one key of a call alone: people are told of such things.
+that begins as JSON. What is written without them (`note text=hello`) is prose, and so are a tag between backticks and
+one key of a call alone: people are told of such things.
 """
 
 import re
 from typing import Final
 
 _ANNOUNCED: Final = re.compile(
-    r"""<tool_calls?> | <function= | \[TOOL_CALLS\] | <[|｜]tool[▁_]calls?
+    r"""<(?:\w+:)?tool_calls?> | <function= | \[TOOL_CALLS\] | <[|｜]tool[▁_]calls? | \A \s* ```tool_code
       | (?: \A | \n ) [ \t*]* Action [ \t*]* : [^\n]{1,160} \n
         [ \t*]* Action\ Input [ \t*]* : \s{0,64} (?: ``` (?:json)? \s{0,64} )? \{
     """,
@@ -20,6 +20,7 @@ _NAME: Final = re.compile(r"""["'](?:tool|function|name|tool_?name)["']\s{0,64}:
 _ARGUMENTS: Final = re.compile(r"""["'](?:arguments|parameters|args|tool_?input)["']\s{0,64}:""", re.IGNORECASE)
 _OBJECT: Final = re.compile(r"""\{\s{0,64}["']tool(?:_?name)?["']\s{0,64}:""", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"`[^`\n]{1,200}`")
+_FIRST: Final = re.compile(r"\s*+(?:[{\[]|```|---JSON|[A-Za-z_][\w.]{0,127}\()")
 _DUE: Final = re.compile(r"-{3}\s{0,64}JSON_OUTPUT_START")
 _BEGUN: Final = re.compile(
     r"""\A \s* (?: \{ \s* ["'{,] | \[ \s* (?: \{ \s* ["'] | \[ \s* \[ | "\w{1,40}" \s* : ) )""", re.VERBOSE
@@ -38,7 +39,7 @@ def quoted(words: str) -> bool:
     """Whether what looks like pieces of a call may be quoted in words for people: they do not begin with it, and no tag
     announces it.
     """
-    return not _ANNOUNCED.search(words) and not words.lstrip().startswith(("{", "[", "```", "---JSON"))
+    return not _ANNOUNCED.search(words) and not _FIRST.match(words)
 
 
 def pieces_in(left: str, *, beside_calls: bool = False) -> str | None:

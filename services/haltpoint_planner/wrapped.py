@@ -6,7 +6,7 @@ They are taken out only where nothing else of meaning would be lost: who asks fo
 from typing import Any, Final
 
 from haltpoint_planner.dialects import CONTENT, FINAL, as_call, fields, plain
-from haltpoint_planner.replies import blocks_in, message_in
+from haltpoint_planner.replies import message_in
 
 _DEPTH: Final = 4
 _SAYS_NOTHING: Final = (
@@ -30,13 +30,12 @@ def told_in(named: dict[str, Any], depth: int = _DEPTH) -> list[str]:
 def _words(value: object, depth: int) -> str | None:
     if isinstance(value, str):
         return value
-    if isinstance(value, list):
-        words, calls = blocks_in(value)
-        return words if words and not calls else None
-    if not isinstance(value, dict) or not depth or as_call(value) is not None:
+    if not depth or as_call(value) is not None:
         return None
     if (message := message_in(value)) is not None:
         return None if message.calls else message.content
+    if not isinstance(value, dict):
+        return None
     named = fields(value)
     full = {name for name, item in named.items() if item not in (None, "", [], {}) and name not in _SAYS_NOTHING}
     full -= {"action"} if plain(named.get("action")) == FINAL else set()

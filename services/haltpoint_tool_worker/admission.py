@@ -17,18 +17,20 @@ from haltpoint.chain.provenance import without_origin
 from haltpoint.contracts.base import MAX_ARGUMENTS, value
 from haltpoint.contracts.plans import Call as Proposed
 from haltpoint.contracts.reasons import Reason, ReasonKind
-from haltpoint.contracts.tools import ErrorType, HookRecord, HookVerdict, ToolSpec
+from haltpoint.contracts.tools import CONFIRMED, ErrorType, HookRecord, HookVerdict, ToolSpec
 from haltpoint.runtime.ledger import Ledger
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.hooks import Call as Seen
 from haltpoint_tool_worker.approval import approves
-from haltpoint_tool_worker.classify import Failure, classify, fault_of, invalid_arguments
+from haltpoint_tool_worker.classify import invalid_arguments
+from haltpoint_tool_worker.failures import Cause, Effects, Failure, fault_of, judge
 from haltpoint_tool_worker.hooks import builtin
 from haltpoint_tool_worker.hooks.after import Review
 from haltpoint_tool_worker.hooks.asking import ask
 from haltpoint_tool_worker.hooks.before import Round
 from haltpoint_tool_worker.hooks.loading import Around
 from haltpoint_tool_worker.job import Job
+from haltpoint_tool_worker.raised import read_exception
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results import Reading, read_failure
 from haltpoint_tool_worker.runner import Runner
@@ -51,7 +53,7 @@ class Call:
     """A call that may run: the tool, its parsed arguments (with the context), and for how many seconds.
 
     `text` are the arguments as JSON; `changed`: hooks have written them. `records` say which hooks ran. `calls` is what
-    its context calls other tools by.
+    its context calls other tools by. After an exception of `no_effect` nothing has happened.
     """
 
     tool: Tool
@@ -62,6 +64,7 @@ class Call:
     changed: bool = False
     records: tuple[HookRecord, ...] = ()
     calls: Calls | None = None
+    no_effect: tuple[type[BaseException], ...] = ()
 
 
 @value
@@ -122,8 +125,17 @@ class Admission:
         except ValidationError as error:
             return Refusal(read_failure(invalid_arguments(error)), (builtin.refused_by(builtin.ARGUMENTS),))
         except BaseException as error:  # noqa: BLE001 - a validator of the tool's author failed
-            return Refusal(read_failure(classify(error)), (builtin.refused_by(builtin.ARGUMENTS),))
-        return self._with_context(job, Call(tool, arguments, seconds, text, self._registry.around(request.tool)))
+            failure = judge(read_exception(tool, error, ()), Effects.NOT_STARTED, request.tool)
+            return Refusal(read_failure(failure), (builtin.refused_by(builtin.ARGUMENTS),))
+        call = Call(
+            tool,
+            arguments,
+            seconds,
+            text,
+            self._registry.around(request.tool),
+            no_effect=self._registry.no_effect_of(tool),
+        )
+        return self._with_context(job, call)
 
     def asks_more(self, job: Job, call: Call) -> bool:
         """Whether hooks, origins or a person have to be asked before this call may run."""
@@ -193,7 +205,10 @@ class Admission:
         return (job.request.deadline - self._now_ms()) / 1000
 
     def _with_context(self, job: Job, call: Call) -> Call:
+        """The call with what no plan and no model sets: `confirmed`, and the context."""
         name = call.tool.inputs.context
+        if call.tool.inputs.confirms:
+            call.arguments[CONFIRMED] = approves(job.request.approval, job.request.tool, call.text)
         if name is None:
             return call
         calls = self._calls_of(job, call.tool, call.seconds)
@@ -213,7 +228,8 @@ class Admission:
             tenant=request.tenant,
             user=request.user,
             context=deepcopy(request.context) if request_context is None else request_context,
-            confirmed=request.approval is not None and approves(request.approval, request.tool, text),
+            confirmed=approves(request.approval, request.tool, text),
+            private=deepcopy(request.private),
             deadline_ms=request.deadline,
         )
 
@@ -234,7 +250,7 @@ def _seen(call: Call) -> Seen:
 
 
 def _reading(kind: ErrorType, words: str, *, recoverable: bool | None = None) -> Reading:
-    return read_failure(Failure(fault_of(kind, words, recoverable=recoverable), no_effect=True))
+    return read_failure(Failure(fault_of(kind, words, recoverable=recoverable), Cause.NO_EFFECT))
 
 
 def _refused(kind: ErrorType, words: str, *, by: str | None = None, recoverable: bool | None = None) -> Refusal:

@@ -10,7 +10,7 @@ from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.ledger import Ledger
 from haltpoint.runtime.service import Service
 from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.tool_catalogue import BEAT, ToolCatalogue
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.heartbeat import Heartbeat
 from haltpoint_tool_worker.pipeline import Pipeline
@@ -24,7 +24,7 @@ async def run(settings: Settings, queues: tuple[str, ...] = ()) -> None:
 
     Raises HaltpointError.
     """
-    registry = load(settings.tools, queues, settings.hooks, settings.skills)
+    registry = load(settings.tools, queues, settings.hooks, settings.skills, settings.no_effect)
     slots = _slots(settings, registry)
     async with service.running(Party.WORKER, settings, queues=registry.queues) as here, registry.opened():
         await _serve(here, registry, slots)
@@ -51,7 +51,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     dead_letters = DeadLetters(here.calls, here.topology, retention=retention)
     handlers = Handlers(slots, pipeline, ledger, dead_letters)
     heartbeat = Heartbeat(
-        redis_url(settings), here.topology, here.instance, settings.beat, handlers.held, handlers.lost
+        redis_url(settings), here.topology, here.instance, settings.beat, handlers.held, handlers.lost, runner.running
     )
     catalogue = ToolCatalogue(here.calls, here.topology)
     here.about.update(queues=registry.queues, tools=[spec.name for spec in registry.specs], slots=slots.capacity)
@@ -64,7 +64,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
         slots.close()
 
     await list_tools()
-    here.every(max(1.0, settings.beat), list_tools, "catalogue")
+    here.every(min(BEAT, max(1.0, settings.beat)), list_tools, "catalogue")
     here.spawn(stop_waiting(), "stop waiting")
     heartbeat.start()
     try:

@@ -3,12 +3,16 @@
 import hashlib
 import json
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
 from haltpoint.contracts.reasons import Reason, ReasonKind
-from haltpoint_tool_worker.results import Reading
+from haltpoint.contracts.tools import ErrorType
+from haltpoint_tool_worker.failures import Cause, Failure, fault_of
+from haltpoint_tool_worker.results import Reading, read_failure
+
+_FIX: Final = "Its code has to go on when ctx.confirmed is true."
 
 
 def digest_of(tool: str, arguments: Any) -> str:
@@ -17,11 +21,19 @@ def digest_of(tool: str, arguments: Any) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def bound(reading: Reading, tool: str, arguments: str, *, changed: bool) -> Reading:
-    """The result, its confirmation bound to this call. `arguments` is JSON text; `changed`: hooks have written it."""
+def bound(reading: Reading, tool: str, arguments: str, approval: str | None, *, changed: bool) -> Reading:
+    """The result, its confirmation bound to this call. `arguments` is JSON text; `changed`: hooks have written it.
+
+    A tool that asks although a person has approved this very call would ask for ever: that is an error of its code. By
+    its own word it did nothing, so there is no doubt.
+    """
     asked = reading.outcome.confirmation
     if asked is None:
         return reading
+    if approves(approval, tool, arguments):
+        words = f"{tool} asks again about a call that a person has approved. {_FIX}"
+        fault = fault_of(ErrorType.SERVER, words, recoverable=False)
+        return read_failure(Failure(fault, Cause.NO_EFFECT))
     values = from_json(arguments or b"{}")
     told = {
         "digest": digest_of(tool, values),

@@ -2,16 +2,17 @@
 
 Recognised: errors of the SDK, of pydantic and JSON Schema, of httpx, and any exception that carries an HTTP status (its
 own or its `response`'s, as those of requests, aiohttp and urllib do): 404, 401 and 403, 408, 429 with Retry-After, 5xx;
-timeouts; broken connections. Anything else is UNKNOWN and not recoverable.
+timeouts; broken connections. Anything else is UNKNOWN. What a failure means for a call that had started is said by the
+table in `failures`.
 """
 
 import math
 import socket
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Final
+from http import HTTPStatus
+from typing import Final
 
 import httpx
 import jsonschema
@@ -19,24 +20,11 @@ from pydantic import ValidationError
 
 from haltpoint.contracts.tools import ErrorType, Fault
 from haltpoint.tools import MalformedResultError, ToolError
+from haltpoint.tools.errors import ContextError
+from haltpoint_tool_worker.failures import Cause, Failure, NestedError, fault_of, malformed, reported
 from haltpoint_tool_worker.json_safe import name_of
-from haltpoint_tool_worker.redaction import clean, first_line
+from haltpoint_tool_worker.redaction import first_line
 
-MESSAGE: Final = 1000
-"""Characters of a message, and of a suggestion."""
-
-_SUGGESTIONS: Final[Mapping[ErrorType, str]] = {
-    ErrorType.VALIDATION: "Correct the named fields and call the tool again.",
-    ErrorType.NOT_FOUND: "Check the identifier, or look it up with another tool first.",
-    ErrorType.PERMISSION: "It is not allowed; do not try again.",
-    ErrorType.RATE_LIMIT: "Wait before calling this tool again.",
-    ErrorType.TIMEOUT: "Try again later, or ask for less at once.",
-    ErrorType.SERVER: "The service behind the tool has a problem; try again later or in another way.",
-    ErrorType.BLOCKED: "It is not permitted; do not try again.",
-    ErrorType.DENIED: "Do not try again.",
-    ErrorType.IN_DOUBT: "Do not try again; a person finds out whether it happened.",
-    ErrorType.UNKNOWN: "The tool itself failed; calling it again will not help.",
-}
 _RESULT_MODELS: Final = frozenset(
     {"ToolResult", "Outcome", "Clarification", "Confirmation", "Option", "Target", "Fault"}
 )
@@ -51,118 +39,85 @@ _NOT_SENT: Final = (
 """Refusals before the call: nothing can have happened."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A classified failure. `no_effect`: nothing happened outside. `malformed`: the tool's own fault (B1)."""
+def classify(error: BaseException, no_effect: tuple[type[BaseException], ...] = ()) -> Failure:
+    """What is known of an exception, and what the model may read of it. `no_effect`: those declared to have none.
 
-    fault: Fault
-    no_effect: bool = False
-    malformed: bool = False
-
-
-def classify(error: BaseException) -> Failure:
-    """What the model may read of an exception. Never raises, whatever the exception's own code does."""
+    Of a group it is what leaves most open. Never raises, whatever the exception's own code does.
+    """
     try:
-        return _classify(_innermost(error))
+        order = list(Cause)
+        return max((_classify(one, no_effect) for one in leaves(error)), key=lambda found: order.index(found.cause))
     except BaseException:  # noqa: BLE001 - the exception's own code failed
-        return Failure(fault_of(ErrorType.UNKNOWN, f"{name_of(type(error))} (it cannot be read)"))
-
-
-def fault_of(
-    kind: ErrorType,
-    message: str,
-    *,
-    suggestion: str | None = None,
-    recoverable: bool | None = None,
-    invalid_fields: tuple[str, ...] = (),
-    retry_after: float | None = None,
-) -> Fault:
-    """A fault with clean words, and a suggestion in any case; `recoverable` follows the type when None."""
-    given: dict[str, Any] = {} if recoverable is None else {"recoverable": recoverable}
-    return Fault.model_validate(
-        {
-            "error_type": kind,
-            "message": clean(message, MESSAGE) or kind.value,
-            "suggestion": clean(suggestion, MESSAGE) if suggestion else _SUGGESTIONS[kind],
-            "invalid_fields": tuple(clean(name, 200) for name in invalid_fields[:50]),
-            "retry_after": retry_after,
-            **given,
-        }
-    )
-
-
-def malformed(words: str) -> Failure:
-    """A result that nobody gets to see (B1): SERVER, not recoverable."""
-    return Failure(
-        fault_of(
-            ErrorType.SERVER,
-            words,
-            suggestion="This is a mistake in the tool; calling it again will not help.",
-            recoverable=False,
-        ),
-        malformed=True,
-    )
+        words = f"{name_of(type(error))} (it cannot be read)"
+        return Failure(fault_of(ErrorType.UNKNOWN, words), Cause.UNDECLARED)
 
 
 def invalid_arguments(error: ValidationError) -> Failure:
-    """Arguments that do not fit the tool's parameters."""
-    return _invalid("the arguments do not fit", error)
+    """Arguments that do not fit the tool's parameters: it has not begun."""
+    return Failure(_invalid("the arguments do not fit", error), Cause.NO_EFFECT)
 
 
-def _innermost(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """The exceptions of a group, else the exception itself."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from leaves(inner)
+    else:
+        yield error
 
 
-def _classify(error: BaseException) -> Failure:
-    if isinstance(error, ToolError):
-        return _declared(error)
+def _classify(error: BaseException, no_effect: tuple[type[BaseException], ...]) -> Failure:
+    if isinstance(error, ContextError):
+        return malformed(f"a mistake in the tool's code: {_words(error)}", Cause.MISUSED)
     if isinstance(error, MalformedResultError):
         return malformed(f"the tool gave a result that contradicts itself: {_words(error)}")
+    if isinstance(error, ValidationError) and error.title.partition("[")[0] in _RESULT_MODELS:
+        return malformed(f"the tool gave a result that contradicts itself: {_problems(error)}")
+    found = _by_kind(error)
+    if not isinstance(error, no_effect):
+        return found
+    told = {"recoverable": True} if found.fault.error_type is ErrorType.UNKNOWN else {}
+    return Failure(found.fault.model_copy(update=told), Cause.NO_EFFECT)
+
+
+def _by_kind(error: BaseException) -> Failure:
+    if isinstance(error, ToolError):
+        return _declared(error)
     if isinstance(error, ValidationError):
-        if error.title.partition("[")[0] in _RESULT_MODELS:
-            return malformed(f"the tool gave a result that contradicts itself: {_problems(error)}")
-        return _invalid("validation failed", error)
+        return Failure(_invalid("validation failed", error), Cause.UNDECLARED)
     if isinstance(error, jsonschema.ValidationError):
         place = ".".join(map(str, error.absolute_path)) or "the value"
-        return Failure(
-            fault_of(ErrorType.VALIDATION, f"{place} does not satisfy {error.validator!r}", invalid_fields=(place,))
-        )
+        words = f"{place} does not satisfy {error.validator!r}"
+        return Failure(fault_of(ErrorType.VALIDATION, words, invalid_fields=(place,)), Cause.UNDECLARED)
     if (status := _status(error)) is not None:
         return _by_status(status, error)
+    reached = Cause.NO_EFFECT if isinstance(error, _NOT_SENT) else Cause.BROKEN
     if isinstance(error, TimeoutError | httpx.TimeoutException):
-        return Failure(
-            fault_of(ErrorType.TIMEOUT, f"timed out: {_named(error)}"), no_effect=isinstance(error, _NOT_SENT)
-        )
+        return Failure(fault_of(ErrorType.TIMEOUT, f"timed out: {_named(error)}"), reached)
     if isinstance(error, ConnectionError | socket.gaierror | httpx.TransportError):
-        return Failure(
-            fault_of(ErrorType.SERVER, f"the connection failed: {_named(error)}"),
-            no_effect=isinstance(error, _NOT_SENT),
-        )
-    return Failure(fault_of(ErrorType.UNKNOWN, _named(error)))
+        return Failure(fault_of(ErrorType.SERVER, f"the connection failed: {_named(error)}"), reached)
+    return Failure(fault_of(ErrorType.UNKNOWN, _named(error)), Cause.UNDECLARED)
 
 
 def _declared(error: ToolError) -> Failure:
     fault = error.fault  # validated: its fields may be anything by now
-    return Failure(
-        fault_of(
-            fault.error_type,
-            fault.message,
-            suggestion=fault.suggestion,
-            recoverable=fault.recoverable,
-            invalid_fields=fault.invalid_fields,
-            retry_after=fault.retry_after,
-        ),
-        no_effect=error.no_effect is True,
+    fault = fault_of(
+        fault.error_type,
+        fault.message,
+        suggestion=fault.suggestion,
+        recoverable=fault.recoverable,
+        invalid_fields=fault.invalid_fields,
+        retry_after=fault.retry_after,
+        no_effect=fault.no_effect,
     )
+    return Failure(fault, error.cause) if isinstance(error, NestedError) else reported(fault)
 
 
-def _invalid(what: str, error: ValidationError) -> Failure:
+def _invalid(what: str, error: ValidationError) -> Fault:
     fields = tuple(
         ".".join(map(str, problem["loc"])) for problem in error.errors(include_input=False, include_url=False)
     )
-    return Failure(fault_of(ErrorType.VALIDATION, f"{what}: {_problems(error)}", invalid_fields=fields), no_effect=True)
+    return fault_of(ErrorType.VALIDATION, f"{what}: {_problems(error)}", invalid_fields=fields)
 
 
 def _problems(error: ValidationError) -> str:
@@ -176,7 +131,8 @@ def _status(error: BaseException) -> int | None:
     for holder in (getattr(error, "response", None), error):
         for name in ("status_code", "status", "code"):
             status = getattr(holder, name, None)
-            if isinstance(status, int) and not isinstance(status, bool) and 400 <= status <= 599:
+            wanted = int if name != "code" else HTTPStatus  # a bare `code` may be anything, an exit status too
+            if isinstance(status, wanted) and not isinstance(status, bool) and 400 <= status <= 599:
                 return status
     return None
 
@@ -195,7 +151,8 @@ def _by_status(status: int, error: BaseException) -> Failure:
     else:
         kind, words = ErrorType.UNKNOWN, "was refused"
     after = _retry_after(error) if status == 429 else None
-    return Failure(fault_of(kind, f"the request {words} (HTTP {status})", retry_after=after))
+    cause = Cause.BROKEN if status >= 500 or status == 408 else Cause.NO_EFFECT
+    return Failure(fault_of(kind, f"the request {words} (HTTP {status})", retry_after=after), cause)
 
 
 def _retry_after(error: BaseException) -> float | None:

@@ -2,13 +2,16 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 
 from haltpoint.runtime import logs
 from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.connection import Coalescer, connect
 from haltpoint.runtime.ledger import Held, Ledger
 from haltpoint.runtime.topology import Topology
+from haltpoint_tool_worker.loop_watch import EVERY, LoopWatch
+from haltpoint_tool_worker.runner import Run
 
 _log = logs.get(__name__)
 
@@ -17,7 +20,8 @@ class Heartbeat:
     """Beats from `start` to `stop`, every `beat` seconds, over a connection of its own.
 
     `held` gives what to beat and `on_lost` hears what is not ours any more; `held` is called from the thread and must
-    only copy, `on_lost` is called in the event loop that called `start`.
+    only copy, `on_lost` is called in the event loop that called `start`. That loop is watched while there are tasks in
+    `running`.
     """
 
     def __init__(
@@ -28,6 +32,7 @@ class Heartbeat:
         beat: float,
         held: Callable[[], Sequence[Held]],
         on_lost: Callable[[Sequence[Held]], None],
+        running: Mapping[asyncio.Task[None], Run],
     ) -> None:
         self._url = url
         self._topology = topology
@@ -35,6 +40,7 @@ class Heartbeat:
         self._beat = beat
         self._held = held
         self._on_lost = on_lost
+        self._running = running
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -55,7 +61,12 @@ class Heartbeat:
     async def _beat_for_ever(self, main: asyncio.AbstractEventLoop) -> None:
         async with connect(self._url) as redis, Coalescer(redis, patience=self._beat) as calls:
             ledger = Ledger(calls, self._topology, self._consumer)
-            while not self._stop.wait(self._beat):
+            watch, due = LoopWatch(main, self._running), time.monotonic() + self._beat
+            while not self._stop.wait(max(0.0, min(EVERY, due - time.monotonic()))):
+                watch.look()
+                if time.monotonic() < due:
+                    continue
+                due = time.monotonic() + self._beat
                 try:
                     await self._once(ledger, main)
                 except UNREACHABLE as error:

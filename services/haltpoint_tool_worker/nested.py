@@ -21,7 +21,8 @@ from pydantic_core import from_json, to_jsonable_python
 from haltpoint.contracts.tools import DeedWords, ErrorType, HookRecord, NestedCall
 from haltpoint.tools import Tool, ToolError
 from haltpoint_tool_worker.admission import Admission, Call, Refusal
-from haltpoint_tool_worker.classify import Failure, classify, fault_of
+from haltpoint_tool_worker.classify import classify
+from haltpoint_tool_worker.failures import Cause, Failure, NestedError, fault_of
 from haltpoint_tool_worker.hooks.before import as_text
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.results import Reading, read_failure
@@ -87,21 +88,14 @@ class Nested:
         if reading.outcome.clarification is not None or reading.outcome.confirmation is not None:
             words = f"{name} asks a person, which a tool within a tool cannot wait for: give it a step of its own"
             reading = _refused(ErrorType.BLOCKED, words)
-        fault = reading.outcome.error
+        failure = reading.failure
         took = round((time.perf_counter() - began) * 1000)
-        error = fault.error_type if fault is not None else None
+        error = failure.fault.error_type if failure is not None else None
         came = {"error": error, "hooks": hooks, "duration_ms": took, "deed": reading.deed}
         self._job.calls[place] = told.model_copy(update=came)
-        if fault is None:
-            return from_json(reading.data)
-        raise ToolError(
-            fault.error_type,
-            fault.message,
-            suggestion=fault.suggestion,
-            recoverable=fault.recoverable,
-            retry_after=fault.retry_after,
-            invalid_fields=fault.invalid_fields,
-        )
+        if failure is not None:
+            raise NestedError(failure)
+        return from_json(reading.data)
 
     async def _carried_out(
         self, name: str, key: str, arguments: dict[str, Any]
@@ -158,4 +152,4 @@ def told_in_short(calls: Sequence[NestedCall]) -> tuple[NestedCall, ...]:
 
 
 def _refused(kind: ErrorType, words: str) -> Reading:
-    return read_failure(Failure(fault_of(kind, words)))
+    return read_failure(Failure(fault_of(kind, words), Cause.DECLARED))

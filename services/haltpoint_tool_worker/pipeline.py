@@ -7,10 +7,7 @@ When is an action claimed? One with effects just before its effect, always. A re
 not on its first delivery, which runs under epoch 0; whoever takes it over claims it. So what nobody has to fence costs
 nothing.
 
-When is a failure a doubt (CONTRACT E5)? When a tool with effects had been started and then timed out, reported
-SERVER or TIMEOUT without `no_effect`, or gave a malformed result: nobody knows whether it took effect, and a person
-decides. The same from a repeatable tool is the error as it is. All other errors say what happened and stay what they
-are.
+When is a failure a doubt (CONTRACT E5)? The table in `failures.py` says it. Then a person decides.
 """
 
 import asyncio
@@ -29,15 +26,13 @@ from haltpoint.runtime.ledger import Claimed, ClaimStatus, Completion, Finished,
 from haltpoint.tools import Tool
 from haltpoint_tool_worker.admission import Admission, Call, Refusal
 from haltpoint_tool_worker.approval import bound
-from haltpoint_tool_worker.classify import Failure, fault_of
+from haltpoint_tool_worker.failures import Cause, Effects, Failure, fault_of, judge
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.nested import Nested, told_in_short
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results import Reading, read_failure
 from haltpoint_tool_worker.runner import Runner
 from haltpoint_tool_worker.running import run_call, with_deed
-
-_UNSURE: Final = frozenset({ErrorType.TIMEOUT, ErrorType.SERVER})
 
 _PAUSE: Final = 0.5
 """Seconds between two attempts to record what the server refuses."""
@@ -92,12 +87,12 @@ class Pipeline:
         if call.around is not None and call.around.post and not reading.doubtful:
             # What was cut away has not been reviewed, so it is not kept.
             reading, records = await self._admission.review(job, call, replace(reading, whole=""))
-        reading = bound(reading, job.request.tool, call.text, changed=call.changed)
+        reading = bound(reading, job.request.tool, call.text, job.request.approval, changed=call.changed)
         reading = with_deed(call, reading) if worked else reading
         await self._record(job, reading, began, span, records, ran=call.text if call.changed else None)
 
     async def _refuse(self, job: Job, refusal: Refusal, began: int) -> None:
-        reading = bound(refusal.reading, job.request.tool, refusal.text, changed=refusal.changed)
+        reading = bound(refusal.reading, job.request.tool, refusal.text, None, changed=refusal.changed)
         await self._record(job, reading, began, None, refusal.records)
 
     async def _claim(self, job: Job) -> bool:
@@ -124,12 +119,10 @@ class Pipeline:
         if reading is None:
             _log.warning("the lease was lost; the result is dropped")
             return None
-        failure = reading.failure
-        if failure is None or job.repeatable or failure.no_effect:
+        if reading.failure is None:
             return reading
-        if failure.malformed or failure.fault.error_type in _UNSURE:
-            return _doubt(job, f"it was started and may have taken effect: {failure.fault.message}")
-        return reading
+        effects = Effects.of(call.tool.spec, repeatable=job.repeatable)
+        return read_failure(judge(reading.failure, effects, job.request.tool))
 
     async def _record(
         self,
@@ -167,6 +160,8 @@ class Pipeline:
         if reading.whole and await self._kept(job, reading.whole):
             metadata = metadata.model_copy(update={"whole": len(reading.whole.encode())})
         outcome, trace = reading.outcome, telemetry.context_of(span, job.trace)
+        if request.notes:
+            outcome = outcome.model_copy(update={"warnings": (*request.notes, *outcome.warnings)})
         finished = Finished(
             job.place, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata
         )
@@ -212,4 +207,4 @@ class Pipeline:
 
 
 def _doubt(job: Job, words: str) -> Reading:
-    return read_failure(Failure(fault_of(ErrorType.IN_DOUBT, f"{job.request.tool}: {words}")))
+    return read_failure(Failure(fault_of(ErrorType.IN_DOUBT, f"{job.request.tool}: {words}"), Cause.BROKEN))

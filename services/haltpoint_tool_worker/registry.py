@@ -12,10 +12,11 @@ from typing import Any
 from haltpoint.chain.templates import with_skills
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.errors import HaltpointError
-from haltpoint.tools import Tool, tools_in
+from haltpoint.tools import DeclarationError, Tool, tools_in
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.hooks.builtin import names_around, names_before
 from haltpoint_tool_worker.hooks.loading import Around, around, load_hooks
+from haltpoint_tool_worker.no_effect import exceptions_named, exceptions_of
 from haltpoint_tool_worker.skills.folders import check_origins, skills_in
 
 Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
@@ -31,9 +32,15 @@ class Registry:
         self._lifespans: dict[str, Lifespan] = {}
         self._deps: dict[str, Any] = {}
         self._around: dict[str, Around] = {}
+        self._no_effect: dict[str, tuple[type[BaseException], ...]] = {}
 
-    def add(self, tool: Tool, lifespan: Lifespan | None = None) -> None:
-        """Offer a tool. Raises HaltpointError HP-031 when another one has its name."""
+    def add(
+        self, tool: Tool, lifespan: Lifespan | None = None, no_effect: tuple[type[BaseException], ...] = ()
+    ) -> None:
+        """Offer a tool. `no_effect`: the exceptions that its module and the deployment declare to have none.
+
+        Raises HaltpointError HP-031 when another tool has its name.
+        """
         name = tool.spec.name
         other = self._tools.get(name)
         if other is not None and other is not tool:
@@ -44,6 +51,7 @@ class Registry:
                 "Give one of them another name: @tool(name=...), or a skill's folder and its name",
             )
         self._tools[name] = tool
+        self._no_effect[name] = (*tool.no_effect, *no_effect)
         if lifespan is not None:
             self._lifespans[name] = lifespan
 
@@ -68,6 +76,10 @@ class Registry:
     def find(self, name: str) -> Tool | None:
         """The tool of that name, if it is offered here."""
         return self._tools.get(name)
+
+    def no_effect_of(self, tool: Tool) -> tuple[type[BaseException], ...]:
+        """The exceptions of a tool after which nothing has happened."""
+        return self._no_effect.get(tool.spec.name, ())
 
     def deps_of(self, tool: Tool) -> Any:
         """What its lifespan yielded; None without one, and outside of `opened`."""
@@ -104,18 +116,23 @@ class Registry:
 
 
 def load(
-    modules: Sequence[str], queues: Sequence[str] = (), hooks: Sequence[str] = (), skills: Sequence[Path] = ()
+    modules: Sequence[str],
+    queues: Sequence[str] = (),
+    hooks: Sequence[str] = (),
+    skills: Sequence[Path] = (),
+    no_effect: Sequence[str] = (),
 ) -> Registry:
     """Import the modules, also from the working directory, and offer their tools and the skills in the directories
     `skills`, or those of these queues; with the hooks of the modules, those at the dotted paths `hooks`, and those of
-    installed packages around them.
+    installed packages around them. `no_effect` names the exceptions after which no tool has done anything.
 
-    Raises HaltpointError HP-030 when there is nothing to offer or a module cannot be imported, HP-031 for a name twice,
-    HP-032 for a hook that cannot be loaded, HP-034 for a skill that cannot be used.
+    Raises HaltpointError HP-001 for an exception that does not exist, HP-030 when there is nothing to offer or a module
+    cannot be imported, HP-031 for a name twice, HP-032 for a hook that cannot be loaded, HP-034 for a skill that cannot
+    be used.
     """
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
-    registry = Registry()
+    registry, everywhere = Registry(), exceptions_named(no_effect)
     imported: list[ModuleType] = []
     for name in modules:
         try:
@@ -126,7 +143,12 @@ def load(
             if queues and tool.spec.queue not in queues:
                 continue
             home = sys.modules.get(getattr(tool.function, "__module__", None) or "")
-            registry.add(tool, getattr(home, "lifespan", None) or getattr(module, "lifespan", None))
+            try:
+                declared = (*exceptions_of(home), *exceptions_of(module))
+            except DeclarationError as error:
+                raise _unusable(f"NO_EFFECT of {name!r}", error) from error
+            lifespan = getattr(home, "lifespan", None) or getattr(module, "lifespan", None)
+            registry.add(tool, lifespan, (*declared, *everywhere))
     offered = [skill for skill in skills_in(skills) if not queues or skill.spec.queue in queues]
     for skill in offered:
         registry.add(skill)

@@ -8,27 +8,33 @@ not fit the declared result schema, is the tool's fault.
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from typing import Any, Final
 
 import jsonschema
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT, MAX_WHOLE, value
 from haltpoint.contracts.tools import DeedWords, ErrorType, Fault, NextAction, Option, Outcome, ToolResult
+from haltpoint.runtime import logs
 from haltpoint.runtime.wire import too_deep
 from haltpoint.tools import MalformedResultError, Tool
 from haltpoint.tools.signature import WRAP
-from haltpoint_tool_worker.classify import Failure, fault_of, malformed
+from haltpoint_tool_worker.failures import Failure, fault_of, malformed, reported
 from haltpoint_tool_worker.json_safe import Tamed, name_of, tame
+from haltpoint_tool_worker.older_style import in_older_style
+from haltpoint_tool_worker.raised import stack_of
 from haltpoint_tool_worker.redaction import clean
 
 EMPTY: Final = "{}"
-MAX_OUTCOME: Final = 128 * 1024
-"""Bytes of an outcome: it travels in the message, which may have 256 KiB."""
+MAX_OUTCOME: Final = 64 * 1024
+"""Bytes of an outcome: it travels in a message, beside arguments that hooks changed and the calls of a tool."""
 
 _OUTCOME_DEPTH: Final = MAX_DEPTH - 8  # the message's own levels are above it
 _SIZES: Final = ((262_144, MAX_ITEMS), (32_768, 1000), (4096, 100), (512, 20))
 """Characters of a string and items of a container, tried until the data fits."""
+
+_log = logs.get(__name__)
 
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{4000}")
 _encode: Final = json.JSONEncoder(
@@ -64,12 +70,16 @@ def read_result(tool: Tool, raw: object) -> Reading:
     try:
         if isinstance(raw, ToolResult):
             return _read_whole(tool, raw, raw.data)
-        if isinstance(raw, Mapping) and "success" in raw and "next_action" in raw and not _declares(tool, "success"):
-            return _read_whole(tool, raw, raw.get("data", {}))
+        if isinstance(raw, Mapping) and "success" in raw and "next_action" in raw:
+            if "success" not in tool.output.fields:
+                return _read_whole(tool, raw, raw.get("data", {}))
+        elif (fields := _fields(tool, raw)) is not None and (older := in_older_style(fields, tool.output.fields)):
+            return _read_whole(tool, older, {})
         return _with_data(tool, _CONTINUE, raw)
     except MalformedResultError as error:
         return read_failure(malformed(f"the tool {tool.spec.name} gave a result that contradicts itself: {error}"))
     except BaseException as error:  # noqa: BLE001 - the value's own code failed
+        _log.warning("the result of a tool cannot be read", tool=tool.spec.name, stack=stack_of(error))
         return read_failure(malformed(f"the result of {tool.spec.name} cannot be read: {name_of(type(error))}"))
 
 
@@ -79,9 +89,11 @@ def read_failure(failure: Failure) -> Reading:
     return Reading(outcome, failure=failure)
 
 
-def _declares(tool: Tool, key: str) -> bool:
-    schema = tool.output.schema
-    return schema is not None and (key in schema.get("properties", {}) or "$ref" in schema)
+def _fields(tool: Tool, raw: object) -> Mapping[Any, Any] | None:
+    """The fields by which a result may speak of itself; an object's too, where the tool declares no type for it."""
+    if isinstance(raw, Mapping):
+        return raw
+    return vars(raw) if tool.output.adapter is None and (isinstance(raw, BaseModel) or is_dataclass(raw)) else None
 
 
 def _with_data(tool: Tool, outcome: Outcome, raw: object) -> Reading:
@@ -204,7 +216,7 @@ def _read_whole(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any], data: obje
         return _with_data(tool, _COMPLETE if raw.next_action is NextAction.COMPLETE else _CONTINUE, data)
     outcome = _checked(tool, raw)
     if outcome.error is not None:
-        failure = Failure(_cleaned(outcome.error))
+        failure = reported(_cleaned(outcome.error))
         return Reading(outcome.model_copy(update={"error": failure.fault}), failure=failure)
     if not outcome.satisfies:
         return Reading(outcome)
@@ -275,4 +287,5 @@ def _cleaned(fault: Fault) -> Fault:
         recoverable=fault.recoverable,
         invalid_fields=fault.invalid_fields,
         retry_after=fault.retry_after,
+        no_effect=fault.no_effect,
     )

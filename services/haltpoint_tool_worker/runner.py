@@ -2,7 +2,8 @@
 
 A coroutine is cancelled. It has a moment to clean up; one that does not end then is left behind, and so is a thread,
 which cannot be killed. What is left behind is logged and keeps its slot until it ends. A result that arrives while it
-is cleaning up is taken: knowing beats guessing.
+is cleaning up is taken: knowing beats guessing. A coroutine that blocks the event loop cannot be stopped; a result that
+it returns after its time comes too late.
 """
 
 import asyncio
@@ -21,6 +22,8 @@ from haltpoint_tool_worker.threads import Threads
 
 _GRACE: Final = 1.0
 """Seconds that a cancelled coroutine has to end."""
+_JITTER: Final = 0.05
+"""Seconds that an event loop may be late without being blocked."""
 
 
 @value
@@ -51,6 +54,16 @@ class Runnable(Protocol):
     """A tool, or anything else that is called like one."""
 
     @property
+    def name(self) -> str:
+        """What people know it by."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """Where it is declared, `file:line`."""
+        ...
+
+    @property
     def function(self) -> Callable[..., Any]:
         """What to call."""
         ...
@@ -62,9 +75,16 @@ class Runnable(Protocol):
 
 
 class Run:
-    """One tool under way. `ended`: its answer, or why nobody waits for one. `gone`: nothing of it runs any more."""
+    """One tool under way. `ended`: its answer, or why nobody waits for one. `gone`: nothing of it runs any more.
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    `until` is when its `seconds` are over, in the loop's time; `late`: it returned after that, unstopped.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, what: Runnable, seconds: float) -> None:
+        self.what = what
+        self.seconds = seconds
+        self.until = loop.time() + seconds
+        self.late = False
         self.ended: asyncio.Future[Ended] = loop.create_future()
         self.gone: asyncio.Future[Returned | Raised] = loop.create_future()
 
@@ -97,6 +117,7 @@ class _Limits:
         if runs is None:
             runs = self._runs[tick] = set()
             loop.call_at(tick, self._stop, tick)
+        run.until = tick
         runs.add(run)
         return runs
 
@@ -112,6 +133,8 @@ class Runner:
         self._threads = Threads()
         self._limits = _Limits()
         self._left: set[asyncio.Task[None]] = set()
+        self.running: dict[asyncio.Task[None], Run] = {}
+        """The tasks of the coroutines that run."""
 
     async def run(
         self, tool: Runnable, arguments: dict[str, Any], seconds: float, started: Callable[[Run], None]
@@ -120,7 +143,7 @@ class Runner:
         Never raises what the tool raises.
         """
         loop = asyncio.get_running_loop()
-        run = Run(loop)
+        run = Run(loop, tool, seconds)
         stopping = self._limits.add(loop, seconds, run)
         started(run)
         task = self._start(tool, arguments, run, loop)
@@ -135,7 +158,8 @@ class Runner:
         if task is not None and isinstance(ended, Stopped):
             self._leave(task)
             await asyncio.wait({run.gone}, timeout=_GRACE)
-            if ended is Stopped.TIMED_OUT and run.gone.done() and isinstance(run.gone.result(), Returned):
+            known = run.gone.done() and isinstance(run.gone.result(), Returned) and not run.late
+            if ended is Stopped.TIMED_OUT and known:
                 return run.gone.result()
         return ended
 
@@ -155,12 +179,18 @@ class Runner:
             call = partial(_call, tool, arguments, partial(_tell, loop, run))
             self._threads.submit(partial(copy_context().run, call))
             return None
-        return loop.create_task(_await(tool, arguments, run))
+        task = loop.create_task(_await(tool, arguments, run, loop))
+        self.running[task] = run
+        task.add_done_callback(self.running.pop)
+        return task
 
 
-async def _await(tool: Runnable, arguments: dict[str, Any], run: Run) -> None:
+async def _await(tool: Runnable, arguments: dict[str, Any], run: Run, loop: asyncio.AbstractEventLoop) -> None:
     try:
         answer: Returned | Raised = Returned(await tool.function(**arguments))
+        if loop.time() > run.until + _JITTER and not run.ended.done():
+            run.late = True  # the loop did not turn, or it would have been stopped
+            run.stop(Stopped.TIMED_OUT)
     except BaseException as error:  # noqa: BLE001 - a tool's SystemExit must not end the worker
         answer = Raised(error)
     run.finish(answer)

@@ -8,12 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
-    from haltpoint.contracts.tools import Option, ToolResult
-    from haltpoint.tools import Ctx, FromResult, ToolError, hook, tool
+    from haltpoint.contracts.humans import Choice
+    from haltpoint.sync_client import SyncClient
+    from haltpoint.tools import Ctx, FromResult, Option, Target, ToolError, ToolResult, hook, register, tool
 
-__all__ = ["Client", "Ctx", "FromResult", "Option", "ToolError", "ToolResult", "hook", "tool"]
+__all__ = [
+    "Choice",
+    "Client",
+    "Ctx",
+    "FromResult",
+    "Option",
+    "SyncClient",
+    "Target",
+    "ToolError",
+    "ToolResult",
+    "hook",
+    "register",
+    "tool",
+]
 
-_HOMES = {"Client": "haltpoint.client"} | dict.fromkeys(__all__[1:], "haltpoint.tools")
+_HOMES = dict.fromkeys(__all__, "haltpoint.tools") | {
+    "Choice": "haltpoint.contracts.humans",
+    "Client": "haltpoint.client",
+    "SyncClient": "haltpoint.sync_client",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -154,12 +154,17 @@ class Client:
         await self._http.aclose()
 
     async def run(
-        self, goal: str = "", *, task: Task | Mapping[str, Any] | None = None, idempotency_key: str | None = None
+        self,
+        goal: str = "",
+        *,
+        task: Task | Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        **fields: Any,
     ) -> Run:
-        """Submit a goal, or a whole task; the same key again finds the same chain."""
+        """Submit a goal, or a whole task, with more `fields` of the task; the same key again finds the same chain."""
         if isinstance(task, Task):
             task = task.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-        body = {**(task or {}), **({"goal": goal} if goal else {})}
+        body = {**(task or {}), **({"goal": goal} if goal else {}), **fields}
         if idempotency_key is None:
             idempotency_key = uuid.uuid4().hex
         elif fault := key_fault(idempotency_key):
@@ -238,7 +243,8 @@ class Client:
         """Answer a question: an option, or a decision with what belongs to it. Returns it as answered.
 
         Input without a decision is an answer in words (`text`), or a form filled in (`value`); an escalation takes
-        rephrase with `text`, manual with `value`, retry, abort.
+        rephrase with `text`, manual with `value`, retry, abort; a doubt happened (with `value` when its result is
+        known), not_happened, failed, abort.
         Raises GatewayError: answered_already, request_expired, request_stale, no_such_request, invalid_answer.
         """
         kind = (await self.request(request_id)).kind

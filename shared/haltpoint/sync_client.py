@@ -69,10 +69,15 @@ class SyncClient:
         self._loop.close()
 
     def run(
-        self, goal: str = "", *, task: Task | Mapping[str, Any] | None = None, idempotency_key: str | None = None
+        self,
+        goal: str = "",
+        *,
+        task: Task | Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        **fields: Any,
     ) -> SyncRun:
         """See `Client.run`."""
-        return SyncRun(self, self.wait(self._client.run(goal, task=task, idempotency_key=idempotency_key)))
+        return SyncRun(self, self.wait(self._client.run(goal, task=task, idempotency_key=idempotency_key, **fields)))
 
     def attach(self, chain_id: str) -> SyncRun:
         """See `Client.attach`."""

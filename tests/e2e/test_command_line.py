@@ -34,6 +34,17 @@ def test_f1_run_prints_words_and_deeds_apart_and_nothing_else(system: Running) -
     assert "completed" in done.stderr
 
 
+def test_c15_run_says_what_the_model_may_use_and_for_whom(system: Running) -> None:
+    options = ("--mode", "advisory", "--budget", "turns=20,tokens=100000", "--deadline", "1h", "--max-turns", "5")
+    tools = ("--tools", "lookup_*", "--tools", "send_message", "--user", "jane", "--context", '{"team": "a"}')
+    chain = document(system.command("run", "Tell Jane hello", *options, *tools, "--json"))
+    assert (chain["status"], chain["mode"]) == ("completed", "advisory")
+    assert (chain["budget"]["turns"], chain["budget"]["tokens"]) == (20, 100_000)
+    beyond = system.command("run", "Tell Jane hello", "--tools", "lookup_*", "--mode", "off")
+    assert beyond.returncode == 1
+    assert "send_message may not be called in this task" in beyond.stderr
+
+
 def test_run_ends_with_3_when_a_person_is_asked_and_answer_goes_on(system: Running) -> None:
     stopped = document(system.process("run", "Tell John hello", "--json"), 3)
     (request,) = stopped["requests"]
@@ -115,8 +126,8 @@ def test_tools_are_listed_shown_and_called(system: Running) -> None:
     assert "recipient_id: string, from lookup_contacts.contact_id" in shown
     missing = system.command("tool", "show", "nothing")
     assert (missing.returncode, "HP-053" in missing.stderr) == (1, True)
-    called = document(system.command("tool", "call", "echo", "words=hello", "--json"))
-    assert called["steps"][0]["result"] == {"words": "hello"}
+    called = document(system.command("tool", "call", "echo", "words=19122", "--json"))
+    assert called["steps"][0]["result"] == {"words": "19122"}, "the schema says that it is a text"
     assert system.process("tool", "call", "echo", "words=break").returncode == 1
 
 

@@ -51,6 +51,37 @@ def publish(page: str, ctx: Ctx) -> ToolResult[dict[str, str]]:
     return ctx.ok({"published": page})
 
 
+@tool
+def erase_page(page: str, ctx: Ctx, confirmed: bool = False) -> dict[str, Any]:
+    """Erase a page; written in the older style."""
+    if page == "start":
+        return {"success": False, "error": "the start page stays", "errorType": "PERMISSION"}
+    if not confirmed:
+        target = {"id": page, "name": page, "type": "page"}
+        return {
+            "requiresConfirmation": True,
+            "action": "erase",
+            "target": target,
+            "message": f"Erase {page!r} for good?",
+        }
+    _write_down(ctx, f"erased {page}")
+    return {"success": True, "erased": page}
+
+
+class Payment(TypedDict):
+    """A bill that is paid."""
+
+    receipt: str
+
+
+@tool
+def pay_bill(bill: str, ctx: Ctx) -> Payment:
+    """Pay a bill, and lose the receipt."""
+    _write_down(ctx, f"paid {bill}")
+    replies: dict[str, str] = {}
+    return {"receipt": replies[bill]}
+
+
 @tool(read_only=True)
 def archive(pages: int) -> dict[str, Any]:
     """Give back much more than a result may hold."""

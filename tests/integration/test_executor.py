@@ -8,11 +8,14 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.state import ActionStatus, ChainStatus
+from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.catalogue import GROUP, Stream
-from haltpoint.contracts.events import CompletedTool, ToolCompleted, ToolRequested
+from haltpoint.contracts.events import ActionProposed, CompletedTool, ProposedActions, ToolCompleted, ToolRequested
+from haltpoint.contracts.plans import Call
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tasks import Budget, Style, Task
+from haltpoint.contracts.thoughts import Proposal
 from haltpoint.contracts.tools import Outcome
 from haltpoint.runtime import service
 from haltpoint.runtime.dead_letters import DeadLetters
@@ -22,6 +25,7 @@ from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.tasks import end
 from haltpoint.runtime.telemetry import Tracing
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.views import Views
 from haltpoint.runtime.wire import encode
 from haltpoint_executor.advance import Advance
 from haltpoint_executor.app import run
@@ -30,7 +34,7 @@ from haltpoint_executor.handlers import Handlers
 from haltpoint_executor.world import CurrentWorld, policy_of
 from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
 from tests.support import wait_until
-from tests.support.builders import OK, literal_task, spec
+from tests.support.builders import OK, call, literal_task, spec
 from tests.support.ledger_worker import ledger_worker
 
 DAY = 86_400_000
@@ -70,6 +74,49 @@ async def test_an_open_ended_step_may_call_a_tool_that_has_just_come_up(bed: Bed
         plan = (await bed.chain(chain_id)).plan
         assert plan is not None
         assert plan.steps[0].allowed_tools == ("askHuman", "late")
+
+
+async def propose(bed: Bed, chain_id: str, turn: int, *calls: Call) -> None:
+    """What a planner would say in this turn of an open-ended task, and the executor has taken it."""
+    data = ProposedActions(
+        thought_id=thought_id(chain_id, "react", turn, 1), step_id="react", proposal=Proposal(calls=calls, content="ok")
+    )
+    message = ActionProposed(id=data.thought_id, source="test", subject=chain_id, data=data)
+    await bed.add_event(bed.topology.partition(chain_id), {"__data__": encode(message)})
+
+    async def taken() -> bool:
+        chain = await bed.chain(chain_id)
+        return chain.status.final or (chain.steps[0].turn >= turn and chain.steps[0].thinking)
+
+    await wait_until(taken)
+
+
+async def test_c14_a_receipt_that_is_given_back_is_an_action_of_its_own_without_a_worker(bed: Bed) -> None:
+    put = spec("put", read_only=False, idempotent=True)
+    async with executing(bed), ledger_worker(bed.url, bed.topology, put):
+        chain_id = await bed.submit(Task(goal="do it", style=Style.REACT))
+
+        async def thinking() -> bool:
+            return bool((await bed.chain(chain_id)).turns)
+
+        await wait_until(thinking)
+        await propose(bed, chain_id, 1, call("put", it="here"))
+        await propose(bed, chain_id, 2, call("put", it=" here"))
+        first, second = (await bed.chain(chain_id)).actions.values()
+        assert first.outcome is not None
+        assert second.outcome is not None
+        assert (second.status, second.data) == (ActionStatus.DONE, first.data)
+        assert (second.outcome.metadata.cached, second.outcome.metadata.repeats) == (True, first.id)
+        assert await bed.redis.hget(bed.topology.key_of("action", second.id), "entry") is None
+        await propose(bed, chain_id, 3)
+        assert (await bed.chain(chain_id)).status is ChainStatus.COMPLETED
+        assert await bed.dead() == []
+        view = await Views(bed.redis, bed.topology).chain(chain_id, sees=lambda _: True)
+        assert view is not None
+        assert [(one.cached, one.status, one.ended_at is None) for one in view.steps[0].actions] == [
+            (False, "done", False),
+            (True, "done", False),
+        ]
 
 
 async def test_an_unknown_tool_fails_the_chain(bed: Bed) -> None:

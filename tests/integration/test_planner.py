@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -26,6 +27,7 @@ from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.app import run
 from tests.integration.planning import LOOKUP, PLAN, SEND, Board, script
 from tests.support import wait_until
+from tests.support.catalogue import silence
 
 GOOD_PLAN = {"say": {"plan": {"steps": [{"id": "find", "description": "x", "required_tools": ["lookup_contacts"]}]}}}
 CALL = {"say": {"calls": [{"name": "lookup_contacts", "arguments": {"query": "John"}}]}}
@@ -186,15 +188,18 @@ async def test_without_a_model_the_chain_hears_what_to_set(board: Board) -> None
         assert (reply["data"]["code"], "HALTPOINT_MODEL__BASE_URL" in reply["data"]["message"]) == ("HP-301", True)
 
 
-async def test_a_server_that_refuses_optional_parameters_is_asked_without_them(board: Board) -> None:
+async def test_a_server_that_refuses_a_parameter_and_only_streams_gives_the_same_plan(board: Board) -> None:
     refusing = {"times": 1, "fault": {"status": 400, "words": "response_format is not supported"}}
-    rules = script(refusing, GOOD_PLAN)
-    async with ScriptedModel(rules) as model, board.planner(model):
-        await board.reply(await board.ask(await board.chain()))
-        await board.reply(await board.ask(await board.chain()))
-        refused, *plain = model.requests
-        assert "response_format" in refused.body
-        assert [set(one.body) for one in plain] == [{"model", "messages"}] * 2
+    streaming = {"times": 1, "fault": {"status": 400, "words": "stream must be true"}}
+    async with ScriptedModel(script(refusing, streaming, GOOD_PLAN)) as model, board.planner(model):
+        for _ in range(2):
+            reply = await board.reply(await board.ask(await board.chain()))
+            assert reply["data"]["plan"]["steps"][0]["required_tools"] == ["lookup_contacts"]
+            assert reply["data"]["usage"]["input_tokens"] > 0
+        bodies = [one.body for one in model.requests]
+        assert ["response_format" in body for body in bodies] == [True, False, False, False]
+        assert [bool(body.get("stream")) for body in bodies] == [False, False, True, True]
+        assert all("max_tokens" in body for body in bodies)
 
 
 async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: Board) -> None:
@@ -271,6 +276,30 @@ async def test_f1_a_parent_reads_what_the_calls_inside_of_a_skill_did(board: Boa
         assert re.findall(r'"done": (\[[^]]*\])', text.replace("\n", "")) == ['[    "Paid Jane",    "Sent"  ]', "[]"]
 
 
+async def test_c15_a_model_is_shown_tools_of_the_scope_that_somebody_serves(board: Board) -> None:
+    await board.know(LOOKUP.model_copy(update={"name": "find_contacts"}))
+    await silence(board.redis, board.topology, "find_contacts", 65)
+    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
+        for tools in (None, ("lookup_*",)):
+            task = Task(goal="Tell John hi", tools=tools, private={"token": "s3cret"})
+            await board.reply(await board.ask(await board.chain(task)))
+        every, scoped = (json.dumps(one.body) for one in model.requests)
+    assert ("- lookup_contacts(" in every, "- send_message(" in every, "find_contacts(" in every) == (True, True, False)
+    assert ("- lookup_contacts(" in scoped, "- send_message(" in scoped) == (True, False)
+    assert "s3cret" not in every + scoped
+
+
+async def test_c15_a_model_is_told_what_was_said_before_in_the_conversation(board: Board) -> None:
+    first = await board.chain(Task(goal="Find John", conversation_id="c1"))
+    await board.redis.set(board.topology.key_of("end", first), '{"answer": "John Doe is u1."}')
+    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
+        for conversation in ("c1", "c2"):
+            await board.reply(await board.ask(await board.chain(Task(goal="Greet him", conversation_id=conversation))))
+        told, other = (one.body["messages"][-1]["content"] for one in model.requests)
+    assert "- The user: Find John\n  Answer: John Doe is u1.\nGoal: Greet him" in told
+    assert "John" not in other
+
+
 async def test_a_correction_shows_the_rejected_words_and_forces_a_call(board: Board) -> None:
     prose = {"times": 1, "say": {"content": "I have looked John up."}}
     async with (
@@ -304,6 +333,47 @@ async def test_an_answer_is_words(board: Board) -> None:
         reply = await board.reply(await board.ask(chain, ThoughtKind.ANSWER, thought_id=f"{chain}.answer.t0.1"))
         assert (reply["type"], reply["data"]["text"]) == ("answer.drafted.v1", "John knows.")
         assert "tools" not in model.requests[0].body
+
+
+async def test_c9_calls_are_known_by_the_catalogue_in_steps_and_in_answers(board: Board) -> None:
+    said = {"say": {"content": "[lookup_contacts(query='19122')]"}}
+    async with ScriptedModel(script(said)) as model, board.planner(model):
+        chain = await board.chain(plan=PLAN)
+        thought = await board.ask(chain, ThoughtKind.ACT, thought_id=f"{chain}.find.t1.1", step_id="find")
+        act = await board.reply(thought)
+        answer = await board.reply(await board.ask(chain, ThoughtKind.ANSWER, thought_id=f"{chain}.answer.t0.1"))
+        assert act["data"]["proposal"]["calls"] == [{"tool": "lookup_contacts", "arguments": {"query": "19122"}}]
+        assert answer["data"]["called"] == ["lookup_contacts"]
+
+
+async def test_f3_a_model_looks_at_words_and_these_words_are_what_is_recorded(board: Board) -> None:
+    found = {"claims": [{"quote": "I sent it.", "told": "done", "action_id": None}, {"quote": 7}]}
+    async with ScriptedModel(script({"say": {"content": json.dumps(found)}})) as model, board.planner(model):
+        await board.know(SEND)
+        chain = await board.chain(plan=PLAN)
+        name = f"{chain}.verify.t0.1"
+        reply = await board.reply(await board.ask(chain, ThoughtKind.VERIFY, thought_id=name, words="Hi. I sent it."))
+        assert reply["type"] == "answer.drafted.v1"
+        assert reply["data"]["findings"] == [{"quote": "I sent it.", "told": "done"}]
+        shown = json.loads(model.requests[0].body["messages"][-1]["content"])
+        assert (shown["words"], [one["name"] for one in shown["tools"]]) == ("Hi. I sent it.", ["send_message"])
+        raw = await board.redis.hget(board.topology.key_of("thought", name), "raw")
+        assert raw == b"Hi. I sent it."
+
+
+def all_of_it(words: str, *_: object) -> list[dict[str, str]]:
+    return [{"quote": words, "told": "done"}]
+
+
+async def test_f3_a_function_of_the_operators_looks_at_words_in_place_of_a_model(board: Board, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(f'claims_check = "{__name__}:all_of_it"')
+    async with ScriptedModel(script({"say": {"content": "x"}})) as model, board.planner(model, policy):
+        chain = await board.chain(plan=PLAN)
+        name = f"{chain}.verify.t0.1"
+        reply = await board.reply(await board.ask(chain, ThoughtKind.VERIFY, thought_id=name, words="I sent it."))
+        assert reply["data"]["findings"] == [{"quote": "I sent it.", "told": "done"}]
+        assert len(model.requests) == 0
 
 
 async def test_a_chain_that_is_over_costs_nothing(board: Board) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from redis.asyncio import Redis
 
 import haltpoint
@@ -23,6 +24,8 @@ from haltpoint.runtime.dead_letters import RequeueStatus
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.unserved import unserved
+from haltpoint.runtime.views import Views
 from haltpoint.runtime.wire import encode
 from haltpoint.tools import ToolError
 from haltpoint_tool_worker.app import run
@@ -275,7 +278,7 @@ async def test_an_entry_that_came_twice_has_one_effect(bench: Bench) -> None:
 
 @pytest.mark.parametrize(
     ("how", "kind"),
-    [("server", "IN_DOUBT"), ("malformed", "IN_DOUBT"), ("refused", "SERVER"), ("exit", "UNKNOWN"), ("x", "UNKNOWN")],
+    [("server", "IN_DOUBT"), ("malformed", "IN_DOUBT"), ("refused", "SERVER"), ("exit", "IN_DOUBT"), ("x", "IN_DOUBT")],
 )
 async def test_a_tool_with_effects_that_breaks_is_in_doubt_unless_it_knows_better(
     bench: Bench, how: str, kind: str
@@ -314,6 +317,14 @@ async def test_a_result_that_comes_while_a_tool_is_being_stopped_is_taken(bench:
         action = await bench.order("stubborn")
         assert (await bench.outcome(action)).success
     assert await bench.data(action) == {"value": "after all"}
+
+
+async def test_c15_a_tool_gets_what_the_task_gave_to_its_tools_alone(bench: Bench) -> None:
+    async with bench.worker():
+        chain = await bench.desk.submit(Task(plan=line_plan(1, "whisper"), private={"token": "s3cret"}))
+        await bench.desk.decide_all()
+        await bench.outcome(f"{chain}.s1.1")
+    assert await bench.data(f"{chain}.s1.1") == {"known": ["token"]}
 
 
 async def killed_in_the_middle(bench: Bench, tool: str, **context: Any) -> tuple[str, int]:
@@ -394,6 +405,59 @@ async def test_a_tool_that_blocks_the_event_loop_does_not_lose_its_lease(bench: 
             outcome = await bench.outcome(action)
     assert outcome.success
     assert await bench.desk.redis.hget(bench.desk.key("action", action), "epoch") == b"0"
+
+
+@pytest.mark.parametrize("tool", ["block_the_loop", "block_in_a_task"])
+async def test_a_call_that_blocks_the_event_loop_is_named_with_its_file_and_the_fix(bench: Bench, tool: str) -> None:
+    with structlog.testing.capture_logs() as lines:
+        async with bench.worker():
+            action = await bench.order(tool, seconds=3)
+            assert (await bench.outcome(action)).success, "it was within its time"
+    (line,) = (one for one in lines if "blocks the event loop" in one["event"])
+    assert line["event"].startswith(f"{tool} (")
+    assert "worker_tools.py:" in line["event"]
+    assert line["hint"].startswith("declare it with def")
+    assert line["seconds"] >= 2
+
+
+async def test_a_blocking_call_with_little_time_is_named_sooner_and_comes_too_late(bench: Bench) -> None:
+    with structlog.testing.capture_logs() as lines:
+        async with bench.worker():
+            action = await bench.order("send_and_block", seconds=1.2)
+            outcome = await bench.outcome(action)
+    assert error_of(outcome) == "IN_DOUBT"
+    assert outcome.error is not None
+    assert "send_and_block did not answer within 0.3 s" in outcome.error.message
+    assert bench.effects() == [action]
+    assert [one["seconds"] < 2 for one in lines if "blocks the event loop" in one["event"]] == [True]
+
+
+async def test_a_coroutine_that_waits_as_it_should_is_not_named(bench: Bench) -> None:
+    with structlog.testing.capture_logs() as lines:
+        async with bench.worker():
+            action = await bench.order("slow_read")
+            assert error_of(await bench.outcome(action)) == "TIMEOUT"
+    assert [one for one in lines if "blocks the event loop" in one["event"]] == []
+
+
+async def test_a_queue_whose_only_worker_is_blocked_has_a_worker(bench: Bench) -> None:
+    """Its process says nothing of itself for longer than it counts as alive."""
+    specs = bench.desk.tools.values()
+    async with bench.process():
+        await bench.order("block_the_loop", seconds=12)
+        waiting = await bench.order("add", left=1, right=2)
+
+        async def is_silent() -> bool:
+            assert await unserved(bench.desk.redis, bench.desk.topology, specs) == []
+            return not await bench.ready()
+
+        await wait_until(is_silent)
+        await bench.desk.redis.hset(bench.desk.key("action", waiting), "entry", "1000000-0")
+        view = await Views(bench.desk.redis, bench.desk.topology).chain(waiting.partition(".")[0], sees=lambda _: True)
+        assert view is not None
+        assert view.current is not None
+        assert view.current.waiting_for is None
+        assert "No worker" not in view.summary
 
 
 # ---- slots, stopping ------------------------------------------------------------------------------------------------

@@ -205,7 +205,7 @@ class Machine:
         for number, request in enumerate(state.store.requests, 1):
             if request.status != "open":
                 continue
-            choices = ("happened", "not_happened") if request.kind == "in_doubt" else ("select", "none")
+            choices = ("happened", "not_happened", "failed") if request.kind == "in_doubt" else ("select", "none")
             for choice in (*choices, "abort"):
                 store, status = functions.answer(state.store, number, choice, self._moment(state))
                 if status != "taken":

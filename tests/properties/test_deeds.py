@@ -24,7 +24,7 @@ from tests.support.builders import OK, asks, failed, spec
 
 TOOLS = (spec("look"), spec("send", read_only=False), spec("pay", read_only=False, says="Paid {to}"))
 HEAD = {"created": "1767225600000", "updated": "1767225601500", "deadline": "1767830400000"}
-KINDS = ("succeeds", "fails", "asks", "under way", "in doubt", "happened", "skill")
+KINDS = ("succeeds", "is given back", "fails", "asks", "under way", "in doubt", "happened", "skill")
 
 
 class Drawn:
@@ -75,6 +75,11 @@ class Drawn:
             }
         if kind == "succeeds":
             return {**fields, "receipt": _told(OK, **worked, **self._deed(tool, name, arguments))}
+        if kind == "is given back":  # the receipt of an earlier call, which has its line
+            deed = deed_of(tool, tool.name, arguments, "{}")
+            self.effects = [one for one in self.effects if not one.startswith(f"{name}/")]
+            told = {} if deed is None else {"deed": deed.model_dump()}
+            return {**fields, "receipt": _told(OK, **worked, **told, cached=True)}
         if kind == "happened":
             settled = _told(OK, by="ann", **self._deed(tool, name, arguments))
             return {**fields, "doubt.1": _told(failed(), **worked), "settled": settled, "settled_data": "{}"}

@@ -37,17 +37,21 @@ def test_d2_d3_an_escalation_comes_exactly_at_the_limit(moves: list[str], limit:
     of_chain = of_step = 0
     got: set[str] = set()
     in_vain = False
-    for move in moves:
+    for number, move in enumerate(moves):
         due = False
+        if move == "words" and in_vain:
+            told.propose(content="It is done.")
+            assert told.status_of("both") is StepStatus.FAILED, "words behind an error are an honest exit (C11)"
+            return
         if move in BAD:
             calls, words = BAD[move]
             told.propose(*calls, content=words, give_up=move == "given up" and not in_vain)
             of_chain, of_step, due = of_chain + 1, of_step + 1, True
         elif move == "look in vain":
-            told.propose(call("look"))
+            told.propose(call("look", number=number))
             told.result(failed(ErrorType.NOT_FOUND))
         else:
-            told.propose(call(move))
+            told.propose(call(move, number=number))
             told.result()
             got |= {move} & {"first", "second"}
             of_chain, of_step = 0, 0 if move != "look" else of_step

@@ -131,11 +131,11 @@ def _prose(kind: str, chance: random.Random) -> Hostile:
         chance.choice(
             (
                 "I have sent the message to John.",
-                'send(to="u1", text="hello")',
+                "I ran send(to='u1', text='hello') for you.",
                 "note text=hello level=1",
                 "Action: note\nAction Input: hello",
                 "tool: note\narguments:\n  text: hello\n  level: 1",
-                '[note(text="hello", level=1)]',
+                '{note: "hello"} was the call.',
                 "<note><text>hello</text><level>1</level></note>",
                 'The call would be `{"tool": "note"` and so on.',
                 "<think>" + json.dumps({"tool": "note", "arguments": _GOOD_NOTE}),
@@ -162,7 +162,7 @@ def _missing_arguments(kind: str, chance: random.Random) -> Hostile:
 
 
 def _wrong_types(kind: str, chance: random.Random) -> Hostile:
-    name, value = chance.choice((("level", "1"), ("level", 1.5), ("level", None), ("text", 1), ("text", ["x"])))
+    name, value = chance.choice((("level", "1 "), ("level", 1.5), ("level", None), ("text", 1), ("text", ["x"])))
     return _say(kind, chance, "note", _GOOD_NOTE | {name: value})
 
 

@@ -84,6 +84,12 @@ async def send(text: str, ctx: Ctx[Book]) -> None:
     effect(ctx)
 
 
+@tool(read_only=True)
+async def whisper(ctx: Ctx[Book]) -> dict[str, Any]:
+    """Knows what the task gave to its tools alone, and says only that it does."""
+    return {"known": sorted(ctx.private)}
+
+
 @tool
 async def send_and_hang(ctx: Ctx[Book]) -> None:
     effect(ctx)
@@ -143,6 +149,25 @@ def add(left: int, right: int) -> int:
 async def block_the_loop(seconds: float) -> float:
     time.sleep(seconds)  # noqa: ASYNC251 - that is what it is for
     return seconds
+
+
+@tool(timeout="300ms")
+async def send_and_block(seconds: float, ctx: Ctx[Book]) -> str:
+    effect(ctx)
+    time.sleep(seconds)  # noqa: ASYNC251 - that is what it is for
+    return "sent"
+
+
+@tool(read_only=True)
+async def block_in_a_task(seconds: float) -> float:
+    """Blocks the loop in a task of its own making."""
+
+    async def block() -> float:
+        time.sleep(seconds)  # noqa: ASYNC251 - that is what it is for
+        return seconds
+
+    (done,) = await asyncio.gather(block())
+    return done
 
 
 @tool(read_only=True, timeout="200ms")

@@ -31,7 +31,11 @@ TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     ],
 )
 @pytest.mark.parametrize(
-    "task", [Task(goal="g"), Task(goal="g", tenant="acme", user='"ann"', context={"none": None, "deep": [{"é": 1.5}]})]
+    "task",
+    [
+        Task(goal="g"),
+        Task(goal="g", tenant="acme", user='"ann"', context={"none": None, "deep": [{"é": 1.5}]}, private={"k": 1}),
+    ],
 )
 def test_an_order_is_the_message_that_the_contract_names(trace: str | None, told: dict[str, Any], task: Task) -> None:
     spec = ToolSpec(name="send", timeout=7, idempotent=True)
@@ -53,6 +57,7 @@ def test_an_order_is_the_message_that_the_contract_names(trace: str | None, told
             tenant=task.tenant,
             user=task.user,
             context=task.context,
+            private=task.private,
             **told,
         ),
     )
@@ -64,9 +69,8 @@ def test_an_order_is_the_message_that_the_contract_names(trace: str | None, told
 
 
 def test_an_order_has_a_place_for_everything_that_the_contract_names() -> None:
-    told = Dispatch(
-        Action("c.s.1", 0, 1, "t", "{}"), ToolSpec(name="t"), 1, 1, "approved", False, (), "literal", (WHY,), FROM
-    )
+    action, spec = Action("c.s.1", 0, 1, "t", "{}"), ToolSpec(name="t")
+    told = Dispatch(action, spec, 1, 1, "approved", False, (), "literal", (WHY,), FROM, ("a note",))
     order = json.loads(Envelope("c", "now", TRACE).tool_request(told, Task(goal="g", tenant="acme", user="ann")))
 
     assert order.keys() == ToolRequested.model_fields.keys()

@@ -8,7 +8,8 @@ import pytest
 from haltpoint.chain.blocking import with_policy
 from haltpoint.chain.patterns import required_by_words
 from haltpoint.chain.patterns_english import PATTERNS
-from haltpoint.contracts.policy import PolicyFile
+from haltpoint.chain.policy import treatment
+from haltpoint.contracts.policy import PolicyFile, Treatment
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime import policy_file, settings_sources
 from haltpoint.runtime.errors import HaltpointError
@@ -57,6 +58,23 @@ def test_without_a_file_the_defaults_count() -> None:
     assert (file, policy_file.patterns_of(file)) == (PolicyFile(), PATTERNS)
 
 
+@pytest.mark.parametrize(
+    ("said", "rules"),
+    [
+        ("repeated_effects = 'refuse'", [Treatment.REFUSE] * 3),
+        ("[repeated_effects]\n'log_*' = 'allow'\npay = 'refuse'", [Treatment.ALLOW, Treatment.REFUSE, Treatment.ASK]),
+        ("[repeated_effects]\n'*' = 'refuse'\npay = 'allow'", [Treatment.REFUSE, Treatment.ALLOW, Treatment.REFUSE]),
+    ],
+)
+def test_c14_repeated_effects_are_one_word_or_a_table_of_globs(
+    tmp_path: Path, said: str, rules: list[Treatment]
+) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(said)
+    policy = policy_of(PolicySettings(), policy_file.read(path))
+    assert [treatment(policy.repeated_effects, tool) for tool in ("log_line", "pay", "send")] == rules
+
+
 def test_all_patterns_may_be_off() -> None:
     assert policy_file.patterns_of(PolicyFile(patterns_off=("*",))) == ()
 
@@ -79,6 +97,8 @@ def test_all_patterns_may_be_off() -> None:
         ("[messages]\nescalate = '{count'", "messages.escalate: '{count' is no template"),
         ("strikes = 0", "strikes: Input should be greater than or equal to 1"),
         ("patterns_off = ['file-writ']", "patterns_off: there is no pattern 'file-writ'; did you mean file-write?"),
+        ("repeated_effects = 'never'", "Input should be 'ask', 'refuse' or 'allow'"),
+        ("[repeated_effects]\npay = 'never'", "Input should be 'ask', 'refuse' or 'allow'"),
         ("strikes = ", "it is not TOML"),
         (b"\xff", "it is not TOML"),
     ],
@@ -135,3 +155,16 @@ def test_c6_blocked_tools_are_internal_in_every_spelling() -> None:
     ]
     assert with_policy(tools, ["finalize_pl\u200ban"])["finalize_plan"].internal
     assert with_policy(tools, ()) == tools
+
+
+def test_f3_the_check_of_answers_is_a_word_or_a_function(tmp_path: Path) -> None:
+    assert policy_of(PolicySettings(), PolicyFile()).claims_check == "hint"
+    for check in ("hint", "model", "off", "my.checks:deeds"):
+        path = tmp_path / "policy.toml"
+        path.write_text(f'claims_check = "{check}"')
+        assert policy_of(PolicySettings(), policy_file.read(path)).claims_check == check
+    assert "there are hint, model, off and a function as module:function" in refused(tmp_path, 'claims_check = "hints"')
+
+
+def test_f3_the_words_of_before_are_told_what_to_use_instead(tmp_path: Path) -> None:
+    assert 'claims_check = "hint"' in refused(tmp_path, '[claims]\nsend_message = ["send"]')

@@ -24,7 +24,8 @@ def routes(gateway: Gateway) -> APIRouter:
         """Submit a task: a goal in words, a literal plan, or both. Accepted means: it will reach an end (R1)."""
         task = _owned(task, who)
         if fault := task_fault(task):
-            raise Problem(422, "invalid_fields", fault, hint="Say what is wanted in `goal`, or bring a `plan`.")
+            hint = "Say what is wanted in `goal`, or bring a `plan`; leave out `earlier`."
+            raise Problem(422, "invalid_fields", fault, hint=hint)
         chain_id = new_chain_id()
         if idempotency_key is not None:
             chain_id = derived_chain_id(Entrance.HTTP, task.tenant, idempotency_key)

@@ -14,15 +14,15 @@ def routes(gateway: Gateway) -> APIRouter:
 
     @router.get("", responses=responses())
     async def list_tools(_: Reader) -> Page[ToolView]:
-        """Every tool that a worker has served within the last day, by name."""
+        """Every tool that a worker serves, by name: a tool leaves a minute after its last worker."""
         specs = await gateway.catalogue.read()
-        return Page[ToolView](items=tuple(_view(specs[name]) for name in sorted(specs)))
+        return Page[ToolView](items=tuple(_view(specs[name]) for name in sorted(specs) if not specs[name].gone))
 
     @router.get("/{name}", responses=responses(404))
     async def get_tool(name: str, _: Reader) -> ToolView:
         """One tool."""
         spec = (await gateway.catalogue.read()).get(name)
-        if spec is None:
+        if spec is None or spec.gone:
             hint = "GET /v1/tools lists those that there are; a worker has to serve it: haltpoint up tool-worker."
             raise Problem(404, "no_such_tool", f"There is no tool {name!r}.", hint=hint)
         return _view(spec)

@@ -12,7 +12,7 @@ from pydantic_core import from_json
 from haltpoint.contracts.tools import ErrorType, HookVerdict, ToolResult
 from haltpoint.tools import hook
 from haltpoint.tools.hooks import Hook
-from haltpoint_tool_worker.classify import Failure, fault_of
+from haltpoint_tool_worker.failures import Cause, Failure, fault_of
 from haltpoint_tool_worker.hooks.asking import Answer, Hearing
 from haltpoint_tool_worker.hooks.before import blocked_by
 from haltpoint_tool_worker.redaction import clean
@@ -65,4 +65,4 @@ class Review(Hearing):
 
     def _withheld(self, words: str) -> Reading:
         told = f"{self.tool.spec.name} was called, but its result is withheld: {words}"
-        return read_failure(Failure(fault_of(ErrorType.BLOCKED, told)))
+        return read_failure(Failure(fault_of(ErrorType.BLOCKED, told), Cause.DECLARED))

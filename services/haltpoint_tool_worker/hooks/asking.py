@@ -4,12 +4,9 @@ What an answer means before and after a call is said in `before` and `after`; wh
 """
 
 import time
-import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from haltpoint.contracts.base import value
 from haltpoint.contracts.tools import HookRecord, HookVerdict, ToolSpec
@@ -18,7 +15,7 @@ from haltpoint.tools import Tool
 from haltpoint.tools.hooks import Allow, Hook
 from haltpoint_tool_worker.classify import classify
 from haltpoint_tool_worker.job import Job
-from haltpoint_tool_worker.redaction import clean
+from haltpoint_tool_worker.raised import stack_of
 from haltpoint_tool_worker.runner import Raised, Returned, Runner
 
 _log = logs.get(__name__)
@@ -83,23 +80,17 @@ class Hearing(ABC):
         """It goes no further, because of these words about a hook."""
 
 
-@value
-class _Prepared:
-    function: Callable[..., Any]
-    is_async: bool
-
-
 async def ask(runner: Runner, hook: Hook, job: Job, seconds: float, *arguments: object) -> Answer:
     """Call the hook. Never raises what it raises."""
     began, limit = time.perf_counter(), max(0.0, min(hook.timeout, seconds))
-    prepared = _Prepared(partial(hook.function, *arguments), hook.is_async)
+    prepared = replace(hook, function=partial(hook.function, *arguments))
     ended = await runner.run(prepared, {}, limit, job.running)
     took = round((time.perf_counter() - began) * 1000)
     match ended:
         case Returned(value):
             return Answer(hook, value, duration_ms=took)
         case Raised(error):
-            _tell(hook, error)
+            _log.warning("a hook failed", hook=hook.name, stack=stack_of(error))
             return Answer(hook, fault=f"failed: {classify(error).fault.message}", duration_ms=took)
         case _:
             return Answer(hook, fault=f"did not answer within {limit:g} s", duration_ms=took)
@@ -108,11 +99,3 @@ async def ask(runner: Runner, hook: Hook, job: Job, seconds: float, *arguments: 
 def is_closed(hook: Hook, spec: ToolSpec) -> bool:
     """H2: whether a call must not go on, or its result not be seen, when this hook has failed."""
     return hook.security or not spec.read_only
-
-
-def _tell(hook: Hook, error: BaseException) -> None:
-    try:
-        stack = clean("".join(traceback.format_exception(error)), 20_000)
-    except BaseException:  # noqa: BLE001 - the exception's own code failed
-        stack = "it cannot be read"
-    _log.warning("a hook failed", hook=hook.name, stack=stack)

@@ -27,7 +27,8 @@ from haltpoint.contracts.tools import (
 from haltpoint.runtime.wire import too_deep
 from haltpoint.tools import Tool, hook
 from haltpoint.tools.hooks import Hook
-from haltpoint_tool_worker.classify import Failure, classify, fault_of, invalid_arguments
+from haltpoint_tool_worker.classify import classify, invalid_arguments
+from haltpoint_tool_worker.failures import Cause, Failure, fault_of
 from haltpoint_tool_worker.hooks.asking import Answer, Hearing
 from haltpoint_tool_worker.redaction import clean
 from haltpoint_tool_worker.results import Reading, read_failure, read_result
@@ -90,7 +91,7 @@ class Round(Hearing):
 
     def _end(self, words: str) -> None:
         told = f"{self.tool.spec.name} was not called: {words}"
-        self.refusal = read_failure(Failure(fault_of(ErrorType.BLOCKED, told), no_effect=True))
+        self.refusal = read_failure(Failure(fault_of(ErrorType.BLOCKED, told), Cause.NO_EFFECT))
 
     def _modify(self, answer: Answer, said: hook.Modify) -> None:
         """Arguments from a hook that do not fit are run with neither: closed for every tool."""
@@ -120,7 +121,7 @@ def blocked_by(tool: Tool, by: Hook, said: hook.Block) -> Reading:
         return _said_no(by, "it gave a result that is no error")
     if reading.failure is not None and reading.failure.malformed:
         return _said_no(by, "it gave a result that contradicts itself")
-    return replace(reading, failure=Failure(fault, no_effect=True))
+    return replace(reading, failure=Failure(fault, Cause.NO_EFFECT))
 
 
 def _with_words(by: Hook, said: hook.Block) -> Reading | None:
@@ -129,7 +130,7 @@ def _with_words(by: Hook, said: hook.Block) -> Reading | None:
 
 def _said_no(by: Hook, words: str) -> Reading:
     told = clean(words, WORDS) or "it gave no reason"
-    return read_failure(Failure(fault_of(ErrorType.BLOCKED, f"blocked by {by.name}: {told}"), no_effect=True))
+    return read_failure(Failure(fault_of(ErrorType.BLOCKED, f"blocked by {by.name}: {told}"), Cause.NO_EFFECT))
 
 
 def _words(text: object) -> str | None:

@@ -12,6 +12,7 @@ from haltpoint.chain.held import drop_held
 from haltpoint.chain.outputs import Settle
 from haltpoint.chain.provenance import SAID
 from haltpoint.chain.references import write_json
+from haltpoint.chain.repeats import note_effect
 from haltpoint.chain.results import err, succeed
 from haltpoint.chain.schemas import result_faults
 from haltpoint.chain.state import Action, OpenRequest, StepStatus
@@ -95,13 +96,15 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
                 answer.text,
             )
         case Choice.HAPPENED:
-            _happened(work, _asked_about(work, request), answer.value or {}, data.by)
+            _happened(work, _asked_about(work, request), answer.value, data.by)
         case Choice.APPROVE:
             action = _asked_about(work, request)
             asked = None if action.outcome is None else action.outcome.confirmation
             dispatch_again(work, action, approval=None if asked is None else asked.digest)
         case Choice.NOT_HAPPENED:
             dispatch_again(work, _asked_about(work, request), approval=None)
+        case Choice.FAILED:
+            _failed(work, _asked_about(work, request), data.by)
         case Choice.REPHRASE | Choice.MANUAL | Choice.RETRY:
             settle_case(work, request, data)
         case Choice.ABORT:
@@ -138,12 +141,25 @@ def _select(work: Work, action: Action, option: Option, by: str) -> None:
     _settle_success(work, action, data, (), by)
 
 
-def _happened(work: Work, action: Action, value: dict[str, Any], by: str) -> None:
-    """E5: a person says that it happened, and what came of it. Their word stands, even when it does not fit."""
+def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str) -> None:
+    """E5: a person says that it happened, and may give the result. Their word counts, even when it does not fit."""
+    if value is None:
+        _settle_success(work, action, "{}", ("a person says that it happened; its result is not known",), by)
+        return
     spec = work.world.tools.get(action.tool)
     faults = () if spec is None else result_faults(spec, value)
     warnings = (f"a person gave this result and it does not fit the schema: {'; '.join(faults)}",) if faults else ()
     _settle_success(work, action, write_json(value), warnings, by)
+
+
+def _failed(work: Work, action: Action, by: str) -> None:
+    """E5: a person says that it did not happen and is not to run again: the failure behind the doubt is the error."""
+    doubt = None if action.outcome is None else action.outcome.error
+    fault = None if doubt is None else doubt.cause
+    if fault is None:  # its worker did not live to say how it failed
+        words = f"{action.tool} did not happen, a person says"
+        fault = Fault(error_type=ErrorType.UNKNOWN, message=words, recoverable=True)
+    _settle_error(work, action, fault, "{}", by)
 
 
 def _turn_down(work: Work, action: Action, kind: ErrorType, text: str, said: str) -> None:
@@ -163,10 +179,12 @@ def _settle_success(work: Work, action: Action, data: str, warnings: tuple[str, 
     succeed(work, settled)
 
 
-def _settle_error(work: Work, action: Action, fault: Fault, data: str) -> None:
-    outcome = Outcome(success=False, next_action=NextAction.ERROR, error=fault)
+def _settle_error(work: Work, action: Action, fault: Fault, data: str, by: str = "") -> None:
+    metadata = Metadata(tool=action.tool, by=by) if by else Metadata()
+    outcome = Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=metadata)
     settled = action.done(outcome, data)
     work.outputs.append(Settle(settled))
+    note_effect(work, settled)
     err(work, settled, fault)
 
 
@@ -210,5 +228,6 @@ def _go_without(work: Work, request: OpenRequest, name: str) -> None:
         settled = _asked_about(work, request).done(outcome, "{}")
         work.outputs.append(Settle(settled))
         work.keep(settled)
+        note_effect(work, settled)
     drop_held(work, index, f"stopped by {Code.NO_ANSWER}")
     fail_step(work, index, Code.NO_ANSWER, words)

@@ -15,7 +15,7 @@ from typing import Any, Final
 from haltpoint.chain.codes import Code
 from haltpoint.chain.outputs import CancelChild, Report, StartChild
 from haltpoint.chain.references import references
-from haltpoint.chain.state import Action, ActionStatus
+from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.templates import MOST_LEVELS, fill
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import MAX_BODY, action_id, action_of, levels_of
@@ -26,11 +26,14 @@ from haltpoint.contracts.tools import Fault, Metadata, NextAction, Outcome, Tool
 MAX_GOAL: Final = 1000
 """Characters of what a child's task says of itself: the skill and its description."""
 
+MOST_KEPT: Final = 500
+"""Effects of skills that a chain keeps, the last ones: what a child reports has to fit into one message."""
+
 
 def child_for(
     work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any], *, admitted: bool = False
 ) -> StartChild | tuple[Code, str]:
-    """The chain that carries the action out, for the same tenant, user and context; or why there can be none."""
+    """The chain that carries the action out, for the same tenant, user and contexts; or why there can be none."""
     if levels_of(work.chain.id) >= MOST_LEVELS:
         return Code.TOO_DEEP, f"{spec.name}: skills call skills more than {MOST_LEVELS} deep"
     if next(references(arguments), None) is not None:
@@ -44,6 +47,7 @@ def child_for(
         plan=steps,
         conversation_id=task.conversation_id,
         context=task.context,
+        private=task.private,
         mode=task.mode,
         tenant=task.tenant,
         user=task.user,
@@ -61,9 +65,19 @@ def cancel_child(work: Work, index: int, reason: str) -> None:
 
 def note_inside(work: Work, outcome: Outcome) -> None:
     """Keep which tools succeeded in a child that is over or were called by a tool, whatever came of these (F1)."""
+    keep_effects(work, *outcome.metadata.effects)
     nested = (one.tool for one in outcome.metadata.calls if one.error is None)
     if more := {*outcome.metadata.inside, *nested}.difference(work.inside):
         work.inside = tuple(sorted(more.union(work.inside)))
+
+
+def keep_effects(work: Work, *entries: str) -> None:
+    """Keep what was done in a child that is over, or what a child has done itself, for the ledger of its root (C14).
+
+    The submitter of a literal plan has no ledger: such a root keeps none.
+    """
+    if entries and (work.origin is not PlanOrigin.LITERAL or action_of(work.chain.id) is not None):
+        work.effects = (*work.effects, *entries)[-MOST_KEPT:]
 
 
 def _succeeded(work: Work) -> tuple[str, ...]:
@@ -88,6 +102,7 @@ def report(work: Work, fault: Fault | None = None) -> None:
         started_at=work.chain.created_at,
         duration_ms=max(0, work.now - work.chain.created_at),
         inside=_succeeded(work),
+        effects=work.effects,
     )
     if fault is None:
         outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)

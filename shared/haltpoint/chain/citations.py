@@ -36,11 +36,6 @@ class Mark:
         return f"{self.step}.{self.number}"
 
 
-def mark_of(step: str, number: int) -> str:
-    """The mark of an action, as it is written."""
-    return f"[[{step}.{number}]]"
-
-
 def marks_in(text: str, steps: Container[str]) -> list[Mark]:
     """The marks of a text, in their order."""
     if "[[" not in text:

@@ -26,7 +26,7 @@ def false_marks(work: Work, index: int | None, words: str) -> tuple[Correction, 
     return (Correction(violation=Violation.FALSE_MARK, message=text),)
 
 
-def deliver(work: Work, words: str) -> str:
+def cite(work: Work, words: str) -> str:
     """The words as the user reads them; sentences whose marks prove nothing are noted as unproven."""
     own = phrases(policy.language(work.chain.task, work.world.policy))
     text, unproven = rendered(words, work.graph.index, lambda mark: _line_of(work, mark), own.unproven)

@@ -3,22 +3,27 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import Any
 
 from haltpoint.chain import human_tool
 from haltpoint.chain.references import Reference, is_flat, references, write_json
 from haltpoint.chain.schemas import SHOWN, argument_faults
 from haltpoint.chain.world import Policy
-from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_STEPS
+from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_STEPS
 from haltpoint.contracts.plans import Call, Plan, Step, StepType
 from haltpoint.contracts.tasks import Mode, Task
 from haltpoint.contracts.thoughts import Correction, Violation
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import CONFIRMED, ToolSpec
 
 Tools = Mapping[str, ToolSpec]
 
+NOT_CONFIRMED = "`confirmed` was dropped: only the runtime sets it, when a person has approved exactly this call"
+"""What the receipt of a call says that brought it along."""
+
 _MOST_NAMES = 30  # tools that one sentence lists
 _ANY_FORM = '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}'
+_ANY_TASK = Task()
 _PLACEHOLDERS: dict[str, Any] = {"integer": 0, "number": 0.0, "boolean": False, "array": [], "object": {}}
 
 
@@ -35,20 +40,28 @@ class PlanFault:
 
 def task_fault(task: Task) -> str | None:
     """Why nothing can be done for a task, whoever brings it; None when something can."""
-    wanted = task.goal.strip() or task.plan is not None
-    return None if wanted else "The task has neither a goal nor a plan."
+    if task.earlier:
+        return "The task brings `earlier`, which is filled in from its conversation when it is accepted."
+    if not task.goal.strip() and task.plan is None:
+        return "The task has neither a goal nor a plan."
+    if len(task.model_dump_json(exclude_defaults=True).encode()) > MAX_BODY:  # 1e15 is longer when it is passed on
+        return f"The task has more than {MAX_BODY} bytes as it is passed on."
+    return None
 
 
-def plan_faults(plan: Plan, tools: Tools, policy: Policy, *, literal: bool) -> tuple[PlanFault, ...]:
+def plan_faults(
+    plan: Plan, tools: Tools, policy: Policy, *, literal: bool, task: Task = _ANY_TASK
+) -> tuple[PlanFault, ...]:
     """Everything that is wrong with a plan (C1); empty when it can be carried out.
 
-    A literal plan brings all its calls, at most 500 steps. A drafted one names tools and is bound by the policy's
-    `max_steps`; calls that it brings along are not looked at, since a model proposes calls turn by turn.
+    A literal plan brings all its calls, at most 500 steps. A drafted one names tools that its task lets a model call,
+    and is bound by the policy's `max_steps`; calls that it brings along are not looked at, since a model proposes calls
+    turn by turn.
     """
     return (
         *_size_faults(plan, MAX_STEPS if literal else policy.max_steps),
         *(fault for step in plan.steps for fault in _tool_faults(step, tools)),
-        *(_literal_faults(plan, tools) if literal else _drafted_faults(plan)),
+        *(_literal_faults(plan, tools) if literal else _drafted_faults(plan, tools, task)),
         *_graph_faults(plan),
     )
 
@@ -61,7 +74,7 @@ def _size_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
 
 
 def _tool_faults(step: Step, tools: Tools) -> Iterator[PlanFault]:
-    named = (*step.required_tools, *(step.allowed_tools or ()), *(call.tool for call in step.actions))
+    named = (*step.required_tools, *step.one_of, *(step.allowed_tools or ()), *(call.tool for call in step.actions))
     for name in dict.fromkeys(named):
         spec = tools.get(name)
         if spec is None:
@@ -72,10 +85,14 @@ def _tool_faults(step: Step, tools: Tools) -> Iterator[PlanFault]:
             yield PlanFault(step.id, _destructive(name))
 
 
-def _drafted_faults(plan: Plan) -> Iterator[PlanFault]:
+def _drafted_faults(plan: Plan, tools: Tools, task: Task) -> Iterator[PlanFault]:
     for step in plan.steps:
-        if step.step_type is StepType.TOOL and not step.required_tools:
-            yield PlanFault(step.id, "a tool step must name the tools that it needs in required_tools")
+        if step.step_type is StepType.TOOL and not step.promised:
+            yield PlanFault(step.id, "a tool step must name the tools that it needs in required_tools or one_of")
+        for name in dict.fromkeys((*step.required_tools, *step.one_of, *(step.allowed_tools or ()))):
+            if name in tools and (tools[name].gone or not in_scope(name, task)):
+                why = "is served by no worker now" if tools[name].gone else "may not be called in this task"
+                yield PlanFault(step.id, f"{name} {why}; {_scope(tools, task)}")
 
 
 def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
@@ -86,6 +103,9 @@ def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
         for name in step.required_tools:
             if all(call.tool != name for call in step.actions):
                 yield PlanFault(step.id, f"{name} is required, but no action of the step calls it")
+        if step.one_of and all(call.tool not in step.one_of for call in step.actions):
+            text = f"one of {', '.join(step.one_of)} is required, but no action of the step calls any of them"
+            yield PlanFault(step.id, text)
         for number, call in enumerate(step.actions):
             found = [] if is_flat(call.arguments) else list(references(call.arguments))
             for _, target in found:
@@ -93,7 +113,10 @@ def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
                 yield from _reference_faults(step, number, target, ancestors)
             if call.tool in tools:
                 places = tuple(place for place, _ in found)
-                faults = argument_faults(tools[call.tool], call.arguments, unknown=places)
+                plain = without_confirmed(call, tools)
+                faults = argument_faults(tools[call.tool], plain.arguments, unknown=places)
+                if plain is not call:
+                    faults = (*faults, f"leave out {CONFIRMED}: it is set only when a person has approved this call")
                 if call.tool == human_tool.NAME:
                     faults = (*faults, *human_tool.question_faults(call.arguments))
                 for fault in faults:
@@ -164,29 +187,52 @@ def _ancestors(plan: Plan) -> dict[str, set[str]]:
 # ---- what a model may call, and whether a call will do ---------------------------------------------------------------
 
 
-def may_call(step: Step, spec: ToolSpec, mode: Mode) -> bool:
-    """Whether a model may call this tool in this step (C3): required tools, and those allowed or read-only."""
-    if spec.internal or spec.destructive:
+def in_scope(name: str, task: Task) -> bool:
+    """Whether the task lets a model call a tool of this name (C15). Nothing said: any."""
+    return task.tools is None or any(fnmatchcase(name, glob) for glob in task.tools)
+
+
+def open_to_models(spec: ToolSpec, task: Task) -> bool:
+    """Whether a step of this task may have a model call the tool; one that nobody serves any more is not offered."""
+    return not spec.internal and not spec.destructive and not spec.gone and in_scope(spec.name, task)
+
+
+def may_call(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
+    """Whether a model may call this tool in this step (C3): promised tools, and those allowed or read-only.
+
+    What a step has promised may be called also when its worker is gone: the order waits for another one (HP-102).
+    """
+    if spec.name in step.required_tools or spec.name in step.one_of:
+        return not spec.internal and not spec.destructive and in_scope(spec.name, task)
+    if not open_to_models(spec, task):
         return False
-    if spec.name in step.required_tools or mode is Mode.OFF:
+    if mode is Mode.OFF:
         return True
     return spec.read_only if step.allowed_tools is None else spec.name in step.allowed_tools
 
 
-def callable_tools(step: Step, tools: Tools, mode: Mode) -> tuple[str, ...]:
+def callable_tools(step: Step, tools: Tools, mode: Mode, task: Task) -> tuple[str, ...]:
     """The names of all tools that a model may call in this step, sorted; what a prompt should offer."""
-    return tuple(sorted(name for name, spec in tools.items() if may_call(step, spec, mode)))
+    return tuple(sorted(name for name, spec in tools.items() if may_call(step, spec, mode, task)))
 
 
-def call_fault(call: Call, step: Step, tools: Tools, mode: Mode) -> Correction | None:
+def without_confirmed(call: Call, tools: Tools) -> Call:
+    """The call without `confirmed` where only the runtime sets it (B7): what a model says is no approval."""
+    spec = tools.get(call.tool)
+    if spec is None or not spec.confirms or CONFIRMED not in call.arguments:
+        return call
+    return Call(tool=call.tool, arguments={key: one for key, one in call.arguments.items() if key != CONFIRMED})
+
+
+def call_fault(call: Call, step: Step, tools: Tools, mode: Mode, task: Task) -> Correction | None:
     """What is wrong with a proposed call apart from provenance (C6, C9); None when it will do."""
     spec = tools.get(call.tool)
     if spec is None:
         return Correction(violation=Violation.UNKNOWN_TOOL, tool=call.tool, message=_unknown(call.tool, tools))
     if spec.destructive:
         return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=_destructive(call.tool))
-    if not may_call(step, spec, mode):
-        names = _listed(callable_tools(step, tools, mode))
+    if not may_call(step, spec, mode, task):
+        names = _listed(callable_tools(step, tools, mode, task))
         text = f"{call.tool} may not be called in step {step.id!r}. Tools that may be called here: {names}."
         return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
     faults = argument_faults(spec, call.arguments)
@@ -230,6 +276,11 @@ def _unknown(name: str, tools: Tools) -> str:
     near = get_close_matches(name, open_tools, n=1)
     hint = f"did you mean {near[0]}?" if near else f"there are: {_listed(open_tools)}"
     return f"no tool is called {name!r}; {hint}"
+
+
+def _scope(tools: Tools, task: Task) -> str:
+    names = sorted(name for name, spec in tools.items() if open_to_models(spec, task))
+    return f"those that may be called: {_listed(names)}"
 
 
 def _listed(names: Sequence[str]) -> str:

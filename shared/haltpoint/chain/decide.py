@@ -31,8 +31,9 @@ forgotten. `scheduling` begins chains and steps, `results` takes what tools repo
 of the model, `thoughts` takes plans and answers, `asking` stops the chain and asks a person, `answers` takes what
 people and clocks bring, `children` has skills carried out by chains of their own, `strikes` and `case` hold the model
 to its word and bring it before a person, `losses` hears what nobody could process, `ending` ends steps and chains, and
-`contract`, `words` (with `patterns` and `claims`), `provenance` and `schemas` judge. `references` and `templates` put
-arguments together, `human_tool` is askHuman, and `needs` says what has to be loaded for all of this.
+`contract`, `words` (with `patterns`), `delivering` (with `hint`), `provenance` and `schemas` judge, `repeats` (with
+`signatures`) knows equal calls again, and `reasons` says why a person is asked before a call runs. `references` and
+`templates` put arguments together, `human_tool` is askHuman, and `needs` says what has to be loaded for all of this.
 Everything here is a function of its arguments.
 """
 

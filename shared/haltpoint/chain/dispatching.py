@@ -8,6 +8,7 @@ from haltpoint.chain import human_tool, policy
 from haltpoint.chain.asking import ask_for_input, next_request
 from haltpoint.chain.children import child_for
 from haltpoint.chain.codes import Code
+from haltpoint.chain.contract import NOT_CONFIRMED
 from haltpoint.chain.ending import fail_chain, fail_step
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.outputs import Dispatch, StartChild
@@ -79,11 +80,19 @@ def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
 
 
 def dispatch(
-    work: Work, index: int, tool: str, arguments: dict[str, Any], spec: ToolSpec, reasons: tuple[Reason, ...] = ()
+    work: Work,
+    index: int,
+    tool: str,
+    arguments: dict[str, Any],
+    spec: ToolSpec,
+    reasons: tuple[Reason, ...] = (),
+    notes: tuple[str, ...] = (),
+    repeats: str = "",
 ) -> None:
     """Send a checked call to its queue as the step's next action; deadline and budget come first.
 
-    With `reasons` a worker asks a person before it runs the call; a skill goes to a worker for that.
+    With `reasons` a worker asks a person before it runs the call; a skill goes to a worker for that. `notes` go into
+    the receipt's warnings. `repeats` is the action that had this effect before, for the log.
     """
     if not in_time(work):
         return
@@ -110,7 +119,7 @@ def dispatch(
         return
     order: Dispatch | StartChild | tuple[Code, str]
     if spec.plan is None or spec.hooks or reasons:
-        order = _order(work, action, spec, reasons)
+        order = replace(_order(work, action, spec, reasons), notes=notes)
     else:
         action = replace(action, child=child_id(action.id))
         order = child_for(work, action, spec, spec.plan, arguments)
@@ -124,6 +133,8 @@ def dispatch(
         work.move(index, replace(run, actions=number, taken=run.taken + 1, in_turn=run.in_turn + 1))
     work.outputs.append(order)
     told = {"child": action.child} if action.child else {}
+    if repeats:
+        told["repeats"] = repeats
     work.tell(FactType.ACTION_DISPATCHED, step_id=step_id, action_id=action.id, n=number, tool=tool, **told)
 
 
@@ -185,7 +196,9 @@ def dispatch_again(work: Work, action: Action, *, approval: str | None) -> None:
     else:
         again = replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
         work.keep(again)
-        work.outputs.append(replace(_order(work, again, spec), approval=approval, again=True))
+        warned = () if action.outcome is None else action.outcome.warnings
+        notes = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()
+        work.outputs.append(replace(_order(work, again, spec), approval=approval, again=True, notes=notes))
         work.tell(
             FactType.ACTION_DISPATCHED,
             step_id=step_id,

@@ -10,8 +10,10 @@ from haltpoint.chain.state import ChainError, ChainStatus, PlanOrigin, StepRun, 
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.plans import OnFailure
 from haltpoint.contracts.tools import ErrorType, Fault
+
+WHO, WHY = 256, 2000
+"""Characters of who stops a chain and of why it ends, as it is passed on."""
 
 READY = StepRun(StepStatus.READY)
 """A step whose dependencies are done; nothing of it has happened yet."""
@@ -34,10 +36,10 @@ def _validation(work: Work, index: int) -> str:
 def fail_step(
     work: Work, index: int, code: Code | str, message: str, answer: str | None = None, fault: Fault | None = None
 ) -> None:
-    """The step cannot keep its promise; its `on_failure` says what that does to the chain (C11)."""
+    """The step cannot keep its promise; its plan says what that does to the chain (C11)."""
     step = work.steps[index]
     work.tell(FactType.STEP_FAILED, step_id=step.id, code=str(code), reason=message)
-    if step.on_failure is OnFailure.FAIL:
+    if step.fatal:
         work.move(index, work.run(index).ended(StepStatus.FAILED))
         fail_chain(work, code, message, step.id, answer, fault)
     else:
@@ -104,7 +106,9 @@ def _let_go(work: Work, index: int) -> None:
 
 def complete_chain(work: Work, answer: str | None) -> None:
     """The chain has done what was asked."""
-    work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, {})
+    work.unproven = tuple(one for one in work.unproven if one in (answer or ""))
+    details = {"unproven": list(work.unproven)} if work.unproven else {}
+    work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
     work.answer = answer
     report(work)
 
@@ -123,11 +127,12 @@ def fail_chain(
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, details if step_id is None else {**details, "step_id": step_id})
     work.error = ChainError(str(code), message, step_id)
     work.answer = answer
-    report(work, fault or Fault(error_type=ErrorType.SERVER, message=message, recoverable=False))
+    report(work, fault or Fault(error_type=ErrorType.SERVER, message=message[:WHY], recoverable=False))
 
 
 def cancel_chain(work: Work, by: str, reason: str) -> None:
-    """Somebody wants no more of the chain."""
+    """Somebody wants no more of the chain; what they say is passed on, and so it is bounded."""
+    by, reason = by[:WHO], reason[:WHY]
     _stop(work, "stopped by cancellation", reason or "the chain was cancelled")
     work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
     words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"

@@ -19,10 +19,12 @@ ARGUMENTS_WIDTH: Final = 2000
 def owner_of(work: Work, index: int, tool: str) -> str | None:
     """The id of the later step to which a call belongs that this step may not make; None when it belongs to none."""
     spec = work.world.tools.get(tool)
-    if spec is None or may_call(work.steps[index], spec, policy.mode(work.chain.task, work.steps[index])):
+    task, own = work.chain.task, work.steps[index]
+    if spec is None or may_call(own, spec, policy.mode(task, own), task):
         return None
     for number, step in enumerate(work.steps):
-        if number != index and tool in step.required_tools and not work.run(number).status.done:
+        promised = tool in step.required_tools or tool in step.one_of
+        if number != index and promised and not work.run(number).status.done:
             return step.id
     return None
 

@@ -18,7 +18,7 @@ class Dispatch:
     A second dispatch of the same id (after not_happened or an approval) has `again`: the started mark is cleared.
     `approval` is the digest of the call that a person approved. `origins` are the actions whose receipts the worker
     looks into when it asks once more where values come from; `unasked` says why it need not. With `reasons` the worker
-    asks a person before it runs the call; `sources` go into the receipt.
+    asks a person before it runs the call; `sources` go into the receipt, `notes` into its warnings.
     """
 
     action: Action
@@ -31,6 +31,7 @@ class Dispatch:
     unasked: str | None = None
     reasons: tuple[Reason, ...] = ()
     sources: dict[str, Source] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @value
@@ -47,6 +48,7 @@ class Think:
     previous: str | None = None
     other_model: bool = False
     answered: str | None = None
+    words: str | None = None
 
 
 @value

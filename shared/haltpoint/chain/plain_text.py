@@ -1,6 +1,6 @@
 """Text as it is meant: one spelling for what looks the same, without marks that nobody sees.
 
-Rules over words (`patterns`, `claims`) and names (`blocking`) are asked of plain text, so that a zero-width space, a
+Rules over words (`patterns`, `hint`) and names (`blocking`) are asked of plain text, so that a zero-width space, a
 Cyrillic letter or a curly apostrophe changes nothing.
 """
 

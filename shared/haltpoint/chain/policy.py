@@ -1,10 +1,12 @@
 """Limits as they apply to one chain or step: policy, budget and plan put together."""
 
 from datetime import UTC
+from fnmatch import fnmatchcase
 
 from haltpoint.chain.state import Chain, PlanOrigin
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.plans import Step, StepType
+from haltpoint.contracts.policy import Treatment, Treatments
 from haltpoint.contracts.tasks import Mode, Task
 
 
@@ -55,9 +57,10 @@ def strikes(task: Task, policy: Policy) -> int:
     return task.strikes or policy.strikes
 
 
-def max_turns(step: Step, policy: Policy) -> int:
-    """How many proposals a step may ask for. A plan may only tighten what the policy allows."""
-    return min(step.max_turns or policy.max_turns, policy.max_turns)
+def max_turns(task: Task, step: Step, policy: Policy) -> int:
+    """How many proposals a step may ask for. A plan may only tighten what the task says, else the policy."""
+    most = task.max_turns or policy.max_turns
+    return min(step.max_turns or most, most)
 
 
 def actions_per_turn(step: Step, policy: Policy) -> int:
@@ -77,6 +80,14 @@ def actions_left(chain: Chain, origin: PlanOrigin | None, policy: Policy, used: 
     if origin is PlanOrigin.LITERAL:
         return limit is None or used < limit
     return used < (policy.max_actions if limit is None else min(limit, policy.max_actions))
+
+
+def treatment(rules: Treatments, tool: str) -> Treatment:
+    """What a policy says of a tool: under its name, else under the first glob that fits; else a person is asked."""
+    if isinstance(rules, Treatment):
+        return rules
+    fits = (said for glob, said in rules.items() if fnmatchcase(tool, glob))
+    return rules.get(tool) or next(fits, Treatment.ASK)
 
 
 def tokens_left(chain: Chain, tokens: int) -> bool:

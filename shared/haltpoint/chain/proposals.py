@@ -6,19 +6,21 @@ from typing import Final
 from haltpoint.chain import policy
 from haltpoint.chain.citing import false_marks
 from haltpoint.chain.codes import Code
-from haltpoint.chain.contract import call_fault, form_of, reading_faults
+from haltpoint.chain.contract import NOT_CONFIRMED, call_fault, form_of, reading_faults, without_confirmed
 from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.exits import ask_in_step, is_question, last_error
 from haltpoint.chain.held import drop_held, owner_of
-from haltpoint.chain.provenance import decided_before, provenance_fault
+from haltpoint.chain.provenance import provenance_fault
 from haltpoint.chain.reasons import reasons_for
 from haltpoint.chain.references import read_json
+from haltpoint.chain.repeats import answered_by, decided_before, effect_before, give_back, repeat_fault
 from haltpoint.chain.state import Action, PlanOrigin, StepStatus
 from haltpoint.chain.strikes import (
     acted_on,
     escalate,
     let_pass,
+    missing_in_words,
     missing_tools,
     mode_of,
     struck_out,
@@ -37,6 +39,9 @@ from haltpoint.contracts.thoughts import BROKEN, Correction, Proposal, StepDecis
 
 MOST_CALLS: Final = 32
 """Calls of one proposal; one with more is sent back whole."""
+
+_LET_RUN: Final = (Violation.NO_PROVENANCE, Violation.STUCK)
+"""Faults of a call that runs in advisory mode all the same, and counts."""
 
 _COUNTED: Final = 1 << MOST_CALLS
 """The bit of `StepRun.refused` of no call: the proposal is a strike by its words, or by a call that was let pass."""
@@ -134,13 +139,14 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
     asked = work.run(index)
     work.note(index, proposal)
     work.move(index, replace(asked, turn=asked.turn + 1, thinking=False, taken=0, in_turn=0, refused=0))
-    mode = mode_of(work, index)
+    mode, task = mode_of(work, index), work.chain.task
     unread = _unread(work, index, proposal)
     if unread:
         _strike(work, index, unread, _COUNTED)
     for position, call in enumerate(proposal.calls):
         if owner_of(work, index, call.tool) is None:
-            fault = call_fault(call, work.steps[index], work.world.tools, mode)
+            plain = without_confirmed(call, work.world.tools)
+            fault = call_fault(plain, work.steps[index], work.world.tools, mode, task)
             if fault is not None:
                 _strike(work, index, (fault,), 1 << position)
     if _release(work, index):
@@ -162,18 +168,26 @@ def _release(work: Work, index: int) -> bool:
     """Dispatch the next held call that will do now; False when there is none. Only here provenance is checked."""
     proposal = work.proposals.get(index, Proposal())
     for position in range(work.run(index).taken, len(proposal.calls)):
-        call = proposal.calls[position]
-        if work.run(index).refused >> position & 1 or owner_of(work, index, call.tool) is not None:
+        proposed = proposal.calls[position]
+        if work.run(index).refused >> position & 1 or owner_of(work, index, proposed.tool) is not None:
             continue
+        call = without_confirmed(proposed, work.world.tools)
         fault = _fault(work, index, call)
-        if fault is not None and fault.violation is Violation.NO_PROVENANCE and mode_of(work, index) is Mode.ADVISORY:
+        mode = mode_of(work, index)
+        if fault is not None and fault.violation in _LET_RUN and mode is Mode.ADVISORY:
             _strike(work, index, (fault,), _COUNTED)
             fault = None
         if fault is None:
             work.move(index, replace(work.run(index), taken=position))
             spec = work.world.tools[call.tool]
-            reasons = reasons_for(spec, repaired=proposal.repaired)
-            dispatch(work, index, call.tool, call.arguments, spec, reasons)
+            earlier = answered_by(work, index, call, spec, mode)
+            if earlier is not None:
+                give_back(work, index, earlier)
+                return True
+            reasons = reasons_for(work, index, call, spec, repaired=proposal.repaired)
+            done = effect_before(work, call, spec) if mode is Mode.ADVISORY else None
+            notes = () if call is proposed else (NOT_CONFIRMED,)
+            dispatch(work, index, call.tool, call.arguments, spec, reasons, notes, done.action_id if done else "")
             return True
         _strike(work, index, (fault,), 1 << position)
     return False
@@ -181,11 +195,13 @@ def _release(work: Work, index: int) -> bool:
 
 def _fault(work: Work, index: int, call: Call) -> Correction | None:
     tools, mode = work.world.tools, mode_of(work, index)
-    fault = call_fault(call, work.steps[index], tools, mode)
-    fault = fault or decided_before(call, work.actions)
+    call = without_confirmed(call, tools)
+    fault = call_fault(call, work.steps[index], tools, mode, work.chain.task)
+    fault = fault or decided_before(work, call, tools[call.tool])
     if fault is not None or mode is Mode.OFF:
         return fault
-    return provenance_fault(call, tools[call.tool], work.chain.task.context, work.actions)
+    fault = repeat_fault(work, index, call, tools[call.tool], mode)
+    return fault or provenance_fault(call, tools[call.tool], work.chain.task.context, work.actions)
 
 
 def go_on(work: Work, index: int) -> None:
@@ -271,11 +287,12 @@ def _tell_held(work: Work, index: int, proposal: Proposal) -> None:
 def _no_call(work: Work, index: int) -> Correction:
     """Words, or calls that belong elsewhere, where a call is required."""
     step, tools, missing = work.steps[index], work.world.tools, missing_tools(work, index)
+    names = missing_in_words(work, index)
     forms = " ".join(form_of(tools[name]) for name in dict.fromkeys(missing) if name in tools)
-    text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {', '.join(missing)}. "
+    text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {names}. "
     if step.step_type is StepType.TOOL:
         advice = work.world.policy.messages.no_tool_used
-        text += advice.format(expected_tools=", ".join(missing), count=work.strikes + 1)
+        text += advice.format(expected_tools=names, count=work.strikes + 1)
         text += f" The exact form is: {forms}"
     else:
         text = f"No call of the proposal may run in step {step.id!r}; answer in words instead."

@@ -55,19 +55,6 @@ def made_up(call: Call, place: str, origin: str) -> Correction:
     return Correction(violation=Violation.NO_PROVENANCE, tool=call.tool, message=text)
 
 
-def decided_before(call: Call, actions: dict[str, Action]) -> Correction | None:
-    """The same tool with the same arguments, once a person has decided about it, is not called again in this chain."""
-    for action in actions.values():
-        decided = _decided(action) if action.tool == call.tool else None
-        if decided is not None and _alike(call.tool, read_json(action.arguments), call.arguments):
-            return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=decided)
-    return None
-
-
-def _alike(tool: str, before: dict[str, Any], now: dict[str, Any]) -> bool:
-    return before == now or (tool == human_tool.NAME and human_tool.asked_in(before) == human_tool.asked_in(now))
-
-
 def denied(action: Action) -> bool:
     """Whether a person denied the call, or one inside of the skill that carried it out (E4).
 
@@ -77,15 +64,6 @@ def denied(action: Action) -> bool:
     if action.outcome is None or error is None or error.error_type is not ErrorType.DENIED:
         return False
     return bool(action.child) or _holds_words(action.outcome)
-
-
-def _decided(action: Action) -> str | None:
-    """What a model is told of a call that a person denied (E4), or of a question that one has answered (I4)."""
-    if denied(action):
-        return f"A person denied exactly this call of {action.tool}. Do not propose it again."
-    if action.tool == human_tool.NAME and action.outcome is not None and action.outcome.satisfies:
-        return "A person has answered exactly this question; the answer stands among the results. Go on with it."
-    return None
 
 
 def origin_actions(spec: ToolSpec, actions: dict[str, Action]) -> tuple[str, ...]:

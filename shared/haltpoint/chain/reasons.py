@@ -1,12 +1,23 @@
 """Why a person decides before a call of a model runs: all reasons of one call, in one list (CONTRACT G5)."""
 
+from haltpoint.chain.repeats import repeat_reasons
+from haltpoint.chain.strikes import mode_of
+from haltpoint.chain.work import Work
+from haltpoint.contracts.plans import Call
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ToolSpec
 
 
-def reasons_for(spec: ToolSpec, *, repaired: bool) -> tuple[Reason, ...]:
+def reasons_for(work: Work, index: int, call: Call, spec: ToolSpec, *, repaired: bool) -> tuple[Reason, ...]:
     """The reasons to ask about a checked call; none: it may run. `repaired`: its JSON was broken (C9)."""
-    if spec.read_only:
+    return (
+        *_repaired(spec, repaired=repaired),
+        *repeat_reasons(work, call, spec, mode_of(work, index)),
+    )
+
+
+def _repaired(spec: ToolSpec, *, repaired: bool) -> tuple[Reason, ...]:
+    if spec.read_only or not repaired:
         return ()
     words = f"The model wrote this call of {spec.name} as broken JSON, and its arguments are a guess."
-    return (Reason(kind=ReasonKind.REPAIRED, words=words),) if repaired else ()
+    return (Reason(kind=ReasonKind.REPAIRED, words=words),)

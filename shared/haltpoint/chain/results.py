@@ -10,6 +10,7 @@ from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.proposals import go_on, watch_over
 from haltpoint.chain.provenance import denied
+from haltpoint.chain.repeats import note_effect
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin, StepStatus
 from haltpoint.chain.strikes import acted_on, fall_short, mode_of
 from haltpoint.chain.words import pattern_faults
@@ -75,18 +76,21 @@ def succeed(work: Work, action: Action) -> None:
     """
     index = action.step
     step, run = work.steps[index], work.run(index)
-    receipts = run.receipts
-    for bit, name in enumerate(step.required_tools):
-        if name == action.tool:
+    receipts, promised, kept = run.receipts, step.promised, False
+    for bit, tools in enumerate(promised):
+        if action.tool in tools:
             receipts |= 1 << bit
-    met = receipts == (1 << len(step.required_tools)) - 1
+            kept = True
+    met = receipts == (1 << len(promised)) - 1
     finished = met and _ends(action)
     if work.origin is PlanOrigin.LITERAL and run.last_ok:
         work.drop(action_id(work.chain.id, step.id, run.last_ok))
+    if work.origin is PlanOrigin.LITERAL:
+        note_effect(work, action)
     work.keep(action)
     if work.strikes:
         work.strikes, work.case = 0, ()
-    strikes = 0 if not step.required_tools or action.tool in step.required_tools else run.strikes
+    strikes = 0 if kept or not promised else run.strikes
     work.move(index, replace(run, receipts=receipts, last_ok=action.number, strikes=strikes))
     if work.origin is PlanOrigin.LITERAL:
         if finished or run.taken == len(step.actions):

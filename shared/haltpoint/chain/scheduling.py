@@ -6,19 +6,20 @@ comes after it in the plan, but for those that its own end made ready; the next 
 
 import json
 
-from haltpoint.chain.citing import deliver
 from haltpoint.chain.codes import Code
-from haltpoint.chain.contract import PlanFault, plan_faults
+from haltpoint.chain.contract import PlanFault, open_to_models, plan_faults
+from haltpoint.chain.delivering import deliver
 from haltpoint.chain.dispatching import IN_PROGRESS, dispatch_literal, in_time
 from haltpoint.chain.ending import READY, complete_chain, fail_chain
 from haltpoint.chain.graph import Graph
 from haltpoint.chain.references import read_json
+from haltpoint.chain.results import succeed
 from haltpoint.chain.schemas import compiled
 from haltpoint.chain.state import ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.thinking import stand_in, think_answer, think_plan, think_step
 from haltpoint.chain.words import goal_of
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import action_id
+from haltpoint.contracts.base import action_id, thought_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Plan, Step, ValidationMode
 from haltpoint.contracts.tasks import Mode, Style
@@ -58,7 +59,7 @@ def _origin(work: Work) -> PlanOrigin:
 
 def _react_plan(work: Work) -> Plan:
     """One step that may call every tool that a model may call at all."""
-    names = (name for name, spec in work.world.tools.items() if not spec.internal and not spec.destructive)
+    names = (name for name, spec in work.world.tools.items() if open_to_models(spec, work.chain.task))
     return Plan(steps=(Step(id=REACT_STEP, description=goal_of(work), allowed_tools=tuple(sorted(names))),))
 
 
@@ -68,7 +69,8 @@ def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
     named = {
         name
         for step in plan.steps
-        for name in (*step.required_tools, *(step.allowed_tools or ()), *(call.tool for call in step.actions))
+        for names in (step.required_tools, step.one_of, step.allowed_tools or (), (call.tool for call in step.actions))
+        for name in names
     }
     work.plan = plan
     work.steps = plan.steps
@@ -82,8 +84,16 @@ def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
 
 
 def advance(work: Work) -> None:
-    """Start the next step as long as one has just ended, and wind the chain up when there is none left."""
-    while work.ended is not None and not work.status.final:
+    """Take receipts that are here at once, start the next step as long as one has just ended, and wind the chain up
+    when there is none left.
+    """
+    while not work.status.final:
+        if work.given is not None:
+            action, work.given = work.given, None
+            succeed(work, action)
+            continue
+        if work.ended is None:
+            return
         index = _next_ready(work, work.ended)
         work.ended = None
         if index is None:
@@ -121,8 +131,11 @@ def _wind_up(work: Work) -> None:
     """Every step is done: the answer is the last result, the words of an open-ended step, or asked for."""
     if work.origin is PlanOrigin.LITERAL:
         complete_chain(work, _last_result(work))
+    elif work.origin is PlanOrigin.REACT and work.words:
+        run = work.run(0)
+        deliver(work, work.words, thought_id(work.chain.id, REACT_STEP, run.turn + 1, run.attempt))
     elif work.origin is PlanOrigin.REACT and work.words is not None:
-        complete_chain(work, deliver(work, work.words) or stand_in(work, "the model said nothing"))
+        complete_chain(work, stand_in(work, "the model said nothing"))
     else:
         think_answer(work)
 

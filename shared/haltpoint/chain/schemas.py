@@ -19,7 +19,7 @@ from haltpoint.contracts.tools import ToolSpec
 
 MOST: Final = 4096  # remembered specs; more than any deployment has tools
 SHOWN: Final = 5  # faults told at once
-WIDTH: Final = 200  # characters of one fault
+WIDTH: Final = 200  # characters of one fault, and of its place: a model writes keys of any length
 
 _ABOUT_THE_OUTSIDE: Final = frozenset(
     {
@@ -87,9 +87,9 @@ def flat(schema: dict[str, Any]) -> Flat | None:
     return Flat(frozenset(schema.get("required", ())), types, not closed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Compiled:
-    """A spec with what was worked out from it."""
+    """A spec with what was worked out from it; one of them is the key under which more of it is remembered."""
 
     spec: ToolSpec
     digest: str
@@ -180,7 +180,7 @@ def _faults(
         return (f"{name}: the tool's own schema points at {missing.ref!r}, which it does not contain",)
     except Exception as error:  # noqa: BLE001 - numbers too large to divide, schemas that go round in a circle ...
         return (f"{name}: cannot be held against the tool's schema ({type(error).__name__})",)
-    return tuple(sorted(f"{_place(name, error)}: {error.message[:WIDTH]}" for error in errors))[:SHOWN]
+    return tuple(sorted(f"{_place(name, error)[:WIDTH]}: {error.message[:WIDTH]}" for error in errors))[:SHOWN]
 
 
 def _concerns(error: ValidationError, unknown: tuple[tuple[str | int, ...], ...]) -> bool:

@@ -94,8 +94,8 @@ class StepRun:
     `turn` counts proposals that were acted on, `proposals` all that were asked for (max_turns bounds these),
     `attempt` is the number of the asking within the turn. `actions` is the number of the last action; `taken` how
     many calls of the current proposal (or of a literal step's actions) were dispatched; `in_turn` how many of them
-    in this turn; `receipts` has bit i set when required_tools[i] has a successful receipt; `last_ok` is the number
-    of the last successful action (0: none); `thinking` whether a thought is under way, or a person decides how to go
+    in this turn; `receipts` has bit i set when a receipt keeps the step's i-th promise; `last_ok` is the number of the
+    last successful action (0: none); `thinking` whether a thought is under way, or a person decides how to go
     on in its place (D3); `refused` has bit i set when call i of the current proposal was refused, bit 32 when it is a
     strike for something else; `strikes` counts the violations since a required tool last succeeded (D2); `unkept`
     whether the step was let pass without its promise kept (D4).
@@ -186,7 +186,7 @@ class Chain:
     the open ones, oldest first; `asked` counts all there ever were. `strikes` counts the violations since anything last
     succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's. `inside` are the
     tools that succeeded in the chains that carried out its skills. `intent` is what the goal asks for (C12), `effects`
-    the signatures of calls that succeeded inside its skills (C14). `unproven` are sentences of the answer (F3),
+    what was done or denied inside its skills (C14: `repeats.py`). `unproven` are sentences of the answer (F3),
     `unfulfilled` effects that the goal asks for and that have no deed. `questions` are those that the model asked while
     planning (C11).
     """

@@ -97,7 +97,7 @@ def struck_out(work: Work, index: int | None) -> bool:
         return True
     if index is None:
         return False
-    specs = (work.world.tools.get(name) for name in work.steps[index].required_tools)
+    specs = (work.world.tools.get(name) for promise in work.steps[index].promised for name in promise)
     own = [spec.strikes for spec in specs if spec is not None and spec.strikes is not None]
     return work.run(index).strikes >= min(own, default=policy.strikes(task, rules))
 
@@ -121,7 +121,8 @@ def escalate(work: Work, index: int | None, reason: str) -> None:
     if missing:
         template = work.world.policy.messages.escalate
         tries = work.strikes if work.strikes or index is None else work.run(index).proposals
-        question = f"{template.format(expected_tools=', '.join(missing), count=tries)} ({where})"
+        expected = missing_in_words(work, index) or ", ".join(missing)
+        question = f"{template.format(expected_tools=expected, count=tries)} ({where})"
     told = {} if index is None else {"step_id": work.steps[index].id}
     work.tell(
         FactType.CHAIN_ESCALATED,
@@ -139,11 +140,20 @@ def escalate(work: Work, index: int | None, reason: str) -> None:
 
 
 def missing_tools(work: Work, index: int | None) -> tuple[str, ...]:
-    """The required tools of a step that have no successful receipt in it yet (C3)."""
+    """The tools of the promises of a step that no successful receipt in it keeps yet (C3)."""
+    return tuple(name for promise in _unkept(work, index) for name in promise)
+
+
+def missing_in_words(work: Work, index: int | None) -> str:
+    """The same in words: all of them, but of those of `one_of` any."""
+    return ", ".join(" or ".join(promise) for promise in _unkept(work, index))
+
+
+def _unkept(work: Work, index: int | None) -> tuple[tuple[str, ...], ...]:
     if index is None:
         return ()
     receipts = work.run(index).receipts
-    return tuple(name for bit, name in enumerate(work.steps[index].required_tools) if not receipts >> bit & 1)
+    return tuple(promise for bit, promise in enumerate(work.steps[index].promised) if not receipts >> bit & 1)
 
 
 def fall_short(work: Work, index: int, thought: str, faults: Sequence[Correction]) -> None:

@@ -28,7 +28,7 @@ from haltpoint.chain.references import (
     values_at,
 )
 from haltpoint.chain.world import Policy
-from haltpoint.contracts.plans import Call, OnFailure, Plan, Step
+from haltpoint.contracts.plans import Call, Plan, Step
 from haltpoint.contracts.tools import ToolSpec
 
 INPUT: Final = "input"
@@ -78,7 +78,7 @@ def _input(found: Reference | None) -> Reference | None:
 def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """What is wrong with the steps of a skill, as far as that can be told without its tools (C1)."""
     anything = {call.tool: ToolSpec(name=call.tool, parameters={}) for step in plan.steps for call in step.actions}
-    anything |= {name: ToolSpec(name=name) for step in plan.steps for name in step.required_tools}
+    anything |= {name: ToolSpec(name=name) for step in plan.steps for name in (*step.required_tools, *step.one_of)}
     declared = parameters.get("properties", {})
     return (
         *(f"step {step.id!r}: {INPUT} is the name of the skill's arguments" for step in plan.steps if step.id == INPUT),
@@ -126,6 +126,8 @@ def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
             or any(tool is not None and tool.internal for tool in called),
             "destructive": any(tool is not None and tool.destructive for tool in called),
             "may_clarify": any(tool is not None and tool.may_clarify for tool in called),
+            "repeats": all(tool is not None and (tool.read_only or tool.repeats) for tool in called),
+            "polls": any(tool is not None and tool.polls for tool in called),
             "provenance": provenance,
         }
     )
@@ -200,7 +202,7 @@ def with_those_inside(names: Iterable[str], tools: Tools) -> frozenset[str]:
 
 def _sure(plan: Plan) -> list[Step]:
     """The steps without which the chain does not complete: those that may fail are not, nor what is skipped then."""
-    unsure = {step.id for step in plan.steps if step.on_failure is OnFailure.CONTINUE}
+    unsure = {step.id for step in plan.steps if not step.fatal}
     readers = [(step.id, steps_referred_to(step)) for step in plan.steps] if unsure else []
     while skipped := {name for name, sources in readers if sources & unsure} - unsure:
         unsure |= skipped

@@ -7,13 +7,13 @@ attempt. Plan and answer have turn 0 in their ids, so that no step's id can coll
 from dataclasses import replace
 
 from haltpoint.chain import policy
-from haltpoint.chain.citing import deliver
+from haltpoint.chain.citing import cite
 from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import in_time
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.outputs import Think
 from haltpoint.chain.plural import count
-from haltpoint.chain.strikes import acted_on, escalate, fall_short, missing_tools, mode_of
+from haltpoint.chain.strikes import acted_on, escalate, fall_short, missing_in_words, missing_tools, mode_of
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, thought_id
@@ -61,7 +61,7 @@ def think_step(
     Fails the step when its turns are used up, and the chain when its turns, tokens or time are.
     """
     run, step = work.run(index), work.steps[index]
-    if run.proposals >= policy.max_turns(step, work.world.policy):
+    if run.proposals >= policy.max_turns(work.chain.task, step, work.world.policy):
         _out_of_turns(work, index, corrections, previous or acted_on(work, index))
         return
     if not policy.turns_left(work.chain, work.world.policy, work.turns):
@@ -96,9 +96,8 @@ def _out_of_turns(work: Work, index: int, corrections: tuple[Correction, ...], t
 
 def _unkept(work: Work, index: int, reason: str) -> Correction:
     """The promised tools that turns without end would not have brought."""
-    missing = missing_tools(work, index)
-    text = f"Step {work.steps[index].id!r} was {reason}, without a receipt of {', '.join(missing)}."
-    return Correction(violation=Violation.MISSING_TOOL, message=text, tool=missing[0])
+    text = f"Step {work.steps[index].id!r} was {reason}, without a receipt of {missing_in_words(work, index)}."
+    return Correction(violation=Violation.MISSING_TOOL, message=text, tool=missing_tools(work, index)[0])
 
 
 def think_answer(
@@ -111,11 +110,22 @@ def think_answer(
     spent = not policy.tokens_left(work.chain, work.tokens) or attempt > work.world.policy.max_chain_turns
     if spent or work.now >= work.chain.deadline:
         why = "the budget for the model is used up" if spent else "the deadline has passed"
-        complete_chain(work, deliver(work, words) if words else stand_in(work, why))
+        complete_chain(work, cite(work, words) if words else stand_in(work, why))
         return
     name = thought_id(work.chain.id, "answer", 0, attempt)
     receipts, other = _receipts(work), work.other_model
     work.outputs.append(Think(name, ThoughtKind.ANSWER, None, 1, attempt, receipts, corrections, previous, other))
+    work.thought = name
+
+
+def think_verify(work: Work, words: str, previous: str) -> None:
+    """Have the words looked at: which deeds do they tell of? The chain keeps them until then (F3)."""
+    if not policy.tokens_left(work.chain, work.tokens) or work.now >= work.chain.deadline:
+        complete_chain(work, words)
+        return
+    work.answer = words
+    name = thought_id(work.chain.id, "verify", 0, int(previous.rpartition(".")[2]))
+    work.outputs.append(Think(name, ThoughtKind.VERIFY, None, 1, 1, _receipts(work), words=words))
     work.thought = name
 
 
@@ -134,7 +144,12 @@ def overspent(work: Work) -> bool:
 
 
 def stand_in(work: Work, why: str) -> str:
-    """What the user reads when the model gave no words: why, then each successful result in the order of the plan."""
+    """What the user reads when the model gave no words: why, then each successful result in the order of the plan.
+
+    Words that it gave before, and that were only to be looked at once more, go before that (F3).
+    """
+    if work.answer:
+        return work.answer
     lines = [
         f"{action.tool}: {action.data[:RECEIPT_WIDTH]}"
         for name in _receipts(work)

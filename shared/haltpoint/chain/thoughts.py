@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from haltpoint.chain.citing import deliver, false_marks
+from haltpoint.chain.citing import false_marks
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import PlanFault, plan_faults
+from haltpoint.chain.delivering import deliver, take_findings
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.exits import ask_while_planning
 from haltpoint.chain.plural import count
@@ -66,7 +67,7 @@ def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Cor
     """What makes the plan impossible (C1), and what the user's words miss in it (C2)."""
     if plan is None:
         return (_bad(fault or "there is no plan in the reply"),), ()
-    found = plan_faults(plan, work.world.tools, work.world.policy, literal=False)
+    found = plan_faults(plan, work.world.tools, work.world.policy, literal=False, task=work.chain.task)
     if len(found) > MOST_FAULTS:
         found = (*found[:MOST_FAULTS], PlanFault(None, f"and {len(found) - MOST_FAULTS} more faults of these kinds"))
     return tuple(_bad(str(one)) for one in found), plan_pattern_faults(work, plan)
@@ -91,6 +92,9 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> None:
     if data.thought_id != work.chain.thought:
         return
     work.spend(data.usage)
+    if data.findings is not None:
+        take_findings(work, data)
+        return
     if overspent(work):  # the work is done: a reply that cost too much is not acted on
         complete_chain(work, stand_in(work, "the model used more tokens than the budget has"))
         return
@@ -99,7 +103,10 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> None:
         violate(work, None, "answer", data.thought_id, corrections, data.text)
     if not corrections or mode_of(work, None) is not Mode.STRICT or struck_out(work, None):
         words = "" if data.faults else data.text
-        complete_chain(work, deliver(work, words) or stand_in(work, _why(data)))
+        if words:
+            deliver(work, words, data.thought_id)
+        else:
+            complete_chain(work, stand_in(work, _why(data)))
     else:
         for correction in corrections:
             tell_correction(work, None, correction)

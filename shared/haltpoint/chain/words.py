@@ -2,7 +2,9 @@
 
 from typing import Final
 
-from haltpoint.chain.patterns import Match, required_by_words, unmet
+from haltpoint.chain import human_tool
+from haltpoint.chain.contract import open_to_models
+from haltpoint.chain.patterns import Match, fitting, required_by_words, unmet
 from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.templates import with_those_inside
 from haltpoint.chain.work import Work
@@ -17,10 +19,17 @@ _MOST_QUOTED: Final = 200
 
 
 def plan_pattern_faults(work: Work, plan: Plan) -> tuple[Correction, ...]:
-    """The tools that the user's words ask for and that no step of a plan requires (C2)."""
-    required = (name for step in plan.steps for name in step.required_tools)
-    planned = with_those_inside(required, work.world.tools)
-    return tuple(_missing(work, match) for match in unmet(_matches(work), planned))
+    """The tools that the user's words ask for and that no step of a plan promises, whatever it chooses (C2)."""
+    promises = [
+        [with_those_inside((name,), work.world.tools) for name in promise]
+        for step in plan.steps
+        for promise in step.promised
+    ]
+    return tuple(
+        _missing(work, match)
+        for match in _matches(work)
+        if not any(all(tools.intersection(match.expected_tools) for tools in promise) for promise in promises)
+    )
 
 
 def pattern_faults(work: Work) -> tuple[Correction, ...]:
@@ -41,6 +50,24 @@ def goal_of(work: Work) -> str:
     return work.chain.task.goal if work.goal is None else work.goal
 
 
+def users_words(work: Work) -> tuple[str, ...]:
+    """What counts as the user's words (C13): what is asked for, and this user's goals before in the conversation."""
+    task = work.chain.task
+    return goal_of(work), *(one.goal for one in task.earlier if one.user == task.user)
+
+
+def deeds_asked_for(work: Work) -> tuple[str, ...]:
+    """The tools with effects that plan, intent or the user's words ask for, and that have done nothing yet (F3)."""
+    tools = work.world.tools
+    planned = with_those_inside((name for step in work.steps for name in step.required_tools), tools)
+    globs = (glob for entry in (work.intent.effects_asked if work.intent else ()) for glob in entry.tools)
+    matched = (name for match in _matches(work) for name in match.expected_tools)
+    receipts = [one.outcome for one in work.actions.values() if one.outcome is not None]
+    nested = {call.tool for one in receipts for call in one.metadata.calls if call.error is None}
+    asked = planned.union(fitting(globs, tools), matched) - _succeeded(work) - nested - {human_tool.NAME}
+    return tuple(sorted(name for name in asked if name in tools and not tools[name].read_only))
+
+
 def _unmet(work: Work) -> tuple[Match, ...]:
     return unmet(_matches(work), _succeeded(work)) if work.origin is PlanOrigin.REACT else ()
 
@@ -48,7 +75,7 @@ def _unmet(work: Work) -> tuple[Match, ...]:
 def _matches(work: Work) -> tuple[Match, ...]:
     task = work.chain.task
     session = task.context.get("active_session")
-    served = {name for name, spec in work.world.tools.items() if not spec.internal and not spec.destructive}
+    served = {name for name, spec in work.world.tools.items() if open_to_models(spec, task)}
     named = session if isinstance(session, str) else None
     return required_by_words(goal_of(work), named, work.world.policy.patterns, served, task.patterns_off)
 

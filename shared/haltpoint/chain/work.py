@@ -15,14 +15,15 @@ class Work:
 
     Handlers write down what becomes of the chain; `decision` makes a value of it. A handler that writes nothing has
     ignored the event. `ended` is the step that has just come to its end, so that the next one can be started; `nearest`
-    the lowest step that became ready by it; `words` the text with which a reasoning step ended.
+    the lowest step that became ready by it; `words` the text with which a reasoning step ended. `given` is an action
+    whose receipt is here without a run, since an earlier one answers it (C14), and is taken next.
     """
 
     __slots__ = (
-        "actions", "answer", "asked", "case", "chain", "digests", "effects", "ended", "error", "facts", "goal", "graph",
-        "inside", "intent", "nearest", "now", "origin", "other_model", "outputs", "plan", "plan_attempts", "proposals",
-        "questions", "requests", "resume", "runs", "status", "steps", "strikes", "thought", "tokens", "turns",
-        "unfulfilled", "unproven", "used", "words", "world",
+        "actions", "answer", "asked", "case", "chain", "digests", "effects", "ended", "error", "facts", "given", "goal",
+        "graph", "inside", "intent", "nearest", "now", "origin", "other_model", "outputs", "plan", "plan_attempts",
+        "proposals", "questions", "requests", "resume", "runs", "status", "steps", "strikes", "thought", "tokens",
+        "turns", "unfulfilled", "unproven", "used", "words", "world",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, world: World, now: int) -> None:
@@ -63,6 +64,7 @@ class Work:
         self.ended: int | None = None
         self.nearest = 0
         self.words: str | None = None
+        self.given: Action | None = None
 
     # ---- reading
 
@@ -110,6 +112,8 @@ class Work:
     def end(self, status: ChainStatus, fact: FactType, details: dict[str, Any]) -> None:
         """The chain has come to its one final state: nothing is needed of it any more but what it says."""
         self.status = status
+        if status is not ChainStatus.COMPLETED:  # words that were to be looked at once more are not delivered
+            self.answer, self.unproven = None, ()
         self.actions = {}
         self.proposals = {}
         self.requests = ()

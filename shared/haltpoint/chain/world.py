@@ -3,7 +3,7 @@
 from dataclasses import field
 
 from haltpoint.contracts.base import value
-from haltpoint.contracts.policy import Messages, Pattern
+from haltpoint.contracts.policy import Messages, Pattern, Treatment, Treatments
 from haltpoint.contracts.tools import ToolSpec
 
 
@@ -22,6 +22,8 @@ class Policy:
     patterns: tuple[Pattern, ...] = ()
     messages: Messages = field(default_factory=Messages)
     language: str = "en"
+    claims_check: str = "hint"
+    repeated_effects: Treatments = Treatment.ASK
 
 
 @value

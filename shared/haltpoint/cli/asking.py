@@ -37,7 +37,12 @@ _KEYS: dict[RequestKind, dict[str, Choice]] = {
     RequestKind.CONFIRMATION: {"y": Choice.APPROVE, "n": Choice.REJECT, "a": Choice.ABORT},
     RequestKind.INPUT: {},
     RequestKind.ESCALATION: {"r": Choice.REPHRASE, "m": Choice.MANUAL, "t": Choice.RETRY, "a": Choice.ABORT},
-    RequestKind.IN_DOUBT: {"h": Choice.HAPPENED, "n": Choice.NOT_HAPPENED, "a": Choice.ABORT},
+    RequestKind.IN_DOUBT: {
+        "h": Choice.HAPPENED,
+        "n": Choice.NOT_HAPPENED,
+        "f": Choice.FAILED,
+        "a": Choice.ABORT,
+    },
 }
 _NAMES = {Choice.REPHRASE: "rephrase WORDS", Choice.MANUAL: "give it by hand", Choice.RETRY: "try again"}
 _LEAVE = "/abort"
@@ -56,7 +61,8 @@ def understand(request: "RequestView", typed: str) -> Said | None:
     decision = _keys(request).get(first.lower()[:1]) if first else None
     if decision is Choice.REPHRASE and not words.strip():
         return None
-    if decision is Choice.MANUAL and words.strip().startswith("{"):
+    takes_result = decision is Choice.MANUAL or decision is Choice.HAPPENED
+    if decision is not None and takes_result and words.strip().startswith("{"):
         value = _object(words)
         return None if value is None else Said(decision=decision, value=value)
     return Said(decision=decision, text=words.strip()) if decision else None

@@ -27,8 +27,9 @@ _COMMANDS: Final[dict[RequestKind, tuple[tuple[str, str], ...]]] = {
         ("--retry", "ask the model once more"),
     ),
     RequestKind.IN_DOUBT: (
-        ("--happened JSON", "it happened; this is its result"),
+        ("--happened [JSON]", "it happened; this is its result, when you know it"),
         ("--not-happened", "it did not: it runs again"),
+        ("--failed", "it did not, and is not run again: the error counts"),
     ),
 }
 

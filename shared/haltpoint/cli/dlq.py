@@ -1,5 +1,6 @@
 """`haltpoint dlq`: what could not be processed, and giving it back. Letters are called `<partition>/<id>`."""
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
@@ -132,7 +133,7 @@ async def _requeue(shell: Shell, letters: list[str], reason: str | None) -> "dic
 
 def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
     text = {key.decode(errors="replace"): value.decode(errors="replace") for key, value in fields.items()}
-    message = text.get("__data__", "")
+    message = _without_private(text.get("__data__", ""))
     return Letter(
         id=name,
         stream=text.get("stream", ""),
@@ -142,6 +143,18 @@ def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
         at=int(text.get("at") or 0),
         message=message if len(message) <= _SHOWN else f"{message[:_SHOWN]}…",
     )
+
+
+def _without_private(message: str) -> str:
+    """The message as it is shown: what a task gave to its tools alone stays out of it (C15)."""
+    if '"private"' not in message:
+        return message
+    try:
+        told = json.loads(message)
+        hidden = bool(told["data"].pop("private", None))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return message
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":")) if hidden else message
 
 
 def _print(shell: Shell, letter: Letter) -> None:

@@ -27,6 +27,13 @@ def add_to(app: typer.Typer) -> None:
             str | None, typer.Option("--model-url", metavar="URL", help="A model of yours (OpenAI-compatible).")
         ] = None,
         model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Its name.")] = None,
+        claims: Annotated[
+            bool,
+            typer.Option("--claims", help="Measure a check of answers' words instead, on the texts of the source."),
+        ] = False,
+        check: Annotated[
+            str, typer.Option(metavar="CHECK", help="With --claims: hint, model or module:function.")
+        ] = "hint",
     ) -> int:
         """Run misbehaving models, or your own, and judge from what really happened. 0: all bars of strict hold."""
         if (model_url is None) != (model is None):
@@ -36,5 +43,9 @@ def add_to(app: typer.Typer) -> None:
         from haltpoint.cli.eval_show import perform
 
         real = Real(model_url, model) if model_url and model else None
+        if claims:
+            from haltpoint.cli import eval_claims
+
+            return eval_claims.perform(shell, check, real, chains)
         modes = mode or ([Mode.OFF, Mode.STRICT] if real else [Mode.OFF, Mode.ADVISORY, Mode.STRICT])
         return perform(shell, modes=tuple(dict.fromkeys(modes)), kinds=kinds, chains=chains, seed=seed, real=real)

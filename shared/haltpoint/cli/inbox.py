@@ -50,6 +50,9 @@ def add_to(app: typer.Typer) -> None:
     def answer(
         shell: Shell,
         request: Annotated[str, typer.Argument(metavar="REQUEST", help="The question's id.")],
+        result: Annotated[
+            str | None, typer.Argument(metavar="JSON", help="Behind --happened: the result, when you know it.")
+        ] = None,
         option: Annotated[str | None, typer.Option(metavar="ID", help="Choose this option.")] = None,
         none: Annotated[
             str | None, typer.Option(metavar="WORDS", help="None of them; the model gets the words.")
@@ -67,8 +70,13 @@ def add_to(app: typer.Typer) -> None:
         retry: Annotated[
             bool, typer.Option("--retry", help="Ask the model once more; another one, if there is.")
         ] = False,
-        happened: Annotated[str | None, typer.Option(metavar="JSON", help="It happened; this is its result.")] = None,
+        happened: Annotated[
+            bool, typer.Option("--happened", help="It happened; its result may follow as JSON.")
+        ] = False,
         not_happened: Annotated[bool, typer.Option("--not-happened", help="It did not: it runs again.")] = False,
+        failed: Annotated[
+            bool, typer.Option("--failed", help="It did not, and is not run again: its error counts.")
+        ] = False,
         abort: Annotated[bool, typer.Option("--abort", help="End the chain as cancelled.")] = False,
         comment: Annotated[str, typer.Option(help="Kept with the answer.")] = "",
     ) -> None:
@@ -94,12 +102,16 @@ def add_to(app: typer.Typer) -> None:
             given["--manual"] = {"decision": "manual", **said}
         if retry:
             given["--retry"] = {"decision": "retry"}
-        if happened is not None:
-            given["--happened"] = {"decision": "happened", "value": _object("--happened", happened)}
+        if happened:
+            given["--happened"] = {"decision": "happened", "value": result and _object("--happened", result)}
         if not_happened:
             given["--not-happened"] = {"decision": "not_happened"}
+        if failed:
+            given["--failed"] = {"decision": "failed"}
         if abort:
             given["--abort"] = {"decision": "abort"}
+        if result is not None and not happened:
+            raise usage(f"{result!r} is one word too many", "only --happened takes a result", "--happened '{}'")
         if len(given) != 1:
             why = f"{' and '.join(given)} were given together" if given else "no answer was given"
             raise usage("an answer is one thing", why, "haltpoint inbox shows what may be said")

@@ -66,7 +66,8 @@ def _options(allowed: dict[str, Any]) -> Iterator[str]:
     """The decisions that a question takes, as options of `haltpoint answer`."""
     words = {
         **dict.fromkeys(("none", "reject", "rephrase"), " WORDS"),
-        **dict.fromkeys(("manual", "happened"), " JSON"),
+        "manual": " JSON",
+        "happened": " [JSON]",
     }
     for decision in allowed.get("decisions", ()):
         match decision:

@@ -1,13 +1,14 @@
 """`haltpoint run`: submit a task, and wait for it, watch it, or leave it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from haltpoint.cli.errors import CliError, Exit, usage
+from haltpoint.cli.errors import Exit, usage
 from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
+from haltpoint.cli.task import task_of
 
 if TYPE_CHECKING:
     from haltpoint.cli.following import Show
@@ -27,6 +28,27 @@ def add_to(app: typer.Typer) -> None:
         goal: Annotated[str, typer.Argument(help="What is to be done, in words.")] = "",
         plan: Annotated[Path | None, typer.Option(help="A literal plan (JSON): no model is called.")] = None,
         conversation: Annotated[str | None, typer.Option(help="The conversation that it belongs to.")] = None,
+        mode: Annotated[
+            Literal["strict", "advisory", "off"] | None,
+            typer.Option(help="How strictly the model is held."),
+        ] = None,
+        style: Annotated[
+            Literal["plan", "react"] | None, typer.Option(help="A drafted plan, or one open-ended step.")
+        ] = None,
+        context: Annotated[
+            str | None, typer.Option(metavar="JSON|@FILE", help="What tools and model get to know beside the goal.")
+        ] = None,
+        tools: Annotated[
+            list[str] | None, typer.Option(metavar="GLOB", help="The tools that the model may call; may be repeated.")
+        ] = None,
+        budget: Annotated[
+            str | None, typer.Option(metavar="NAME=N,...", help="Limits: turns, actions, tokens, seconds.")
+        ] = None,
+        deadline: Annotated[
+            str | None, typer.Option(metavar="2h|TIME", help="When the chain fails if it has not ended.")
+        ] = None,
+        max_turns: Annotated[int | None, typer.Option(min=1, max=100, help="Turns of the model in one step.")] = None,
+        user: Annotated[str | None, typer.Option(help="The user for whom the task is done.")] = None,
         idempotency_key: Annotated[str | None, typer.Option(help="The same key again finds the same chain.")] = None,
         watch: Annotated[
             bool,
@@ -39,7 +61,19 @@ def add_to(app: typer.Typer) -> None:
             raise usage(
                 "--watch and --detach exclude each other", "One waits for the end, the other leaves", "Choose one"
             )
-        task = task_of(goal, plan, conversation)
+        task = task_of(
+            goal,
+            plan,
+            context=context,
+            tools=tools or [],
+            budget=budget,
+            deadline=deadline,
+            conversation_id=conversation,
+            mode=mode,
+            style=style,
+            max_turns=max_turns,
+            user=user,
+        )
 
         async def converse(client: "Client") -> int:
             started = await client.run(task=task, idempotency_key=idempotency_key)
@@ -92,31 +126,6 @@ async def watch_to_end(shell: Shell, client: "Client", chain_id: str, *, live: b
     if exit_code(chain) is Exit.WAITING:
         _hint(shell, chain)
     return exit_code(chain)
-
-
-def task_of(goal: str, plan: Path | None, conversation: str | None) -> dict[str, Any]:
-    """The body of POST /v1/tasks."""
-    if not goal and plan is None:
-        raise usage("there is nothing to do", "neither a goal nor a plan was given", 'haltpoint run "Tell Jane hello"')
-    task: dict[str, Any] = {"goal": goal} if goal else {}
-    if conversation:
-        task["conversation_id"] = conversation
-    if plan is not None:
-        task["plan"] = read_json(plan)
-    return task
-
-
-def read_json(path: Path) -> Any:
-    """A JSON file; `-` is stdin. Raises CliError HP-041."""
-    import json
-    import sys
-
-    try:
-        return json.loads(sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CliError(
-            "HP-041", f"{path} cannot be read", str(error), "Give a file with JSON", exit_code=Exit.USAGE
-        ) from error
 
 
 def _nothing(chain: "ChainView") -> None:

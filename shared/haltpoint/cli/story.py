@@ -105,7 +105,8 @@ def _step(step: StepView) -> Line:
     title = step.label or step.description or step.id
     if step.status in ("completed", "failed"):
         mark = Mark.RUNNING  # how it ended is told below what it did
-    needs = [f"needs {visible(', '.join(step.required_tools))}"] if step.required_tools else []
+    tools = [*step.required_tools, *([" or ".join(step.one_of)] if step.one_of else [])]
+    needs = [f"needs {visible(', '.join(tools))}"] if tools else []
     if step.tool_validation_mode is not Mode.STRICT:
         needs.append(step.tool_validation_mode.value)
     return Line(0, mark, visible(title), " · ".join(needs), passing=mark is Mark.PENDING, at=step.started_at)
@@ -120,7 +121,7 @@ def _closing(step: StepView) -> Line:
         note = f"no receipt of {visible(', '.join(missing))}" if missing else "let pass"
         return Line(0, Mark.BROKEN, f"{step.id} went on without its promise kept", note, at=at)
     kept = "its promise is kept" if step.validation_status == "passed" else "done"
-    if step.tool_validation_mode is Mode.OFF and step.required_tools:
+    if step.tool_validation_mode is Mode.OFF and step.promises:
         kept = "done; nobody checks"
     return Line(0, Mark.DONE, f"{step.id} completed", kept, at=at)
 
@@ -152,6 +153,7 @@ def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
         for action in moment.actions:
             if not _by_hand(action):
                 below = f"chain {action.child}" if action.child else ""
+                below = "cached, nothing ran" if action.cached else below
                 yield Line(1, Mark.RUNNING, call(action.tool, action.arguments), below, at=action.started_at)
             for request in chain.requests:
                 if request.action_id == action.id:

@@ -1,7 +1,6 @@
 """`haltpoint tool`: what workers can do, and one call of it as a chain of its own."""
 
-import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,7 +23,7 @@ def add_to(parent: typer.Typer) -> None:
 
     @verb(app, "list", gateway=True)
     def list_(shell: Shell) -> None:
-        """The catalogue: every tool that a worker serves or has served within the last day."""
+        """The catalogue: every tool that a worker serves. A tool leaves it a minute after its last worker."""
         found = talk(shell, lambda client: client.tools())
         if shell.json:
             shell.emit({"items": [one.model_dump(mode="json") for one in found], "next_cursor": None})
@@ -68,45 +67,41 @@ def add_to(parent: typer.Typer) -> None:
         shell: Shell,
         name: _NAME,
         arguments: Annotated[
-            list[str] | None, typer.Argument(metavar="[K=V]...", help="JSON values, or plain words.")
+            list[str] | None,
+            typer.Argument(metavar="[K=V]...", help="Values, typed by the tool's schema; lists and objects in JSON."),
         ] = None,
     ) -> int:
         """Call one tool, as a chain with a literal plan of one step."""
-        plan = {
-            "steps": [
-                {
-                    "id": "call",
-                    "required_tools": [name],
-                    "actions": [{"tool": name, "arguments": parse_arguments(arguments or [])}],
-                }
-            ]
-        }
+        texts = texts_of(arguments or [])
 
         async def converse(client: "Client") -> int:
+            from haltpoint.chain.typed import typed
+
+            called = {"tool": name, "arguments": typed(texts, (await _find(client, name)).parameters, text=True)}
+            plan = {"steps": [{"id": "call", "required_tools": [name], "actions": [called]}]}
             started = await client.run(task={"goal": f"Call {name}", "plan": plan})
             return await watch_to_end(shell, client, started.id, live=not shell.json)
 
         return talk(shell, converse)
 
 
-def parse_arguments(pairs: list[str]) -> dict[str, Any]:
-    """`k=v` pairs: the value is JSON when it reads as such, else the words as they are."""
-    arguments: dict[str, Any] = {}
+def texts_of(pairs: list[str]) -> dict[str, str]:
+    """`k=v` pairs, as texts: the tool's schema says what they are (C9)."""
+    arguments: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise usage(f"{pair!r} is no argument", "arguments are written NAME=VALUE", "haltpoint tool show TOOL")
-        try:
-            arguments[name] = json.loads(value)
-        except ValueError:
-            arguments[name] = value
+        arguments[name] = value
     return arguments
 
 
 def effects(tool: "ToolView") -> str:
     """What a call may do, in words, and whether it is a skill's."""
     flags = [
-        name.replace("_", "-") for name in ("read_only", "idempotent", "destructive", "internal") if getattr(tool, name)
+        name.replace("_", "-")
+        for name in ("read_only", "idempotent", "destructive", "repeats", "polls", "internal")
+        if getattr(tool, name)
     ]
     words = ", ".join(flags) or "effects, started at most once"
     return f"skill, {words}" if tool.kind == "skill" else words

@@ -13,7 +13,7 @@ from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Correction, Proposal, ThoughtKind, Usage
+from haltpoint.contracts.thoughts import Correction, Finding, Proposal, ThoughtKind, Usage
 from haltpoint.contracts.tools import Outcome
 
 
@@ -86,10 +86,14 @@ class ActionProposed(Message):
 
 
 class DraftedAnswer(Contract):
-    """The words for the user at the end of a chain; `called`: tools that the reply calls, though it may call none."""
+    """The words for the user at the end of a chain; `called`: tools that the reply calls, though it may call none.
+
+    With `findings` it is no new answer, but what a check found in the one that the request showed (F3).
+    """
 
     thought_id: str
     text: str
+    findings: tuple[Finding, ...] | None = None
     called: tuple[str, ...] = ()
     faults: tuple[str, ...] = Field(default=(), description="what could not be read of the reply, in words")
     usage: Usage = Usage()
@@ -193,6 +197,7 @@ class ThoughtRequest(Contract):
     previous: str | None = Field(default=None, description="thought that the corrections, or the answer, are about")
     answered: str | None = Field(default=None, description="what a person said to the question in the previous thought")
     other_model: bool = Field(default=False, description="a person wants the other model to try, if there is one (D3)")
+    words: str | None = Field(default=None, description="the answer whose words are to be checked (F3)")
 
 
 class PlanRequested(Message):
@@ -210,7 +215,7 @@ class ActionRequested(Message):
 
 
 class AnswerRequested(Message):
-    """The executor wants the words for the user."""
+    """The executor wants the words for the user, or to know which deeds they tell of (kind verify)."""
 
     type: Literal["answer.requested.v1"] = "answer.requested.v1"
     data: ThoughtRequest
@@ -234,10 +239,12 @@ class RequestedTool(Contract):
     )
     reasons: tuple[Reason, ...] | None = Field(default=None, description="why a person has to approve it first (G5)")
     sources: dict[str, Source] | None = Field(default=None, description="place in the arguments -> its source (C13)")
+    notes: tuple[str, ...] | None = Field(default=None, description="words for the warnings of the receipt")
     position: int = 0
     tenant: str | None = None
     user: str | None = None
     context: dict[str, Any] = Field(default_factory=dict)
+    private: dict[str, Any] = Field(default_factory=dict, repr=False, description="for the tool alone (C15)")
 
 
 class ToolRequested(Message):

@@ -43,6 +43,7 @@ class Choice(StrEnum):
     RETRY = "retry"
     HAPPENED = "happened"
     NOT_HAPPENED = "not_happened"
+    FAILED = "failed"
     ABORT = "abort"
 
 
@@ -51,7 +52,7 @@ CHOICES: dict[RequestKind, frozenset[Choice]] = {
     RequestKind.CONFIRMATION: frozenset({Choice.APPROVE, Choice.REJECT, Choice.ABORT}),
     RequestKind.INPUT: frozenset({Choice.SELECT, Choice.ANSWER, Choice.ABORT}),
     RequestKind.ESCALATION: frozenset({Choice.REPHRASE, Choice.MANUAL, Choice.RETRY, Choice.ABORT}),
-    RequestKind.IN_DOUBT: frozenset({Choice.HAPPENED, Choice.NOT_HAPPENED, Choice.ABORT}),
+    RequestKind.IN_DOUBT: frozenset({Choice.HAPPENED, Choice.NOT_HAPPENED, Choice.FAILED, Choice.ABORT}),
 }
 
 
@@ -81,7 +82,8 @@ class Question(Contract):
 class Answer(Strict):
     """What a person says. `option_id` alone means select; `text` are words for the model.
 
-    Whoever is asked for input and chooses nothing answers with `text`, or with `value` where a form is asked for.
+    Whoever is asked for input and chooses nothing answers with `text`, or with `value` where a form is asked for. For a
+    doubt `happened` may bring the result in `value`; `not_happened` runs the call again, `failed` does not.
     """
 
     kind: RequestKind

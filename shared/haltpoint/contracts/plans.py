@@ -38,28 +38,45 @@ class Call(Strict):
 
 
 class Step(Strict):
-    """One item of a plan. A step with required tools is a tool step whatever `step_type` says (C3)."""
+    """One item of a plan. A step that promises tools is a tool step whatever `step_type` says (C3).
+
+    It promises a success of each of `required_tools`, and of any one of `one_of`. When one with `may_fail` fails, the
+    chain goes on as with `on_failure: continue` (C11).
+    """
 
     id: str = Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]{1,64}$")
     label: str = ""
     description: str = ""
     step_type: StepType = StepType.REASONING
     required_tools: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
     allowed_tools: tuple[str, ...] | None = None
     expected_outcome: str | None = None
     tool_validation_mode: ValidationMode | None = None
     dependencies: tuple[str, ...] = ()
     actions: tuple[Call, ...] = ()
     on_failure: OnFailure = OnFailure.FAIL
+    may_fail: bool = False
     max_turns: int | None = Field(default=None, ge=1)
     actions_per_turn: int | None = Field(default=None, ge=1)
 
     @model_validator(mode="before")
     @classmethod
-    def _required_tools_make_a_tool_step(cls, value: object) -> object:
-        if isinstance(value, dict) and value.get("required_tools"):
+    def _promised_tools_make_a_tool_step(cls, value: object) -> object:
+        if isinstance(value, dict) and (value.get("required_tools") or value.get("one_of")):
             return {**value, "step_type": StepType.TOOL}
         return value
+
+    @property
+    def promised(self) -> tuple[tuple[str, ...], ...]:
+        """What the step promises: a success of any tool of each of these (C3)."""
+        required = tuple((name,) for name in self.required_tools)
+        return (*required, self.one_of) if self.one_of else required
+
+    @property
+    def fatal(self) -> bool:
+        """Whether its failure is that of the chain (C11)."""
+        return self.on_failure is OnFailure.FAIL and not self.may_fail
 
 
 class Plan(Strict):

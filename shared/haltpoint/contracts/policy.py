@@ -14,6 +14,7 @@ escalate = "The model did not call {expected_tools} in {count} tries."
 """
 
 import re
+from enum import StrEnum
 from string import Formatter
 from typing import Annotated, Final, Self
 
@@ -48,8 +49,30 @@ def _template(text: str) -> str:
     return text
 
 
+class Treatment(StrEnum):
+    """What happens to a call that nothing allows and nothing forbids."""
+
+    ASK = "ask"
+    REFUSE = "refuse"
+    ALLOW = "allow"
+
+
+Treatments = Treatment | dict[Name, Treatment]
+"""One for all tools, or one per tool or glob: the name itself counts first, then the first glob that fits, else ask."""
+
+
 Regex = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_regex)]
 Template = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(_template)]
+
+
+def _claims_check(text: str) -> str:
+    if text in CLAIMS_CHECKS or re.fullmatch(r"[\w.]+:[\w.]+", text):
+        return text
+    raise ValueError(f"{text!r} is no check; there are {', '.join(CLAIMS_CHECKS)} and a function as module:function")
+
+
+CLAIMS_CHECKS: Final = ("hint", "model", "off")
+ClaimsCheck = Annotated[str, AfterValidator(_claims_check)]
 
 
 class Pattern(Strict):
@@ -91,6 +114,10 @@ class PolicyFile(Strict):
     patterns_off: tuple[str, ...] = Field(default=(), description="ids of patterns that are off for all; * is all")
     blocked_tools: tuple[Name, ...] = Field(default=(), description="names that no model may call")
     messages: Messages = Messages()
+    claims_check: ClaimsCheck = Field(
+        default="hint", description="who looks for deeds without a receipt in an answer: hint, model, module:function"
+    )
+    repeated_effects: Treatments = Field(default=Treatment.ASK, description="calls that were made before (C14)")
     strikes: int | None = Field(default=None, ge=1)
     max_turns: int | None = Field(default=None, ge=1)
     actions_per_turn: int | None = Field(default=None, ge=1)

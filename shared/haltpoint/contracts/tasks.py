@@ -5,8 +5,9 @@ from enum import StrEnum
 from typing import Any
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
-from haltpoint.contracts.base import Strict
+from haltpoint.contracts.base import Contract, Strict
 from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Plan
 
@@ -41,15 +42,32 @@ class Budget(Strict):
     seconds: float | None = Field(default=None, gt=0)
 
 
+class Earlier(Contract):
+    """An earlier task of the same conversation: what was asked for, by whom, and the answer ("": there is none)."""
+
+    chain_id: str
+    goal: str
+    user: str | None = None
+    answer: str = ""
+
+
 class Task(Strict):
-    """A goal in words, a ready plan, or both. `context` comes from the caller, never from a model."""
+    """A goal in words, a ready plan, or both. `context` comes from the caller, never from a model.
+
+    `private` reaches tools as `ctx.private`, and nobody else: no model, no view, no log, and no value counts as its.
+    """
 
     goal: str = Field(default="", max_length=32_768)
     plan: Plan | None = None
     conversation_id: str | None = Field(default=None, max_length=256)
     context: dict[str, Any] = Field(default_factory=dict)
+    private: dict[str, Any] = Field(default_factory=dict, repr=False, description="context for tools alone (C15)")
     style: Style = Style.PLAN
     mode: Mode = Mode.STRICT
+    tools: tuple[str, ...] | None = Field(
+        default=None, max_length=100, description="globs over the names of the tools that a model may call (C15)"
+    )
+    max_turns: int | None = Field(default=None, ge=1, le=100, description="proposals that one step may ask for")
     strikes: int | None = Field(default=None, ge=1, description="violations in a row until a person decides (D3)")
     patterns_off: tuple[str, ...] = Field(default=(), description="ids of patterns that do not apply, * for all (C2)")
     intent: Intent | None = Field(default=None, description="in place of what a model reads from the goal (C12)")
@@ -58,3 +76,4 @@ class Task(Strict):
     user: str | None = Field(default=None, max_length=256)
     budget: Budget = Budget()
     deadline: datetime | None = None
+    earlier: SkipJsonSchema[tuple[Earlier, ...]] = ()  # filled in when the task is accepted; nobody else may

@@ -15,6 +15,7 @@ class ThoughtKind(StrEnum):
     ACT = "act"
     REASON = "reason"
     ANSWER = "answer"
+    VERIFY = "verify"
 
 
 class StepDecision(StrEnum):
@@ -55,6 +56,8 @@ class Violation(StrEnum):
     UNFOUNDED_FAIL = "unfounded_fail"
     MISSING_TOOL = "missing_tool"
     FALSE_MARK = "false_mark"
+    STUCK = "stuck"
+    UNPROVEN = "unproven"
 
 
 BROKEN: dict[Violation, str] = {
@@ -68,6 +71,8 @@ BROKEN: dict[Violation, str] = {
     Violation.UNFOUNDED_FAIL: "gave up without an error",
     Violation.MISSING_TOOL: "left out a tool that was asked for",
     Violation.FALSE_MARK: "cited a result that there is not",
+    Violation.STUCK: "the same call again and again",
+    Violation.UNPROVEN: "told of a deed without a receipt",
 }
 """What each violation is, for people."""
 
@@ -79,6 +84,22 @@ class Correction(Contract):
     message: str
     tool: str | None = None
     pattern: str | None = Field(default=None, description="the pattern over the user's words that asked for it (C2)")
+
+
+class Told(StrEnum):
+    """How words tell of a deed."""
+
+    DONE = "done"
+    REPORTED = "reported"
+    PLANNED = "planned"
+
+
+class Finding(Contract):
+    """One deed that an answer tells of, as a check of its words found it (F3): `action_id` names its receipt."""
+
+    quote: str = Field(max_length=2000)
+    told: Told
+    action_id: str | None = Field(default=None, max_length=512)
 
 
 class Strike(Contract):

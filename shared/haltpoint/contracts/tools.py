@@ -40,6 +40,9 @@ class ErrorType(StrEnum):
     UNKNOWN = "UNKNOWN"
 
 
+CONFIRMED = "confirmed"
+"""The parameter of a tool that says whether a person has approved this call; only the runtime sets it (B7)."""
+
 RECOVERABLE: frozenset[ErrorType] = frozenset(
     {ErrorType.VALIDATION, ErrorType.NOT_FOUND, ErrorType.RATE_LIMIT, ErrorType.TIMEOUT, ErrorType.SERVER}
 )
@@ -54,6 +57,10 @@ class Fault(Contract):
     suggestion: str | None = None
     invalid_fields: tuple[str, ...] = ()
     retry_after: float | None = Field(default=None, ge=0, description="seconds")
+    no_effect: bool | None = Field(default=None, description="true: nothing has happened (E5)")
+    cause: "Fault | None" = Field(
+        default=None, description="of IN_DOUBT: the error that it is when a person says that it failed (E5)"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -165,11 +172,16 @@ class Metadata(Contract):
     started_at: int = 0
     duration_ms: int = 0
     truncated: bool = False
+    cached: bool = Field(default=False, description="the receipt is an earlier call's: nothing ran for this one (C14)")
+    repeats: str = Field(default="", description="the action whose receipt this is, when it is an earlier call's")
     whole: int = Field(default=0, description="bytes of the uncut data, when they are kept under the action's id (H3)")
     hooks: tuple[HookRecord, ...] = ()
     arguments: str | None = Field(default=None, description="JSON text of those that ran, when hooks changed them")
     inside: tuple[str, ...] = Field(
         default=(), description="of a skill with steps: the tools that succeeded in the chain that carried it out (F1)"
+    )
+    effects: tuple[str, ...] = Field(
+        default=(), description="of a skill with steps: what was done or denied in its chain (C14)"
     )
     calls: tuple[NestedCall, ...] = Field(default=(), description="the tools that this one called, as they were begun")
     by: str = Field(default="", description="the person who gave the result, when one did (D3 manual)")
@@ -238,16 +250,20 @@ class ToolSpec(Contract):
     idempotent: bool = False
     destructive: bool = False
     may_clarify: bool = False
+    repeats: bool = Field(default=False, description="the same call may take effect again without a question (C14)")
+    polls: bool = Field(default=False, description="the same call may give another result each time (C14)")
     internal: bool = False
     queue: str = "default"
     timeout: float = Field(default=30.0, gt=0, description="seconds")
     strikes: int | None = Field(default=None, ge=1, description="violations in a row until a person decides (D3)")
     provenance: dict[str, str] = Field(default_factory=dict, description="place in the arguments -> tool.path (C6)")
     says: str | None = Field(default=None, description="what a call did, {name} for an argument or a field (F1)")
+    confirms: bool = Field(default=False, description="it has a parameter `confirmed` that only the runtime sets (B7)")
     hooks: tuple[str, ...] = Field(
         default=(), description="the worker's hooks that match, in the order they run in (H1)"
     )
     plan: Plan | None = Field(default=None, description="the steps of a skill that a chain of its own carries out")
+    gone: bool = Field(default=False, description="no worker serves it any more; said by the catalogue, never declared")
 
     @property
     def repeatable(self) -> bool:
@@ -260,6 +276,6 @@ class ToolSpec(Contract):
 
         Hooks are not declared by the tool but put around it: another hook makes no other tool.
         """
-        declared = self.model_dump(mode="json", exclude={"hooks"})
+        declared = self.model_dump(mode="json", exclude={"hooks", "gone"})
         canonical = json.dumps(declared, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]

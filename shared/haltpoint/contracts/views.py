@@ -58,8 +58,9 @@ class CurrentView(Contract):
 class ActionView(Contract):
     """One action. `status` is dispatched, asking or done; without a receipt it has not ended (`ended_at` is null).
 
-    `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them. `child` is the id of
-    the chain that carries it out, when it is a call of a skill with steps.
+    `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them. `cached`: nothing ran
+    and the receipt is that of an equal call before. `child` is the id of the chain that carries it out, when it is a
+    call of a skill with steps.
     """
 
     id: str
@@ -67,6 +68,7 @@ class ActionView(Contract):
     arguments: dict[str, Any] = Field(default_factory=dict)
     ran: dict[str, Any] | None = None
     status: str
+    cached: bool = False
     receipt: ToolResult | None = None
     child: str | None = None
     started_at: datetime | None = None
@@ -84,7 +86,7 @@ class ThoughtView(Contract):
 
 
 class PromiseView(Contract):
-    """A tool that a step requires, and the action whose receipt kept the promise; none has yet: null (C3)."""
+    """A tool that a step requires, or any of `one_of`, and the action whose receipt kept the promise (null: none)."""
 
     tool: str
     kept_by: str | None = None
@@ -121,11 +123,13 @@ class StepView(Contract):
     description: str = ""
     step_type: StepType
     required_tools: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
     allowed_tools: tuple[str, ...] | None = None
     expected_outcome: str | None = None
     tool_validation_mode: Mode = Mode.STRICT
     dependencies: tuple[str, ...] = ()
     on_failure: OnFailure = OnFailure.FAIL
+    may_fail: bool = False
     status: str
     validation_status: str | None = None
     strikes: int = 0
@@ -275,6 +279,8 @@ class ToolView(Contract):
     idempotent: bool
     destructive: bool
     may_clarify: bool
+    repeats: bool
+    polls: bool
     internal: bool
     queue: str
     timeout: float

@@ -64,6 +64,8 @@ def _deeds(tree: Tree) -> Iterator[Deed]:
     approved = _approvals(tree.chain)
     for told in tree.actions:
         action, receipt = told.action, told.action.receipt
+        if receipt is not None and receipt.metadata.cached:
+            continue  # an earlier call's receipt: its deed is told there (C14)
         by = (receipt.metadata.by if receipt is not None else "") or approved.get(action.id)
         at = _ended(tree.chain, action)
         for call in told.calls:

@@ -92,7 +92,7 @@ def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]
             args += ("H", len(chunk), *chunk)
         if _worked_on_otherwise(old, new):
             args += ("S", f"plan:{new.id}", to_json(_worked_on(new), exclude_none=True))
-        if new.answer is not old.answer or new.error is not old.error:
+        if new.answer is not old.answer or new.error is not old.error or new.unproven is not old.unproven:
             args += ("S", f"end:{new.id}", to_json(_ended(new), exclude_none=True))
         counts: Counter[str] = Counter()
         for before, each in _with_former(commit):

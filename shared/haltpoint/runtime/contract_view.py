@@ -14,7 +14,7 @@ from haltpoint.contracts import views
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Strike
+from haltpoint.contracts.thoughts import Strike, Violation
 
 MOST_SAID: Final = 2000
 """Characters of the model's own words that are shown with a violation; the whole lies with the thought."""
@@ -48,7 +48,8 @@ def violations(
 def _correct(found: defaultdict[str, list[views.ViolationView]], at: int, told: Mapping[str, Any]) -> None:
     """Put a correction to the violation that it answers; where nobody counts it stands alone."""
     step, message = told.get("step_id"), str(told.get("message", ""))
-    places = [str(step)] if step else ["plan", "answer"]
+    of_answer = told.get("violation") == Violation.UNPROVEN.value
+    places = [str(step)] if step else ["answer"] if of_answer else ["plan", "answer"]
     for place in places:
         for index, view in reversed(tuple(enumerate(found[place]))):
             same = (view.violation, view.tool) == (told.get("violation"), told.get("tool"))
@@ -72,12 +73,16 @@ def case_of(strikes: Sequence[Strike], raw: Mapping[str, str]) -> tuple[Strike, 
 
 
 def promises(step: Step, actions: Sequence[views.ActionView]) -> tuple[views.PromiseView, ...]:
-    """For each required tool the action that kept the promise (C3)."""
+    """For each promise of the step the tool and the action that kept it (C3); of one that none has kept all tools."""
     kept: dict[str, str] = {}
     for action in actions:
         if action.receipt is not None and action.receipt.satisfies:
             kept.setdefault(action.tool, action.id)
-    return tuple(views.PromiseView(tool=tool, kept_by=kept.get(tool)) for tool in step.required_tools)
+    by = ((promise, next((tool for tool in promise if tool in kept), None)) for promise in step.promised)
+    return tuple(
+        views.PromiseView(tool=tool or " or ".join(promise), kept_by=kept[tool] if tool else None)
+        for promise, tool in by
+    )
 
 
 def validation(task: Task, step: Step, run: StepRun, origin: str) -> str | None:

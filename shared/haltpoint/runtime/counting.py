@@ -30,7 +30,7 @@ def count(counts: Counter[str], before: Chain, message: Message, decision: Decis
         kind = fact.type
         if kind is _COMPLETED:
             details = fact.details
-            if "by" not in details:  # what a person gave was no call
+            if "by" not in details and "cached" not in details:  # what a person gave, or an earlier call, was no call
                 counts[f"tool:calls:{details['tool']}"] += 1
                 if "error_type" in details:
                     counts[f"tool:failures:{details['tool']}"] += 1

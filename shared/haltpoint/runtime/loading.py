@@ -62,6 +62,11 @@ _PLAN = TypeAdapter(StoredPlan)
 _END = TypeAdapter(StoredEnd)
 
 
+def end_of(stored: bytes) -> StoredEnd:
+    """How a chain ended, from what lies under its key."""
+    return _END.validate_json(stored)
+
+
 async def load(calls: Coalescer, topology: Topology, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
     """Read chains of one partition; what is missing or cannot be read is left out (the latter is logged)."""
     found = await asyncio.gather(*(_load_one(calls, topology, partition, one) for one in chain_ids))
@@ -152,7 +157,7 @@ def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: b
         if adopted is not None:
             chain = replace(chain, plan=adopted, digests=stored.digests, graph=Graph.of(adopted))
     if end is not None:
-        ended = _END.validate_json(end)
+        ended = end_of(end)
         chain = replace(
             chain,
             answer=ended.answer,

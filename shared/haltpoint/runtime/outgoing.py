@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Final
 
 from pydantic_core import to_json
 
@@ -10,8 +11,14 @@ from haltpoint.contracts import events
 from haltpoint.contracts.base import child_report_id, value
 from haltpoint.contracts.humans import Question
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.thoughts import Correction, ThoughtKind
 from haltpoint.contracts.tools import Metadata, Outcome
+
+MOST_RECEIPTS: Final = 400
+"""Receipts that a thought is told of, the newest: a literal plan may have as many as it has calls."""
+
+MOST_CORRECTED: Final = 24_000
+"""Characters of all corrections of a thought."""
 
 _SOURCE = "haltpoint/executor"
 _THOUGHTS: dict[ThoughtKind, type[events.PlanRequested | events.ActionRequested | events.AnswerRequested]] = {
@@ -19,6 +26,7 @@ _THOUGHTS: dict[ThoughtKind, type[events.PlanRequested | events.ActionRequested 
     ThoughtKind.ACT: events.ActionRequested,
     ThoughtKind.REASON: events.ActionRequested,
     ThoughtKind.ANSWER: events.AnswerRequested,
+    ThoughtKind.VERIFY: events.AnswerRequested,
 }
 
 
@@ -69,10 +77,12 @@ class Envelope:
             "reasons": [one.model_dump(mode="json", exclude_none=True) for one in output.reasons] or None,
             "sources": {at: one.model_dump(mode="json", exclude_none=True) for at, one in output.sources.items()}
             or None,
+            "notes": output.notes or None,
             "position": output.position,
             "tenant": task.tenant,
             "user": task.user,
             "context": task.context,
+            "private": task.private,
         }
         message = {
             "specversion": "1.0",
@@ -103,11 +113,12 @@ class Envelope:
                 turn=output.turn,
                 attempt=output.attempt,
                 deadline=deadline,
-                receipts=output.receipts,
-                corrections=output.corrections,
+                receipts=output.receipts[-MOST_RECEIPTS:],
+                corrections=_cut(output.corrections),
                 previous=output.previous,
                 other_model=output.other_model,
                 answered=output.answered,
+                words=output.words,
             ),
         )
 
@@ -176,6 +187,14 @@ def completed_parts(action_id: str, attempt: int | None, chain_id: str, trace: s
         to_json(action_id),
     )
     return head, b"}}"
+
+
+def _cut(corrections: tuple[Correction, ...]) -> tuple[Correction, ...]:
+    """The corrections, together not longer than a message may be: they quote what the model wrote."""
+    room = MOST_CORRECTED // max(1, len(corrections))
+    if all(len(one.message) <= room for one in corrections):
+        return corrections
+    return tuple(one.model_copy(update={"message": one.message[:room]}) for one in corrections)
 
 
 def split_message(message: bytes, data: bytes) -> bytes:

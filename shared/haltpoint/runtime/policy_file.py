@@ -61,6 +61,10 @@ def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapp
         named = said["patterns"][place[1]]
         name = named.get("id") if isinstance(named, dict) else None
         where = ".".join((f"pattern {name!r}" if name else f"pattern number {place[1] + 1}", *map(str, place[2:])))
+    if place == ("claims",):
+        return (
+            'claims: words are read for no claims any more; say which check looks at an answer: claims_check = "hint"'
+        )
     if error["type"] == "extra_forbidden":
         keys = {"patterns": Pattern.model_fields, "messages": Messages.model_fields}
         known = keys[str(place[0])] if len(place) > 1 else PolicyFile.model_fields

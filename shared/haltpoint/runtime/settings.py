@@ -58,6 +58,14 @@ class ModelSettings(_Section):
     api_key: SecretStr | None = None
     timeout: Seconds = 60.0
     max_tokens: Count = Field(default=2048, description="tokens of one reply; bounds a small model that repeats itself")
+    headers: Literal["auto", "always", "never"] = Field(
+        default="auto",
+        description="X-Haltpoint-* with each question (chain, step, turn); auto: to private hosts",
+    )
+
+    def chosen(self, another: bool) -> str:
+        """The model that is asked: `another` where a person wants a retry and there is one (D3)."""
+        return (self.retry_name if another else None) or self.name or "default"
 
 
 class GatewaySettings(_Section):
@@ -118,6 +126,9 @@ class Settings(BaseSettings):
         description="module:function that the gateway shows an escalated case to before people",
     )
     hooks: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = ()
+    no_effect: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
+        default=(), description="exceptions of tools after which nothing has happened, by name: ValueError,shop.Refused"
+    )
     state_dir: Annotated[Path, AfterValidator(Path.expanduser)] = Field(default_factory=_state_dir)
     profile: Literal["dev", "standard", "strict"] = "dev"
     allow_unsafe: bool = False

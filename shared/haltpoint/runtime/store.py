@@ -20,6 +20,7 @@ from haltpoint.contracts.tasks import Task
 from haltpoint.runtime import logs
 from haltpoint.runtime.committing import ChainCommit, Loaded, changes, segment, unspeakable
 from haltpoint.runtime.connection import Argument, Coalescer
+from haltpoint.runtime.conversations import Conversations
 from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.loading import load
 from haltpoint.runtime.outgoing import rfc3339
@@ -118,13 +119,19 @@ class Store:
         self._retention = max(1, round(retention))
         self._backlog_limit = backlog_limit
         self._feed_age = round(feed_age * 1000)
+        self._conversations = Conversations(calls, topology, self._retention)
         self._nonce = secrets.token_hex(4)
         self._serial = count()
 
     async def submit(self, task: Task, *, chain_id: str | None = None, trace: str | None = None) -> Submitted:
-        """Start a chain, under a new id or the given one; then a repeat finds it (R2). `trace` is a traceparent."""
+        """Start a chain, under a new id or the given one; then a repeat finds it (R2). `trace` is a traceparent.
+
+        A task of a conversation gets what was said in it before; a repeat is recognised by the task alone.
+        """
         chain = chain_id or new_chain_id()
-        text = compact(task)
+        text = told = compact(task)
+        if task.conversation_id is not None and task.plan is None:
+            told = compact(task.model_copy(update={"earlier": await self._conversations.before(task)}))
         message = TaskSubmitted(
             id=chain,
             source="haltpoint/client",
@@ -139,10 +146,13 @@ class Store:
         reply = await self._function(
             "submit",
             self._topology.partition(chain),
-            *(chain, hashlib.sha256(text).hexdigest()[:16], f"0-{self._version_nonce()}", text, encode(message)),
+            *(chain, hashlib.sha256(text).hexdigest()[:16], f"0-{self._version_nonce()}", told, encode(message)),
             *(round(timeout * 1000), _deadline(task), trace or "", self._backlog_limit),
         )
-        return Submitted(SubmitStatus(reply[0].decode()), chain, reply[1])
+        status = SubmitStatus(reply[0].decode())
+        if task.conversation_id is not None and status in (SubmitStatus.CREATED, SubmitStatus.AGAIN):
+            await self._conversations.keep(task, chain, reply[1])
+        return Submitted(status, chain, reply[1])
 
     async def load(self, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
         """Read chains with what a decision may need. Left out: unknown, expired, quarantined, unreadable (logged)."""

@@ -18,6 +18,12 @@ from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.topology import Topology
 from haltpoint.runtime.wire import compact
 
+BEAT: Final = 15.0
+"""Seconds between two beats of a worker at most."""
+
+_LEASE: Final = 60_000
+"""Ms after the last beat of any worker for which a tool is offered: a worker may start again within, or miss beats."""
+
 _DAY: Final = 86_400_000
 
 
@@ -28,16 +34,18 @@ class Listed(Contract):
     seen: int = Field(ge=0)
 
 
-def _listed(value: bytes) -> Listed:
+def _listed(value: bytes, now: int) -> Listed:
     """One entry, as the function `beat` writes it: {"spec":...,"seen":...}."""
-    spec, _, seen = value.removeprefix(b'{"spec":').rpartition(b',"seen":')
-    return Listed(spec=_spec(spec), seen=int(seen.removesuffix(b"}")))
+    spec, _, told = value.removeprefix(b'{"spec":').rpartition(b',"seen":')
+    seen = int(told.removesuffix(b"}"))
+    return Listed(spec=_spec(spec, seen < now - _LEASE), seen=seen)
 
 
 @lru_cache(maxsize=4096)
-def _spec(text: bytes) -> ToolSpec:
+def _spec(text: bytes, gone: bool) -> ToolSpec:
     """The same text is the same object: what others have worked out from it is found again."""
-    return ToolSpec.model_validate_json(text)
+    spec = ToolSpec.model_validate_json(text)
+    return spec.model_copy(update={"gone": True}) if gone else spec
 
 
 class ToolCatalogue:
@@ -49,7 +57,7 @@ class ToolCatalogue:
         self._topology = topology
 
     async def beat(self, specs: Iterable[ToolSpec]) -> None:
-        """Say that these tools are served now; they stay listed for a day."""
+        """Say that these tools are served now. They are offered for a minute, and known for a day."""
         args: list[Argument] = []
         for spec in specs:
             args += (spec.name, compact(spec))
@@ -57,13 +65,13 @@ class ToolCatalogue:
         await asyncio.gather(*(self._calls.call("FCALL", f"{PREFIX}beat", 1, key, *args) for key in streams))
 
     async def listed(self, partition: int = 0) -> dict[str, Listed]:
-        """All tools that were seen within a day, by name."""
+        """All tools that were seen within a day, by name; those that were not within a minute are marked as gone."""
         found, (seconds, _) = await asyncio.gather(
             self._calls.call("HGETALL", self._topology.key(partition, "catalogue")), self._calls.call("TIME")
         )
-        oldest = int(seconds) * 1000 - _DAY
-        tools = map(_listed, found.values())
-        return {one.spec.name: one for one in tools if one.seen >= oldest}
+        now = int(seconds) * 1000
+        tools = (_listed(one, now) for one in found.values())
+        return {one.spec.name: one for one in tools if one.seen >= now - _DAY}
 
     async def read(self, partition: int = 0) -> dict[str, ToolSpec]:
         """The specs of all tools that were seen within a day and of the built-in one, by name.

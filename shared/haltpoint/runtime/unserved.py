@@ -5,9 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from redis.asyncio import Redis
-
-from haltpoint.contracts.catalogue import Party, Stream
+from haltpoint.contracts.catalogue import GROUP, Party, Stream
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.service import alive
@@ -15,6 +13,10 @@ from haltpoint.runtime.topology import Topology
 
 GRACE: Final = 5.0
 """Seconds that an order may wait before anybody is told: a worker that starts again takes so long."""
+HELD: Final = 15.0
+"""Seconds: a worker renews what it holds more often, by a thread, also while a tool blocks its event loop."""
+_LOOKED_AT: Final = 100
+"""Pending entries of a stream that are looked at; a worker holds fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,25 @@ class Unserved:
         )
 
 
-async def served(redis: Redis, topology: Topology) -> frozenset[str]:
-    """The queues that live workers read."""
+async def served(redis: Any, topology: Topology, queues: Iterable[str]) -> frozenset[str]:
+    """Those of the queues that a live worker reads, or of which one holds an order: it may be too busy to say more."""
     workers = (one for one in await alive(redis, topology) if one["name"] == Party.WORKER.value)
-    return frozenset(queue for one in workers for queue in one["queues"])
+    live = frozenset(queue for one in workers for queue in one["queues"]).intersection(queues)
+    others = [queue for queue in queues if queue not in live]
+    if not others:
+        return live
+    async with redis.pipeline(transaction=False) as pipe:
+        for queue in others:
+            for partition in range(topology.partitions):
+                stream = topology.stream(partition, Stream.TOOLS, queue)
+                pipe.xpending_range(stream, GROUP[Stream.TOOLS].value, "-", "+", _LOOKED_AT)
+        replies = await pipe.execute(raise_on_error=False)  # a stream that nobody has read has no group
+    held = (
+        others[number // topology.partitions]
+        for number, reply in enumerate(replies)
+        if isinstance(reply, list) and any(one["time_since_delivered"] < HELD * 1000 for one in reply)
+    )
+    return live.union(held)
 
 
 async def unserved(redis: Any, topology: Topology, specs: Iterable[ToolSpec]) -> list[Unserved]:
@@ -53,7 +70,7 @@ async def unserved(redis: Any, topology: Topology, specs: Iterable[ToolSpec]) ->
     tools: defaultdict[str, list[str]] = defaultdict(list)
     for spec in specs:
         tools[spec.queue].append(spec.name)
-    for queue in await served(redis, topology) & tools.keys():
+    for queue in await served(redis, topology, tools.keys()):
         del tools[queue]
     if not tools:
         return []

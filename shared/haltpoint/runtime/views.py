@@ -235,7 +235,7 @@ class Views:
         if listed is None or seconds < GRACE:
             return None
         queue = Listed.model_validate_json(listed).spec.queue
-        if queue in await served(self._redis, self._topology):
+        if await served(self._redis, self._topology, [queue]):
             return None
         error = Unserved(queue, (action["tool"],), 1, seconds).error
         message = f"{error.what}: {error.why}"

@@ -127,6 +127,8 @@ class ScriptedModel:
             await _cut(send)
         elif rule.fault is not None and rule.fault.malformed:
             await _send(send, 200, b'{"choices": [{"message": {"content": "and the')
+        elif status == 200 and body.get("stream"):
+            await _send(send, 200, _events(answer), {"content-type": "text/event-stream"})
         else:
             wait = None if rule.fault is None else rule.fault.retry_after
             await _send_json(send, status, answer, {} if wait is None else {"retry-after": str(wait)})
@@ -177,6 +179,23 @@ def _message(say: Say, values: dict[str, Any]) -> dict[str, Any]:
             for number, call in enumerate(calls)
         ]
     return message
+
+
+def _events(answer: dict[str, Any]) -> bytes:
+    """A whole answer as a stream: its words, then each call in two pieces, then how it ended, then the tokens."""
+    message = answer["choices"][0]["message"]
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": message["content"]}]
+    for number, call in enumerate(message.get("tool_calls", [])):
+        name, arguments = call["function"].values()
+        half = len(arguments) // 2
+        begun = {**call, "index": number, "function": {"name": name, "arguments": arguments[:half]}}
+        rest = {"index": number, "function": {"arguments": arguments[half:]}}
+        deltas += [{"tool_calls": [piece]} for piece in (begun, rest)]
+    about = {"id": answer["id"], "object": "chat.completion.chunk", "model": answer["model"]}
+    told: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    told += [{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}]
+    told += [{"choices": [], "usage": answer["usage"]}]
+    return b"".join(f"data: {json.dumps(about | one)}\n\n".encode() for one in told) + b"data: [DONE]\n\n"
 
 
 def _text(value: Any) -> str:

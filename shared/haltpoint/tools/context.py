@@ -1,33 +1,58 @@
 """What a tool knows about its call: identity and deadline from the task, never from a model; and the ways to answer."""
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Generic, cast
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
 
 from pydantic import ValidationError
 from typing_extensions import TypeVar
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.tools import Clarification, Confirmation, NextAction, Option, Target, ToolResult
-from haltpoint.tools.errors import MalformedResultError
+from haltpoint.tools.errors import ContextError
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
 Deps = TypeVar("Deps", default=Any)
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 Caller = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 
+def _question(method: Callable[P, T]) -> Callable[P, T]:
+    """A method by which a tool asks a person; called wrongly, it raises ContextError with the place of the call."""
+
+    @wraps(method)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(*args, **kwargs)
+        except (ValidationError, TypeError) as error:
+            problems = error.errors(include_input=False) if isinstance(error, ValidationError) else ()
+            words = "; ".join(
+                ": ".join(filter(None, (".".join(map(str, each["loc"])), each["msg"]))) for each in problems
+            )
+            frame = inspect.currentframe()
+            caller = frame.f_back if frame is not None else None
+            place = f"{Path(caller.f_code.co_filename).name}:{caller.f_lineno}" if caller is not None else "?"
+            raise ContextError(f"{place}: ctx.{method.__name__} was called wrongly: {words or error}") from None
+
+    return checked
+
+
 class Ctx(Generic[Deps]):
     """The context of one call. Everything has a default, so that a test can call a tool with `Ctx(deps=...)`.
 
-    `deps` is what the module's `lifespan` yielded. `tenant`, `user` and `context` are the task's. `action_id` stays the
-    same over every attempt. `confirmed` is true when a person approved this very call. In a test `call` stands in the
-    place of the worker: an async function of a tool's name and the arguments, which gives the data.
+    `deps` is what the module's `lifespan` yielded. `tenant`, `user`, `context` and `private` are the task's; `private`
+    is in no prompt and no view, so a tool keeps it out of its result. `action_id` stays the same over every attempt.
+    `confirmed` is true when a person approved this very call. In a test `call` stands in the place of the worker: an
+    async function of a tool's name and the arguments, which gives the data.
     """
 
     __slots__ = (
@@ -38,6 +63,7 @@ class Ctx(Generic[Deps]):
         "confirmed",
         "context",
         "deps",
+        "private",
         "tenant",
         "tool",
         "user",
@@ -53,6 +79,7 @@ class Ctx(Generic[Deps]):
         tenant: str | None = None,
         user: str | None = None,
         context: Mapping[str, Any] | None = None,
+        private: Mapping[str, Any] | None = None,
         confirmed: bool = False,
         deadline_ms: int | None = None,
         call: Caller | None = None,
@@ -65,6 +92,7 @@ class Ctx(Generic[Deps]):
         self.tenant = tenant
         self.user = user
         self.context: Mapping[str, Any] = {} if context is None else context
+        self.private: Mapping[str, Any] = {} if private is None else private
         self.confirmed = confirmed
         self._deadline_ms = deadline_ms
 
@@ -127,22 +155,24 @@ class Ctx(Generic[Deps]):
         )
         return result
 
+    @_question
     def clarify(self, type: str, question: str, options: Sequence[Option]) -> ToolResult[Any]:
         """Stop the chain and let a person choose. Option ids are ids of real entities.
 
         The chosen option's `value` becomes the data of this action's receipt, with the option itself under `selected`.
-        Raises MalformedResultError without options or with an id twice.
+        Raises ContextError without options, with an id twice, and for what is no option.
         """
-        try:
-            clarification = Clarification(type=type, question=question, options=tuple(options))
-        except ValidationError as error:
-            raise MalformedResultError("; ".join(problem["msg"] for problem in error.errors())) from None
+        clarification = Clarification(type=type, question=question, options=tuple(options))
         return ToolResult[Any](
             success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=clarification, data={}
         )
 
+    @_question
     def confirm(self, action: str, target: Target, message: str, preview: str | None = None) -> ToolResult[Any]:
-        """Stop the chain and let a person approve. Approved, the same call runs again with `confirmed` true."""
+        """Stop the chain and let a person approve. Approved, the same call runs again with `confirmed` true.
+
+        Raises ContextError for what is no target: `Target(id=..., name=..., type=...)`.
+        """
         confirmation = Confirmation(action=action, target=target, message=message, preview=preview)
         return ToolResult[Any](
             success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=confirmation, data={}

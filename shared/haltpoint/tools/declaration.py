@@ -22,7 +22,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Final, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Final, Literal, TypedDict, TypeVar, Unpack, overload
 
 from pydantic import ValidationError
 
@@ -34,7 +34,7 @@ from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_asy
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "strikes", "says")
+_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "strikes", "says", "no_effect", "confirmed")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
@@ -50,16 +50,22 @@ class Traits(TypedDict, total=False):
     idempotent: bool
     destructive: bool
     may_clarify: bool
+    repeats: bool
+    polls: bool
     internal: bool
     queue: str
     timeout: str | float
     strikes: int
     says: str
+    no_effect: tuple[type[BaseException], ...]
+    confirmed: Literal["own"]
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A declared tool. `place` is where, `file:line`, for messages."""
+    """A declared tool. `place` is where, `file:line`, for messages. `no_effect`: after these exceptions nothing has
+    happened.
+    """
 
     spec: ToolSpec
     function: Function
@@ -67,6 +73,12 @@ class Tool:
     output: Output
     is_async: bool
     place: str
+    no_effect: tuple[type[BaseException], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As models and plans call it."""
+        return self.spec.name
 
     def parse(self, arguments: str | bytes) -> dict[str, Any]:
         """The call's keyword arguments, without the context, from JSON text. Raises pydantic's ValidationError."""
@@ -118,13 +130,22 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
             raise DeclarationError("only functions and callable objects can be tools")
         if not _NAME.fullmatch(name):
             raise DeclarationError("a tool's name has 1 to 64 letters, digits, _ or -; give one with name=...")
+        if "claims" in traits:
+            raise DeclarationError(
+                'claims: no such trait any more. Say the deed in words, says="Message to {name}"; '
+                "how an answer is checked is the policy file's claims_check"
+            )
         if unknown := sorted(set(traits) - set(Traits.__annotations__)):
             raise DeclarationError(
                 f"{', '.join(unknown)}: no such trait; there are {', '.join(Traits.__annotations__)}"
             )
         hints = hints_of(function, local_names)
-        inputs, output = read_inputs(function, hints), read_output(hints)
-        return Tool(_spec(name, function, traits, inputs, output), function, inputs, output, is_async(function), place)
+        if (own := traits.get("confirmed", "own")) != "own":
+            raise DeclarationError(f"confirmed={own!r}: say 'own' when the parameter `confirmed` is not an approval")
+        is_own = "confirmed" in traits or bool(traits.get("read_only"))
+        inputs, output = read_inputs(function, hints, confirmed_is_own=is_own), read_output(hints)
+        spec, no_effect = _spec(name, function, traits, inputs, output), exceptions_in(traits.get("no_effect", ()))
+        return Tool(spec, function, inputs, output, is_async(function), place, no_effect)
     except DeclarationError as error:
         raise DeclarationError(f"tool {name!r} ({place}): {error}") from error.__cause__
 
@@ -132,6 +153,12 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
 def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output: Output) -> ToolSpec:
     if traits.get("read_only") and traits.get("destructive"):
         raise DeclarationError("read_only and destructive contradict each other")
+    if traits.get("read_only") and traits.get("repeats"):
+        words = "repeats is for effects; a read-only tool whose results change says polls=True"
+        raise DeclarationError(f"read_only and repeats contradict each other: {words}")
+    if traits.get("polls") and not traits.get("read_only"):
+        words = "a tool with effects that may take effect again says repeats=True"
+        raise DeclarationError(f"polls needs read_only=True: {words}")
     if not _NAME.fullmatch(queue := traits.get("queue", "default")):
         raise DeclarationError(f"queue {queue!r}: a queue's name has 1 to 64 letters, digits, _ or -")
     described = traits.get("description") or inspect.getdoc(function) or ""
@@ -149,14 +176,25 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             strikes=traits.get("strikes"),
             provenance=inputs.provenance,
             says=checked_says(traits.get("says"), inputs.schema, output.schema),
+            confirms=inputs.confirms,
             read_only=traits.get("read_only", False),
             idempotent=traits.get("idempotent", False),
             destructive=traits.get("destructive", False),
             may_clarify=traits.get("may_clarify", False),
+            repeats=traits.get("repeats", False),
+            polls=traits.get("polls", False),
             internal=traits.get("internal", False),
         )
     except ValidationError as error:
         raise DeclarationError("; ".join(problem["msg"] for problem in error.errors())) from None
+
+
+def exceptions_in(value: object) -> tuple[type[BaseException], ...]:
+    """Classes of exceptions after which nothing has happened. Raises DeclarationError."""
+    given: tuple[Any, ...] = value if isinstance(value, tuple) else (None,)
+    if not all(isinstance(one, type) and issubclass(one, BaseException) for one in given):
+        raise DeclarationError(f"no_effect={value!r}: give classes of exceptions, as in (ValueError, LookupError)")
+    return given
 
 
 def seconds_of(value: object) -> float:

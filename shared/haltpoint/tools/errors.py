@@ -14,6 +14,10 @@ class MalformedResultError(Exception):
     """A result that contradicts itself (B1): the tool's fault, never something for the model to try again."""
 
 
+class ContextError(MalformedResultError):
+    """A tool called a method of its context wrongly. The words say where, `file:line`."""
+
+
 class ToolError(Exception):
     """A failure with a name: the model reads the type, the message and the suggestion, and nothing else.
 
@@ -52,6 +56,7 @@ class ToolError(Exception):
             suggestion=self.suggestion,
             retry_after=self.retry_after,
             invalid_fields=self.invalid_fields,
+            no_effect=self.no_effect or None,
         )
 
     @classmethod

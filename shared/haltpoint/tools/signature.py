@@ -16,7 +16,7 @@ from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 
-from haltpoint.contracts.tools import ToolResult
+from haltpoint.contracts.tools import CONFIRMED, ToolResult
 from haltpoint.tools.context import Ctx
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.provenance import origins_in, without_marks
@@ -35,26 +35,32 @@ class _PlainSchema(GenerateJsonSchema):
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a tool takes: `model` validates the JSON text; `names` are the parameters' names by field."""
+    """What a tool takes: `model` validates the JSON text; `names` are the parameters' names by field.
+
+    `confirms`: it has a parameter `confirmed` that the runtime alone sets, so it is in neither of them (B7).
+    """
 
     model: type[BaseModel]
     names: Mapping[str, str]
     context: str | None
     schema: dict[str, Any]
     provenance: dict[str, str]
+    confirms: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
     """What a tool gives. `adapter` and `schema` are None when the function does not say; then nothing is checked.
 
-    `wrapped`: the data is `{"value": ...}`. `numbers`: the schema asks for a number somewhere.
+    `wrapped`: the data is `{"value": ...}`. `numbers`: the schema asks for a number somewhere. `fields` are the names
+    that the type itself gives to its fields.
     """
 
     adapter: TypeAdapter[Any] | None = None
     schema: dict[str, Any] | None = None
     wrapped: bool = False
     numbers: bool = False
+    fields: frozenset[str] = frozenset()
 
 
 def hints_of(function: Function, local_names: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,8 +72,11 @@ def hints_of(function: Function, local_names: Mapping[str, Any]) -> dict[str, An
         raise DeclarationError(f"a type hint cannot be resolved: {error}") from error
 
 
-def read_inputs(function: Function, hints: Mapping[str, Any]) -> Inputs:
-    """The parameters without the context. Raises DeclarationError."""
+def read_inputs(function: Function, hints: Mapping[str, Any], *, confirmed_is_own: bool = False) -> Inputs:
+    """The parameters without those that the runtime sets: the context, and `confirmed: bool = False` unless
+    `confirmed_is_own`. Raises DeclarationError.
+    """
+    confirms = False
     fields: dict[str, Any] = {}
     names: dict[str, str] = {}
     context: str | None = None
@@ -85,6 +94,9 @@ def read_inputs(function: Function, hints: Mapping[str, Any]) -> Inputs:
                 raise DeclarationError(f"parameters {context!r} and {name!r} are both the context")
             context = name
             continue
+        if name == CONFIRMED and not confirmed_is_own and _is_false(hint, parameter.default):
+            confirms = True
+            continue
         if hint is None:
             raise DeclarationError(f"parameter {name!r} has no type hint: a model needs to know what to write")
         field = f"arg_{len(fields)}"
@@ -96,7 +108,7 @@ def read_inputs(function: Function, hints: Mapping[str, Any]) -> Inputs:
         schema = _schema_of(adapter, "validation")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise DeclarationError(f"its parameters have no JSON Schema: {error.message}") from error
-    return Inputs(model, names, context, without_marks(schema), origins_in(schema, adapter.core_schema))
+    return Inputs(model, names, context, without_marks(schema), origins_in(schema, adapter.core_schema), confirms)
 
 
 def read_output(hints: Mapping[str, Any]) -> Output:
@@ -113,11 +125,26 @@ def read_output(hints: Mapping[str, Any]) -> Output:
         raise DeclarationError(f"its result has no JSON Schema: {error.message}") from error
     numbers = '"number"' in json.dumps(schema)
     if _is_object(schema, schema.get("$defs", {})):
-        return Output(adapter, schema, numbers=numbers)
+        return Output(adapter, schema, numbers=numbers, fields=_fields_in(schema, schema.get("$defs", {})))
     definitions = schema.pop("$defs", None)
     wrapping = {"type": "object", "properties": {WRAP: schema}, "required": [WRAP]}
     whole = {**wrapping, "$defs": definitions} if definitions else wrapping
     return Output(adapter, whole, wrapped=True, numbers=numbers)
+
+
+def _is_false(hint: Any, default: Any) -> bool:
+    """Whether a parameter is a bool that is false unless it is given."""
+    if get_origin(hint) is Annotated:
+        hint = hint.__origin__
+    return hint is bool and (default.default if isinstance(default, FieldInfo) else default) is False
+
+
+def _fields_in(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> frozenset[str]:
+    """The names of the fields of an object, of any branch of a union."""
+    if reference := schema.get("$ref"):
+        return _fields_in(definitions.get(str(reference).rpartition("/")[2], {}), definitions)
+    branches = schema.get("anyOf") or schema.get("oneOf") or ()
+    return frozenset(schema.get("properties", ())).union(*(_fields_in(one, definitions) for one in branches))
 
 
 def _field(name: str, hint: Any, default: Any) -> tuple[Any, Any]:

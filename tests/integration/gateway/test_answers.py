@@ -85,7 +85,6 @@ async def test_a_question_that_nobody_asked(system: System) -> None:
         (RequestKind.CLARIFICATION, {"kind": "clarification"}, "u1, u2"),
         (RequestKind.CLARIFICATION, {"kind": "clarification", "decision": "approve"}, "abort, none, select"),
         (RequestKind.CLARIFICATION, {"kind": "confirmation", "decision": "approve"}, "clarification request"),
-        (RequestKind.IN_DOUBT, {"kind": "in_doubt", "decision": "happened"}, "contact_id"),
         (RequestKind.IN_DOUBT, {"kind": "in_doubt", "decision": "happened", "value": {"contact_id": 7}}, "contact_id"),
     ],
 )
@@ -205,9 +204,14 @@ async def test_urgent_questions_come_first(system: System) -> None:
     assert [one["id"] for one in found] == [asked["high"], asked["normal"], asked[None], asked["low"]]
 
 
-async def test_a_person_may_say_that_it_happened(system: System) -> None:
+@pytest.mark.parametrize(
+    "said",
+    [{"decision": "happened", "value": {"contact_id": "u1"}}, {"decision": "happened"}, {"decision": "failed"}],
+    ids=["with its result", "no more", "failed"],
+)
+async def test_e5_a_person_may_say_that_it_happened_or_failed(system: System, said: dict[str, Any]) -> None:
     request_id = await system.ask(await system.submit(), RequestKind.IN_DOUBT)
-    body = {"kind": "in_doubt", "decision": "happened", "value": {"contact_id": "u1"}}
+    body = {"kind": "in_doubt", **said}
     assert (await system.http.post(f"/v1/requests/{request_id}/answer", json=body)).status_code == 200
 
 

@@ -6,7 +6,8 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.tasks import Task
 from haltpoint_gateway.auth import Scope
-from tests.integration.gateway.conftest import System, problem
+from tests.integration.gateway.conftest import System, problem, task
+from tests.support.catalogue import silence
 
 
 async def test_a_chain_is_shown_whole(system: System) -> None:
@@ -142,6 +143,16 @@ async def test_tools_are_those_of_the_catalogue(system: System) -> None:
     assert one["may_clarify"] is True
     assert len(one["digest"]) == 12
     problem(await system.http.get("/v1/tools/nope"), 404, "no_such_tool")
+
+
+async def test_c15_a_tool_of_a_worker_that_is_gone_is_not_listed_and_an_own_plan_waits_for_it(
+    system: System,
+) -> None:
+    await silence(system.redis, system.topology, "lookup_contacts", 65)
+    listed = (await system.http.get("/v1/tools")).json()["items"]
+    assert "lookup_contacts" not in [one["name"] for one in listed]
+    problem(await system.http.get("/v1/tools/lookup_contacts"), 404, "no_such_tool")
+    assert (await system.http.post("/v1/tasks", json=task())).status_code == 202
 
 
 async def test_other_tenants_chains_and_requests_are_not_there(system: System) -> None:

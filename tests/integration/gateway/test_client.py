@@ -49,6 +49,20 @@ async def test_a_run_is_watched_asked_answered_and_ends(system: System, client: 
     assert seen == ["step.started", "request.opened", "chain.completed"]
 
 
+async def test_the_fields_of_a_task_may_be_given_one_by_one(client: Client, url: str) -> None:
+    run = await client.run("Tell John", mode="off", tools=["lookup_*"], max_turns=3)
+    chain = await client.chain(run.id)
+    assert (chain.goal, chain.mode) == ("Tell John", "off")
+    with pytest.raises(GatewayError, match="tolls"):
+        await client.run("Tell John", tolls=["lookup_*"])
+
+    def sync() -> str:
+        with SyncClient(url, ADMIN) as other:
+            return str(other.chain(other.run("Tell John", mode="advisory").id).mode)
+
+    assert await asyncio.to_thread(sync) == "advisory"
+
+
 async def test_a_watcher_hears_at_once_not_at_the_next_heartbeat(system: System, client: Client) -> None:
     run = await client.run("x")
     events = run.events()
@@ -102,7 +116,7 @@ async def test_problems_come_with_code_and_hint(system: System, client: Client) 
     request_id = await system.ask(await system.submit(), RequestKind.IN_DOUBT)
     with pytest.raises(GatewayError) as error:
         await client.answer(request_id, decision="approve")
-    assert error.value.problem["allowed"]["decisions"] == ["abort", "happened", "not_happened"]
+    assert error.value.problem["allowed"]["decisions"] == ["abort", "failed", "happened", "not_happened"]
 
 
 async def test_lists_tools_and_cancellation(system: System, client: Client) -> None:

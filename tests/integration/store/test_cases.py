@@ -20,12 +20,12 @@ from haltpoint.contracts.events import (
 from haltpoint.contracts.humans import Answer, Choice
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Mode, Style, Task
-from haltpoint.contracts.thoughts import Proposal
+from haltpoint.contracts.thoughts import Finding, Proposal, Told
 from tests.integration.store.test_whole_chains import watch
 from tests.support.builders import call, plan
 from tests.support.desk import Desk
 
-Said = Plan | Proposal | str | None
+Said = Plan | Proposal | str | None | tuple[Finding, ...]
 
 
 def words(text: str) -> Proposal:
@@ -55,7 +55,8 @@ async def tell(desk: Desk, *replies: Said) -> None:
                     data = ProposedActions(thought_id=message.id, step_id=step, proposal=said)
                     await desk.ledger.think(place, ActionProposed(**head, data=data))
                 case AnswerRequested():
-                    answer = DraftedAnswer(thought_id=message.id, text=str(said))
+                    found_in = said if isinstance(said, tuple) else None
+                    answer = DraftedAnswer(thought_id=message.id, text="" if found_in else str(said), findings=found_in)
                     await desk.ledger.think(place, AnswerDrafted(**head, data=answer))
         if not found:
             assert left == []
@@ -104,6 +105,16 @@ async def test_d5_a_chain_with_cases_of_every_kind_is_read_as_it_was_decided(des
     await tell(desk, "All is well.")
     chain = await desk.chain(chain_id)
     assert (chain.status, chain.answer) == (ChainStatus.COMPLETED, "All is well.")
+
+
+async def test_f3_words_that_are_looked_at_are_read_as_they_were_kept(desk: Desk) -> None:
+    watch(desk)
+    desk.policy = Policy(claims_check="model")
+    chain_id = await desk.submit(Task(goal="tell John"))
+    said, found = "I told John.", (Finding(quote="I told John.", told=Told.DONE),)
+    await tell(desk, plan(Step(id="think")), words("hm"), said, found, said, found)
+    chain = await desk.chain(chain_id)
+    assert (chain.status, chain.answer, chain.unproven) == (ChainStatus.COMPLETED, said, (said,))
 
 
 async def test_d4_d5_what_was_let_pass_is_read_as_it_was_decided(desk: Desk) -> None:

@@ -12,6 +12,7 @@ from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.topology import Topology
 from tests.support.builders import literal_task, spec
+from tests.support.catalogue import silence
 from tests.support.desk import Desk
 
 DAY = 86_400_000
@@ -79,6 +80,24 @@ async def test_another_number_of_partitions_is_refused(redis: Redis) -> None:
     with pytest.raises(HaltpointError, match=r"HP-016 .*HALTPOINT_PARTITIONS=4"):
         await Topology(8).ensure(redis)
     assert await redis.exists(Topology(8).stream(7, Stream.EVENTS)) == 0
+
+
+async def test_c15_a_tool_is_gone_when_no_worker_has_told_of_it_for_a_minute_and_back_with_the_next_beat(
+    desk: Desk,
+) -> None:
+    topology = Topology(2)
+    catalogue = ToolCatalogue(desk.calls, topology)
+    await catalogue.beat([spec("note"), spec("send")])
+
+    async def gone() -> list[str]:
+        return [name for name, one in (await catalogue.read()).items() if one.gone]
+
+    await silence(desk.redis, topology, "send", 45)
+    assert await gone() == []
+    await silence(desk.redis, topology, "send", 20)
+    assert await gone() == ["send"]
+    await catalogue.beat([spec("send")])
+    assert await gone() == []
 
 
 async def test_the_catalogue_lists_tools_for_a_day_after_their_last_beat(desk: Desk) -> None:

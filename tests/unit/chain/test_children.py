@@ -293,7 +293,8 @@ def test_c2_a_skill_promises_nothing_that_is_skipped_when_a_step_of_it_fails() -
     send = tool_step("send", call("send", to={"$from": "find.data.id"}), after=("find",))
     note = tool_step("note", call("note", sent={"$from": "send.data"}), after=("send",))
     log = tool_step("log", call("log"), after=("find",))
-    care = {"care": skill("care", plan(note, send, find, log))}
+    tidy = tool_step("tidy", call("tidy"), may_fail=True)
+    care = {"care": skill("care", plan(note, send, find, log, tidy))}
 
     assert with_those_inside(("care",), care) == {"care", "log"}
     assert with_those_inside(("tell",), {"tell": skill()}) == {"tell", "find", "send"}

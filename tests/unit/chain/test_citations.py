@@ -4,17 +4,13 @@ import time
 
 import pytest
 
-from haltpoint.chain.citations import MOST_MARKS, mark_of, marks_in, rendered
+from haltpoint.chain.citations import MOST_MARKS, marks_in, rendered
 
 STEPS = {"send", "find", "1"}
 
 
 def names(text: str) -> list[str]:
     return [mark.name for mark in marks_in(text, STEPS)]
-
-
-def test_a_mark_is_written_as_it_is_read() -> None:
-    assert names(mark_of("send", 12)) == ["send.12"]
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ def test_e5_a_person_says_that_it_happened() -> None:
 def test_e5_their_word_stands_with_a_warning_when_it_does_not_fit_the_schema() -> None:
     told = asked(DOUBT, spec("find", result_schema=CONTACT))
 
-    told.answer(IN_DOUBT, Choice.HAPPENED)
+    told.answer(IN_DOUBT, Choice.HAPPENED, value={})
 
     outcome = told.settled[0].action.outcome
     assert outcome is not None
@@ -210,6 +210,55 @@ def test_e5_their_word_stands_with_a_warning_when_it_does_not_fit_the_schema() -
         "a person gave this result and it does not fit the schema: data: 'contact_id' is a required property",
     )
     assert told.status_of("find").value == "completed"
+
+
+def test_e5_it_happened_counts_without_a_value_and_is_marked_as_a_persons_word() -> None:
+    told = asked(DOUBT, spec("find", result_schema=CONTACT))
+
+    told.answer(IN_DOUBT, Choice.HAPPENED)
+
+    outcome = told.settled[0].action.outcome
+    assert outcome is not None
+    assert (outcome.satisfies, outcome.metadata.by) == (True, "ann")
+    assert outcome.warnings == ("a person says that it happened; its result is not known",)
+    assert told.status_of("find").value == "completed"
+
+
+CAUSE = Fault(error_type=ErrorType.UNKNOWN, message="KeyError: 'city'", recoverable=True)
+
+
+@pytest.mark.parametrize(
+    ("cause", "error"),
+    [
+        (CAUSE, CAUSE),
+        (None, Fault(error_type=ErrorType.UNKNOWN, message="find did not happen, a person says", recoverable=True)),
+    ],
+    ids=["raised", "died"],
+)
+def test_e5_it_failed_so_the_exception_is_the_error_and_nothing_runs_again(cause: Fault | None, error: Fault) -> None:
+    doubt = Fault(error_type=ErrorType.IN_DOUBT, message="find: it was started", cause=cause)
+    told = asked(DOUBT.model_copy(update={"error": doubt}))
+
+    told.answer(IN_DOUBT, Choice.FAILED)
+
+    outcome = told.settled[0].action.outcome
+    assert outcome is not None
+    assert (outcome.error, outcome.metadata.by) == (error, "ann")
+    assert len(told.dispatches) == 1
+    assert (told.chain.status, told.chain.answer) == (ChainStatus.FAILED, error.message)
+
+
+def test_e5_a_failure_that_a_person_confirmed_goes_to_the_model() -> None:
+    told = Story(Task(goal="g"), spec("find", read_only=False))
+    told.submit()
+    told.draft(plan(tool_step("find", call("find"))))
+    told.propose(call("find"))
+    told.result(DOUBT.model_copy(update={"error": Fault(error_type=ErrorType.IN_DOUBT, message="m", cause=CAUSE)}))
+
+    told.answer(IN_DOUBT, Choice.FAILED)
+
+    assert told.thought.turn == 2
+    assert told.thought.receipts == ("c.find.1",)
 
 
 def test_e5_it_did_not_happen_so_the_same_action_runs_again() -> None:

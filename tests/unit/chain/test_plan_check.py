@@ -5,7 +5,7 @@ import pytest
 from haltpoint.chain.contract import callable_tools, form_of, plan_faults, task_fault
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.plans import Plan, Step, StepType
-from haltpoint.contracts.tasks import Mode, Task
+from haltpoint.contracts.tasks import Earlier, Mode, Task
 from haltpoint.contracts.tools import ToolSpec
 from tests.support.builders import call, line_plan, plan, spec, specs, tool_step
 
@@ -21,6 +21,7 @@ TO = {
 }
 TOOLS = specs(spec("note"), spec("send", parameters=TO), spec("secret", internal=True), spec("drop", destructive=True))
 POLICY = Policy()
+TASK = Task(goal="write")
 
 
 def faults(checked: Plan, *, literal: bool = True) -> list[str]:
@@ -57,7 +58,9 @@ def test_without_tools_there_is_nothing_to_name() -> None:
 def test_a_drafted_tool_step_names_its_tools_and_a_reasoning_step_need_not() -> None:
     steps = plan(Step(id="a", step_type=StepType.TOOL), Step(id="b"))
 
-    assert faults(steps, literal=False) == ["step 'a': a tool step must name the tools that it needs in required_tools"]
+    assert faults(steps, literal=False) == [
+        "step 'a': a tool step must name the tools that it needs in required_tools or one_of"
+    ]
 
 
 def test_a_literal_plan_brings_all_its_calls() -> None:
@@ -162,7 +165,13 @@ def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(
         (Task(), "The task has neither a goal nor a plan."),
         (Task(goal=" \n"), "The task has neither a goal nor a plan."),
         (Task(goal="do it"), None),
+        (
+            Task(goal="do it", earlier=(Earlier(chain_id="c", goal="x"),)),
+            "The task brings `earlier`, which is filled in from its conversation when it is accepted.",
+        ),
         (Task(plan=Plan(steps=())), None),
+        (Task(goal="x", context={"n": [1e15] * 9000}), None),
+        (Task(goal="x", context={"n": [1e15] * 20_000}), "The task has more than 262144 bytes as it is passed on."),
     ],
 )
 def test_a_task_wants_something(task: Task, fault: str | None) -> None:
@@ -172,10 +181,14 @@ def test_a_task_wants_something(task: Task, fault: str | None) -> None:
 def test_c3_what_a_model_may_call_in_a_step() -> None:
     tools = TOOLS | specs(spec("write", read_only=False), spec("save", read_only=False))
 
-    assert callable_tools(Step(id="a", required_tools=("write",)), tools, Mode.STRICT) == ("note", "send", "write")
-    assert callable_tools(Step(id="a"), tools, Mode.STRICT) == ("note", "send")
+    assert callable_tools(Step(id="a", required_tools=("write",)), tools, Mode.STRICT, TASK) == (
+        "note",
+        "send",
+        "write",
+    )
+    assert callable_tools(Step(id="a"), tools, Mode.STRICT, TASK) == ("note", "send")
     assert callable_tools(
-        Step(id="a", required_tools=("write",), allowed_tools=("save", "drop")), tools, Mode.STRICT
+        Step(id="a", required_tools=("write",), allowed_tools=("save", "drop")), tools, Mode.STRICT, TASK
     ) == (
         "save",
         "write",

@@ -108,9 +108,9 @@ def test_d2_any_successful_receipt_ends_the_row_of_a_step_that_requires_no_tool(
     """Three in a row: a success between two violations has ended the row, whichever tool it is of."""
     told = Story(Task(goal="look things up", style=Style.REACT), LOOKUP, SAVE)
     told.submit()
-    for _ in range(3):
+    for number in range(3):
         told.propose(call("nope"))
-        told.propose(call("lookup"))
+        told.propose(call("lookup", number=number))
         told.result(data='{"id": "u1"}')
     assert (told.chain.strikes, told.chain.steps[0].strikes) == (0, 0)
 

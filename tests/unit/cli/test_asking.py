@@ -30,7 +30,9 @@ def question(kind: str = "clarification") -> RequestView:
         ("confirmation", "yes", Said(decision=Choice.APPROVE)),
         ("confirmation", "n not now", Said(decision=Choice.REJECT, text="not now")),
         ("in_doubt", "h", Said(decision=Choice.HAPPENED)),
+        ("in_doubt", 'h {"id": 1}', Said(decision=Choice.HAPPENED, value={"id": 1})),
         ("in_doubt", "n", Said(decision=Choice.NOT_HAPPENED)),
+        ("in_doubt", "f", Said(decision=Choice.FAILED)),
         ("input", "blue, please", Said(decision=Choice.ANSWER, text="blue, please")),
         ("input", "a", Said(decision=Choice.ANSWER, text="a")),
         ("input", "/abort", Said(decision=Choice.ABORT)),
@@ -81,7 +83,7 @@ def test_commands_are_whole_in_their_lines_at_every_width(width: int | None) -> 
         ("confirmation", ["--approve", "--reject WORDS", 'recipient_id="user_abc123"']),
         ("input", ["--text WORDS", "--abort"]),
         ("escalation", ["--rephrase WORDS", "--manual '{", "--retry", "--abort"]),
-        ("in_doubt", ["--happened JSON", "--not-happened"]),
+        ("in_doubt", ["--happened [JSON]", "--not-happened", "--failed"]),
     ],
 )
 def test_the_inbox_says_how_to_answer(kind: str, commands: list[str]) -> None:

@@ -42,7 +42,7 @@ def test_one_fault_is_told_once() -> None:
     [
         (["abort", "answer"], {}, "--abort, --text WORDS"),
         (["abort", "answer"], {"schema": {}}, "--abort, --value JSON"),
-        (["happened", "not_happened"], {}, "--happened JSON, --not-happened"),
+        (["failed", "happened", "not_happened"], {}, "--failed, --happened [JSON], --not-happened"),
         (["manual", "rephrase", "retry"], {}, "--manual JSON, --rephrase WORDS, --retry"),
     ],
 )

@@ -18,7 +18,7 @@ from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
 from haltpoint.cli.main import app
 from haltpoint.cli.shell import Shell, run, verb
 from haltpoint.cli.system import as_environment
-from haltpoint.cli.tool import parse_arguments
+from haltpoint.cli.tool import texts_of
 from haltpoint.contracts.views import ChainSummary, Page
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings import Settings
@@ -41,6 +41,18 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("run", 2, "HP-040"),
         ("run x --watch --detach", 2, "HP-040"),
         ("run --plan /nonexistent", 2, "HP-041"),
+        ("run x --mode loose", 2, "--mode"),
+        ("run x --style graph", 2, "--style"),
+        ("run x --context {", 2, "HP-040 --context takes JSON"),
+        ("run x --context [1]", 2, "HP-040 --context takes a JSON object"),
+        ("run x --context @/nonexistent", 2, "HP-041"),
+        ("run x --budget 5", 2, "there are turns, actions, tokens, seconds"),
+        ("run x --budget turns=many", 2, "turns needs a number above 0"),
+        ("run x --budget turns=0", 2, "turns needs a number above 0"),
+        ("run x --budget seconds=inf", 2, "seconds needs a number above 0"),
+        ("run x --deadline soon", 2, "HP-040 --deadline takes a length of time or a time"),
+        ("run x --deadline 2020-01-01", 2, "HP-040 --deadline has to be later than now"),
+        ("run x --max-turns 0", 2, "--max-turns"),
         ("run x --url http://127.0.0.1:1 --key k", 4, "HP-050"),
         ("chain list", 4, "HP-050"),
         ("chain list --key bäd", 2, "HP-040 --key takes a key of the gateway"),
@@ -145,10 +157,10 @@ def test_every_verb_takes_the_common_options() -> None:
     assert seen == [(Shell(True, True, "redis://r", Path("c"), "u", "k"), "w")]
 
 
-def test_arguments_are_json_where_they_can_be() -> None:
+def test_arguments_are_texts_until_the_tools_schema_types_them() -> None:
     pairs = ["a=1", "b=true", "c=plain words", 'd={"e": []}', "f=", "g=x=y", 'h="1"']
-    assert parse_arguments(pairs) == {
-        "a": 1, "b": True, "c": "plain words", "d": {"e": []}, "f": "", "g": "x=y", "h": "1",
+    assert texts_of(pairs) == {
+        "a": "1", "b": "true", "c": "plain words", "d": '{"e": []}', "f": "", "g": "x=y", "h": '"1"',
     }  # fmt: skip
 
 

@@ -118,6 +118,14 @@ def test_h1_a_call_that_hooks_changed_is_told_as_it_was_asked_for_and_as_it_ran(
     ]
 
 
+def test_c14_a_call_whose_receipt_is_an_earlier_one_says_that_nothing_ran() -> None:
+    receipt = {"success": True, "next_action": "continue"}
+    done = action("a.2", "send_message", {}, receipt) | {"cached": True}
+    view = chain(steps=[step("a", "send_message", actions=[done])])
+    notes = {line.text: line.note for line in tell(view) if line.mark is Mark.RUNNING}
+    assert notes["send_message()"] == "cached, nothing ran"
+
+
 def test_the_words_that_ask_for_a_tool_are_told_whole() -> None:
     said = "Call it. The words are (pattern x)."
     broken = {"at": BEGUN, "place": "plan", "violation": "missing_tool", "message": said, "correction": said}

@@ -45,6 +45,19 @@ def test_times_are_utc_and_iso() -> None:
     assert shown["updated_at"] == "2026-01-01T00:00:01.500000Z"
 
 
+def test_f3_words_that_are_still_looked_at_are_no_answer_yet() -> None:
+    kept = {"answer": "I told John.", "unproven": ["I told John."]}
+    assert view_of(record(end=kept)).answer is None
+    assert view_of(record(head={**HEAD, "status": "completed"}, end=kept)).answer == "I told John."
+
+
+def test_f3_what_was_asked_for_once_more_is_shown_with_the_answer() -> None:
+    told = {"violation": "unproven", "message": "No result shows it."}
+    line = LogLine(1, 1, "answer.drafted", None, (("contract.corrected", told),))
+    [view] = view_of(record(log=(line,))).violations
+    assert (view.place, view.correction) == ("answer", "No result shows it.")
+
+
 def test_a_chain_without_a_plan_says_so() -> None:
     view = view_of(record(plan=None, runs=()))
     assert view.steps == ()
@@ -231,3 +244,15 @@ def test_times_are_those_of_the_log_and_an_action_ends_with_its_answer_or_its_la
     assert seconds(1) == [1, 1, None, None]
     assert seconds(3) == [1, 1, None, None], "it runs again"
     assert seconds(5) == [1, 1, 20, 20]
+
+
+def test_c3_a_choice_of_tools_is_one_promise() -> None:
+    plan = Plan.model_validate({"steps": [{"id": "reach", "one_of": ["send_mail", "send_text"], "may_fail": True}]})
+    (open_step,) = view_of(record(plan=plan, runs=(StepRun(),))).steps
+    assert (open_step.one_of, open_step.may_fail) == (("send_mail", "send_text"), True)
+    assert [(one.tool, one.kept_by) for one in open_step.promises] == [("send_mail or send_text", None)]
+
+    done = StepRun(StepStatus.COMPLETED, actions=1, last_ok=1, receipts=1)
+    actions = {"c1.reach.1": {"tool": "send_text", "args": "{}", "receipt": OK, "data": "{}"}}
+    (kept,) = view_of(record(plan=plan, runs=(done,), actions=actions)).steps
+    assert [(one.tool, one.kept_by) for one in kept.promises] == [("send_text", "c1.reach.1")]

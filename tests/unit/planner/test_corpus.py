@@ -1,7 +1,9 @@
 """What models say and what it means: the corpus, a habit of some model in each entry.
 
 `says` is the text of a reply, `body` what a server sends. Expected is a plan (or the `fault` in one), or else a
-proposal: its `calls`, `content`, `decision`, `repaired` and `faults`, of which those that are not named are empty.
+proposal: its `calls`, `content`, `decision`, `repaired` and `faults`, of which those that are not named are empty. A
+file whose entries are for tools that are known names these first, and says of an entry whether it is `unreadable` or
+nothing but `words`.
 """
 
 import json
@@ -13,18 +15,33 @@ import yaml
 
 from haltpoint.contracts.plans import Call, Plan, Step
 from haltpoint.contracts.thoughts import Proposal, StepDecision
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.plan_drafting import draft_plan
 from haltpoint_planner.replies import Reply, read_reply
 
 FOLDER = Path(__file__).parent / "corpus"
 Entry = dict[str, Any]
+
+
+def tools_in(file: Entry) -> dict[str, ToolSpec]:
+    return {
+        name: ToolSpec(name=name, description=name, parameters={"type": "object", **schema})
+        for name, schema in file["tools"].items()
+    }
+
+
+FILES = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yaml"))}
 ENTRIES: list[tuple[str, Entry]] = [
-    (f"{path.stem}: {entry['name']}", entry)
-    for path in sorted(FOLDER.glob("*.yaml"))
-    for entry in yaml.safe_load(path.read_text(encoding="utf-8"))
+    (f"{stem}: {entry['name']}", entry) for stem, file in FILES.items() if isinstance(file, list) for entry in file
 ]
 PARAMETERS = [pytest.param(entry, id=name) for name, entry in ENTRIES]
+KNOWN = [
+    pytest.param(tools_in(file), entry, id=f"{stem}: {entry['name']}")
+    for stem, file in FILES.items()
+    if isinstance(file, dict)
+    for entry in file["entries"]
+]
 
 
 def reply_in(entry: Entry) -> Reply:
@@ -75,4 +92,14 @@ def test_c9_every_dialect_means_what_it_says(entry: Entry) -> None:
         assert isinstance(fault, str)
         assert entry["fault"] in fault
     else:
-        assert draft_proposal(reply) == expected(entry)
+        assert draft_proposal(reply, tools_in(entry) if "tools" in entry else {}) == expected(entry)
+
+
+@pytest.mark.parametrize(("tools", "entry"), KNOWN)
+def test_c9_a_known_tools_schema_says_what_its_values_are(tools: dict[str, ToolSpec], entry: Entry) -> None:
+    proposal = draft_proposal(Reply(entry["says"]), tools)
+    calls = [{call.tool: call.arguments} for call in proposal.calls]
+    assert json.dumps(calls, sort_keys=True) == json.dumps(entry.get("calls", []), sort_keys=True)  # 1 is not true
+    assert bool(proposal.faults) is entry.get("unreadable", False)
+    assert proposal.repaired is entry.get("repaired", False)
+    assert bool(proposal.content) or "words" not in entry

@@ -97,6 +97,14 @@ def test_a_drafted_plan_cannot_loosen_anything_or_bring_calls() -> None:
     assert step.required_tools == ("t",)
 
 
+@pytest.mark.parametrize("more", [{"one_of": ["a", "b"], "may_fail": True}, {"oneOf": ["a", "b"], "mayFail": "true"}])
+def test_a_step_may_choose_from_tools_and_may_fail(more: dict[str, object]) -> None:
+    (step,) = drafted({"steps": [{"id": "s", "description": "x", **more}]}).steps
+    assert (step.one_of, step.may_fail, step.step_type) == (("a", "b"), True, StepType.TOOL)
+    (other,) = drafted({"steps": [{"id": "s", "description": "x", "may_fail": "no"}]}).steps
+    assert (other.one_of, other.may_fail, other.step_type) == ((), False, StepType.REASONING)
+
+
 def test_texts_as_steps_are_reasoning_steps() -> None:
     plan = drafted({"steps": ["Compare them", "Conclude"]})
     assert [(s.id, s.description, s.step_type) for s in plan.steps] == [

@@ -30,6 +30,7 @@ from tests.support.hostile_outputs import COUNT, KINDS, TOOLS, Hostile, hostile_
 from tests.unit.chain.story import Story
 
 OUTPUTS = hostile_outputs()
+KNOWN = {spec.name: spec for spec in TOOLS}
 
 
 def told(style: str) -> Story:
@@ -48,7 +49,7 @@ STEPS = {style: partial(told, style) for style in ("tool", "reason", "react")}
 def proposal_in(hostile: Hostile) -> Proposal:
     reply = read_reply(hostile.body)
     assert reply is not None
-    return draft_proposal(reply)
+    return draft_proposal(reply, KNOWN)
 
 
 def test_there_are_five_hundred_of_all_kinds_and_always_the_same() -> None:
@@ -105,7 +106,8 @@ def test_c6_f2_hostile_outputs_are_no_answers_but_for_words(kind: str) -> None:
         story = told("reason")
         story.propose(content="It is noon.")
         request = ThoughtRequest(thought_id=story.thought.thought_id, kind=ThoughtKind.ANSWER, deadline=0)
-        message = reply_to(AnswerRequested(id=request.thought_id, source="haltpoint/executor", data=request), reply)
+        asked = AnswerRequested(id=request.thought_id, source="haltpoint/executor", data=request)
+        message = reply_to(asked, reply, KNOWN)
         assert isinstance(message, AnswerDrafted)
         assert len(encode(message)) < MAX_BODY
         story.hear(message)

@@ -15,9 +15,11 @@ from haltpoint.runtime.wire import encode
 from haltpoint_planner.drafting import MAX_CALLS, draft_proposal, said
 from haltpoint_planner.plan_drafting import draft_plan
 from haltpoint_planner.replies import NativeCall, Reply, read_reply
+from tests.support.builders import spec, specs
 
 LOOKUP = Call(tool="lookup_contacts", arguments={"query": "John"})
 SEND = Call(tool="send_message", arguments={"recipient_id": "user_abc123", "content": "hi"})
+KNOWN = specs(spec("a"))
 BARE = '{"name": "lookup_contacts", "arguments": {"query": "John"}}'
 
 
@@ -55,6 +57,10 @@ def test_native_calls_go_before_calls_in_the_words() -> None:
 def test_broken_native_arguments_are_mended_and_marked() -> None:
     proposal = draft_proposal(Reply("", (NativeCall("lookup_contacts", '{"query": "John'),)))
     assert proposal == Proposal(calls=(LOOKUP,), repaired=True)
+
+
+def test_native_arguments_in_python_are_read_as_they_are() -> None:
+    assert draft_proposal(Reply("", (NativeCall("lookup_contacts", "{'query': 'John'}"),))) == Proposal(calls=(LOOKUP,))
 
 
 def test_a_call_behind_a_broken_beginning_is_not_trusted() -> None:
@@ -186,7 +192,8 @@ BRICKS = [
     "\nAction:", "to=a <|message|>", "to=a", "to=", "<|tool_call_begin|>a", "<|tool_call_begin|>a\n",
     "<|channel|>analysis<|message|>", "<think>", "</think>", "\n   ", "`", " ", "*", "\n*", "a", "<", "<|", "\\", "'",
     '"', "(", ",", "{}", "{", "}", "[", '{"a":[', '{"steps":[', "[1]", '{"tool":"a"}', "[<function=a></function>",
-    "---JSON_OUTPUT_START---", '{"tool":"a","arguments":"', "```json\n",
+    "---JSON_OUTPUT_START---", '{"tool":"a","arguments":"', "```json\n", "a(", "a(b=1)\n", "[a(b='", "a(b=1),", "a.",
+    "-", "lambda:", "1+", "{'a':", "('a',", "a(b=", "\\x", "'''", '"""', "<|a|>", "```tool_code\n", "a()[", "not ",
 ]  # fmt: skip
 
 
@@ -195,7 +202,7 @@ def test_c9_reading_takes_time_in_proportion_to_the_text(brick: str) -> None:
     started = time.process_time()
     for start in ("", "x{"):
         words = start + brick * (MAX_BODY // 2 // len(brick))
-        draft_proposal(Reply(words))
+        draft_proposal(Reply(words), KNOWN)
         said(Reply(words))
     assert time.process_time() - started < 10  # a square of the length would take hours
 
@@ -225,7 +232,7 @@ WORDS = (
 @example('{"steps": [{"id": {}, "dependencies": {"a": 1}, "requiredTools": 3}]}', [], False)
 def test_whatever_is_said_a_value_comes_out(words: str, calls: list[NativeCall], cut: bool) -> None:
     reply = Reply(words, tuple(calls), cut=cut)
-    proposal = draft_proposal(reply)
+    proposal = draft_proposal(reply, KNOWN)
     assert all(isinstance(call, Call) for call in proposal.calls)
     assert Proposal.model_validate_json(proposal.model_dump_json()) == proposal
     plan = draft_plan(reply)

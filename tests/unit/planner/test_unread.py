@@ -3,11 +3,21 @@
 import pytest
 
 from haltpoint.contracts.base import MAX_BODY
-from haltpoint.contracts.events import AnswerDrafted, AnswerRequested, DraftedAnswer, ThoughtRequest
+from haltpoint.contracts.events import (
+    ActionProposed,
+    ActionRequested,
+    AnswerDrafted,
+    AnswerRequested,
+    DraftedAnswer,
+    ThoughtRequest,
+)
+from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.handlers import reply_to
 from haltpoint_planner.replies import NativeCall, Reply
+from tests.support.builders import spec, specs
+from tests.unit.chain.story import Story
 
 
 @pytest.mark.parametrize(
@@ -62,7 +72,7 @@ def test_c9_prose_and_sound_data_are_content(words: str) -> None:
 def answer(content: str = "", *calls: NativeCall) -> DraftedAnswer:
     request = ThoughtRequest(thought_id="c.answer.t0.1", kind=ThoughtKind.ANSWER, deadline=0)
     asked = AnswerRequested(id=request.thought_id, source="haltpoint/executor", data=request)
-    message = reply_to(asked, Reply(content=content, calls=calls))
+    message = reply_to(asked, Reply(content=content, calls=calls), {})
     assert isinstance(message, AnswerDrafted)
     return message.data
 
@@ -106,3 +116,72 @@ def test_c6_what_cannot_be_read_of_an_answer_is_told() -> None:
         f"the reply has {MAX_BODY + 1} characters; at most {MAX_BODY} are read",
     )
     assert answer("John is found.").faults == ()
+
+
+TOOLS = specs(
+    spec("send", parameters={"type": "object", "properties": {"to": {"type": "string"}, "text": {"type": "string"}}})
+)
+CALLED = [
+    '[send(to="u1", text="hi")]',
+    'send(to="u1", text="hi")',
+    "```tool_code\nprint(send(to='u1', text='hi'))\n```",
+    '{"send": {"to": "u1", "text": "hi"}}',
+    "{'tool': 'send', 'arguments': {'to': 'u1', 'text': 'hi'}}",
+]
+UNREADABLE = [
+    '[send(to="u1", text=',
+    '[send(to="u1", text="hi"',
+    "[send(to=john, text='hi')]",
+    'send("u1", "hi")',
+    'send(to="u1", text=str(1))',
+    '[send(to="u1", to="u2")]',
+    "```tool_code\nto = find()\nsend(to=to)\n```",
+    "```tool_code\nsend(to='u1',",
+    '{"send": "hi"}',
+    "{'send': {'to': 'u1', 'text': 'h",
+    "<|tool_call_start|>[send(to=john)]<|tool_call_end|>",
+]
+SHOWN = [
+    'To write to her, use [send(to="u1", text="hi")].',
+    'send(to="u1") writes to her; it isn\'t needed now.',
+    "Write:\n```tool_code\nsend(to='u1')\n```",
+    "```python\nimport mail\nmail.send(to='u1')\n```",
+    '{"send": {"to": "u1"}, "price": 3}',
+    '[print("send")]',
+    "```python\nsend(to='u1', text='hi')\n```",
+]
+
+
+@pytest.mark.parametrize("kind", [ThoughtKind.ACT, ThoughtKind.REASON, ThoughtKind.ANSWER])
+@pytest.mark.parametrize(
+    ("words", "called", "faulty"),
+    [
+        *((words, True, False) for words in CALLED),
+        *((words, False, True) for words in UNREADABLE),
+        *((words, False, False) for words in SHOWN),
+    ],
+)
+def test_c9_a_reply_that_is_a_call_by_form_is_one_or_unreadable_in_every_thought(
+    kind: ThoughtKind, words: str, called: bool, faulty: bool
+) -> None:
+    request = ThoughtRequest(thought_id="c.s1.t1.1", kind=kind, step_id="s1", deadline=0)
+    form = AnswerRequested if kind is ThoughtKind.ANSWER else ActionRequested
+    message = reply_to(form(id="x", source="haltpoint/executor", data=request), Reply(words), TOOLS)
+    if isinstance(message, AnswerDrafted):
+        assert (message.data.called == ("send",), bool(message.data.faults)) == (called, faulty)
+        assert message.data.text == words or called or faulty
+    else:
+        assert isinstance(message, ActionProposed)
+        proposal = message.data.proposal
+        assert ([call.tool for call in proposal.calls] == ["send"], bool(proposal.faults)) == (called, faulty)
+        assert not proposal.repaired
+        assert proposal.content == words or called or faulty
+
+
+@pytest.mark.parametrize("words", UNREADABLE)
+def test_c6_what_cannot_be_read_ends_no_open_ended_task(words: str) -> None:
+    story = Story(Task(goal="tell John", style=Style.REACT), *TOOLS.values())
+    story.submit()
+    story.take(draft_proposal(Reply(words), TOOLS))
+    assert story.final_facts == []
+    assert [one["violation"] for one in story.told("contract.violated")] == ["unreadable"]

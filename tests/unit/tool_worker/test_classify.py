@@ -17,6 +17,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from haltpoint.contracts.tools import Clarification, Option, ToolResult
 from haltpoint.tools import MalformedResultError, ToolError
 from haltpoint_tool_worker.classify import classify
+from haltpoint_tool_worker.failures import Cause
 from haltpoint_tool_worker.redaction import clean
 
 
@@ -94,8 +95,9 @@ def test_what_the_author_says_of_an_error_is_kept() -> None:
         "recoverable": True,
         "suggestion": "Use 1 to 31.",
         "invalid_fields": ("day",),
+        "no_effect": True,
     }
-    assert failure.no_effect
+    assert failure.cause is Cause.NO_EFFECT
 
 
 def test_retry_after_is_read_as_seconds_and_as_a_date() -> None:
@@ -108,12 +110,12 @@ def test_retry_after_is_read_as_seconds_and_as_a_date() -> None:
 
 @pytest.mark.parametrize("error", [httpx.ConnectError("x"), httpx.ConnectTimeout("x"), ConnectionRefusedError()])
 def test_a_refusal_before_the_call_has_no_effect(error: Exception) -> None:
-    assert classify(error).no_effect
+    assert classify(error).cause is Cause.NO_EFFECT
 
 
 @pytest.mark.parametrize("error", [httpx.ReadTimeout("x"), httpx.ReadError("x"), TimeoutError(), http_error(500)])
 def test_a_break_after_the_call_may_have_one(error: Exception) -> None:
-    assert not classify(error).no_effect
+    assert classify(error).cause is Cause.BROKEN
 
 
 def test_validation_names_the_fields_and_not_the_values() -> None:

@@ -15,6 +15,7 @@ from redis.exceptions import OutOfMemoryError
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
 from haltpoint.chain.state import Action
 from haltpoint.contracts.events import RequestedTool
+from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.tools import ErrorType, NextAction, Outcome, Target
 from haltpoint.runtime.ledger import Claimed, ClaimStatus, Completion, Finished
 from haltpoint.runtime.telemetry import Tracing
@@ -117,6 +118,11 @@ async def pay(bill: str, ctx: Ctx) -> Any:
 
 
 @tool
+async def nag(bill: str, ctx: Ctx) -> Any:
+    return ctx.confirm("nag", Target(id=bill), f"Pay {bill}?")
+
+
+@tool
 async def write_to(contact: Annotated[str, FromResult("look.contact_id")]) -> str:
     SENT.append((contact, False))
     return "written"
@@ -133,7 +139,7 @@ async def flood(kind: str) -> Any:
     return {"words": "x" * 2_000_000, "much": ["y" * 1000] * (17_000 if kind == "too much" else 1)}
 
 
-TOOLS = (flood, send_message, look, broken, crashing, pay, write_to, bookkeeping)
+TOOLS = (flood, send_message, look, broken, crashing, pay, nag, write_to, bookkeeping)
 
 
 async def run_call(
@@ -146,6 +152,7 @@ async def run_call(
     seconds: float = 20.0,
     context: dict[str, Any] | None = None,
     ledger: Paper | None = None,
+    reasons: tuple[Reason, ...] = (),
 ) -> Told:
     registry = Registry()
     for one in TOOLS:
@@ -164,6 +171,7 @@ async def run_call(
         origins=origins,
         unasked=unasked,
         context=context or {},
+        reasons=reasons or None,
     )
     job = Job(Place.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1)
     await Pipeline(registry, paper, runner, Tracing(None), lambda: False).work(job)  # type: ignore[arg-type]
@@ -536,6 +544,18 @@ async def test_b2_a_tools_own_question_is_bound_to_its_call_too() -> None:
     assert asked.digest == digest_of("pay", {"bill": "b1"})
     assert (await run_call("pay", '{"bill": "b1"}', approval=asked.digest)).data == '{"paid":"b1"}'
     assert (await run_call("pay", '{"bill": "b2"}', approval=asked.digest)).outcome.confirmation is not None
+
+
+async def test_g5_a_tool_that_asks_again_although_approved_has_an_error_in_its_code() -> None:
+    asked = (await run_call("nag", '{"bill": "b1"}')).outcome.confirmation
+    assert asked is not None
+    assert [(reason.kind.value, reason.words) for reason in asked.reasons] == [("tool", "Pay b1?")]
+    fault = (await run_call("nag", '{"bill": "b1"}', approval=asked.digest)).outcome.error
+    assert fault is not None
+    assert (fault.error_type, fault.recoverable) == (ErrorType.SERVER, False)
+    assert fault.message == (
+        "nag asks again about a call that a person has approved. Its code has to go on when ctx.confirmed is true."
+    )
 
 
 def test_a_digest_does_not_depend_on_how_json_was_written() -> None:

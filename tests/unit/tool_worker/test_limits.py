@@ -4,15 +4,18 @@ import asyncio
 
 import pytest
 
+from haltpoint.tools import register
 from haltpoint_tool_worker.runner import Run, Stopped, _Limits
 from tests.support import PATIENCE
+
+TOOL = register(lambda: None, name="nothing")
 
 
 @pytest.mark.parametrize("seconds", [0.05, 1.0, 30.0, 3600.0, 86_400.0])
 async def test_a_limit_is_never_early_and_hardly_late(seconds: float) -> None:
     limits, loop = _Limits(), asyncio.get_running_loop()
     asked = loop.time() + seconds
-    limits.add(loop, seconds, Run(loop))
+    limits.add(loop, seconds, Run(loop, TOOL, seconds))
     (tick,) = limits._runs
     assert asked <= tick + 0.001
     assert tick - asked <= max(0.02, seconds * 0.01) + 0.01
@@ -21,13 +24,13 @@ async def test_a_limit_is_never_early_and_hardly_late(seconds: float) -> None:
 async def test_long_limits_one_after_another_share_their_timers() -> None:
     limits, loop = _Limits(), asyncio.get_running_loop()
     for _ in range(1000):
-        limits.add(loop, 86_400.0, Run(loop)).clear()
+        limits.add(loop, 86_400.0, Run(loop, TOOL, 86_400.0)).clear()
     assert len(limits._runs) <= 2
 
 
 async def test_what_is_over_time_is_stopped() -> None:
     limits, loop = _Limits(), asyncio.get_running_loop()
-    run = Run(loop)
+    run = Run(loop, TOOL, 0.01)
     limits.add(loop, 0.01, run)
     assert await asyncio.wait_for(run.ended, PATIENCE) is Stopped.TIMED_OUT
     assert limits._runs == {}

@@ -62,6 +62,20 @@ async def test_each_tool_gets_what_its_own_module_opened(modules: Path) -> None:
     assert log == ["open", "closed"], "once, though two modules offer the tool"
 
 
+def test_e5_a_module_says_which_exceptions_of_its_tools_have_no_effect(modules: Path) -> None:
+    write(modules, "made_one", "first", more="\n\nNO_EFFECT = (LookupError,)\n")
+    write(modules, "made_two", "second", more="\n\nfrom made_one import first\nNO_EFFECT = (OSError,)\n")
+    registry = load(["made_one", "made_two"], no_effect=["ValueError"])
+    first, second = (registry.find(name) for name in ("first", "second"))
+    assert first is not None
+    assert second is not None
+    assert set(registry.no_effect_of(first)) >= {LookupError, ValueError}, "its home says it, wherever it is offered"
+    assert set(registry.no_effect_of(second)) == {OSError, ValueError}
+    write(modules, "made_three", "third", more="\n\nNO_EFFECT = 'LookupError'\n")
+    with pytest.raises(HaltpointError, match="HP-030 NO_EFFECT of 'made_three' cannot be used"):
+        load(["made_three"])
+
+
 def test_two_tools_of_one_name_are_an_error_that_names_both_places(modules: Path) -> None:
     names = [write(modules, "made_one", "act"), write(modules, "made_two", "act")]
     with pytest.raises(HaltpointError, match="HP-031") as caught:

@@ -1,0 +1,262 @@
+"""OpenAI's chat completions over HTTP, streamed or not. The only file that knows httpx.
+
+What may pass is waited out: no connection, time-outs, 408, 429 and 5xx, with back-off, as long as Retry-After says, and
+never beyond the thought's deadline. A parameter that a model's server refuses is left out from then on (`parameters`).
+"""
+
+import asyncio
+import ipaddress
+import json
+import re
+import time
+from dataclasses import replace
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx
+import stamina
+
+from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.events import ThoughtRequest
+from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.runtime import logs
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.settings import ModelSettings
+from haltpoint_planner.parameters import OPTIONAL, Parameters
+from haltpoint_planner.prompts import Prompt
+from haltpoint_planner.replies import MAX_REPLY, Reply, read_reply
+from haltpoint_planner.streamed import DONE, is_stream, whole
+
+ATTEMPTS: Final = 5
+LONGEST_WAIT: Final = 300.0
+"""Seconds that a Retry-After may ask for; who wants more gets nothing more."""
+
+_OK: Final = 200
+_REFUSED: Final = frozenset({400, 422})
+_SHOWN: Final = 300  # characters of a server's own words in an error
+_DONE_BYTES: Final = 16  # more than the mark of the last event has: it may come in two parts
+_PRIVATE: Final = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".svc")
+
+_log = logs.get(__name__)
+
+
+class _PassingError(Exception):
+    """Something that may be better the next time. `after`: seconds that the server asked to wait."""
+
+    def __init__(self, error: HaltpointError, after: float | None = None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.after = after
+
+
+class ChatCompletions:
+    """The models of one server. `pause`: seconds before the first retry, doubled each time up to a minute."""
+
+    def __init__(self, settings: ModelSettings, http: httpx.AsyncClient, *, pause: float = 0.5) -> None:
+        self._settings = settings
+        self._http = http
+        self._pause = pause
+        self._parameters: dict[str, Parameters] = {}  # by the model's name
+
+    async def ask(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
+        """The reply of the model `name`. Raises HaltpointError HP-301 to HP-307 when it cannot be had."""
+        if self._settings.base_url is None:
+            raise HaltpointError(
+                "HP-301",
+                "the chain needs a model",
+                "no HALTPOINT_MODEL__BASE_URL is set",
+                "Set it to an OpenAI-compatible address that ends in /v1, or submit a literal plan",
+            )
+        try:
+            async for attempt in stamina.retry_context(
+                on=lambda error: self._wait(error, request),
+                attempts=ATTEMPTS,
+                timeout=None,
+                wait_initial=self._pause,
+                wait_max=60.0,
+                wait_jitter=self._pause,
+            ):
+                with attempt:
+                    return await self._once(name, prompt, request)
+        except _PassingError as failure:
+            raise failure.error from failure
+        raise AssertionError("stamina either returns or raises")
+
+    def _wait(self, error: Exception, request: ThoughtRequest) -> bool | float:
+        """Whether to ask again, and after how many seconds."""
+        if not isinstance(error, _PassingError):
+            return False
+        after = error.after or 0.0
+        again = after <= min(LONGEST_WAIT, _left(request))
+        _log.warning("the model was not to be had", reason=str(error), again=again, thought=request.thought_id)
+        return again if error.after is None else again and error.after
+
+    async def _once(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
+        left = _left(request)
+        if left <= 0:
+            raise HaltpointError(
+                "HP-307", f"{self._where} was not asked in time", "the deadline has passed", "Give the task more time"
+            )
+        seconds = min(self._settings.timeout, left)
+        try:
+            async with asyncio.timeout(seconds):
+                status, headers, text = await self._asked(name, self._body(name, prompt, request), request)
+        except TimeoutError as error:
+            raise _PassingError(self._away(f"no answer within {seconds:g} s")) from error
+        reply = self._judge(name, status, headers, text)
+        return replace(reply, usage=reply.usage.model_copy(update={"model": name}))
+
+    async def _asked(self, name: str, body: dict[str, Any], request: ThoughtRequest) -> tuple[int, httpx.Headers, str]:
+        """What the server says at last: a refused parameter is taken away, and it is asked again.
+
+        A refusal that names none takes all of them away, for this one question.
+        """
+        parameters = known = self._parameters.get(name, Parameters())
+        while True:
+            sent = parameters.put_into(body)
+            answer = status, _, text = await self._post(sent, request)
+            if status == _OK and parameters != known and parameters != parameters.bare():
+                _log.warning("the model's server refuses some parameters; they are changed from now on", model=name)
+                self._parameters[name] = parameters
+            if status not in _REFUSED or not any(optional in sent for optional in OPTIONAL):
+                return answer
+            parameters = parameters.after(text, sent) or parameters.bare()
+
+    def _body(self, name: str, prompt: Prompt, request: ThoughtRequest) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": name, "messages": list(prompt.messages)}
+        if prompt.tools:
+            body["tools"] = list(prompt.tools)
+            body["tool_choice"] = "required" if prompt.force else "auto"
+        if prompt.schema is not None:
+            # A tool's own schema may use what strict servers refuse.
+            strict = request.kind in (ThoughtKind.PLAN, ThoughtKind.VERIFY)
+            form = {"name": request.kind.value, "strict": strict, "schema": prompt.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        # A model that said the wrong thing would say it again: the second time it may vary.
+        return body | {"temperature": 0 if request.attempt == 1 else 0.4, "max_tokens": self._settings.max_tokens}
+
+    async def _post(self, body: dict[str, Any], request: ThoughtRequest) -> tuple[int, httpx.Headers, str]:
+        try:
+            async with self._http.stream(
+                "POST",
+                f"{(self._settings.base_url or '').rstrip('/')}/chat/completions",
+                content=json.dumps(body, ensure_ascii=True).encode(),
+                headers=self._headers(request),
+                timeout=None,  # the whole call has one
+            ) as response:
+                read = bytearray()
+                async for part in response.aiter_bytes():
+                    seen = len(read)
+                    read += part
+                    if len(read) > MAX_REPLY:
+                        raise self._unreadable(f"it is longer than {MAX_REPLY} bytes")
+                    if DONE.search(read, max(0, seen - _DONE_BYTES)):
+                        break
+                return response.status_code, response.headers, read.decode(errors="replace")
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise _PassingError(self._away(str(error) or type(error).__name__)) from error
+        except (httpx.InvalidURL, ValueError) as error:
+            raise self._away(str(error)) from error
+
+    def _judge(self, name: str, status: int, headers: httpx.Headers, text: str) -> Reply:
+        if status == _OK and is_stream(text):
+            text = self._put_together(text)
+        if status == _OK:
+            reply = read_reply(text)
+            if reply is None:
+                raise self._unreadable(f"it begins with {text[:60]!r}")
+            return reply
+        words = f"HTTP {status} {self._without_key(_message_in(text))}".strip()
+        if status in (401, 403):
+            raise HaltpointError("HP-303", f"{self._where} refuses us", words, "Check HALTPOINT_MODEL__API_KEY")
+        if status in (408, 409, 425, 429) or status >= 500:
+            raise _PassingError(self._unanswered(words), _retry_after(headers))
+        fix = f"Check the address and the model's name ({name})"
+        raise HaltpointError("HP-304", f"{self._where} refuses the question", words, fix)
+
+    def _put_together(self, events: str) -> str:
+        """A streamed reply as one that was not streamed. One that breaks off may be whole the next time."""
+        found = whole(events)
+        if found is None:
+            raise _PassingError(self._unanswered("its stream broke off"))
+        text = json.dumps(found)
+        if "error" in found:
+            raise _PassingError(self._unanswered(self._without_key(_message_in(text))))
+        return text
+
+    def _headers(self, request: ThoughtRequest) -> dict[str, str]:
+        headers = {"Content-Type": "application/json"}
+        if (key := self._settings.api_key) is not None:
+            headers["Authorization"] = f"Bearer {key.get_secret_value()}"
+        wanted = self._settings.headers
+        host = urlsplit(self._settings.base_url or "").hostname or ""
+        told = wanted == "always" or (wanted == "auto" and _is_private(host))
+        return headers | _who_asks(request) if told else headers
+
+    @property
+    def _where(self) -> str:
+        parts = urlsplit(self._settings.base_url or "")
+        return f"the model's server {parts.netloc.rpartition('@')[2]}"
+
+    def _unanswered(self, why: str) -> HaltpointError:
+        return HaltpointError("HP-305", f"{self._where} does not answer", why, "Try again later, or use another model")
+
+    def _away(self, why: str) -> HaltpointError:
+        fix = "Start it, or correct HALTPOINT_MODEL__BASE_URL"
+        return HaltpointError("HP-302", f"{self._where} cannot be reached", self._without_key(why), fix)
+
+    def _unreadable(self, why: str) -> HaltpointError:
+        fix = "Check that HALTPOINT_MODEL__BASE_URL is an OpenAI-compatible address ending in /v1"
+        return HaltpointError("HP-306", f"the answer of {self._where} is no chat completion", why, fix)
+
+    def _without_key(self, text: str) -> str:
+        key = self._settings.api_key
+        return text if key is None or not key.get_secret_value() else text.replace(key.get_secret_value(), "***")
+
+
+def _who_asks(request: ThoughtRequest) -> dict[str, str]:
+    """The headers that say what is asked for; no step for plans and answers."""
+    step = {} if request.step_id is None else {"X-Haltpoint-Step": request.step_id}
+    return {
+        "X-Haltpoint-Thought": request.kind.value,
+        "X-Haltpoint-Chain": chain_of(request.thought_id),
+        **step,
+        "X-Haltpoint-Turn": str(request.turn),
+        "X-Haltpoint-Attempt": str(request.attempt),
+    }
+
+
+def _is_private(host: str) -> bool:
+    """Whether a host is on this machine or in its own network, as far as its name or address says."""
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        name = host.rstrip(".")
+        return "." not in name or name.endswith(_PRIVATE)
+
+
+def _left(request: ThoughtRequest) -> float:
+    """Seconds until the thought is of no use."""
+    return request.deadline / 1000 - time.time()
+
+
+def _retry_after(headers: httpx.Headers) -> float | None:
+    """Seconds to wait, from a number or a date; None when the header is missing or makes no sense."""
+    value = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", value):
+        return float(value)
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def _message_in(text: str) -> str:
+    """A server's own words about an error, from the usual places or from the start of the body."""
+    try:
+        error = json.loads(text).get("error")
+        found = error.get("message") if isinstance(error, dict) else error
+    except (ValueError, AttributeError, RecursionError):
+        found = None
+    return " ".join(str(found or text).split())[:_SHOWN]

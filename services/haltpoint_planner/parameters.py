@@ -1,0 +1,88 @@
+"""The parameters of a chat completion that some servers refuse and others need, learned for each model (C10).
+
+One refusal takes away one parameter: a server that does not know `max_tokens` still gets `tool_choice`.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, Self
+
+from haltpoint_planner.json_text import parse
+
+OPTIONAL: Final = (
+    "temperature",
+    "max_tokens",
+    "max_completion_tokens",
+    "tool_choice",
+    "response_format",
+    "stream_options",
+)
+_NAMED: Final = re.compile(rf"(?<![\w-])(?:{'|'.join(OPTIONAL)}|(?:non-)?stream(?:ing)?)(?!\w)", re.IGNORECASE)
+_LONGER: Final = "max_completion_tokens"
+_ERROR_DEPTH: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What one model's server takes: all but `without`, the limit of tokens under its own name, streamed or not."""
+
+    without: frozenset[str] = frozenset()
+    limit: str = "max_tokens"
+    streams: bool = False
+
+    def put_into(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The body as this server takes it."""
+        told = {self.limit if name == "max_tokens" else name: value for name, value in body.items()}
+        if self.streams:
+            told |= {"stream": True, "stream_options": {"include_usage": True}}
+        return {name: value for name, value in told.items() if name not in self.without}
+
+    def after(self, refusal: str, sent: dict[str, Any]) -> Self | None:
+        """What is left when the server has refused `sent` with this body; None when it names none of `OPTIONAL`."""
+        for name in _named(refusal):
+            if name == "max_tokens" and name in sent and _LONGER in refusal:
+                return replace(self, limit=_LONGER)
+            if name in OPTIONAL and name in sent:
+                return replace(self, without=self.without | {name})
+            if name not in OPTIONAL and not self.streams:
+                return replace(self, streams=True)
+        return None
+
+    def bare(self) -> Self:
+        """Without anything optional."""
+        return replace(self, without=frozenset(OPTIONAL))
+
+
+def _named(refusal: str) -> Iterator[str]:
+    """The parameters that a refusal names: first in its own fields (`param`, `loc`), then in its words."""
+    found = parse(refusal, depth=_ERROR_DEPTH)
+    error = refusal if found is None else found.value
+    for text in (*_fields(error), *_words(error)):
+        yield from (name[0].lower() for name in _NAMED.finditer(text))
+
+
+def _fields(error: Any) -> Iterator[str]:
+    """`param` of OpenAI's errors, `loc` of FastAPI's, wherever they are."""
+    if isinstance(error, dict):
+        if isinstance(error.get("param"), str):
+            yield error["param"]
+        if isinstance(error.get("loc"), list):
+            yield " ".join(str(part) for part in error["loc"])
+    for inner in _inner(error):
+        yield from _fields(inner)
+
+
+def _words(error: Any) -> Iterator[str]:
+    """The sentences of an error. What it quotes of the request (`input` of FastAPI's errors) names nothing."""
+    if isinstance(error, str):
+        yield error
+    for inner in _inner(error):
+        yield from _words(inner)
+
+
+def _inner(error: Any) -> Iterator[Any]:
+    if isinstance(error, dict):
+        yield from (error.get(key) for key in ("error", "message", "msg", "detail", "errors", "error_message"))
+    elif isinstance(error, list):
+        yield from error

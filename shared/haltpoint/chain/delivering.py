@@ -1,0 +1,52 @@
+"""The words at the end of a chain are looked at before they are delivered (CONTRACT F3): never a strike, never lost."""
+
+from collections.abc import Collection, Iterable
+
+from haltpoint.chain.citing import cite
+from haltpoint.chain.ending import complete_chain
+from haltpoint.chain.hint import MOST, claims
+from haltpoint.chain.strikes import mode_of, tell_correction
+from haltpoint.chain.thinking import overspent, think_answer, think_verify
+from haltpoint.chain.words import deeds_asked_for
+from haltpoint.chain.work import Work
+from haltpoint.contracts.events import DraftedAnswer
+from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.thoughts import Correction, Finding, Told, Violation
+
+
+def deliver(work: Work, words: str, thought: str) -> None:
+    """End the chain with the model's words, once they have been looked at as the policy says."""
+    check = work.world.policy.claims_check
+    if mode_of(work, None) is Mode.OFF or check == "off":
+        complete_chain(work, cite(work, words))
+    elif check == "hint":
+        _judge(work, words, claims(words, deeds_asked_for(work)), thought)
+    else:
+        think_verify(work, words, thought)
+
+
+def take_findings(work: Work, data: DraftedAnswer) -> None:
+    """Judge the words that were looked at by what was found in them, and deliver them."""
+    words, findings = work.answer or "", () if overspent(work) else data.findings or ()
+    done = {name for name, action in work.actions.items() if action.outcome is not None and action.outcome.satisfies}
+    _judge(work, words, unproven(words, findings, done), data.thought_id)
+
+
+def unproven(words: str, findings: Iterable[Finding], done: Collection[str]) -> tuple[str, ...]:
+    """What the words tell of as done and none of the receipts `done` shows; a quote that is not in them counts not."""
+    quotes = (one.quote.strip() for one in findings if one.told is Told.DONE and one.action_id not in done)
+    return tuple(dict.fromkeys(quote for quote in quotes if quote and quote in words))[:MOST]
+
+
+def _judge(work: Work, words: str, found: tuple[str, ...], thought: str) -> None:
+    """Deliver the words with what is unproven in them; in strict mode they are asked for once more before that."""
+    asked_again, work.unproven = bool(work.unproven), found
+    if not found or asked_again or mode_of(work, None) is not Mode.STRICT:
+        complete_chain(work, cite(work, words))
+        return
+    work.answer = words
+    quoted = "; ".join(f'"{one}"' for one in found)
+    text = f"No result shows that this was done: {quoted}. Answer again, and say only what the results show."
+    correction = Correction(violation=Violation.UNPROVEN, message=text)
+    tell_correction(work, None, correction)
+    think_answer(work, (correction,), thought, words)

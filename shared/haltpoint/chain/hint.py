@@ -1,0 +1,115 @@
+"""A hint that words tell of a deed that was not done (CONTRACT F3). Words prove nothing: precision goes before recall.
+
+Read are plain sentences of a text, and nothing that is a letter, a list, a quote or code: "I have sent", "I booked",
+"ich habe gesendet", "your order has been cancelled", "deine Bestellung wurde storniert". The verbs are those in the
+names of the tools that are asked about. Most count only beside the thing that the name says: a summary is no file.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from haltpoint.chain.hint_words import GERMAN_THINGS, GERMAN_VERBS, IRREGULAR, NOT_DONE, OF_ANY_THING, PARTICLES
+from haltpoint.chain.plain_text import plain, words_of
+
+MOST: Final = 10
+_LONGEST: Final = 600  # characters of a sentence that is looked at
+
+_SHOWN: Final = re.compile(
+    r"```(?s:.*?)(?:```|\Z)|^[ \t]*(?:[>|#*+•\[{]|-+ |\d+[.)]).*|^.*\|.*|`[^`\n]*`"
+    r"|[\"“”„«»][^\"“”„«»\n]*[\"“”„«»]?|(?<!\w)['‘‚][^'’\n]*['’](?!\w)"
+    r"|^[ \t]*(?:(?:dear|hi|hello|hallo|liebe[rs]?|guten tag|sehr geehrte[rs]?)\b[^.!?\n]{0,60},[ \t]*$"
+    r"|(?:subject|betreff)[ \t]*:)(?s:.*)|:[ \t]*\n(?s:.*)",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""What a text only shows; a letter, and what a line with a colon at its end announces, go on to the end of the text."""
+
+_SENTENCE: Final = re.compile(r"[^.!?\n]+(?:(?:[.!?](?!\s|$)|(?<=[:,.;] \d)\.)[^.!?\n]*)*[.!?]*")
+_OPENERS: Final = (
+    "yes|ok|okay|sure|great|perfect|done|good news|all set|and|so|but|then|also|now|meanwhile|i can confirm(?: that)?"
+    "|as you (?:asked|requested|wished|wanted)|as (?:asked|requested)"
+)
+_WORD: Final = re.compile(r"\w+")
+_SPEAKERS: Final = frozenset(("i", "your", "ich", "deine", "dein", "ihre", "ihr", "eure", "euer"))
+_START: Final = rf"^\W*(?:(?:{_OPENERS})\b[,:! -]*)*"
+_I: Final = rf"(?:{_START}|[,;] (?:and |so |but |then )?|\b(?:and|so|but|then) )i(?:'ve| have)?"
+_NO_THING: Final = r"(?! (?:have|the|an?|my|your|her|his|some)\b)"
+_YOUR: Final = rf"(?:{_START}|[,;] (?:and )?|\band )your (?:[\w-]+ ){{1,4}}(?:has|have)"
+_DEINE: Final = r"(?:^\W*|[,;] |\bund )(?:deine?|ihre?|eure?) (?:[\w-]+ ){1,4}wurden? (?:[\w-]+ ){0,4}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Deed:
+    """One verb of a tool's name: its forms, how a deed is told with them, and the thing that has to stand beside it."""
+
+    forms: frozenset[str]
+    told: re.Pattern[str]
+    thing: re.Pattern[str] | None
+
+
+def claims(text: str, tools: tuple[str, ...]) -> tuple[str, ...]:
+    """The sentences that tell of a deed of one of these tools as done, as they are in the text."""
+    found: list[str] = []
+    deeds = [deed for tool in tools for deed in _deeds_of(tool)]
+    hidden = _SHOWN.sub(lambda shown: "§" * len(shown[0]), text) if deeds else ""
+    for match in _SENTENCE.finditer(hidden):
+        sentence = plain(match[0][:_LONGEST]).strip()
+        spoken = frozenset(_WORD.findall(sentence.lower()))
+        if not spoken.isdisjoint(_SPEAKERS) and any(_tells(sentence, spoken, deed) for deed in deeds):
+            found.append(text[match.start() : match.end()].strip()[:_LONGEST])
+    return tuple(dict.fromkeys(found))[:MOST]
+
+
+def _tells(sentence: str, spoken: frozenset[str], deed: _Deed) -> bool:
+    if spoken.isdisjoint(deed.forms) or (deed.thing is not None and not deed.thing.search(sentence)):
+        return False
+    told = deed.told.search(sentence)
+    return told is not None and ":" not in sentence[: told.start()] and not NOT_DONE.search(sentence)
+
+
+@lru_cache(maxsize=1024)
+def _deeds_of(tool: str) -> tuple[_Deed, ...]:
+    """Each word of a tool's name that may be its verb, as a deed."""
+    words = tuple(word for word in words_of(tool).split("_") if word.isalpha())
+    return tuple(
+        _Deed(
+            frozenset((verb, *past_of(verb), *GERMAN_VERBS.get(verb, ()))),
+            _told(verb),
+            None if verb in OF_ANY_THING else _things(words, verb),
+        )
+        for verb in words
+    )
+
+
+def _things(words: tuple[str, ...], verb: str) -> re.Pattern[str]:
+    names = [word.removesuffix("s") for word in words if word != verb]
+    german = [form for name in names for form in GERMAN_THINGS.get(name, ())]
+    named = "|".join((*(rf"\b{name}\w{{0,2}}" for name in names), *german, "(?!)"))
+    return re.compile(named, re.IGNORECASE)
+
+
+@lru_cache(maxsize=1024)
+def _told(verb: str) -> re.Pattern[str]:
+    """A deed as it is told: in the first person, or of something of yours. "I told you so" tells of none."""
+    past, some = "|".join(past_of(verb)), rf"(?: (?:{PARTICLES}))*"
+    others = r"(?:(?!\b(?:that|who|which|what|you|he|she|they|i)\b)[^,;:]){1,60}"
+    went = rf"(?:(?: gone| went)(?: ahead)? and)?{some} (?:{past})|{some} (?:did|managed to|was able to) {verb}"
+    forms = [
+        rf"{_I}{some}(?:{went})\b(?! (?:you|myself|so|attention|your mind)\b)",
+        rf"{_START}i(?:'ve| have)?{_NO_THING}{others} and{some}(?: have)? (?:{past})\b(?! you\b)",
+        rf"{_YOUR}{some} been{some} (?:{past})\b",
+    ]
+    if verb in GERMAN_VERBS:
+        done = "|".join(GERMAN_VERBS[verb])
+        forms += [rf"\b(?:ich habe|habe ich)(?: [^.;:]{{0,80}})? (?:{done})\b", rf"{_DEINE}(?:{done})\b"]
+    return re.compile("|".join(forms), re.IGNORECASE)
+
+
+def past_of(verb: str) -> tuple[str, ...]:
+    """The past forms of a verb: sent; booked, moved, copied."""
+    if verb in IRREGULAR:
+        return IRREGULAR[verb]
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return (f"{verb[:-1]}ied",)
+    return (f"{verb}d" if verb.endswith("e") else f"{verb}ed",)

@@ -1,0 +1,70 @@
+"""What was said before in a conversation (CONTRACT C15).
+
+A conversation is named by its tenant and its id together, and has one sorted set in the partition of that name: an
+entry for each of its last tasks, in the order in which they were accepted. How a chain ended is read where the chain
+is. The task that is accepted takes all of it along, so that no decision depends on what may change.
+"""
+
+import asyncio
+import hashlib
+import json
+from typing import Final
+
+from haltpoint.contracts.tasks import Earlier, Task
+from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.loading import StoredEnd, end_of
+from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.wire import compact
+
+MOST: Final = 10
+"""Earlier tasks that a task gets."""
+
+ROOM: Final = 6000
+"""Characters of their goals and answers together; what does not fit any more is left out, the oldest first."""
+
+_LONGEST: Final = 2000  # characters of one goal or answer
+
+
+class Conversations:
+    """The conversations of all tenants. `retention`: seconds for which one is kept after its last task."""
+
+    def __init__(self, calls: Coalescer, topology: Topology, retention: int) -> None:
+        self._calls = calls
+        self._topology = topology
+        self._retention = retention
+
+    async def before(self, task: Task) -> tuple[Earlier, ...]:
+        """The tasks of the conversation that were accepted before this one, the oldest first."""
+        entries = await self._calls.call("ZREVRANGE", self._key(task), 0, MOST - 1)
+        said = [Earlier.model_validate_json(entry) for entry in entries]
+        ends = await asyncio.gather(
+            *(self._calls.call("GET", self._topology.key_of("end", one.chain_id)) for one in said)
+        )
+        found: list[Earlier] = []
+        room = ROOM
+        for one, end in zip(said, ends, strict=True):
+            ended = one if end is None else one.model_copy(update={"answer": _answer(end_of(end))[:_LONGEST]})
+            room -= len(ended.goal) + len(ended.answer)
+            if room < 0:
+                break
+            found.append(ended)
+        return tuple(reversed(found))
+
+    async def keep(self, task: Task, chain_id: str, at: int) -> None:
+        """Remember an accepted task; a second time changes nothing. Without a goal there is nothing to remember."""
+        if not task.goal.strip():
+            return
+        key, entry = self._key(task), Earlier(chain_id=chain_id, goal=task.goal[:_LONGEST], user=task.user)
+        await self._calls.call("ZADD", key, "NX", at, compact(entry))
+        await self._calls.call("ZREMRANGEBYRANK", key, 0, -MOST - 1)
+        await self._calls.call("EXPIRE", key, self._retention)
+
+    def _key(self, task: Task) -> str:
+        name = json.dumps([task.tenant, task.conversation_id])
+        return self._topology.key_of("conversation", hashlib.sha256(name.encode()).hexdigest())
+
+
+def _answer(end: StoredEnd) -> str:
+    """The words with which a chain ended."""
+    failed = "" if end.error is None else f"It failed: {end.error.message}"
+    return end.answer or failed

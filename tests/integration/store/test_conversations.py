@@ -1,0 +1,101 @@
+"""C15: what was said before in a conversation comes along with its next task, bounded, and to nobody else."""
+
+import json
+from typing import Any
+
+import pytest
+
+from haltpoint.contracts.base import Entrance, derived_chain_id
+from haltpoint.contracts.tasks import Earlier, Task
+from haltpoint.runtime.conversations import MOST, ROOM
+from haltpoint.runtime.store import Store, SubmitStatus
+from haltpoint.runtime.topology import Topology
+from tests.support.builders import literal_task
+from tests.support.desk import Desk
+
+TOPOLOGY = Topology(4)
+
+
+@pytest.fixture
+def store(desk: Desk) -> Store:
+    return Store(desk.calls, TOPOLOGY, retention=1000)
+
+
+async def said(store: Store, goal: str, conversation: str | None = "c1", **more: Any) -> str:
+    return (await store.submit(Task(goal=goal, conversation_id=conversation, **more))).chain_id
+
+
+async def end(desk: Desk, chain: str, **ended: Any) -> None:
+    await desk.redis.set(TOPOLOGY.key_of("end", chain), json.dumps(ended))
+
+
+async def earlier(desk: Desk, chain: str) -> tuple[Earlier, ...]:
+    stored = await desk.redis.get(TOPOLOGY.key_of("task", chain))
+    return Task.model_validate_json(stored or b"").earlier
+
+
+async def goals(desk: Desk, chain: str) -> list[str]:
+    return [one.goal for one in await earlier(desk, chain)]
+
+
+async def test_c15_a_task_gets_the_goals_and_answers_before_it_the_oldest_first(desk: Desk, store: Store) -> None:
+    first = await said(store, "Find John", user="ann")
+    await end(desk, first, answer="John is u1.", error=None)
+    second = await said(store, "Find Jane", user="bob")
+    await end(desk, second, answer=None, error={"code": "HP-204", "message": "no contact matches"})
+    third = await said(store, "Write to them", user="ann")
+    assert await earlier(desk, third) == (
+        Earlier(chain_id=first, goal="Find John", user="ann", answer="John is u1."),
+        Earlier(chain_id=second, goal="Find Jane", user="bob", answer="It failed: no contact matches"),
+    )
+    fourth = await said(store, "And now?")
+    assert (await earlier(desk, fourth))[-1] == Earlier(chain_id=third, goal="Write to them", user="ann", answer="")
+    assert await earlier(desk, first) == ()
+
+
+async def test_c15_nothing_of_a_conversation_reaches_another_one_or_another_tenant(desk: Desk, store: Store) -> None:
+    names: list[tuple[str | None, str | None]] = [
+        (None, "c1"), ("", "c1"), ("null", "c1"), ("acme", "c1"), ("acme", "c2"), ("acm", "ec1"), ('acme","c1', "c1"),
+        ("acme", None), ("c1", "acme"), ("ACME", "c1"), ("acme ", "c1"),
+    ]  # fmt: skip
+    for tenant, conversation in names:
+        await said(store, f"said by {tenant} in {conversation}", conversation, tenant=tenant)
+    for tenant, conversation in names:
+        chain = await said(store, "next", conversation, tenant=tenant)
+        own = [] if conversation is None else [f"said by {tenant} in {conversation}"]
+        assert await goals(desk, chain) == own
+
+
+async def test_c15_only_the_last_tasks_come_along_and_only_so_much_of_them(desk: Desk, store: Store) -> None:
+    for number in range(MOST + 3):
+        await said(store, f"goal {number}")
+    last = await said(store, "last")
+    assert await goals(desk, last) == [f"goal {number}" for number in range(3, MOST + 3)]
+    (key,) = await desk.redis.keys("*conversation*")
+    assert (await desk.redis.zcard(key), 0 < await desk.redis.ttl(key) <= 1000) == (MOST, True)
+
+    for number in range(4):
+        await end(desk, await said(store, f"{number}{'g' * 9000}"), answer="a" * 9000)
+    told = await earlier(desk, await said(store, "last"))
+    assert [one.goal[0] for one in told] == ["3"]
+    assert sum(len(one.goal) + len(one.answer) for one in told) <= ROOM
+
+
+async def test_c15_a_repeat_finds_its_chain_though_the_conversation_went_on(desk: Desk, store: Store) -> None:
+    await said(store, "first")
+    task, chain = Task(goal="second", conversation_id="c1"), derived_chain_id(Entrance.HTTP, None, "key")
+    assert (await store.submit(task, chain_id=chain)).status is SubmitStatus.CREATED
+    await said(store, "third")
+    assert (await store.submit(task, chain_id=chain)).status is SubmitStatus.AGAIN
+    assert await goals(desk, chain) == ["first"]
+    other = task.model_copy(update={"goal": "other"})
+    assert (await store.submit(other, chain_id=chain)).status is SubmitStatus.CONFLICT
+    assert await goals(desk, await said(store, "fourth")) == ["first", "second", "third"]
+
+
+async def test_c15_a_plan_of_ones_own_is_remembered_by_its_goal_and_gets_nothing(desk: Desk, store: Store) -> None:
+    await said(store, "first")
+    own = literal_task().model_copy(update={"conversation_id": "c1", "goal": "my own plan"})
+    assert await goals(desk, (await store.submit(own)).chain_id) == []
+    await store.submit(own.model_copy(update={"goal": ""}))
+    assert await goals(desk, await said(store, "next")) == ["first", "my own plan"]

@@ -1,0 +1,65 @@
+"""Whatever a model proposes, in any order and spelling: an effect is had once, and again only by a yes (C14, E4)."""
+
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.world import Policy
+from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.plans import Call
+from haltpoint.contracts.tasks import Style, Task
+from haltpoint.contracts.tools import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target, ToolSpec
+from tests.support.builders import OK, failed, spec
+from tests.unit.chain.story import Story
+
+AMOUNT = {"type": "object", "properties": {"to": {"type": "string"}, "eur": {"type": "number", "default": 5}}}
+PAY = ToolSpec(name="pay", parameters=AMOUNT)
+PUT = ToolSpec(name="put", parameters=AMOUNT, idempotent=True)
+LOOK = spec("look", parameters=AMOUNT)
+SPELLINGS = ({"to": "ann"}, {"to": " ann"}, {"eur": 5, "to": "ann"}, {"to": "ann\n", "eur": 5.0})
+OTHER = ({"to": "bob"}, {"to": "ann", "eur": 6})
+proposals = st.tuples(st.sampled_from(("pay", "put", "look")), st.sampled_from((*SPELLINGS, *OTHER)))
+answers = st.sampled_from(("ok", "ok", "fails", "asks"))
+
+
+def meant(call: tuple[str, dict[str, object]]) -> tuple[str, str]:
+    tool, arguments = call
+    return tool, f"{str(arguments['to']).strip()} {float(str(arguments.get('eur', 5)))}"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(proposals, answers, st.booleans()), max_size=25), st.integers(1, 20_000))
+def test_c14_nothing_is_had_twice_without_a_yes_and_nothing_denied_is_had_at_all(
+    moves: list[tuple[tuple[str, dict[str, object]], str, bool]], pause: int
+) -> None:
+    told = Story(Task(goal="go", style=Style.REACT), PAY, PUT, LOOK, policy=Policy(max_turns=99, strikes=99))
+    told.submit()
+    had, allowed, denied = Counter[tuple[str, str]](), Counter[tuple[str, str]](), set[tuple[str, str]]()
+    for made, answer, yes in moves:
+        told.now += pause
+        before = len(told.dispatches)
+        told.propose(Call(tool=made[0], arguments=dict(made[1])))
+        if len(told.dispatches) == before:
+            continue  # refused, or answered by an earlier receipt
+        what = meant(made)
+        assert what not in denied
+        reasons = told.dispatches[-1].reasons
+        assert bool(reasons) == (made[0] == "pay" and had[what] > 0)
+        if reasons or answer == "asks":
+            sure = Confirmation(action=made[0], target=Target(id="x"), message="?", digest="d", reasons=reasons)
+            told.result(Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=sure))
+            told.answer(RequestKind.CONFIRMATION, Choice.APPROVE if yes else Choice.REJECT)
+            if not yes:
+                denied.add(what)
+                continue
+            allowed[what] += 1
+        if answer == "fails":
+            told.result(failed(ErrorType.NOT_FOUND))
+        else:
+            told.result(OK.model_copy(update={"metadata": Metadata(action_id=told.action.id, started_at=told.now)}))
+            had[what] += made[0] != "look"
+    assert all(times <= 1 + allowed[what] for what, times in had.items())
+    assert all(times == 1 for what, times in had.items() if what[0] == "put" and times)
+    assert told.chain.status in (ChainStatus.EXECUTING, ChainStatus.ESCALATED)

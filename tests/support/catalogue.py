@@ -1,0 +1,15 @@
+"""The catalogue of tools as a test wants it."""
+
+import json
+from typing import Any
+
+from haltpoint.runtime.topology import Topology
+
+
+async def silence(redis: Any, topology: Topology, tool: str, seconds: int) -> None:
+    """As if no worker had told of this tool for so many seconds more."""
+    for partition in range(topology.partitions):
+        key = topology.key(partition, "catalogue")
+        entry = json.loads(await redis.hget(key, tool))
+        entry["seen"] -= seconds * 1000
+        await redis.hset(key, tool, json.dumps(entry, separators=(",", ":")))

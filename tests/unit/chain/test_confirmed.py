@@ -1,0 +1,93 @@
+"""CONTRACT B7: `confirmed` is set by the runtime alone; a model's word for it is dropped, a plan's is refused."""
+
+from typing import Any
+
+import pytest
+
+from haltpoint.chain.contract import NOT_CONFIRMED
+from haltpoint.chain.state import ChainStatus
+from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.tasks import Mode, Task
+from haltpoint.contracts.tools import Confirmation, NextAction, Outcome, Target, ToolSpec
+from tests.support.builders import call, plan, spec, tool_step
+from tests.unit.chain.story import Story
+
+FORM: dict[str, Any] = {
+    "type": "object",
+    "properties": {"id": {"type": "string"}},
+    "required": ["id"],
+    "additionalProperties": False,
+}
+DELETE = spec("delete", read_only=False, parameters=FORM, confirms=True)
+BOOK = spec("book", read_only=False, parameters={**FORM, "properties": {**FORM["properties"], "confirmed": {}}})
+SURE = Outcome(
+    success=True,
+    next_action=NextAction.CONFIRMATION_NEEDED,
+    confirmation=Confirmation(action="delete", target=Target(id="a"), message="Delete it?", digest="abc"),
+)
+
+
+def proposing(mode: Mode = Mode.STRICT, tool: ToolSpec = DELETE, **arguments: Any) -> Story:
+    told = Story(Task(goal="delete a", mode=mode), tool)
+    told.submit()
+    told.draft(plan(tool_step("do", call(tool.name))))
+    told.propose(call(tool.name, id="a", **arguments))
+    return told
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("said", [True, False, "yes"])
+def test_b7_a_proposal_loses_confirmed_and_is_told_so_without_a_strike(mode: Mode, said: Any) -> None:
+    told = proposing(mode, confirmed=said)
+
+    (order,) = told.dispatches
+    assert (order.action.arguments, order.notes, order.approval) == ('{"id":"a"}', (NOT_CONFIRMED,), None)
+    assert told.chain.strikes == 0
+    assert told.told("contract.violated") == []
+
+
+def test_b7_what_else_is_wrong_with_the_call_is_refused() -> None:
+    told = proposing(confirmed=True, colour="red")
+
+    assert told.dispatches == []
+    assert "colour" in told.thought.corrections[0].message
+    assert "confirmed" not in told.thought.corrections[0].message
+
+
+@pytest.mark.parametrize("tool", [DELETE, BOOK])
+def test_b7_a_call_without_it_or_with_a_word_of_its_own_runs_as_it_is(tool: ToolSpec) -> None:
+    told = proposing(tool=tool, confirmed=True) if tool is BOOK else proposing(tool=tool)
+
+    (order,) = told.dispatches
+    assert order.notes == ()
+    assert ("confirmed" in order.action.arguments) == (tool is BOOK)
+
+
+def test_b7_the_note_is_on_the_receipt_of_the_approved_run_too() -> None:
+    told = proposing(confirmed=True)
+    told.result(SURE.model_copy(update={"warnings": (NOT_CONFIRMED, "from the tool")}))
+
+    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+
+    again = told.dispatches[-1]
+    assert (again.approval, again.notes, again.again) == ("abc", (NOT_CONFIRMED,), True)
+
+
+def test_e4_a_denied_call_stays_denied_when_the_model_says_that_it_is_confirmed() -> None:
+    told = proposing()
+    told.result(SURE)
+    told.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="no")
+
+    told.propose(call("delete", id="a", confirmed=True))
+
+    assert len(told.dispatches) == 1
+    assert told.thought.corrections
+
+
+def test_c1_a_literal_plan_that_brings_confirmed_is_refused_with_the_reason() -> None:
+    told = Story(Task(plan=plan(tool_step("do", call("delete", id="a", confirmed=True)))), DELETE)
+    told.submit()
+
+    assert told.chain.status is ChainStatus.FAILED
+    assert told.chain.error is not None
+    assert "leave out confirmed: it is set only when a person has approved this call" in told.chain.error.message

@@ -1,0 +1,271 @@
+"""What a task allows and what a step may choose from: C15 tools, max_turns and private, C3 one_of, C11 may_fail."""
+
+import pytest
+
+from haltpoint.chain.contract import callable_tools, plan_faults
+from haltpoint.chain.outputs import StartChild
+from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.words import users_words
+from haltpoint.chain.work import Work
+from haltpoint.chain.world import Policy
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.plans import Plan, Step, StepType
+from haltpoint.contracts.policy import Pattern
+from haltpoint.contracts.tasks import Earlier, Mode, Style, Task
+from haltpoint.contracts.thoughts import ThoughtKind, Violation
+from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
+from tests.support.builders import call, plan, spec, specs
+from tests.unit.chain.story import Story
+
+LOOKUP = spec("lookup_contacts")
+MAIL = spec("send_mail", read_only=False)
+TEXT = spec("send_text", read_only=False)
+TOOLS = specs(LOOKUP, MAIL, TEXT)
+GONE = Outcome(
+    success=False,
+    next_action=NextAction.ERROR,
+    error=Fault(error_type=ErrorType.PERMISSION, message="the provider says no"),
+)
+REACH = Step(id="reach", one_of=("send_mail", "send_text"))
+
+
+def drafted(*steps: Step, policy: Policy | None = None, **task: object) -> Story:
+    told = Story(Task.model_validate({"goal": "reach John", **task}), LOOKUP, MAIL, TEXT, policy=policy)
+    told.submit()
+    told.draft(plan(*steps))
+    return told
+
+
+# ---- C15: tools, max_turns, private
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_c15_a_model_may_call_the_tools_that_the_task_names_and_no_other(mode: Mode) -> None:
+    task = Task(goal="reach John", tools=("lookup_*",))
+    everything = Step(id="a", required_tools=("send_mail",), allowed_tools=("send_text", "lookup_contacts"))
+
+    assert callable_tools(everything, TOOLS, mode, task) == ("lookup_contacts",)
+    assert callable_tools(everything, TOOLS, mode, Task(goal="x", tools=())) == ()
+
+
+def test_c15_a_call_beyond_the_scope_is_refused_and_nothing_of_it_runs() -> None:
+    told = Story(Task(goal="reach John", style=Style.REACT, tools=("lookup_*",)), LOOKUP, MAIL)
+    told.submit()
+    told.propose(call("send_mail"))
+
+    assert told.tools_called == []
+    [fault] = told.thought.corrections
+    assert fault.violation is Violation.NOT_ALLOWED
+    assert fault.message.endswith("Tools that may be called here: lookup_contacts.")
+
+
+def test_c15_a_drafted_plan_names_tools_of_the_scope_only() -> None:
+    told = drafted(
+        Step(id="a", required_tools=("send_mail",)),
+        Step(id="b", allowed_tools=("send_text",)),
+        tools=["lookup_contacts"],
+    )
+
+    assert [fault.message for fault in told.thought.corrections] == [
+        "step 'a': send_mail may not be called in this task; those that may be called: lookup_contacts",
+        "step 'b': send_text may not be called in this task; those that may be called: lookup_contacts",
+    ]
+
+
+def test_c15_the_submitters_own_plan_is_not_bound_by_what_a_model_may_call() -> None:
+    own = plan(Step(id="a", required_tools=("send_mail",), actions=(call("send_mail"),)))
+    told = Story(Task(plan=own, tools=()), MAIL)
+    told.submit()
+
+    assert told.tools_called == ["send_mail"]
+
+
+def test_c15_words_ask_for_no_tool_beyond_the_scope() -> None:
+    pattern = Pattern(id="mail", pattern="reach", tools=("send_mail",))
+    told = drafted(Step(id="think"), policy=Policy(patterns=(pattern,)), tools=["lookup_contacts"])
+
+    assert told.thought.kind is ThoughtKind.REASON
+
+
+@pytest.mark.parametrize(("task", "step", "most"), [(3, None, 3), (3, 2, 2), (3, 9, 3), (20, None, 20), (None, 9, 4)])
+def test_c15_a_task_says_how_many_turns_a_step_has(task: int | None, step: int | None, most: int) -> None:
+    one = Step(id="a", required_tools=("lookup_contacts",), max_turns=step)
+    told = drafted(one, max_turns=task, policy=Policy(max_turns=4, strikes=99))
+    while told.chain.status is ChainStatus.EXECUTING:
+        told.propose(content="soon")
+
+    assert told.chain.steps[0].proposals == most
+
+
+def test_c15_what_is_private_goes_to_the_tools_of_a_skill_too() -> None:
+    inner = Plan(steps=(Step(id="s", actions=(call("lookup_contacts"),)),))
+    skill = spec("greet", plan=inner)
+    own = plan(Step(id="a", required_tools=("greet",), actions=(call("greet"),)))
+    told = Story(Task(plan=own, private={"token": "t"}), skill, LOOKUP)
+    told.submit()
+
+    [begun] = [output for output in told.last.outputs if isinstance(output, StartChild)]
+    assert begun.task.private == {"token": "t"}
+
+
+def test_c15_what_is_private_is_the_origin_of_no_value() -> None:
+    send = spec("send", read_only=False, provenance={"to": "lookup_contacts.id"})
+    told = Story(Task(goal="reach John", style=Style.REACT, private={"to": "u1"}), LOOKUP, send)
+    told.submit()
+    told.propose(call("send", to="u1"))
+
+    assert [fault.violation for fault in told.thought.corrections] == [Violation.NO_PROVENANCE]
+
+
+def test_c15_nothing_private_is_shown_where_a_task_is_written_out() -> None:
+    assert "secret" not in repr(Task(goal="x", private={"token": "secret"}))
+
+
+def test_c15_a_tool_that_nobody_serves_any_more_is_not_offered_and_its_promise_waits_for_a_worker() -> None:
+    text = TEXT.model_copy(update={"gone": True})
+    tools = specs(LOOKUP, MAIL, text)
+    task, promised = Task(goal="reach John"), Step(id="a", required_tools=("send_text",))
+    allowed = Step(id="a", allowed_tools=("send_text", "send_mail"))
+
+    assert callable_tools(promised, tools, Mode.STRICT, task) == ("lookup_contacts", "send_text")
+    assert callable_tools(allowed, tools, Mode.STRICT, task) == ("send_mail",)
+    assert callable_tools(allowed, tools, Mode.OFF, task) == ("lookup_contacts", "send_mail")
+    told = "send_text is served by no worker now; those that may be called: lookup_contacts, send_mail"
+    assert [str(one) for one in plan_faults(plan(promised), tools, Policy(), literal=False)] == [f"step 'a': {told}"]
+    own = plan(promised.model_copy(update={"actions": (call("send_text"),)}))
+    assert plan_faults(own, tools, Policy(), literal=True) == ()
+    assert text.digest == TEXT.digest
+
+
+def test_c15_the_same_users_goals_before_count_as_their_words_and_answers_do_not() -> None:
+    before = (
+        Earlier(chain_id="a", goal="John is at j@x.org", user="ann", answer="Eve is at e@x.org"),
+        Earlier(chain_id="b", goal="Write to e@x.org", user="eve"),
+        Earlier(chain_id="c", goal="Or to i@x.org"),
+    )
+    told = Story(Task(goal="Write to him", user="ann", earlier=before), MAIL)
+
+    assert users_words(Work(told.chain, told.world, told.now)) == ("Write to him", "John is at j@x.org")
+
+
+# ---- C3: one_of
+
+
+@pytest.mark.parametrize("name", REACH.one_of)
+def test_c3_any_of_several_tools_completes_the_step(name: str) -> None:
+    told = drafted(REACH)
+    assert told.thought.kind is ThoughtKind.ACT
+    told.propose(call(name))
+    told.result()
+
+    assert told.statuses == {"reach": "completed"}
+
+
+def test_c3_a_required_tool_is_needed_beside_one_of_several() -> None:
+    told = drafted(Step(id="reach", required_tools=("lookup_contacts",), one_of=REACH.one_of))
+    told.propose(call("send_text"))
+    told.result()
+    assert told.statuses == {"reach": "in_progress"}
+    told.propose(call("lookup_contacts"))
+    told.result()
+
+    assert told.statuses == {"reach": "completed"}
+
+
+def test_c3_the_model_and_a_person_are_told_that_any_of_them_will_do() -> None:
+    told = drafted(REACH, strikes=2)
+    told.propose(content="He knows.")
+    [fault] = told.thought.corrections
+    assert "you must call send_mail or send_text" in fault.message
+    assert '{"tool":"send_text","arguments":{}}' in fault.message
+    told.propose(content="He knows.")
+
+    [question] = told.questions
+    assert question.request.kind is RequestKind.ESCALATION
+    assert "send_mail or send_text" in question.question
+    assert question.tool == "send_mail"
+
+
+def test_c3_in_advisory_mode_a_step_without_any_of_them_says_so() -> None:
+    told = drafted(REACH, mode="advisory", policy=Policy(max_turns=1, strikes=99))
+    told.propose(call("lookup_contacts"))
+    told.result()
+
+    assert "without a receipt of send_mail or send_text" in told.told("contract.violated")[-1]["message"]
+
+
+def test_c3_a_tools_own_limit_of_strikes_holds_for_one_of_several() -> None:
+    quick = spec("send_text", read_only=False, strikes=1)
+    told = Story(Task(goal="reach John"), LOOKUP, MAIL, quick)
+    told.submit()
+    told.draft(plan(REACH))
+    told.propose(content="He knows.")
+
+    assert told.chain.status is ChainStatus.ESCALATED
+
+
+def test_c7_a_call_that_a_later_step_chooses_from_is_not_made_before() -> None:
+    told = drafted(Step(id="find", required_tools=("lookup_contacts",)), REACH)
+    told.propose(call("send_text"), call("lookup_contacts"))
+    told.result()
+
+    assert told.tools_called == ["lookup_contacts"]
+    assert ("send_text", "belongs to reach") in told.never_executed
+
+
+def test_c1_one_of_makes_a_tool_step_of_known_tools() -> None:
+    assert Step.model_validate({"id": "a", "one_of": ["x"]}).step_type is StepType.TOOL
+    [fault] = plan_faults(plan(Step(id="a", one_of=("send_fax",))), TOOLS, Policy(), literal=False)
+    assert fault.message == "no tool is called 'send_fax'; did you mean send_text?"
+
+
+def test_c1_a_literal_step_calls_one_of_them() -> None:
+    choice = Step(id="reach", one_of=REACH.one_of, actions=(call("send_text"),))
+    assert plan_faults(plan(choice), TOOLS, Policy(), literal=True) == ()
+    other = choice.model_copy(update={"actions": (call("lookup_contacts"),)})
+    [fault] = plan_faults(plan(other), TOOLS, Policy(), literal=True)
+    assert fault.message == "one of send_mail, send_text is required, but no action of the step calls any of them"
+
+    told = Story(Task(plan=plan(choice)), TEXT, MAIL)
+    told.submit()
+    told.result()
+    assert told.chain.status is ChainStatus.COMPLETED
+
+
+@pytest.mark.parametrize(("tools", "kept"), [(("send_*",), True), (("send_mail",), False)])
+def test_c2_a_choice_promises_what_the_words_ask_for_only_when_each_of_its_tools_does(
+    tools: tuple[str, ...], kept: bool
+) -> None:
+    told = drafted(REACH, policy=Policy(patterns=(Pattern(id="reach", pattern="reach", tools=tools),)))
+
+    assert (told.thought.kind is ThoughtKind.ACT) is kept
+
+
+# ---- C11: may_fail
+
+
+def test_c11_a_drafted_plan_goes_on_without_a_step_that_may_fail() -> None:
+    told = drafted(Step(id="find", required_tools=("lookup_contacts",), may_fail=True), REACH)
+    told.propose(call("lookup_contacts"))
+    told.result(GONE)
+    assert told.statuses == {"find": "failed", "reach": "in_progress"}
+    told.propose(call("send_mail"))
+    told.result()
+    told.say("John was reached by mail.")
+
+    assert told.chain.status is ChainStatus.COMPLETED
+
+
+def test_c11_a_literal_plan_goes_on_without_it_and_without_the_steps_that_need_its_result() -> None:
+    own = plan(
+        Step(id="find", may_fail=True, actions=(call("lookup_contacts"),)),
+        Step(id="send", dependencies=("find",), actions=(call("send_mail", to={"$from": "find.data.id"}),)),
+        Step(id="note", dependencies=("find",), actions=(call("send_text"),)),
+    )
+    told = Story(Task(plan=own), LOOKUP, MAIL, TEXT)
+    told.submit()
+    told.result(GONE)
+    told.result()
+
+    assert told.statuses == {"find": "failed", "send": "skipped", "note": "completed"}
+    assert told.chain.status is ChainStatus.COMPLETED

@@ -1,0 +1,67 @@
+"""The options of `haltpoint run` as the body that the gateway gets."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from haltpoint.cli.task import budget_of, context_of, deadline_of, task_of
+from haltpoint.contracts.tasks import Task
+
+NOON = datetime.fromisoformat("2030-01-31T12:00").astimezone()
+
+
+def test_only_what_was_given_is_sent() -> None:
+    nothing = {"context": None, "budget": None, "deadline": None, "mode": None, "max_turns": None}
+    assert task_of("Tell Jane hello", None, tools=[], **nothing) == {"goal": "Tell Jane hello"}
+
+
+def test_every_option_is_a_field_of_the_task() -> None:
+    body = task_of(
+        "Tell Jane hello",
+        None,
+        context='{"team": "a"}',
+        tools=["lookup_*,send_message", "askHuman"],
+        budget="turns=5",
+        deadline="2h",
+        mode="advisory",
+        style="react",
+        max_turns=3,
+        user="jane",
+        conversation_id="c1",
+    )
+    task = Task.model_validate(body)
+    assert body["tools"] == ["lookup_*", "send_message", "askHuman"]
+    assert (task.context, task.budget.turns, task.user) == ({"team": "a"}, 5, "jane")
+    assert task.deadline
+    assert task.deadline > datetime.now(UTC)
+
+
+def test_a_context_is_json_or_a_file(tmp_path: Path) -> None:
+    (tmp_path / "context.json").write_text('{"team": "b"}')
+    assert context_of('{"team": "a"}') == {"team": "a"}
+    assert context_of(f"@{tmp_path / 'context.json'}") == {"team": "b"}
+
+
+def test_a_budget_names_its_limits() -> None:
+    assert budget_of("turns=20, actions=10,tokens=5000,seconds=1.5") == {
+        "turns": 20,
+        "actions": 10,
+        "tokens": 5000,
+        "seconds": 1.5,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("90s", "2030-01-31T12:01:30"),
+        ("2h", "2030-01-31T14:00"),
+        ("1d", "2030-02-01T12:00"),
+        ("18:30", "2030-01-31T18:30"),
+        ("2030-02-01T08:00", "2030-02-01T08:00"),
+        ("2030-02-01T08:00Z", "2030-02-01T08:00Z"),
+    ],
+)
+def test_a_deadline_is_a_length_or_a_time_of_this_machine(text: str, moment: str) -> None:
+    assert datetime.fromisoformat(deadline_of(text, NOON)) == datetime.fromisoformat(moment).astimezone()

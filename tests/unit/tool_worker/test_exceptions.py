@@ -1,0 +1,308 @@
+"""CONTRACT E5: what every kind of exception means, by one table: error, text for the model or doubt. None is silent."""
+
+import asyncio
+import itertools
+import json
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import structlog
+from pydantic import BaseModel, TypeAdapter
+
+from haltpoint import Ctx
+from haltpoint.contracts.events import RequestedTool
+from haltpoint.contracts.tools import ErrorType, Fault, Option, Target
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.ledger import Finished
+from haltpoint.runtime.settings import Settings
+from haltpoint.runtime.telemetry import Tracing
+from haltpoint.runtime.topology import Place
+from haltpoint.tools import DeclarationError, Tool, ToolError, register
+from haltpoint_tool_worker.failures import TABLE, Cause, Effects, Verdict
+from haltpoint_tool_worker.job import Job
+from haltpoint_tool_worker.no_effect import exceptions_named, exceptions_of
+from haltpoint_tool_worker.pipeline import Pipeline
+from haltpoint_tool_worker.registry import Registry
+from haltpoint_tool_worker.runner import Runner
+from tests.unit.tool_worker import hostile
+from tests.unit.tool_worker.test_classify import http_error
+from tests.unit.tool_worker.test_hooks import Paper
+
+
+class RefusedError(Exception):
+    """What the tool's author raises before anything has happened."""
+
+
+class GoogleError(Exception):
+    code = HTTPStatus.CONFLICT
+
+
+class VendorError(Exception):
+    code = 404
+
+
+class Paid(BaseModel):
+    receipt: str
+
+
+def unreadable_reply() -> BaseException:
+    try:
+        TypeAdapter(Paid).validate_python({})
+    except ValueError as error:
+        return error
+    raise AssertionError
+
+
+def contradiction() -> BaseException:
+    try:
+        Ctx().ok({}, warnings=[7])  # type: ignore[list-item]
+    except ValueError as error:
+        return error
+    raise AssertionError
+
+
+RAISES: dict[str, tuple[Callable[[], BaseException], Cause]] = {
+    "KeyError": (lambda: KeyError("city"), Cause.UNDECLARED),
+    "ValueError": (lambda: ValueError("no such day"), Cause.UNDECLARED),
+    "an unreadable reply": (unreadable_reply, Cause.UNDECLARED),
+    "JSON": (lambda: json.JSONDecodeError("Expecting value", "", 0), Cause.UNDECLARED),
+    "the author's own": (RefusedError, Cause.UNDECLARED),
+    "OSError": (lambda: OSError(28, "No space left"), Cause.UNDECLARED),
+    "a number that is no HTTP status": (VendorError, Cause.UNDECLARED),
+    "exit with a number": (lambda: SystemExit(404), Cause.UNDECLARED),
+    "cancelled": (asyncio.CancelledError, Cause.UNDECLARED),
+    "hostile": (lambda: RuntimeError(hostile.Exits()), Cause.UNDECLARED),
+    "group": (lambda: ExceptionGroup("several", [http_error(404), KeyError("city")]), Cause.UNDECLARED),
+    "HTTP 404": (lambda: http_error(404), Cause.NO_EFFECT),
+    "HTTP 409": (GoogleError, Cause.NO_EFFECT),
+    "HTTP 429": (lambda: http_error(429), Cause.NO_EFFECT),
+    "HTTP 408": (lambda: http_error(408), Cause.BROKEN),
+    "HTTP 503": (lambda: http_error(503), Cause.BROKEN),
+    "no connection": (lambda: httpx.ConnectError("refused"), Cause.NO_EFFECT),
+    "lost connection": (lambda: ConnectionResetError(104, "reset"), Cause.BROKEN),
+    "time-out": (TimeoutError, Cause.BROKEN),
+    "says NOT_FOUND": (lambda: ToolError.not_found("no such bill"), Cause.DECLARED),
+    "says SERVER": (lambda: ToolError.server("the bank is down"), Cause.BROKEN),
+    "says IN_DOUBT": (lambda: ToolError("IN_DOUBT", "the bank did not say"), Cause.BROKEN),
+    "says that nothing happened": (lambda: ToolError.server("closed", no_effect=True), Cause.NO_EFFECT),
+    "contradicts itself": (contradiction, Cause.MALFORMED),
+}
+DECLARED = {
+    Effects.READ_ONLY: {"read_only": True},
+    Effects.IDEMPOTENT: {"idempotent": True},
+    Effects.OTHER: {},
+}
+DONE: list[str] = []
+
+
+def raising(make: Callable[[], BaseException], *, after: bool, is_async: bool, **traits: Any) -> Tool:
+    """A tool that raises, before or after its effect."""
+
+    def act() -> None:
+        if after:
+            DONE.append("effect")
+        raise make()
+
+    async def act_later() -> None:
+        act()
+
+    return register(act_later if is_async else act, name="book", **traits)
+
+
+async def run_call(tool: Tool, arguments: str = "{}", *, no_effect: Any = (), **order: Any) -> Finished:
+    registry, paper, runner = Registry(), Paper(), Runner()
+    registry.add(tool, None, no_effect)
+    request = RequestedTool(
+        action_id="c.s.1",
+        tool=tool.spec.name,
+        repeatable=tool.spec.repeatable,
+        timeout=tool.spec.timeout,
+        deadline=time.time_ns() // 1_000_000 + 20_000,
+        **order,
+    )
+    job = Job(Place.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1)
+    await Pipeline(registry, paper, runner, Tracing(None), lambda: False).work(job)  # type: ignore[arg-type]
+    runner.close()
+    (finished,) = paper.finished
+    return finished
+
+
+def fault_of(finished: Finished) -> Fault:
+    assert finished.outcome.error is not None
+    return finished.outcome.error
+
+
+def assert_told(fault: Fault, verdict: Verdict) -> None:
+    assert (fault.error_type is ErrorType.IN_DOUBT) == (verdict is Verdict.IN_DOUBT)
+    assert ("had started and may have happened" in fault.message) == (verdict is Verdict.MAY_HAVE_HAPPENED)
+    if verdict is Verdict.TEXT:
+        assert fault.recoverable
+    if verdict is Verdict.IN_DOUBT:
+        assert fault.cause is not None
+        assert fault.message.startswith(f"book: it was started and may have taken effect: {fault.cause.message}")
+
+
+@pytest.fixture(autouse=True)
+def clean() -> None:
+    DONE.clear()
+
+
+CASES = list(itertools.product(RAISES, DECLARED, (False, True), (False, True)))
+
+
+@pytest.mark.parametrize(("name", "effects", "after", "is_async"), CASES)
+async def test_e5_every_exception_is_told_by_the_table_and_none_is_silent(
+    name: str, effects: Effects, after: bool, is_async: bool
+) -> None:
+    """Before the effect or after it: the runtime cannot see the difference, so it says the same."""
+    make, cause = RAISES[name]
+    tool = raising(make, after=after, is_async=is_async, **DECLARED[effects])
+    with structlog.testing.capture_logs() as lines:
+        fault = fault_of(await run_call(tool))
+    assert_told(fault, TABLE[cause][effects])
+    assert bool(DONE) == after
+    loud = [line for line in lines if "stack" in line]
+    assert bool(loud) == (cause not in (Cause.NO_EFFECT, Cause.DECLARED))
+    assert all(line["event"].startswith("tool book raised ") for line in loud)
+
+
+@pytest.mark.parametrize("effects", DECLARED)
+@pytest.mark.parametrize("where", ["tool", "module", "deployment"])
+async def test_e5_a_declared_exception_says_that_nothing_happened(effects: Effects, where: str) -> None:
+    given = {"tool": {"no_effect": (RefusedError,)}}.get(where, {})
+    tool = raising(lambda: RefusedError("closed on Sundays"), after=False, is_async=True, **DECLARED[effects], **given)
+    named = {"module": (RefusedError,), "deployment": exceptions_named([f"{__name__}.RefusedError"])}.get(where, ())
+    with structlog.testing.capture_logs() as lines:
+        fault = fault_of(await run_call(tool, no_effect=named))
+    assert (fault.error_type, fault.message) == (ErrorType.UNKNOWN, "RefusedError: closed on Sundays")
+    assert fault.recoverable, "the model may try something else: nothing has happened"
+    assert lines == []
+
+
+async def test_e5_a_subclass_is_declared_with_its_class() -> None:
+    tool = raising(lambda: KeyError("city"), after=False, is_async=False, no_effect=(LookupError,))
+    assert fault_of(await run_call(tool)).message == "KeyError: 'city'"
+
+
+async def test_e5_a_result_that_contradicts_itself_is_no_exception_that_one_can_declare() -> None:
+    tool = register(lambda: {"success": True, "next_action": "error"}, name="book", no_effect=(Exception,))
+    assert fault_of(await run_call(tool)).error_type is ErrorType.IN_DOUBT
+
+
+async def test_e5_a_doubt_shows_type_words_and_place_and_keeps_the_error() -> None:
+    tool = raising(lambda: KeyError("city"), after=True, is_async=True)
+    fault = fault_of(await run_call(tool))
+    assert fault.message.startswith(
+        "book: it was started and may have taken effect: KeyError: 'city' (test_exceptions.py:"
+    )
+    assert fault.cause is not None
+    assert (fault.cause.error_type, fault.cause.message, fault.cause.recoverable) == (
+        ErrorType.UNKNOWN,
+        "KeyError: 'city'",
+        True,
+    )
+
+
+async def test_e5_out_of_a_read_only_tool_an_exception_is_text_with_its_type_and_words() -> None:
+    fault = fault_of(await run_call(raising(lambda: KeyError("city"), after=False, is_async=True, read_only=True)))
+    assert (fault.error_type, fault.message, fault.recoverable) == (ErrorType.UNKNOWN, "KeyError: 'city'", True)
+    assert fault.suggestion == "Try it with other arguments, or in another way."
+
+
+async def test_e5_a_malformed_result_that_a_person_says_failed_is_no_text_for_the_model() -> None:
+    fault = fault_of(await run_call(register(lambda: {"success": True, "next_action": "error"}, name="book")))
+    assert fault.cause is not None
+    assert (fault.cause.error_type, fault.cause.recoverable) == (ErrorType.SERVER, False)
+
+
+def test_the_page_shows_the_table_of_the_code() -> None:
+    words = {Verdict.ERROR: "error", Verdict.TEXT: "text", Verdict.MAY_HAVE_HAPPENED: "may have happened"}
+    page = (Path(__file__).parents[3] / "docs/contract.md").read_text()
+    _, _, rest = page.partition("| what is known | not started | read-only | idempotent | other effects |")
+    rows = [[cell.strip() for cell in line.strip(" |").split("|")] for line in rest.splitlines()[2 : 2 + len(Cause)]]
+    told = [[words.get(TABLE[cause][effects], "in doubt") for effects in Effects] for cause in Cause]
+    assert [row[1:] for row in rows] == told
+
+
+# ---- the tool's own use of its context ------------------------------------------------------------------------------
+
+
+def confirm_with_text(ctx: Ctx) -> Any:
+    return ctx.confirm("order", "978-3", "Order it?")  # type: ignore[arg-type]
+
+
+def confirm_without_words(ctx: Ctx) -> Any:
+    return ctx.confirm("order", Target(id="978-3"))  # type: ignore[call-arg]
+
+
+def clarify_without_options(ctx: Ctx) -> Any:
+    return ctx.clarify("book", "Which?", [])
+
+
+def clarify_twice_the_same(ctx: Ctx) -> Any:
+    return ctx.clarify("book", "Which?", [Option(id="a", title="A"), Option(id="a", title="B")])
+
+
+def clarify_with_words(ctx: Ctx) -> Any:
+    return ctx.clarify("book", "Which?", ["A", "B"])  # type: ignore[list-item]
+
+
+def clarify_with_a_number(ctx: Ctx) -> Any:
+    return ctx.clarify("book", "Which?", 2)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("traits", DECLARED.values(), ids=[effects.value for effects in DECLARED])
+@pytest.mark.parametrize(
+    "act",
+    [
+        confirm_with_text,
+        confirm_without_words,
+        clarify_without_options,
+        clarify_twice_the_same,
+        clarify_with_words,
+        clarify_with_a_number,
+    ],
+)
+async def test_e5_a_wrong_call_of_the_context_is_a_mistake_with_its_place_and_no_doubt(
+    act: Callable[[Ctx], Any], traits: dict[str, bool]
+) -> None:
+    with structlog.testing.capture_logs() as lines:
+        fault = fault_of(await run_call(register(act, name="book", **traits)))  # type: ignore[arg-type]
+    line = act.__code__.co_firstlineno + 1
+    method = act.__name__.partition("_")[0]
+    assert (fault.error_type, fault.recoverable) == (ErrorType.SERVER, False)
+    assert fault.message.startswith(
+        f"a mistake in the tool's code: test_exceptions.py:{line}: ctx.{method} was called wrongly: "
+    )
+    assert [line["event"].startswith("tool book raised ") for line in lines] == [True]
+
+
+# ---- declarations ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [ValueError, (ValueError("x"),), ("ValueError",), (int,), None, [ValueError]])
+def test_what_is_no_class_of_exceptions_is_refused_where_it_is_declared(wrong: Any) -> None:
+    with pytest.raises(DeclarationError, match=r"as in \(ValueError, LookupError\)"):
+        register(lambda: None, name="book", no_effect=wrong)
+    with pytest.raises(DeclarationError):
+        exceptions_of(type("module", (), {"NO_EFFECT": wrong}))
+
+
+def test_a_deployment_names_builtins_and_dotted_paths() -> None:
+    settings = Settings.model_validate({"no_effect": "ValueError, json.JSONDecodeError,httpx:HTTPError"})
+    assert exceptions_named(settings.no_effect) == (
+        ValueError,
+        json.JSONDecodeError,
+        httpx.HTTPError,
+    )
+
+
+@pytest.mark.parametrize("name", ["NoSuchError", "int", "no_such_module.Error", "json.NoSuchError", "json", "."])
+def test_a_name_that_is_no_exception_stops_the_start_and_is_named(name: str) -> None:
+    with pytest.raises(HaltpointError, match=f"HP-001 HALTPOINT_NO_EFFECT names '{name}'"):
+        exceptions_named([name])

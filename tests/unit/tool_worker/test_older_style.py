@@ -1,0 +1,262 @@
+"""CONTRACT B7: results in the older style say that a call failed, or that a person is to be asked; all else is data."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+from haltpoint import Ctx
+from haltpoint.contracts.tools import Fault, NextAction, Outcome, ToolResult
+from haltpoint.tools import DeclarationError, Tool, register
+from haltpoint_tool_worker.approval import digest_of
+from haltpoint_tool_worker.failures import Cause
+from haltpoint_tool_worker.results import Reading, read_result
+from tests.unit.tool_worker.test_exceptions import run_call
+
+SURE = {"requiresConfirmation": True, "action": "delete", "target": {"id": "hero-456"}, "message": "Delete it?"}
+
+
+def giving(annotation: Any, **traits: Any) -> Tool:
+    def act() -> object: ...
+
+    act.__annotations__["return"] = annotation
+    return register(act, **traits)
+
+
+UNTYPED = [giving(Any), giving(dict[str, Any]), giving(None)]
+
+
+def error_of(reading: Reading) -> dict[str, Any]:
+    assert reading.outcome.error is not None, reading
+    return reading.outcome.error.model_dump(mode="json", exclude_none=True)
+
+
+@pytest.mark.parametrize("tool", UNTYPED)
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"success": False},
+        {"success": False, "data": {"id": 1}},
+        {"ok": False, "error": "no"},
+        {"ok": False, "message": "no"},
+        {"isError": True, "error": "no"},
+        {"is_error": True, "message": "no"},
+    ],
+)
+def test_b7_a_result_that_says_it_failed_is_an_error_and_no_doubt(tool: Tool, result: dict[str, Any]) -> None:
+    reading = read_result(tool, result)
+    error = error_of(reading)
+    assert (error["error_type"], error["recoverable"]) == ("UNKNOWN", False)
+    assert error["message"] == (
+        "no" if "data" not in result and len(result) > 1 else "the tool says that it failed, and not why"
+    )
+    assert reading.failure is not None
+    assert reading.failure.cause is Cause.DECLARED
+
+
+@pytest.mark.parametrize("tool", UNTYPED)
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"success": True, "message": "sent"},
+        {"success": 0},
+        {"success": None, "error": "an old one"},
+        {"success": "false"},
+        {"ok": False},
+        {"isError": True, "content": []},
+        {"is_error": False, "error": "none"},
+        {"error": "the word of the day"},
+        {"requires_confirmation": True},
+        {"requires_confirmation": True, "message": "bookings of this kind have to be confirmed"},
+        {**SURE, "requiresConfirmation": "yes"},
+        {**SURE, "target": None},
+    ],
+)
+def test_b7_what_does_not_say_so_plainly_is_data(tool: Tool, result: dict[str, Any]) -> None:
+    reading = read_result(tool, result)
+    assert reading.outcome.satisfies
+    assert json.loads(reading.data) == result
+
+
+@pytest.mark.parametrize(
+    ("type_", "fields", "after"),
+    [("error_type", "invalid_fields", "retry_after"), ("errorType", "invalidFields", "retryAfter")],
+)
+def test_b7_all_that_the_older_style_says_of_an_error_is_read(type_: str, fields: str, after: str) -> None:
+    said = {type_: "rate_limit", fields: ["day"], after: 3, "suggestion": "Wait.", "recoverable": False}
+    for result in (
+        {"success": False, "error": "slow down", **said},
+        {"success": False, "error": {"message": "slow down", **said}},
+    ):
+        assert error_of(read_result(UNTYPED[0], result)) == {
+            "error_type": "RATE_LIMIT",
+            "message": "slow down",
+            "recoverable": False,
+            "suggestion": "Wait.",
+            "invalid_fields": ["day"],
+            "retry_after": 3.0,
+        }
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "recoverable"),
+    [
+        ({"error_type": "NOT_FOUND"}, "NOT_FOUND", True),
+        ({"error_type": "E_NO_SUCH_THING"}, "UNKNOWN", False),
+        ({"error_type": "E_NO_SUCH_THING", "recoverable": True}, "UNKNOWN", True),
+        ({"error_type": 404, "recoverable": "yes"}, "UNKNOWN", False),
+        ({"retry_after": -1, "invalid_fields": "day", "suggestion": 7}, "UNKNOWN", False),
+    ],
+)
+def test_b7_an_unknown_type_is_unknown(said: dict[str, Any], kind: str, recoverable: bool) -> None:
+    error = error_of(
+        read_result(UNTYPED[0], {"success": False, "error": "no_day", "message": "There is no such day.", **said})
+    )
+    assert (error["error_type"], error["recoverable"]) == (kind, recoverable)
+    assert error["message"] == "no_day: There is no such day."
+    assert "retry_after" not in error
+
+
+@pytest.mark.parametrize(("said", "cause"), [({}, Cause.BROKEN), ({"no_effect": True}, Cause.NO_EFFECT)])
+def test_b7_a_time_out_may_have_happened_unless_the_result_says_otherwise(said: dict[str, Any], cause: Cause) -> None:
+    older = read_result(UNTYPED[0], {"success": False, "error": "no answer", "error_type": "TIMEOUT", **said})
+    fault = Fault.model_validate({"error_type": "TIMEOUT", "message": "no answer", **said})
+    newer = read_result(UNTYPED[0], ToolResult(success=False, next_action=NextAction.ERROR, error=fault))
+    for reading in (older, newer):
+        assert reading.failure is not None
+        assert reading.failure.cause is cause
+
+
+def test_b7_the_words_are_bounded_and_hold_no_secret() -> None:
+    error = error_of(read_result(UNTYPED[0], {"success": False, "error": "password=hunter2 " + "x" * 1_000_000}))
+    assert len(error["message"]) <= 1000
+    assert "hunter2" not in error["message"]
+
+
+@dataclass
+class OldResult:
+    success: bool
+    error: str
+
+
+class OldModel(BaseModel):
+    success: bool
+    error: str
+
+
+class OldDict(TypedDict):
+    success: bool
+
+
+class Wrapper(BaseModel):
+    other: str = ""
+
+
+@pytest.mark.parametrize("make", [OldResult, OldModel])
+def test_b7_an_object_speaks_of_itself_where_its_tool_declares_no_type(make: Any) -> None:
+    assert error_of(read_result(UNTYPED[0], make(success=False, error="no")))["message"] == "no"
+
+
+@pytest.mark.parametrize("annotation", [OldModel, OldResult, OldDict, OldModel | Wrapper, list[OldModel]])
+def test_b7_a_field_of_the_declared_type_is_data(annotation: Any) -> None:
+    raw = [{"success": False, "error": "no"}] if annotation == list[OldModel] else {"success": False, "error": "no"}
+    reading = read_result(giving(annotation), raw)
+    assert reading.outcome.satisfies
+    assert json.loads(reading.data)
+
+
+@pytest.mark.parametrize("name", ["requires_confirmation", "requiresConfirmation"])
+@pytest.mark.parametrize(
+    ("target", "read"),
+    [
+        ({"id": 456, "name": "Hero", "type": "section"}, ("456", "Hero", "section")),
+        ({"name": "Hero"}, ("Hero", "Hero", "")),
+        ("hero-456", ("hero-456", "", "")),
+    ],
+)
+def test_b7_a_request_for_confirmation_asks_a_person(name: str, target: Any, read: tuple[str, str, str]) -> None:
+    asked = {name: True, "action": "delete", "target": target, "message": "Delete it?", "preview": "Hero"}
+    confirmation = read_result(UNTYPED[0], asked).outcome.confirmation
+    assert confirmation is not None
+    assert (confirmation.target.id, confirmation.target.name, confirmation.target.type) == read
+    assert (confirmation.action, confirmation.message, confirmation.preview) == ("delete", "Delete it?", "Hero")
+
+
+# ---- the parameter `confirmed` --------------------------------------------------------------------------------------
+
+
+def delete_section(section_id: str, confirmed: bool = False) -> dict[str, Any]:
+    """A tool in the older style."""
+    return {"deleted": section_id} if confirmed else SURE
+
+
+def list_bookings(confirmed: bool = False) -> list[str]:
+    return ["confirmed"] if confirmed else ["all"]
+
+
+def wants_to_know(confirmed: bool) -> str:
+    return str(confirmed)
+
+
+def test_b7_confirmed_is_not_in_the_schema() -> None:
+    spec = register(delete_section).spec
+    assert list(spec.parameters["properties"]) == ["section_id"]
+    assert spec.confirms
+
+
+@pytest.mark.parametrize(
+    ("function", "traits"),
+    [(list_bookings, {"read_only": True}), (list_bookings, {"confirmed": "own"}), (wants_to_know, {})],
+    ids=["read-only", "own", "no default"],
+)
+def test_b7_confirmed_is_a_parameter_like_any_where_it_means_something_else(function: Any, traits: Any) -> None:
+    spec = register(function, **traits).spec
+    assert list(spec.parameters["properties"]) == ["confirmed"]
+    assert not spec.confirms
+
+
+@pytest.mark.parametrize("value", [True, "mine", None])
+def test_b7_confirmed_own_is_the_only_word(value: Any) -> None:
+    with pytest.raises(DeclarationError, match="confirmed="):
+        register(delete_section, confirmed=value)
+
+
+async def outcome_of(arguments: dict[str, Any], approved: dict[str, Any] | None = None) -> tuple[Outcome, str]:
+    approval = None if approved is None else digest_of("delete_section", approved)
+    finished = await run_call(register(delete_section), json.dumps(arguments), approval=approval)
+    return finished.outcome, finished.data
+
+
+async def test_b7_the_runtime_sets_confirmed_only_under_an_approval_of_exactly_this_call() -> None:
+    call = {"section_id": "hero-456"}
+    asked, _ = await outcome_of(call)
+    assert asked.confirmation is not None
+    assert asked.confirmation.digest == digest_of("delete_section", call)
+    done, data = await outcome_of(call, approved=call)
+    assert done.satisfies
+    assert json.loads(data) == {"deleted": "hero-456"}
+    again, _ = await outcome_of(call, approved={"section_id": "footer"})
+    assert again.confirmation is not None
+
+
+async def test_b7_an_order_that_brings_confirmed_is_refused() -> None:
+    refused, _ = await outcome_of({"section_id": "hero-456", "confirmed": True})
+    assert refused.error is not None
+    assert refused.error.error_type == "VALIDATION"
+
+
+async def test_b7_the_context_says_the_same_as_the_parameter() -> None:
+    def both(ctx: Ctx, confirmed: bool = False) -> dict[str, bool]:
+        return {"ctx": ctx.confirmed, "parameter": confirmed}
+
+    for approval in (None, digest_of("both", {})):
+        finished = await run_call(register(both), approval=approval)
+        assert json.loads(finished.data) == dict.fromkeys(("ctx", "parameter"), approval is not None)
+
+
+async def test_b7_the_receipt_says_what_was_dropped_from_the_call() -> None:
+    finished = await run_call(register(list_bookings), notes=("`confirmed` was dropped",))
+    assert finished.outcome.warnings == ("`confirmed` was dropped",)

@@ -1,0 +1,97 @@
+"""One call, one card (CONTRACT G5): the core and a worker together, whatever the reasons to ask a person."""
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+
+from haltpoint import hook
+from haltpoint.chain.state import ChainStatus
+from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.plans import Call
+from haltpoint.contracts.tasks import Style, Task
+from haltpoint.contracts.tools import ErrorType
+from haltpoint.tools import tool_of
+from tests.unit.chain.story import Story
+from tests.unit.tool_worker.test_hooks import SENT, nag, pay, pre, run_call, send_message
+
+TOOLS = {"send_message": (send_message, {"to": "ann"}), "pay": (pay, {"bill": "b1"}), "nag": (nag, {"bill": "b1"})}
+
+
+def sure(_: object) -> hook.Ask:
+    return hook.ask("Really?")
+
+
+def begin() -> Story:
+    SENT.clear()
+    specs = [found.spec for function, _ in TOOLS.values() if (found := tool_of(function)) is not None]
+    told = Story(Task(goal="go on", style=Style.REACT), *specs)
+    told.submit()
+    return told
+
+
+async def work(told: Story, *hooks: Callable[..., Any]) -> None:
+    """A worker does the last order, and the chain hears of it."""
+    order = told.dispatches[-1]
+    action = order.action
+    ran = await run_call(action.tool, action.arguments, *hooks, approval=order.approval, reasons=order.reasons)
+    told.result(ran.outcome, ran.data)
+
+
+def kinds(told: Story) -> list[str]:
+    return [reason.kind.value for reason in told.questions[-1].reasons]
+
+
+@pytest.mark.parametrize(
+    ("tool", "repaired", "repeat", "asks"), list(product(("send_message", "pay"), *[(False, True)] * 3))
+)
+async def test_g5_a_call_is_asked_about_once_with_all_reasons(
+    tool: str, repaired: bool, repeat: bool, asks: bool
+) -> None:
+    told, made = begin(), Call(tool=tool, arguments=TOOLS[tool][1])
+    hooks = (pre(sure),) if asks else ()
+    if repeat:
+        told.propose(made)
+        await work(told)
+        if told.chain.requests:
+            told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+            await work(told)
+    before, sent = len(told.questions), len(SENT)
+
+    told.propose(made, repaired=repaired)
+    await work(told, *hooks)
+    expected = ["repaired"] * repaired + ["repeat"] * repeat + ["hook"] * asks
+    if expected or tool == "pay":
+        assert kinds(told) == (expected or ["tool"])
+        assert len(SENT) == sent
+        told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+        await work(told, *hooks)
+    assert len(told.questions) == before + bool(expected or tool == "pay")
+    assert told.chain.status is ChainStatus.EXECUTING
+    assert all(one.outcome is not None and one.outcome.satisfies for one in told.chain.actions.values())
+
+
+async def test_g5_a_call_that_hooks_changed_since_is_asked_about_anew() -> None:
+    told, texts = begin(), iter(["one", "two", "two"])
+    hooks = (pre(sure, name="a"), pre(lambda call: hook.modify({**call.arguments, "text": next(texts)}), name="b"))
+    told.propose(Call(tool="send_message", arguments={"to": "ann"}))
+    await work(told, *hooks)
+    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    await work(told, *hooks)
+    assert kinds(told) == ["changed", "hook"]
+    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    await work(told, *hooks)
+    assert (SENT, len(told.questions)) == ([("ann: two", True)], 2)
+
+
+async def test_g5_a_tool_that_asks_although_approved_ends_with_an_error_and_no_second_card() -> None:
+    told = begin()
+    told.propose(Call(tool="nag", arguments={"bill": "b1"}))
+    await work(told)
+    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    await work(told)
+    assert len(told.questions) == 1
+    assert told.chain.status is ChainStatus.FAILED
+    assert told.chain.error is not None
+    assert ErrorType.SERVER.value in told.chain.error.message
