@@ -44,10 +44,9 @@ def think_plan(
 def may_think(work: Work, index: int) -> bool:
     """Whether a step may ask for one more proposal."""
     chain, rules = work.chain, work.world.policy
-    own = work.now < chain.deadline and work.run(index).proposals < policy.max_turns(
-        chain.task, work.steps[index], rules
-    )
-    return own and policy.turns_left(chain, rules, work.turns) and policy.tokens_left(chain, work.tokens)
+    own = work.run(index).proposals < policy.max_turns(chain.task, work.steps[index], rules)
+    in_budget = policy.turns_left(chain, rules, work.turns) and policy.tokens_left(chain, work.tokens)
+    return own and in_budget and work.now < chain.deadline
 
 
 def think_step(
