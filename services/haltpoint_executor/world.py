@@ -69,7 +69,7 @@ def takes_all_tools(message: ToExecutor, chain: Chain) -> bool:
     return isinstance(message, TaskSubmitted) and chain.task.plan is None and chain.task.style is Style.REACT
 
 
-def policy_of(settings: PolicySettings, file: PolicyFile) -> Policy:
+def policy_of(settings: PolicySettings, file: PolicyFile, language: str = "en") -> Policy:
     """The numbers of the settings that `decide` needs, and what the policy file says in words."""
     return Policy(
         max_turns=settings.max_turns,
@@ -81,6 +81,7 @@ def policy_of(settings: PolicySettings, file: PolicyFile) -> Policy:
         chain_timeout=settings.chain_deadline,
         patterns=patterns_of(file),
         messages=file.messages,
+        language=language,
         repeated_effects=file.repeated_effects,
         claims_check=file.claims_check,
         unasked_effects=file.unasked_effects,

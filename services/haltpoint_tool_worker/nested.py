@@ -12,13 +12,13 @@ does not say that its caller had done nothing before.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from pydantic_core import from_json, to_jsonable_python
 
-from haltpoint.contracts.tools import ErrorType, HookRecord, NestedCall
+from haltpoint.contracts.tools import DeedWords, ErrorType, HookRecord, NestedCall
 from haltpoint.tools import Tool, ToolError
 from haltpoint_tool_worker.admission import Admission, Call, Refusal
 from haltpoint_tool_worker.classify import classify
@@ -28,12 +28,14 @@ from haltpoint_tool_worker.hooks.before import as_text
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.results import Reading, read_failure
 from haltpoint_tool_worker.runner import Runner
-from haltpoint_tool_worker.running import run_call
+from haltpoint_tool_worker.running import run_call, with_deed
 
 MOST_LEVELS: Final = 3
 """How deep tools may call tools: one that calls itself ends there."""
 MOST_CALLS: Final = 100
 """Calls of one tool: its receipt has to hold them all."""
+_ROOM: Final = 32 * 1024
+"""Bytes in a receipt for what the calls of one tool did."""
 _PATIENCE: Final = 2.0
 """Seconds that calls have to end when they are stopped; one that has not is told as a doubt."""
 
@@ -90,7 +92,8 @@ class Nested:
         failure = reading.failure
         took = round((time.perf_counter() - began) * 1000)
         error = failure.fault.error_type if failure is not None else None
-        self._job.calls[place] = told.model_copy(update={"error": error, "hooks": hooks, "duration_ms": took})
+        came = {"error": error, "hooks": hooks, "duration_ms": took, "deed": reading.deed}
+        self._job.calls[place] = told.model_copy(update=came)
         if failure is not None:
             raise NestedError(failure)
         return from_json(reading.data)
@@ -119,8 +122,10 @@ class Nested:
         if reading is None:
             return _refused(ErrorType.IN_DOUBT, f"{name} was stopped: its caller has ended"), call.records
         if call.around is not None and call.around.post:
-            return await self._admission.review(job, call, reading)
-        return reading, call.records
+            worked = reading.outcome.satisfies
+            reading, records = await self._admission.review(job, call, reading)
+            return (with_deed(call, reading) if worked else reading), records
+        return (with_deed(call, reading) if reading.outcome.satisfies else reading), call.records
 
     def _inner(self, name: str, key: str, text: str) -> tuple[Job, str | None]:
         """The call as a job under its caller's: what it calls is told there. And why it is refused, if it is.
@@ -148,6 +153,17 @@ class Nested:
             }
         )
         return replace(self._job, request=request, arguments=text, runs=[], nested=True), fault
+
+
+def told_in_short(calls: Sequence[NestedCall]) -> tuple[NestedCall, ...]:
+    """The calls as a receipt tells of them: when what they did fills more than its room there, each is cut."""
+    if sum(len(one.deed.model_dump_json().encode()) for one in calls if one.deed is not None) <= _ROOM:
+        return tuple(calls)
+    short = _ROOM // MOST_CALLS // 4  # characters, of four bytes at most
+    return tuple(
+        one if one.deed is None else one.model_copy(update={"deed": DeedWords(says=f"{one.deed.says[:short]}…")})
+        for one in calls
+    )
 
 
 def _refused(kind: ErrorType, words: str) -> Reading:

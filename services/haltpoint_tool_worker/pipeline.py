@@ -29,11 +29,11 @@ from haltpoint_tool_worker.admission import Admission, Call, Refusal
 from haltpoint_tool_worker.approval import bound
 from haltpoint_tool_worker.failures import Cause, Effects, Failure, fault_of, judge
 from haltpoint_tool_worker.job import Job
-from haltpoint_tool_worker.nested import Nested
+from haltpoint_tool_worker.nested import Nested, told_in_short
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results import Reading, read_failure
 from haltpoint_tool_worker.runner import Runner
-from haltpoint_tool_worker.running import run_call
+from haltpoint_tool_worker.running import run_call, with_deed
 
 _PAUSE: Final = 0.5
 """Seconds between two attempts to record what the server refuses."""
@@ -84,11 +84,12 @@ class Pipeline:
         reading = await self._run(job, call)
         if reading is None:
             return
-        records = call.records
+        records, worked = call.records, reading.outcome.satisfies
         if call.around is not None and call.around.post and not reading.doubtful:
             # What was cut away has not been reviewed, so it is not kept.
             reading, records = await self._admission.review(job, call, replace(reading, whole=""))
         reading = bound(reading, job.request.tool, call.text, job.request.approval, changed=call.changed)
+        reading = with_deed(call, reading) if worked else reading
         await self._record(job, reading, began, span, records, ran=call.text if call.changed else None)
 
     async def _refuse(self, job: Job, refusal: Refusal, began: int) -> None:
@@ -159,8 +160,10 @@ class Pipeline:
         if (written := ran or asked) or request.sources:
             sources = after_hooks(request.sources or {}, job.arguments, written or job.arguments)
             metadata = metadata.model_copy(update={"sources": sources})
+        if reading.deed is not None:
+            metadata = metadata.model_copy(update={"deed": reading.deed})
         if job.calls:
-            metadata = metadata.model_copy(update={"calls": tuple(job.calls)})
+            metadata = metadata.model_copy(update={"calls": told_in_short(job.calls)})
         if reading.whole and await self._kept(job, reading.whole):
             metadata = metadata.model_copy(update={"whole": len(reading.whole.encode())})
         outcome, trace = reading.outcome, telemetry.context_of(span, job.trace)

@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reach
@@ -61,10 +62,10 @@ class GatewayError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a chain ended: completed, failed or cancelled; its answer, and all of it in `chain`."""
+    """How a chain ended: completed, failed or cancelled; its answer with what was done, and all of it in `chain`."""
 
     status: str
-    answer: str | None
+    answer: FinalAnswer
     chain: ChainView
 
     def calls(self, tool: str) -> list[ActionView]:
@@ -92,7 +93,7 @@ class Run:
         async for _ in self.events():
             pass
         chain = await self._client.chain(self.id)
-        return Result(chain.status, chain.answer, chain)
+        return Result(chain.status, chain.answer or FinalAnswer(), chain)
 
     async def requests(self) -> list[RequestView]:
         """What the chain asks and nobody has answered yet."""

@@ -1,7 +1,7 @@
 """The client for programs without an event loop: the same calls, each of which waits for its result.
 
     with SyncClient("http://127.0.0.1:8700", key=...) as client:
-        print(client.run("Tell John I'm running late").result().answer)
+        print(client.run("Tell John I'm running late").result().answer.text)
 
 It runs its own event loop in a thread.
 """

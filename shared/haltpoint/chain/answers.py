@@ -5,6 +5,7 @@ from typing import Any, Final, assert_never
 
 from haltpoint.chain.case import settle_case
 from haltpoint.chain.codes import Code
+from haltpoint.chain.deeds import deed_of
 from haltpoint.chain.dispatching import dispatch_again, in_time
 from haltpoint.chain.ending import cancel_chain, fail_chain, fail_step
 from haltpoint.chain.held import drop_held
@@ -175,7 +176,9 @@ def _turn_down(work: Work, action: Action, kind: ErrorType, text: str, said: str
 
 
 def _settle_success(work: Work, action: Action, data: str, warnings: tuple[str, ...], by: str) -> None:
-    metadata = Metadata(tool=action.tool, by=by)
+    ran = None if action.outcome is None else action.outcome.metadata.arguments
+    deed = deed_of(work.world.tools.get(action.tool), action.tool, ran or action.arguments, data)
+    metadata = Metadata(tool=action.tool, by=by, deed=deed)
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=warnings, metadata=metadata)
     settled = action.done(outcome, data)
     work.outputs.append(Settle(settled))

@@ -108,7 +108,7 @@ def _let_go(work: Work, index: int) -> None:
 def complete_chain(work: Work, answer: str | None) -> None:
     """The chain has done what was asked; a strict one fails when an effect is owed (C12). Words are kept either way."""
     work.unproven = tuple(one for one in work.unproven if one in (answer or ""))
-    if (owed := falls_short(work, answer)) is not None:
+    if (owed := falls_short(work)) is not None:
         fail_chain(work, Code.UNFULFILLED, owed, answer=answer)
         return
     work.unfulfilled = unfulfilled(work)

@@ -3,7 +3,6 @@
 An effect with a condition never fails a chain. An error or a denial that was reported excuses one without.
 """
 
-import re
 from typing import Final
 
 from haltpoint.chain import policy
@@ -12,11 +11,9 @@ from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.words import succeeded
 from haltpoint.chain.work import Work
 from haltpoint.contracts.answers import NotDone, WhyNot
-from haltpoint.contracts.base import action_id
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
 
-_MARK: Final = re.compile(r"\[\[([A-Za-z0-9_-]{1,64})\.([1-9][0-9]{0,5})\]\]")
 _SHOWN: Final = 5  # marks, and tools, that a correction names
 
 
@@ -55,10 +52,10 @@ def remind(work: Work) -> tuple[Correction, ...]:
     )
 
 
-def falls_short(work: Work, words: str | None) -> str | None:
-    """Why a strict chain fails although nothing else is left to do; None when it need not."""
+def falls_short(work: Work) -> str | None:
+    """Why a strict chain fails although nothing else is left to do; None when it need not, or cites why not."""
     owed = _owed(work)
-    if not owed or (work.intent is not None and work.intent.reminded and _cites(work, words or "")):
+    if not owed or (work.intent is not None and work.intent.reminded and work.cited):
         return None
     return "; ".join(f'"{one.says[:MOST_QUOTED]}" asks for {one.tool}, and it was not done' for one in owed)
 
@@ -78,8 +75,3 @@ def _receipts(work: Work) -> list[tuple[str, int, str]]:
     """Step, number and tool of each successful receipt."""
     done = (one for one in work.actions.values() if one.outcome is not None and one.outcome.satisfies)
     return [(work.steps[action.step].id, action.number, action.tool) for action in done]
-
-
-def _cites(work: Work, words: str) -> bool:
-    known = {action_id(work.chain.id, step, number) for step, number, _ in _receipts(work)}
-    return any(action_id(work.chain.id, mark[1], int(mark[2])) in known for mark in _MARK.finditer(words))

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Final
 
 from haltpoint.chain import policy
+from haltpoint.chain.citing import false_marks
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import NOT_CONFIRMED, call_fault, form_of, reading_faults, without_confirmed
 from haltpoint.chain.dispatching import dispatch
@@ -30,7 +31,7 @@ from haltpoint.chain.strikes import (
     tell_correction,
     violate,
 )
-from haltpoint.chain.thinking import spent_too_much, think_intent, think_step
+from haltpoint.chain.thinking import may_think, spent_too_much, think_intent, think_step
 from haltpoint.chain.unasked import disregarded, note_asked, note_look, refusal, tellable, to_look_at
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
@@ -120,6 +121,9 @@ def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> Non
         fail_by_tool(work, index, Code.GIVEN_UP, *error)
         return
     faults = () if mode is Mode.OFF else (_no_call(work, index),) if tool_step else missing
+    cites = () if faults else false_marks(work, index, words)
+    if cites and _ask_once_more(work, index, thought, cites, words):
+        return
     if faults and mode is Mode.STRICT:
         _correct(work, index, thought, faults, words)
         return
@@ -132,6 +136,15 @@ def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> Non
         let_pass(work, index)
     else:
         complete_step(work, index)
+
+
+def _ask_once_more(work: Work, index: int, thought: str, faults: tuple[Correction, ...], words: str) -> bool:
+    """Whether words that cite what there is not are asked for again (F2); at the limit they are taken as they are."""
+    violate(work, index, work.steps[index].id, thought, faults, words)
+    again = mode_of(work, index) is Mode.STRICT and not struck_out(work, index) and may_think(work, index)
+    if again:
+        _again(work, index, faults, thought, again=True)
+    return again
 
 
 def _give_up(work: Work, index: int, thought: str, proposal: Proposal) -> None:

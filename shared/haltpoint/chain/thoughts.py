@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from haltpoint.chain.citing import false_marks
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.delivering import deliver, take_findings
@@ -116,7 +117,8 @@ def _without_calls(plan: Plan) -> Plan:
 def end_with_answer(work: Work, message: AnswerDrafted) -> None:
     """Complete the chain: these are the words for the user, unless they call a tool or cannot be read (C6).
 
-    Such an answer is asked for again; after the strikes its words are delivered, or the results where it has none.
+    Such an answer is asked for again, and one that cites a result which there is not (F2); after the strikes its words
+    are delivered, or the results where it has none.
     """
     data = message.data
     if data.thought_id != work.chain.thought or reads_goal(work.chain):
@@ -128,25 +130,25 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> None:
     if overspent(work):  # the work is done: a reply that cost too much is not acted on
         complete_chain(work, stand_in(work, "the model used more tokens than the budget has"))
         return
-    corrections = _no_words(data)
+    corrections = _no_words(data) or false_marks(work, None, data.text)
     if corrections:
         violate(work, None, "answer", data.thought_id, corrections, data.text)
     if not corrections or mode_of(work, None) is not Mode.STRICT or struck_out(work, None):
         words = "" if data.faults else data.text
         if not corrections and (owed := remind(work)):
-            _ask_better(work, owed, data.thought_id)
+            _ask_better(work, owed, data.thought_id, words)
         elif words:
             deliver(work, words, data.thought_id)
         else:
             complete_chain(work, stand_in(work, _why(data)))
     else:
-        _ask_better(work, corrections, data.thought_id)
+        _ask_better(work, corrections, data.thought_id, "" if _no_words(data) else data.text)
 
 
-def _ask_better(work: Work, corrections: tuple[Correction, ...], thought: str) -> None:
+def _ask_better(work: Work, corrections: tuple[Correction, ...], thought: str, words: str) -> None:
     for correction in corrections:
         tell_correction(work, None, correction)
-    think_answer(work, corrections, thought)
+    think_answer(work, corrections, thought, words)
 
 
 def _why(data: DraftedAnswer) -> str:

@@ -56,6 +56,7 @@ class Violation(StrEnum):
     NO_PROVENANCE = "no_provenance"
     UNFOUNDED_FAIL = "unfounded_fail"
     MISSING_TOOL = "missing_tool"
+    FALSE_MARK = "false_mark"
     STUCK = "stuck"
     UNPROVEN = "unproven"
     BAD_INTENT = "bad_intent"
@@ -72,6 +73,7 @@ BROKEN: dict[Violation, str] = {
     Violation.NO_PROVENANCE: "a value that comes from nowhere",
     Violation.UNFOUNDED_FAIL: "gave up without an error",
     Violation.MISSING_TOOL: "left out a tool that was asked for",
+    Violation.FALSE_MARK: "cited a result that there is not",
     Violation.STUCK: "the same call again and again",
     Violation.UNPROVEN: "told of a deed without a receipt",
     Violation.BAD_INTENT: "a reading of the goal that its words do not hold",

@@ -169,9 +169,16 @@ class HookRecord(Contract):
     duration_ms: int = 0
 
 
+class DeedWords(Contract):
+    """What a successful call with an effect did, in the runtime's words, and whom or what it was about (F1)."""
+
+    says: str
+    target: str | None = None
+
+
 class NestedCall(Contract):
     """One tool that a tool called (A). `key` is its idempotency key, `error` how it failed, if it did; IN_DOUBT: its
-    caller did not wait for it.
+    caller did not wait for it. `deed`: what it did, when it succeeded with an effect.
     """
 
     tool: str
@@ -179,6 +186,7 @@ class NestedCall(Contract):
     error: ErrorType | None = None
     hooks: tuple[HookRecord, ...] = ()
     duration_ms: int = 0
+    deed: DeedWords | None = None
 
 
 class Metadata(Contract):
@@ -204,6 +212,9 @@ class Metadata(Contract):
     )
     calls: tuple[NestedCall, ...] = Field(default=(), description="the tools that this one called, as they were begun")
     by: str = Field(default="", description="the person who gave the result, when one did (D3 manual)")
+    deed: DeedWords | None = Field(
+        default=None, description="what the call did: of a tool with effects that succeeded (F1)"
+    )
     sources: dict[str, Source] = Field(default_factory=dict, description="place in the arguments -> its source (C13)")
 
 
@@ -272,6 +283,7 @@ class ToolSpec(Contract):
     queue: str = "default"
     timeout: float = Field(default=30.0, gt=0, description="seconds")
     strikes: int | None = Field(default=None, ge=1, description="violations in a row until a person decides (D3)")
+    says: str | None = Field(default=None, description="what a call did, {name} for an argument or a field (F1)")
     confirms: bool = Field(default=False, description="it has a parameter `confirmed` that only the runtime sets (B7)")
     outward: bool = Field(default=False, description="read-only, and its arguments leave the system (C13)")
     provenance: dict[str, tuple[str, ...]] = Field(

@@ -9,6 +9,7 @@ from typing import Any, Generic
 from pydantic import ConfigDict, Field
 from typing_extensions import TypeVar
 
+from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.humans import Answer, RequestKind, RequestStatus
 from haltpoint.contracts.intent import Intent
@@ -197,27 +198,20 @@ class ChainSummary(Contract):
     id: str
     status: str
     goal: str
-    answer: str | None = None
     error: ErrorView | None = None
     created_at: datetime
     updated_at: datetime
 
 
-class ReceiptView(Contract):
-    """A successful receipt: what an answer rests on (F2). `by` is the person who gave the result, when one did."""
-
-    action_id: str
-    step_id: str
-    tool: str
-    by: str = ""
-
-
 class ChainView(ChainSummary):
     """A whole chain. `violations` are those of its plan and its answer; `strikes` counts since any last success.
+
+    `answer` is there when the chain is over, however it ended (F1).
 
     `stopped` says by whom and why a cancelled chain was stopped.
     """
 
+    answer: FinalAnswer | None = None
     mode: Mode = Mode.STRICT
     tenant: str | None = None
     conversation_id: str | None = None
@@ -226,7 +220,6 @@ class ChainView(ChainSummary):
     intent: Intent | None = Field(default=None, description="what the goal asks for, makes conditional, forbids (C12)")
     stopped: str | None = None
     steps: tuple[StepView, ...] = ()
-    receipts: tuple[ReceiptView, ...] = ()
     strikes: int = 0
     violations: tuple[ViolationView, ...] = ()
     never_executed: tuple[dict[str, Any], ...] = ()

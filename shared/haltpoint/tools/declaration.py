@@ -29,12 +29,13 @@ from pydantic import ValidationError
 
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.tools.errors import DeclarationError
+from haltpoint.tools.says import checked_says
 from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_async, read_inputs, read_output
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "strikes", "no_effect", "confirmed")
+_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "strikes", "says", "no_effect", "confirmed")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
@@ -57,6 +58,7 @@ class Traits(TypedDict, total=False):
     queue: str
     timeout: str | float
     strikes: int
+    says: str
     no_effect: tuple[type[BaseException], ...]
     confirmed: Literal["own"]
 
@@ -177,6 +179,7 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             timeout=seconds_of(traits.get("timeout", ToolSpec.model_fields["timeout"].default)),
             strikes=traits.get("strikes"),
             provenance=inputs.provenance,
+            says=checked_says(traits.get("says"), inputs.schema, output.schema),
             confirms=inputs.confirms,
             targets=inputs.targets,
             new=inputs.new,

@@ -566,7 +566,6 @@ def test_c12_the_second_time_it_may_be_done() -> None:
     ("words", "status"),
     [
         ("There is no John [[react.1]].", ChainStatus.COMPLETED),
-        ("There is no John [[react.2]].", ChainStatus.FAILED),
         ("There is no John [[find.1]].", ChainStatus.FAILED),
         ("There is no John.", ChainStatus.FAILED),
     ],
@@ -602,7 +601,8 @@ def test_c12_at_the_answer_of_a_plan_the_words_say_why_not(words: str) -> None:
     story.say(words)
 
     status = ChainStatus.COMPLETED if "[[" in words else ChainStatus.FAILED
-    assert (story.chain.status, story.chain.answer) == (status, words)
+    shown = words.replace("[[s.1]]", "Find a person by name")
+    assert (story.chain.status, story.chain.answer) == (status, shown)
 
 
 def test_c12_the_call_of_a_skill_is_a_deed_of_what_it_called() -> None:

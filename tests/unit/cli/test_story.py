@@ -1,8 +1,10 @@
 """What is told of a chain, and that nothing a model writes can do more than be read."""
 
+from typing import Any
+
 import pytest
 
-from haltpoint.cli.story import Mark, elapsed, intents, never_executed, receipts, tell
+from haltpoint.cli.story import Mark, answer_lines, elapsed, intents, never_executed, receipts, tell
 from haltpoint.cli.wording import call, visible
 from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.views import ChainView
@@ -159,6 +161,30 @@ def test_a_tool_that_nobody_serves_is_told_once_with_the_command_that_helps() ->
     (line,) = [line for line in tell(waiting(31.0)) if line.mark is Mark.MISSING]
     assert (line.text, line.note) == ('HP-102 no worker serves the queue "contacts"', "Start one: x")
     assert line in tell(waiting(99.0))
+
+
+SENT = {"action_id": "c1.send.1", "tool": "send", "says": 'Sent "x"', "at": BEGUN, "by": "ann"}
+LEFT = {"tool": "pay", "says": "Pay", "why": "in_doubt", "message": "who knows"}
+DEEDS = ((Mark.DEED, 'Done: Sent "x"', "send.1, by ann"),)
+WORDS = ((Mark.WORDS, "I sent it.", ""), (Mark.WORDS, "", ""), (Mark.WORDS, '\u25c6 Done: Paid "x"', ""))
+
+
+@pytest.mark.parametrize(
+    ("more", "shown"),
+    [
+        ({}, (*WORDS, *DEEDS)),
+        ({"deeds": []}, WORDS),
+        ({"not_done": [LEFT]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt: who knows"), *WORDS)),
+        ({"not_done": [LEFT | {"message": ""}]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt"), *WORDS)),
+        ({"unproven": ["I sent it."]}, (*DEEDS, *WORDS, (Mark.UNPROVEN, "Unproven: I sent it.", ""))),
+    ],
+)
+def test_f1_words_and_deeds_are_shown_apart_and_deeds_first_when_they_differ(
+    more: dict[str, Any], shown: tuple[Any, ...]
+) -> None:
+    answer = {"text": 'I sent it.\n\n\u25c6 Done: Paid "x"', "deeds": [SENT], **more}
+    found = answer_lines(chain(status="completed", answer=answer))
+    assert tuple((line.mark, line.text, line.note) for line in found) == shown
 
 
 def test_receipts_are_named_by_their_action() -> None:

@@ -146,8 +146,8 @@ def test_c5_step_prompts_show_a_result_and_a_stop_in_exactly_the_form_of_real_on
 def test_b6_results_have_the_same_keys_in_the_same_order_whatever_happened() -> None:
     results = [receipt(), receipt(failed()), receipt(asks("a", "b")), receipt(OK, {}, tool="send_message")]
     keys = [list(json.loads(each)) for each in shown(results)]
-    assert keys == [["success", "next_action", "data_is", "data", "clarification", "confirmation", "error", "warnings",
-                     "instruction_for_ai"]] * 4  # fmt: skip
+    assert keys == [["success", "next_action", "mark", "data_is", "done", "data", "clarification", "confirmation",
+                     "error", "warnings", "instruction_for_ai"]] * 4  # fmt: skip
 
 
 def test_b6_results_are_pretty_printed_marked_as_data_and_hold_one_instruction_at_most() -> None:
