@@ -73,7 +73,7 @@ async def lookup_contacts(
     return ctx.ok(_match(found[0]))
 
 
-@tool(queue="contacts", timeout="60s")
+@tool(queue="contacts", timeout="60s", says="Message to {name}: {content}")
 async def send_message(
     recipient_id: Annotated[str, FromResult("lookup_contacts.contact_id")],
     content: Annotated[str, Field(description="what to tell them", min_length=1, max_length=4000)],

@@ -49,7 +49,7 @@ class Executor:
         self._owned: dict[int, _Owned] = {}
         file = policy_file.read(here.settings.policy_file)
         catalogue = ToolCatalogue(here.calls, here.topology, file.blocked_tools)
-        self.world = CurrentWorld(catalogue, policy_of(policy, file))
+        self.world = CurrentWorld(catalogue, policy_of(policy, file, here.settings.language))
         self.leases = Leases(
             here.instance,
             here.topology.partitions,

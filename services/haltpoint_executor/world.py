@@ -5,10 +5,11 @@ from typing import Protocol
 
 from haltpoint.chain.state import Chain
 from haltpoint.chain.world import Policy, World
-from haltpoint.contracts.events import PlanDrafted, TaskSubmitted, ToExecutor
+from haltpoint.contracts.events import IntentDrafted, PlanDrafted, TaskSubmitted, ThoughtFailed, ToExecutor
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tasks import Style
+from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.policy_file import patterns_of
 from haltpoint.runtime.settings import PolicySettings
@@ -59,14 +60,16 @@ def tools_named(message: ToExecutor, chain: Chain) -> set[str]:
 
 def takes_all_tools(message: ToExecutor, chain: Chain) -> bool:
     """Whether every tool that is served just then counts: an open-ended step begins, which may call each of them, or a
-    plan is here, which is held against those that the user's words ask for, named in it or not (C2).
+    plan or an intent is here, which is held against all that the user's words speak of, named in it or not (C2, C12).
     """
-    if isinstance(message, PlanDrafted):
+    if isinstance(message, PlanDrafted | IntentDrafted):
         return True
+    if isinstance(message, ThoughtFailed):  # an open-ended task goes on without an intent (C12)
+        return message.data.kind is ThoughtKind.INTENT
     return isinstance(message, TaskSubmitted) and chain.task.plan is None and chain.task.style is Style.REACT
 
 
-def policy_of(settings: PolicySettings, file: PolicyFile) -> Policy:
+def policy_of(settings: PolicySettings, file: PolicyFile, language: str = "en") -> Policy:
     """The numbers of the settings that `decide` needs, and what the policy file says in words."""
     return Policy(
         max_turns=settings.max_turns,
@@ -78,8 +81,11 @@ def policy_of(settings: PolicySettings, file: PolicyFile) -> Policy:
         chain_timeout=settings.chain_deadline,
         patterns=patterns_of(file),
         messages=file.messages,
+        language=language,
         repeated_effects=file.repeated_effects,
         claims_check=file.claims_check,
+        unasked_effects=file.unasked_effects,
+        targets=file.targets,
     )
 
 

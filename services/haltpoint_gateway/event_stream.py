@@ -25,7 +25,7 @@ async def follow(
             woken.clear()
             # The state is read before the log: when it is final the log is whole.
             standing = await views.standing(chain_id, sees)
-            part = await views.events(chain_id, after, _LINES)
+            part = await views.events(chain_id, after, _LINES, sees)
             for event in part.events:
                 yield as_sse(event)
                 if event.type in FINAL_FACTS:

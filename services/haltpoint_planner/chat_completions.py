@@ -130,7 +130,7 @@ class ChatCompletions:
             body["tool_choice"] = "required" if prompt.force else "auto"
         if prompt.schema is not None:
             # A tool's own schema may use what strict servers refuse.
-            strict = request.kind in (ThoughtKind.PLAN, ThoughtKind.VERIFY)
+            strict = request.kind in (ThoughtKind.INTENT, ThoughtKind.PLAN, ThoughtKind.VERIFY)
             form = {"name": request.kind.value, "strict": strict, "schema": prompt.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         # A model that said the wrong thing would say it again: the second time it may vary.

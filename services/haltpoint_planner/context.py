@@ -2,14 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from haltpoint.chain import human_tool
 from haltpoint.chain.contract import callable_tools, open_to_models
+from haltpoint.chain.intent import with_effects
 from haltpoint.chain.state import ChainStatus, StepStatus
-from haltpoint.contracts.base import chain_of, thought_id
+from haltpoint.contracts.base import action_id, chain_of, thought_id
 from haltpoint.contracts.events import ThoughtRequest
 from haltpoint.contracts.plans import Plan, Step, StepType
 from haltpoint.contracts.tasks import Mode, Style, Task
@@ -21,12 +22,18 @@ from haltpoint.runtime.step_codec import decode_step
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.topology import Topology
 
-_ACTION: Final = ("tool", "args", "receipt", "data", "settled", "settled_data")
+_Ask = Callable[..., Awaitable[Any]]
+"""Reads one key, by command, kind and name."""
+
+_ACTION: Final = ("tool", "args", "receipt", "data", "settled", "settled_data", "child")
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """One earlier call and what came of it, as it counts: completed by a person's answer where there was one."""
+    """One earlier call and what came of it, as it counts: completed by a person's answer where there was one.
+
+    `deeds` of a skill are what the calls in its chain did (F1).
+    """
 
     step_id: str
     tool: str
@@ -34,6 +41,12 @@ class Receipt:
     outcome: Outcome
     data: str
     action_id: str = ""
+    deeds: tuple[str, ...] = ()
+
+    @property
+    def mark(self) -> str | None:
+        """How words cite the result, if it is a successful one (F2)."""
+        return f"[[{self.action_id.partition('.')[2]}]]" if self.action_id and self.outcome.satisfies else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +119,15 @@ class ContextReader:
         if known or task is None or not head or ChainStatus(head[b"status"].decode()).final:
             return None  # a chain may also expire between these reads
         asked, drafted = as_worked_on(plan, Task.model_validate_json(task))
+        inside = await asyncio.gather(*(self._deeds_inside(ask, fields[-1]) for fields in actions))
         context = Context(
             request,
             asked,
             drafted,
             tuple(
                 receipt
-                for name, fields in zip(request.receipts, actions, strict=True)
-                if (receipt := _receipt(name, *fields)) is not None
+                for name, fields, deeds in zip(request.receipts, actions, inside, strict=True)
+                if (receipt := _receipt(name, deeds, *fields[:-1])) is not None
             ),
             previous=(previous or b"").decode(errors="replace"),
             tools=tools,
@@ -126,16 +140,43 @@ class ContextReader:
         findings = tuple((step_id, _words(data)) for (step_id, _), data in pairs if data)
         return replace(context, findings=findings, tools=_offered(context), known=tools)
 
+    async def _deeds_inside(self, ask: _Ask, child: bytes | None) -> tuple[str, ...]:
+        """What the calls in the chain that carried out a skill did, and in those below it."""
+        if child is None:
+            return ()
+        chain = child.decode()
+        task, head = await asyncio.gather(ask("GET", "task", chain), ask("HGETALL", "chain", chain))
+        plan = Task.model_validate_json(task).plan if task and head else None
+        if plan is None:
+            return ()
+        runs = [decode_step(head[f"s{index}".encode()]) for index in range(len(plan.steps))]
+        names = [
+            action_id(chain, step.id, number)
+            for step, run in zip(plan.steps, runs, strict=True)
+            for number in range(1, run.actions + 1)
+        ]
+        actions = await asyncio.gather(*(ask("HMGET", "action", name, *_ACTION) for name in names))
+        found: list[str] = []
+        for name, fields in zip(names, actions, strict=True):
+            below = await self._deeds_inside(ask, fields[-1])
+            receipt = _receipt(name, below, *fields[:-1])
+            found += below if receipt is None else receipt.deeds
+        return tuple(found)
+
 
 def _offered(context: Context) -> dict[str, ToolSpec]:
     """The tools that the model may see: in a step those that it may call there (C3), for a plan those it may name,
-    for the words of an answer those that do something.
+    for the goal (C12) and for the words of an answer those with effects.
     """
     step, tools = context.step, context.tools
     if step is not None:
         return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT, context.task)}
     if context.request.kind is ThoughtKind.VERIFY:
         return {name: spec for name, spec in tools.items() if not spec.read_only and name != human_tool.NAME}
+    if context.request.kind is ThoughtKind.INTENT:
+        only = context.request.tool
+        changing = (spec for spec in tools.values() if with_effects(spec) and not spec.internal)
+        return {spec.name: spec for spec in changing if only in (None, spec.name)}
     if context.request.kind is not ThoughtKind.PLAN:
         return {}
     # Whom to ask stands last: small models take what they read first.
@@ -143,15 +184,17 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
     return {name: tools[name] for name in named if open_to_models(tools[name], context.task)}
 
 
-def _receipt(name: str, *fields: bytes | None) -> Receipt | None:
+def _receipt(name: str, inside: tuple[str, ...], *fields: bytes | None) -> Receipt | None:
     """An action as it counts: what a person's answer settled goes before what the worker recorded."""
     texts = ((field or b"").decode(errors="replace") for field in fields)
     tool, arguments, receipt, data, settled, settled_data = texts
     if not (settled or receipt):
         return None
     outcome = Outcome.model_validate_json(settled or receipt)
-    step_id = name.rpartition(".")[0].rpartition(".")[2]
-    return Receipt(step_id, tool, arguments, outcome, settled_data if settled else data, name)
+    step_id, told = name.rsplit(".", 2)[1], outcome.metadata
+    deeds = () if told.cached else (*(call.deed for call in told.calls), told.deed if outcome.satisfies else None)
+    says = (*inside, *(deed.says for deed in deeds if deed is not None))
+    return Receipt(step_id, tool, arguments, outcome, settled_data if settled else data, name, says)
 
 
 def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list[tuple[str, str]]:

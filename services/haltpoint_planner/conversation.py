@@ -81,5 +81,7 @@ def _corrections(context: Context) -> Iterator[Message]:
     yield _says("assistant", previous[:_QUOTED] or "(no reply)")
     lines = [f"- {correction.message}" for correction in corrections]
     if context.request.kind is ThoughtKind.PLAN:
-        lines.append('Answer again with the whole plan as one JSON object: {"steps": [...]}')
+        lines.append('Answer again with the whole plan as one JSON object: {"intent": {...}, "steps": [...]}')
+    if context.request.kind is ThoughtKind.INTENT:
+        lines.append('Answer again with one JSON object: {"effects_asked": [], "ask_before": [], "forbidden": []}')
     yield _says("user", "\n".join(["Your reply was not accepted:", *lines]))

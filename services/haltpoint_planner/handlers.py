@@ -19,8 +19,10 @@ from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
     DraftedAnswer,
+    DraftedIntent,
     DraftedPlan,
     FailedThought,
+    IntentDrafted,
     MessageLost,
     PlanDrafted,
     ProposedActions,
@@ -43,6 +45,7 @@ from haltpoint.runtime.wire import Rejected, decode
 from haltpoint_planner import prompts, verifying
 from haltpoint_planner.context import ContextReader
 from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal, said, without_thoughts
+from haltpoint_planner.intent_drafting import draft_intent
 from haltpoint_planner.json_text import without_surrogates
 from haltpoint_planner.model import Model
 from haltpoint_planner.plan_drafting import draft_plan, question_in
@@ -245,17 +248,27 @@ def _question(entry: Entry) -> ToPlanner | Rejected:
 
 
 def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec]) -> Thought:
-    """What the executor gets for a reply of the model: a plan, a proposal or an answer. Never raises.
+    """What the executor gets for a reply of the model: an intent, a plan, a proposal or an answer. Never raises.
 
     `tools` are all that are known: calls are recognised and typed by them. Which may be called the executor decides.
     """
     request, usage = message.data, reply.usage
     match request.kind:
+        case ThoughtKind.INTENT:
+            read = DraftedIntent(thought_id=request.thought_id, intent=draft_intent(reply), usage=usage)
+            return IntentDrafted(**_envelope(message), data=read)
         case ThoughtKind.PLAN:
             drafted = draft_plan(reply)
             plan, fault = (drafted, None) if isinstance(drafted, Plan) else (None, drafted)
             question = None if plan is not None else question_in(reply)
-            data = DraftedPlan(thought_id=request.thought_id, plan=plan, fault=fault, question=question, usage=usage)
+            data = DraftedPlan(
+                thought_id=request.thought_id,
+                plan=plan,
+                intent=draft_intent(reply),
+                fault=fault,
+                question=question,
+                usage=usage,
+            )
             return PlanDrafted(**_envelope(message), data=data)
         case ThoughtKind.ACT | ThoughtKind.REASON:
             proposal = draft_proposal(reply, tools)

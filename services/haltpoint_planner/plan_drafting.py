@@ -17,7 +17,7 @@ from haltpoint_planner.drafting import draft_proposal, mended, take_apart
 from haltpoint_planner.json_text import without_surrogates
 from haltpoint_planner.replies import Reply
 
-_RESERVED: Final = frozenset({"plan", "answer"})  # the places of the chain's own thoughts
+_RESERVED: Final = frozenset({"intent", "plan", "answer"})  # the places of the chain's own thoughts
 _DESCRIPTION: Final = 4000  # characters
 _LABEL: Final = 200
 _MOST_NAMES: Final = 100
@@ -26,7 +26,7 @@ _PLAN_SIZE: Final = 128 * 1024  # bytes: the message that carries the plan stays
 _MODES: Final = frozenset(mode.value for mode in ValidationMode)
 _STEPS: Final = ("steps", "todolist", "todos", "plan", "tasks")
 _DESCRIPTIONS: Final = ("description", "task", "title", "name", "step")
-_NO_PLAN: Final = 'the reply holds no plan; answer with one JSON object: {"steps": [...]}'
+_NO_PLAN: Final = 'the reply holds no plan; answer with one JSON object: {"intent": {...}, "steps": [...]}'
 
 
 def draft_plan(reply: Reply) -> Plan | str:

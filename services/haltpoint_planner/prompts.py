@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
+from haltpoint.chain.provenance import GOAL, tools_of
 from haltpoint.chain.references import parse_path
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind, Violation
@@ -15,7 +16,7 @@ from haltpoint.contracts.tools import NextAction, ToolSpec
 from haltpoint_planner import verifying, wording
 from haltpoint_planner.context import Context
 from haltpoint_planner.conversation import Message, messages
-from haltpoint_planner.tool_forms import call_schema, described, native, plan_schema
+from haltpoint_planner.tool_forms import call_schema, described, intent_schema, native, plan_schema
 
 _CONTEXT: Final = 8_000  # characters of the task's context
 
@@ -41,6 +42,10 @@ def build(context: Context) -> Prompt:
     """The prompt that fits the kind of thought and the type of the step (C5)."""
     kind = context.request.kind
     match kind:
+        case ThoughtKind.INTENT:
+            system = wording.READER if context.request.tool is None else wording.LOOKER
+            bare = replace(context, receipts=(), findings=())  # no data of any tool may speak here
+            return Prompt(messages(system, bare, _intent_task(bare)), schema=intent_schema(list(context.tools)))
         case ThoughtKind.PLAN:
             return Prompt(messages(wording.PLANNER, context, _plan_task(context)), schema=plan_schema(context))
         case ThoughtKind.ACT:
@@ -52,8 +57,7 @@ def build(context: Context) -> Prompt:
             return Prompt(spoken)
         case ThoughtKind.VERIFY:
             asked = {"role": "user", "content": json.dumps(verifying.case_of(context), ensure_ascii=False)}
-            system = {"role": "system", "content": verifying.VERIFIER}
-            return Prompt((system, asked), schema=verifying.SCHEMA)
+            return Prompt(({"role": "system", "content": verifying.VERIFIER}, asked), schema=verifying.SCHEMA)
         case _:
             assert_never(kind)
 
@@ -99,18 +103,23 @@ def _next(context: Context) -> ToolSpec | None:
         return None
     spec = context.tools.get(context.missing[0])
     answered = {receipt.tool for receipt in context.receipts if receipt.outcome.satisfies}
-    unasked = sorted(_origins(spec, context.task.context) - answered) if spec else []
+    origins = _origins(spec, context.task.context) if spec else []
+    unasked = sorted(tools[0] for tools in origins if answered.isdisjoint(tools))
     return context.tools.get(unasked[0]) if unasked else spec
 
 
-def _origins(spec: ToolSpec, known: dict[str, Any]) -> set[str]:
-    """The tools that the ids which this one cannot do without come from, but for those that the task brings along."""
-    paths = [(parse_path(place) or (place,), origin) for place, origin in spec.provenance.items()]
+def _origins(spec: ToolSpec, known: dict[str, Any]) -> list[list[str]]:
+    """For each id that this tool cannot do without the tools that it may come from, but for those that the task brings
+    along and those that the user's words may hold.
+    """
+    paths = [(parse_path(place) or (place,), origins) for place, origins in spec.provenance.items()]
     needed = spec.parameters.get("required", [place[0] for place, _ in paths])
-    ids = [(place[-1], origin) for place, origin in paths if place[0] in needed]
-    return {
-        origin.partition(".")[0] for name, origin in ids if known.keys().isdisjoint((name, origin.rpartition(".")[2]))
-    }
+    ids = [(place[-1], origins) for place, origins in paths if place[0] in needed and GOAL not in origins]
+    return [
+        tools_of(origins)
+        for name, origins in ids
+        if known.keys().isdisjoint((name, *(origin.rpartition(".")[2] for origin in origins)))
+    ]
 
 
 # ---- the goal, the step, what is due --------------------------------------------------------------------------------
@@ -133,6 +142,12 @@ def _earlier(task: Task) -> Iterator[str]:
         who = "The user" if one.user == task.user else "Another user"
         yield f"- {who}: {' '.join(one.goal.split())}"
         yield f"  Answer: {' '.join(one.answer.split()) or '(none)'}"
+
+
+def _intent_task(context: Context) -> str:
+    """The goal and tools by their names and descriptions: no data of any tool, and not what the task knows besides."""
+    told = (f"- {spec.name}: {' '.join(spec.description.split())}" for spec in context.tools.values())
+    return "\n".join(["Tools:", *told, "", f"Goal: {context.task.goal}"])
 
 
 def _plan_task(context: Context) -> str:

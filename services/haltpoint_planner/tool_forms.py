@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from haltpoint.chain.intent import with_effects
+from haltpoint.chain.provenance import GOAL, told
 from haltpoint.chain.references import parse_path
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.context import Context
@@ -30,7 +32,20 @@ def plan_schema(context: Context) -> dict[str, Any]:
         "expected_outcome": text,
     }
     steps = {"type": "array", "items": _strict(step), "maxItems": _STEPS}
-    return _strict({"steps": steps})
+    changing = [spec.name for spec in context.tools.values() if with_effects(spec)]
+    return _strict({"intent": intent_schema(changing), "steps": steps})
+
+
+def intent_schema(names: Sequence[str]) -> dict[str, Any]:
+    """The JSON Schema of what a goal asks for, makes conditional and forbids, over these tools (C12)."""
+    text = {"type": "string"}
+    entry = {
+        "tools": {"type": "array", "items": {"type": "string", "enum": list(names)} if names else text},
+        "words": text,
+        "when": {"type": ["string", "null"]},
+    }
+    entries = {"type": "array", "items": _strict(entry), "maxItems": _STEPS}
+    return _strict({"effects_asked": entries, "ask_before": entries, "forbidden": entries})
 
 
 def call_schema(specs: Sequence[ToolSpec]) -> dict[str, Any]:
@@ -58,7 +73,7 @@ def _strict(properties: dict[str, Any]) -> dict[str, Any]:
 def described(spec: ToolSpec) -> str:
     """The tool as one line of a list."""
     arguments = ", ".join(spec.parameters.get("properties", {}))
-    notes = [f"{name} must come from {path}" for name, path in spec.provenance.items()]
+    notes = [f"{name} must come from {told(origins)}" for name, origins in spec.provenance.items()]
     if spec.may_clarify:
         notes.append("may stop and let a person choose")
     note = f" [{'; '.join(notes)}]" if notes else ""
@@ -83,19 +98,23 @@ def _made_native(spec: ToolSpec) -> dict[str, Any]:
     properties = parameters.get("properties")
     if isinstance(properties, dict) and spec.provenance:
         described = dict(properties)
-        for place, origin in spec.provenance.items():
+        for place, origins in spec.provenance.items():
             name = str((parse_path(place) or (place,))[0])
             if name in described:
-                described[name] = _with_origin(described[name], place if place != name else "", origin)
+                described[name] = _with_origins(described[name], place if place != name else "", origins)
         parameters["properties"] = described
     description = " ".join(spec.description.split())[:1000]
     return {"type": "function", "function": {"name": spec.name, "description": description, "parameters": parameters}}
 
 
-def _with_origin(schema: Any, place: str, path: str) -> Any:
-    """A parameter's schema, with the place that its value, or the one at `place`, has to come from (C6 provenance)."""
+def _with_origins(schema: Any, place: str, origins: Sequence[str]) -> Any:
+    """A parameter's schema, with what its value, or the one at `place`, has to be copied from (C6 provenance)."""
     if not isinstance(schema, dict):
         return schema
-    tool, _, inner = path.partition(".")
-    origin = f"{place and f'{place} is '}copied from {inner} in the data of a result of {tool}"
-    return {**schema, "description": f"{schema.get('description', '')} {origin}".strip()}
+    text = f"{place and f'{place} is '}copied from {' or '.join(map(_origin, origins))}"
+    return {**schema, "description": f"{schema.get('description', '')} {text}".strip()}
+
+
+def _origin(origin: str) -> str:
+    tool, _, inner = origin.partition(".")
+    return "the user's words" if origin == GOAL else f"{inner} in the data of a result of {tool}"

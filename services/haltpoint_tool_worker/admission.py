@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from haltpoint.chain.provenance import without_origin
+from haltpoint.chain.provenance import told, without_origin
 from haltpoint.contracts.base import MAX_ARGUMENTS, value
 from haltpoint.contracts.plans import Call as Proposed
 from haltpoint.contracts.reasons import Reason, ReasonKind
@@ -24,12 +24,14 @@ from haltpoint.tools.hooks import Call as Seen
 from haltpoint_tool_worker.approval import approves
 from haltpoint_tool_worker.classify import invalid_arguments
 from haltpoint_tool_worker.failures import Cause, Effects, Failure, fault_of, judge
+from haltpoint_tool_worker.given import authors_own, words_of_the_goal
 from haltpoint_tool_worker.hooks import builtin
 from haltpoint_tool_worker.hooks.after import Review
 from haltpoint_tool_worker.hooks.asking import ask
 from haltpoint_tool_worker.hooks.before import Round
 from haltpoint_tool_worker.hooks.loading import Around
 from haltpoint_tool_worker.job import Job
+from haltpoint_tool_worker.links import reasons_for_links
 from haltpoint_tool_worker.raised import read_exception
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results import Reading, read_failure
@@ -142,7 +144,8 @@ class Admission:
         request = job.request
         if call.around is not None or request.reasons or request.approval is not None:
             return True
-        return bool(call.tool.spec.provenance) and request.unasked is None
+        spec = call.tool.spec
+        return request.unasked is None and (bool(spec.provenance) or any(spec.targets.values()))
 
     async def ask(self, job: Job, call: Call) -> Call | Refusal:
         """The call as its hooks leave it, or why it is refused. Raises redis-py's errors."""
@@ -156,9 +159,10 @@ class Admission:
         if tool.spec.provenance and request.unasked is None and (made_up := await self._made_up(job, tool, trip)):
             records = (*trip.records, builtin.refused_by(builtin.PROVENANCE))
             return Refusal(_reading(ErrorType.BLOCKED, f"{request.tool} was not called: {made_up}"), records)
-        if trip.asked or request.reasons or request.approval is not None:
+        links = reasons_for_links(tool.spec, from_json(trip.text)) if request.unasked is None else ()
+        if trip.asked or request.reasons or links or request.approval is not None:
             if not approves(request.approval, request.tool, trip.text):
-                reasons = request.reasons or ()
+                reasons = (*(request.reasons or ()), *links)
                 reasons = reasons if request.approval is None else (*reasons, _CHANGED)
                 return Refusal(trip.question(reasons), tuple(trip.records), trip.text, trip.changed)
             trip.approved()
@@ -194,12 +198,16 @@ class Admission:
         request = job.request
         actions = await self._ledger.receipts(job.place.partition, request.action_id, request.origins or ())
         proposed = Proposed(tool=request.tool, arguments=from_json(trip.text))
-        found = without_origin(proposed, tool.spec, request.context, actions)
+        own, words = authors_own(job), words_of_the_goal(job)
+        found = without_origin(proposed, tool.spec, request.context, actions, words, own)
         if found is None:
             return None
         changed = [record.name for record in trip.records if record.verdict is HookVerdict.MODIFY]
         since = f" that it has since {', '.join(changed)} changed the arguments" if changed else ""
-        return f"its {found[0]} must come from {found[1]}, and no result of this chain holds the value{since}"
+        fix = "; declare the parameter of its caller with FromResult too" if job.nested else ""
+        return (
+            f"its {found[0]} must come from {told(found[1])}, and no result of this chain holds the value{since}{fix}"
+        )
 
     def _left(self, job: Job) -> float:
         return (job.request.deadline - self._now_ms()) / 1000

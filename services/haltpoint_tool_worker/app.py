@@ -3,7 +3,7 @@
 from functools import partial
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime import service, telemetry
+from haltpoint.runtime import logs, service, telemetry
 from haltpoint.runtime.broker import redis_url
 from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.errors import HaltpointError
@@ -17,6 +17,8 @@ from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry, load
 from haltpoint_tool_worker.runner import Runner
 from haltpoint_tool_worker.slots import Slots
+
+_log = logs.get(__name__)
 
 
 async def run(settings: Settings, queues: tuple[str, ...] = ()) -> None:
@@ -55,6 +57,13 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     )
     catalogue = ToolCatalogue(here.calls, here.topology)
     here.about.update(queues=registry.queues, tools=[spec.name for spec in registry.specs], slots=slots.capacity)
+
+    if registry.undeclared:
+        _log.info(
+            "tools that declare no effects count as tools with effects",
+            tools=", ".join(registry.undeclared),
+            fix="give those that change nothing read_only=True",
+        )
 
     async def list_tools() -> None:
         await catalogue.beat(registry.specs)

@@ -17,8 +17,8 @@ from haltpoint_tool_worker.runner import Run, Stopped
 class Job:
     """`epoch` is 0 until it is claimed. `claiming`: the epoch may be another one already. `lost`: not ours any more.
 
-    `repeatable` holds when both the plan and the tool say so. `runs` are its tool and the hooks around it, as
-    far as they were begun; `calls` tells of the tools that it called, which end with it.
+    `nested`: a tool made the call. `repeatable` holds when both the plan and the tool say so. `runs` are its tool and
+    the hooks around it, as far as they were begun; `calls` tells of the tools that it called, which end with it.
     """
 
     place: Place
@@ -30,6 +30,7 @@ class Job:
     epoch: int = 0
     claiming: bool = False
     lost: bool = False
+    nested: bool = False
     runs: list[Run] = field(default_factory=list)
     calls: list[NestedCall] = field(default_factory=list)
 

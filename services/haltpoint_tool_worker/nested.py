@@ -12,27 +12,30 @@ does not say that its caller had done nothing before.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from pydantic_core import from_json, to_jsonable_python
 
-from haltpoint.contracts.tools import ErrorType, HookRecord, NestedCall
+from haltpoint.contracts.tools import DeedWords, ErrorType, HookRecord, NestedCall
 from haltpoint.tools import Tool, ToolError
 from haltpoint_tool_worker.admission import Admission, Call, Refusal
 from haltpoint_tool_worker.classify import classify
 from haltpoint_tool_worker.failures import Cause, Failure, NestedError, fault_of
+from haltpoint_tool_worker.given import Given, handed_on, target_fault
 from haltpoint_tool_worker.hooks.before import as_text
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.results import Reading, read_failure
 from haltpoint_tool_worker.runner import Runner
-from haltpoint_tool_worker.running import run_call
+from haltpoint_tool_worker.running import run_call, with_deed
 
 MOST_LEVELS: Final = 3
 """How deep tools may call tools: one that calls itself ends there."""
 MOST_CALLS: Final = 100
 """Calls of one tool: its receipt has to hold them all."""
+_ROOM: Final = 32 * 1024
+"""Bytes in a receipt for what the calls of one tool did."""
 _PATIENCE: Final = 2.0
 """Seconds that calls have to end when they are stopped; one that has not is told as a doubt."""
 
@@ -89,7 +92,8 @@ class Nested:
         failure = reading.failure
         took = round((time.perf_counter() - began) * 1000)
         error = failure.fault.error_type if failure is not None else None
-        self._job.calls[place] = told.model_copy(update={"error": error, "hooks": hooks, "duration_ms": took})
+        came = {"error": error, "hooks": hooks, "duration_ms": took, "deed": reading.deed}
+        self._job.calls[place] = told.model_copy(update=came)
         if failure is not None:
             raise NestedError(failure)
         return from_json(reading.data)
@@ -103,7 +107,9 @@ class Nested:
             text = as_text(to_jsonable_python(arguments))
         except BaseException as error:  # noqa: BLE001 - the caller's objects
             return read_failure(classify(error)), ()
-        job = self._inner(name, key, text)
+        job, fault = self._inner(name, key, text)
+        if fault is not None:
+            return _refused(ErrorType.BLOCKED, f"{name} was not called: {fault}"), ()
         self._begun.append(job)
         call = self._admission.look(job, self._now_ms(), caller=self._caller.spec)
         if isinstance(call, Call) and self._admission.asks_more(job, call):
@@ -116,23 +122,48 @@ class Nested:
         if reading is None:
             return _refused(ErrorType.IN_DOUBT, f"{name} was stopped: its caller has ended"), call.records
         if call.around is not None and call.around.post:
-            return await self._admission.review(job, call, reading)
-        return reading, call.records
+            worked = reading.outcome.satisfies
+            reading, records = await self._admission.review(job, call, reading)
+            return (with_deed(call, reading) if worked else reading), records
+        return (with_deed(call, reading) if reading.outcome.satisfies else reading), call.records
 
-    def _inner(self, name: str, key: str, text: str) -> Job:
-        """The call as a job under its caller's: what it calls is told there."""
-        tool = self._admission.find(name)
-        request = self._job.request.model_copy(
+    def _inner(self, name: str, key: str, text: str) -> tuple[Job, str | None]:
+        """The call as a job under its caller's: what it calls is told there. And why it is refused, if it is.
+
+        A value that the caller was given keeps its source: its origin is looked for in the receipt that it came from.
+        """
+        tool, order = self._admission.find(name), self._job.request
+        given: Given = {}
+        fault: str | None = None
+        if tool is not None and order.unasked is None:
+            arguments = from_json(text)
+            given = handed_on(self._job, self._caller.spec, arguments, tool.spec)
+            fault = None if order.approval else target_fault(self._caller.spec, arguments, tool.spec, given)
+        origins = dict.fromkeys((*(order.origins or ()), *(one.where.partition(" ")[0] for one, _ in given.values())))
+        request = order.model_copy(
             update={
                 "action_id": key,
                 "tool": name,
                 "timeout": tool.spec.timeout if tool is not None else 0.0,
                 "deadline": min(self._job.request.deadline, self._until),
                 "approval": None,
-                "unasked": "tool",  # its values are the caller's own, which is no model
+                "reasons": None,
+                "origins": tuple(one for one in origins if one),
+                "sources": {place: source for place, (source, _) in given.items()},
             }
         )
-        return replace(self._job, request=request, arguments=text, runs=[])
+        return replace(self._job, request=request, arguments=text, runs=[], nested=True), fault
+
+
+def told_in_short(calls: Sequence[NestedCall]) -> tuple[NestedCall, ...]:
+    """The calls as a receipt tells of them: when what they did fills more than its room there, each is cut."""
+    if sum(len(one.deed.model_dump_json().encode()) for one in calls if one.deed is not None) <= _ROOM:
+        return tuple(calls)
+    short = _ROOM // MOST_CALLS // 4  # characters, of four bytes at most
+    return tuple(
+        one if one.deed is None else one.model_copy(update={"deed": DeedWords(says=f"{one.deed.says[:short]}…")})
+        for one in calls
+    )
 
 
 def _refused(kind: ErrorType, words: str) -> Reading:

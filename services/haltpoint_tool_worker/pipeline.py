@@ -19,6 +19,7 @@ from typing import Final
 from opentelemetry.trace import Span, SpanKind
 from redis.exceptions import RedisError
 
+from haltpoint.chain.sources import after_hooks
 from haltpoint.contracts.tools import ErrorType, HookRecord, Metadata
 from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.broker import UNREACHABLE
@@ -28,11 +29,11 @@ from haltpoint_tool_worker.admission import Admission, Call, Refusal
 from haltpoint_tool_worker.approval import bound
 from haltpoint_tool_worker.failures import Cause, Effects, Failure, fault_of, judge
 from haltpoint_tool_worker.job import Job
-from haltpoint_tool_worker.nested import Nested
+from haltpoint_tool_worker.nested import Nested, told_in_short
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results import Reading, read_failure
 from haltpoint_tool_worker.runner import Runner
-from haltpoint_tool_worker.running import run_call
+from haltpoint_tool_worker.running import run_call, with_deed
 
 _PAUSE: Final = 0.5
 """Seconds between two attempts to record what the server refuses."""
@@ -83,16 +84,18 @@ class Pipeline:
         reading = await self._run(job, call)
         if reading is None:
             return
-        records = call.records
+        records, worked = call.records, reading.outcome.satisfies
         if call.around is not None and call.around.post and not reading.doubtful:
             # What was cut away has not been reviewed, so it is not kept.
             reading, records = await self._admission.review(job, call, replace(reading, whole=""))
         reading = bound(reading, job.request.tool, call.text, job.request.approval, changed=call.changed)
+        reading = with_deed(call, reading) if worked else reading
         await self._record(job, reading, began, span, records, ran=call.text if call.changed else None)
 
     async def _refuse(self, job: Job, refusal: Refusal, began: int) -> None:
         reading = bound(refusal.reading, job.request.tool, refusal.text, None, changed=refusal.changed)
-        await self._record(job, reading, began, None, refusal.records)
+        asked = refusal.text if refusal.changed else None
+        await self._record(job, reading, began, None, refusal.records, asked=asked)
 
     async def _claim(self, job: Job) -> bool:
         """Whether to go on. An action that somebody had started is recorded as a doubt."""
@@ -132,11 +135,13 @@ class Pipeline:
         records: tuple[HookRecord, ...] = (),
         *,
         ran: str | None = None,
+        asked: str | None = None,
     ) -> None:
         """Write the receipt; while the server is away, again and again, until it is written or the lease is lost.
 
         A worker that ends gives up after one long attempt: the action is then taken over, as if it had died. `ran` are
-        the arguments with which it ran, as JSON text, when hooks have changed those of the order.
+        the arguments with which it ran, as JSON text, when hooks have changed those of the order; `asked` those that a
+        person is asked about.
         """
         request = job.request
         metadata = Metadata(
@@ -152,8 +157,13 @@ class Pipeline:
             metadata = metadata.model_copy(
                 update={"hooks": records} if ran is None else {"hooks": records, "arguments": ran}
             )
+        if (written := ran or asked) or request.sources:
+            sources = after_hooks(request.sources or {}, job.arguments, written or job.arguments)
+            metadata = metadata.model_copy(update={"sources": sources})
+        if reading.deed is not None:
+            metadata = metadata.model_copy(update={"deed": reading.deed})
         if job.calls:
-            metadata = metadata.model_copy(update={"calls": tuple(job.calls)})
+            metadata = metadata.model_copy(update={"calls": told_in_short(job.calls)})
         if reading.whole and await self._kept(job, reading.whole):
             metadata = metadata.model_copy(update={"whole": len(reading.whole.encode())})
         outcome, trace = reading.outcome, telemetry.context_of(span, job.trace)

@@ -91,6 +91,15 @@ class Registry:
         return tuple(tool.spec for tool in self._tools.values())
 
     @property
+    def undeclared(self) -> tuple[str, ...]:
+        """The tools that declare no effects at all: they count as tools with effects."""
+        return tuple(
+            spec.name
+            for spec in self.specs
+            if not (spec.read_only or spec.idempotent or spec.destructive or spec.plan is not None)
+        )
+
+    @property
     def queues(self) -> tuple[str, ...]:
         """The queues of all tools, each once, by name."""
         return tuple(sorted({spec.queue for spec in self.specs}))

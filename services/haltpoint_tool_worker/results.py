@@ -15,7 +15,7 @@ import jsonschema
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT, MAX_WHOLE, value
-from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Option, Outcome, ToolResult
+from haltpoint.contracts.tools import DeedWords, ErrorType, Fault, NextAction, Option, Outcome, ToolResult
 from haltpoint.runtime import logs
 from haltpoint.runtime.wire import too_deep
 from haltpoint.tools import MalformedResultError, Tool
@@ -49,7 +49,7 @@ _COMPLETE: Final = Outcome(success=True, next_action=NextAction.COMPLETE)
 class Reading:
     """An outcome without metadata, and its data as JSON text; or, in `failure`, why there is no success.
 
-    `whole` are the data before they were cut.
+    `whole` are the data before they were cut. `deed`: what the call did, once it is known to have succeeded.
     """
 
     outcome: Outcome
@@ -57,6 +57,7 @@ class Reading:
     truncated: bool = False
     whole: str = ""
     failure: Failure | None = None
+    deed: DeedWords | None = None
 
     @property
     def doubtful(self) -> bool:

@@ -1,5 +1,8 @@
 """Running an admitted call: from its start to what came of it, or to nobody's waiting for it any more."""
 
+from dataclasses import replace
+
+from haltpoint.chain.deeds import deed_of
 from haltpoint.contracts.tools import ErrorType
 from haltpoint_tool_worker.admission import Call
 from haltpoint_tool_worker.failures import Cause, Failure, fault_of
@@ -26,3 +29,8 @@ async def run_call(runner: Runner, job: Job, call: Call) -> Reading | None:
             return read_failure(Failure(fault_of(ErrorType.TIMEOUT, words), Cause.BROKEN))
         case _:
             return None
+
+
+def with_deed(call: Call, reading: Reading) -> Reading:
+    """The result of a call that has succeeded, and in it what it did (F1), also when a hook makes an error of it."""
+    return replace(reading, deed=deed_of(call.tool.spec, call.tool.spec.name, call.text, reading.data))

@@ -10,13 +10,27 @@ if TYPE_CHECKING:
     from haltpoint.client import Client
     from haltpoint.contracts.humans import Choice
     from haltpoint.sync_client import SyncClient
-    from haltpoint.tools import Ctx, FromResult, Option, Target, ToolError, ToolResult, hook, register, tool
+    from haltpoint.tools import (
+        Ctx,
+        Foreign,
+        FromResult,
+        New,
+        Option,
+        Target,
+        ToolError,
+        ToolResult,
+        hook,
+        register,
+        tool,
+    )
 
 __all__ = [
     "Choice",
     "Client",
     "Ctx",
+    "Foreign",
     "FromResult",
+    "New",
     "Option",
     "SyncClient",
     "Target",

@@ -20,8 +20,10 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind, RequestStatus
+from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import (
     ActionView,
@@ -60,10 +62,10 @@ class GatewayError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a chain ended: completed, failed or cancelled; its answer, and all of it in `chain`."""
+    """How a chain ended: completed, failed or cancelled; its answer with what was done, and all of it in `chain`."""
 
     status: str
-    answer: str | None
+    answer: FinalAnswer
     chain: ChainView
 
     def calls(self, tool: str) -> list[ActionView]:
@@ -91,7 +93,7 @@ class Run:
         async for _ in self.events():
             pass
         chain = await self._client.chain(self.id)
-        return Result(chain.status, chain.answer, chain)
+        return Result(chain.status, chain.answer or FinalAnswer(), chain)
 
     async def requests(self) -> list[RequestView]:
         """What the chain asks and nobody has answered yet."""
@@ -238,8 +240,11 @@ class Client:
         text: str = "",
         value: Mapping[str, Any] | None = None,
         comment: str = "",
+        reach: Reach | str | None = None,
     ) -> RequestView:
         """Answer a question: an option, or a decision with what belongs to it. Returns it as answered.
+
+        `reach` says how far an approval goes until the chain ends: call, value (the default), parameter or tool.
 
         Input without a decision is an answer in words (`text`), or a form filled in (`value`); an escalation takes
         rephrase with `text`, manual with `value`, retry, abort; a doubt happened (with `value` when its result is
@@ -248,6 +253,7 @@ class Client:
         """
         kind = (await self.request(request_id)).kind
         said = {"option_id": option_id, "decision": decision, "text": text, "value": value, "comment": comment}
+        said["for"] = reach
         given = {name: what for name, what in said.items() if what is not None}
         body = _checked({"kind": kind, **given}).model_dump(mode="json", exclude_none=True)
         headers = {"Idempotency-Key": uuid.uuid4().hex}

@@ -1,7 +1,7 @@
 """The client for programs without an event loop: the same calls, each of which waits for its result.
 
     with SyncClient("http://127.0.0.1:8700", key=...) as client:
-        print(client.run("Tell John I'm running late").result().answer)
+        print(client.run("Tell John I'm running late").result().answer.text)
 
 It runs its own event loop in a thread.
 """
@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar
 
 from haltpoint.client import Client, Result, Run
 from haltpoint.contracts.humans import Choice, RequestKind, RequestStatus
+from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, StatsView, ToolView
 
@@ -115,10 +116,11 @@ class SyncClient:
         text: str = "",
         value: Mapping[str, Any] | None = None,
         comment: str = "",
+        reach: Reach | str | None = None,
     ) -> RequestView:
         """See `Client.answer`."""
         call = self._client.answer(
-            request_id, option_id=option_id, decision=decision, text=text, value=value, comment=comment
+            request_id, option_id=option_id, decision=decision, text=text, value=value, comment=comment, reach=reach
         )
         return self.wait(call)
 

@@ -1,7 +1,8 @@
 """What the contract costs per turn: building the prompt, reading the reply, and the checks of its calls.
 
-A plan of twenty steps in a world of fifty tools, every step but the last done, without model and network. Measured is
-the time of the processor that the thread takes, so that other processes on the machine do not count.
+A plan of twenty steps in a world of fifty tools, every step but the last done with 100 kB of receipts in all, and a
+last call with effects and five targets, each out of another receipt; without model and network. Measured is the time of
+the processor that the thread takes, so that other processes on the machine do not count.
 """
 
 import json
@@ -28,7 +29,7 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import NextAction, Outcome, ToolSpec
+from haltpoint.contracts.tools import Metadata, NextAction, Outcome, ToolSpec
 from haltpoint_planner import prompts
 from haltpoint_planner.context import Context, Receipt
 from haltpoint_planner.drafting import draft_proposal
@@ -37,10 +38,17 @@ from haltpoint_planner.replies import read_reply
 STEPS, TOOLS, ROUNDS = 20, 50, 1000
 NOW: Final = 1_000_000
 OK: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
-DATA: Final = json.dumps(
-    {"id": "record-1", "rows": [{"name": f"row {row}", "words": "some " * 10} for row in range(8)]}
+NAMES: Final = ("to", "cc", "bcc", "email")
+CALL: Final = {"query": "goal", "limit": 5}
+ARGUMENTS: Final = json.dumps(CALL)
+LAST: Final = json.dumps(
+    CALL | {"record": "record-1"} | {name: f"person.{at}@example.org" for at, name in enumerate(NAMES)}
 )
-ARGUMENTS: Final = '{"query": "goal", "limit": 5, "record": "record-1"}'
+
+
+def _data(step: int) -> str:
+    rows = [{"name": f"row {row}", "of": f"{step}.{row}", "words": "some " * 10} for row in range(57)]
+    return json.dumps({"id": "record-1", "owner": {"email": f"Person.{step}@example.org"}, "rows": rows})
 
 
 def _tool(number: int) -> ToolSpec:
@@ -51,11 +59,16 @@ def _tool(number: int) -> ToolSpec:
         read_only=number % 2 == 0,
         parameters={
             "type": "object",
-            "properties": {"query": text, "limit": {"type": "integer"}, "record": text},
+            "properties": {
+                "query": text,
+                "limit": {"type": "integer"},
+                "record": text,
+                **dict.fromkeys(NAMES, text),
+            },
             "required": ["query"],
             "additionalProperties": False,
         },
-        provenance={"record": "tool_00.id"} if number else {},
+        provenance={"record": ("tool_00.id",)} if number else {},
     )
 
 
@@ -73,9 +86,9 @@ def _plan() -> Plan:
     )
 
 
-def _proposed(thought: Think, tool: str) -> ActionProposed:
+def _proposed(thought: Think, tool: str, arguments: str = ARGUMENTS) -> ActionProposed:
     """One turn of the planner behind the model: what it makes of a server's answer."""
-    call = {"type": "function", "function": {"name": tool, "arguments": ARGUMENTS}}
+    call = {"type": "function", "function": {"name": tool, "arguments": arguments}}
     body = json.dumps({"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [call]}}]})
     reply = read_reply(body)
     if reply is None:
@@ -101,8 +114,9 @@ def _last_turn(world: World) -> tuple[Chain, Think]:
     for number in range(STEPS - 1):
         said = hear(_proposed(thought, f"tool_{number:02}"))
         (action,) = [one.action for one in said if isinstance(one, Dispatch)]
-        done = CompletedTool(action_id=action.id, outcome=OK)
-        said = hear(ToolCompleted(id=f"{action.id}/1/done", source="bench", subject="c", data=done), DATA)
+        outcome = OK.model_copy(update={"metadata": Metadata(action_id=action.id)})
+        done = CompletedTool(action_id=action.id, outcome=outcome)
+        said = hear(ToolCompleted(id=f"{action.id}/1/done", source="bench", subject="c", data=done), _data(number))
         (thought,) = [one for one in said if isinstance(one, Think)]
     return chain, thought
 
@@ -112,7 +126,9 @@ def contract_ms() -> dict[str, float]:
     tools = {f"tool_{number:02}": _tool(number) for number in range(TOOLS)}
     world = World(tools, Policy())
     chain, thought = _last_turn(world)
-    receipts = tuple(Receipt(f"s{number}", f"tool_{number:02}", ARGUMENTS, OK, DATA) for number in range(STEPS - 1))
+    receipts = tuple(
+        Receipt(f"s{number}", f"tool_{number:02}", ARGUMENTS, OK, _data(number)) for number in range(STEPS - 1)
+    )
     request = ThoughtRequest(
         thought_id=thought.thought_id, kind=thought.kind, step_id=thought.step_id, deadline=chain.deadline
     )
@@ -121,10 +137,11 @@ def contract_ms() -> dict[str, float]:
     for _ in range(ROUNDS):
         started = time.thread_time()
         prompt = prompts.build(context)
-        proposed = _proposed(thought, f"tool_{STEPS - 1:02}")
+        proposed = _proposed(thought, f"tool_{STEPS - 1:02}", LAST)
         decision = decide(chain, Received(proposed, ""), world, NOW)
         times.append((time.thread_time() - started) * 1000)
-        if not prompt.tools or not any(isinstance(one, Dispatch) for one in decision.outputs):
+        sent = [one for one in decision.outputs if isinstance(one, Dispatch)]
+        if not prompt.tools or not sent or sent[0].reasons or len(sent[0].sources) != len(CALL) + len(NAMES) + 1:
             raise RuntimeError("nothing was dispatched: the measurement is void")
     return {
         "contract_p50_ms": round(statistics.median(times), 2),

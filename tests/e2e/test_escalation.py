@@ -56,7 +56,7 @@ async def test_d3_a_person_finds_the_words(system: Running, client: Client) -> N
     assert result.status == "completed"
     assert (step.description, step.validation_status, step.strikes) == (HEARD, "passed", 0)
     assert [(one.tool, one.kept_by) for one in step.promises] == [("book_room", f"{run.id}.book.1")]
-    assert [(one.tool, one.by) for one in result.chain.receipts] == [("book_room", "")]
+    assert [(one.tool, one.by) for one in result.answer.deeds] == [("book_room", None)]
     assert result.chain.requests[0].answer is not None
     shown = (await system.typed("chain", "show", run.id)).stdout
     assert f"→ rephrase: {HEARD}" in shown
@@ -76,7 +76,8 @@ async def test_d3_a_person_gives_the_result(system: Running, client: Client) -> 
     chain = (await run.result()).chain
     (step,) = chain.steps
     assert (chain.status, step.result, step.validation_status) == ("completed", {"room": "R9", "code": 4}, "passed")
-    assert [(one.tool, one.by) for one in chain.receipts] == [("book_room", "admin")]
+    assert chain.answer is not None
+    assert [(one.tool, one.by) for one in chain.answer.deeds] == [("book_room", "admin")]
     assert "by admin" in (await system.typed("chain", "show", run.id)).stdout
 
 

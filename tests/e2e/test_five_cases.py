@@ -35,7 +35,7 @@ async def test_1_and_3_john_is_three_people_and_a_person_chooses(
     await client.answer(request.id, option_id=chosen)
     result = await run.result()
     assert result.status == "completed"
-    assert result.answer
+    assert result.answer.text
     (message,) = system.sent(run.id)
     assert (message.to, message.content) == (chosen, "I'm running late")
     assert calls(result.chain, "lookup_contacts") == [{"query": "John"}]  # it is not called again
@@ -56,8 +56,8 @@ async def test_4_zorgblort_is_nobody_and_the_chain_says_so(system: Running, clie
     result = await run.result()
     assert result.status == "failed"
     assert result.chain.requests == ()
-    assert "Zorgblort" in (result.answer or "")
-    assert "Check the spelling." in (result.answer or "")
+    assert "Zorgblort" in result.answer.text
+    assert "Check the spelling." in result.answer.text
     assert system.sent(run.id) == []
 
 

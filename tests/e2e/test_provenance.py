@@ -5,6 +5,7 @@ puts another one in its place, which only the worker can see.
 """
 
 from haltpoint.client import Client
+from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.tools import ErrorType
 from haltpoint.contracts.views import ActionView
 from tests.e2e.running import Running
@@ -41,6 +42,7 @@ async def test_c6_the_worker_refuses_an_id_that_a_hook_made_up(system: Running, 
 async def test_c6_an_id_that_was_looked_up_passes_the_worker(system: Running, client: Client) -> None:
     chain, status, action = await unlocked(client, "Unlock the cellar")
     assert (status, system.written(chain)) == ("completed", ["unlocked door of the cellar"])
+    assert action.sources["door_id"].where.endswith(".1 data.door_id")
     assert hooks(action) == [("another_door", "allow"), ("not_the_moon", "allow")]
 
 
@@ -60,6 +62,7 @@ async def test_c6_in_advisory_mode_it_runs_and_the_chain_and_the_history_tell_of
     chain, status, action = await unlocked(client, "Unlock the attic", mode="advisory")
     assert (status, system.written(chain)) == ("completed", ["unlocked door of the bank"])
     assert (action.arguments, action.ran) == ({"door_id": "door of the attic"}, {"door_id": "door of the bank"})
+    assert action.sources["door_id"].source is SourceKind.HOOK
     (broken,) = (await client.chain(chain)).steps[0].violations
     assert (broken.violation.value, broken.tool) == ("no_provenance", "unlock")
     assert broken.message.startswith("Hooks have changed the call.")

@@ -109,7 +109,7 @@ def test_the_fifteen_lines_declare_two_tools(tmp_path: Path, monkeypatch: pytest
     assert lookup is not None
     assert send is not None
     assert lookup.spec.may_clarify
-    assert send.spec.provenance == {"recipient_id": "lookup_contacts.contact_id"}
+    assert send.spec.provenance == {"recipient_id": ("lookup_contacts.contact_id",)}
 
 
 def test_every_block_is_run_or_known_to_be_an_illustration() -> None:

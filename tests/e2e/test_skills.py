@@ -63,7 +63,7 @@ async def test_a_skill_gives_its_instructions_back_and_is_listed_with_its_kind(s
     assert (told.read_only, told.may_clarify, told.provenance) == (False, True, {})
     result = await (await client.run(task=task("write-a-short-message"))).result()
     assert result.status == "completed"
-    data = json.loads(result.answer or "{}")
+    data = json.loads(result.answer.text)
     assert (data["skill"], data["files"]) == ("write-a-short-message", ["examples.md"])
     assert "Two sentences at most" in data["instructions"]
     shown = (await asyncio.to_thread(system.process, "tool", "show", "tell-somebody")).stdout
@@ -89,7 +89,7 @@ async def test_a_skill_with_steps_is_a_chain_of_its_own_whose_question_is_answer
     assert (below.status, calls(below)) == ("completed", ["lookup_contacts", "send_message"])
     (message,) = system.sent(child)
     assert (message.to, message.content) == ("user_def456", TELL["words"])
-    assert json.loads(result.answer or "{}")["recipient_id"] == "user_def456"
+    assert json.loads(result.answer.text)["recipient_id"] == "user_def456"
     facts = [event.type async for event in client.attach(child).events()]
     assert facts.count("chain.completed") == 1
     assert (facts[0], facts[-1]) == ("chain.started", "chain.completed")
@@ -123,8 +123,8 @@ async def test_a_skill_whose_tool_fails_fails_with_its_words(system: Running, cl
     run = await client.run(task=task("tell-somebody", who="Zorgblort", words="hello"))
     result = await run.result()
     assert result.status == "failed"
-    assert "Zorgblort" in (result.answer or "")
-    assert "Check the spelling." in (result.answer or "")
+    assert "Zorgblort" in result.answer.text
+    assert "Check the spelling." in result.answer.text
     assert system.sent(f"{run.id}~do-1") == []
 
 
@@ -145,7 +145,7 @@ async def test_h1_hooks_are_around_a_skill_with_steps_before_its_chain_begins(sy
     assert (called.arguments["words"], called.ran) == ("HELLO", {"who": "Jane", "words": "hello"})
     refused = await (await client.run(task=task("tell-somebody", who="Jane", words="HELLO!"))).result()
     assert refused.status == "failed"
-    assert "no shouting" in (refused.answer or "")
+    assert "no shouting" in refused.answer.text
     assert [action.child for step in refused.chain.steps for action in step.actions] == [None]
 
 

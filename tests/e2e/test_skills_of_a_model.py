@@ -1,8 +1,10 @@
 """Skills that a model calls: it goes on with instructions; steps are a chain of their own, which outlives executors."""
 
 import asyncio
+import json
 
-from haltpoint.client import Client, Run
+from haltpoint.client import Client, Result, Run
+from haltpoint.sync_client import SyncClient
 from tests.e2e.obedient import LATE
 from tests.e2e.running import Running, executors_killed
 from tests.e2e.test_skills import calls
@@ -53,10 +55,26 @@ async def test_a_skill_with_steps_runs_as_a_child_whose_result_the_model_reads(s
     assert action.receipt.data == below.steps[-1].result
     assert action.receipt.metadata.inside == ("lookup_contacts", "send_message")
     assert [(one.tool, one.kept_by) for one in result.chain.steps[0].promises] == [("tell-somebody", action.id)]
-    assert result.answer == "It went to user_jan001."
+    assert result.answer.text == "It went to user_jan001."
+    (deed,) = result.answer.deeds  # the skill's own receipt is none: the call inside of it is
+    assert (deed.action_id, deed.tool) == (f"{child}.send.1", "send_message")
+    assert deed.says == f'Message to "Jane Smith": "{LATE}"'
     assert [(message.to, message.content) for message in system.sent(child)] == [("user_jan001", LATE)]
+    await _is_shown_everywhere(system, client, result)
     assert await told_once(client, run.id, "chain.completed")
     assert await told_once(client, child, "chain.completed")
+
+
+async def _is_shown_everywhere(system: Running, client: Client, result: Result) -> None:
+    """The same answer, with the deed of the child, wherever it is shown (F1)."""
+    chain = result.chain.id
+    *_, last = [event async for event in client.events(chain)]
+    shown = json.loads((await system.typed("chain", "show", chain, "--json")).stdout)["answer"]
+    with SyncClient(system.url, system.key) as synchronous:
+        plain = await asyncio.to_thread(synchronous.attach(chain).result)
+    found = (last.details["answer"], shown, plain.answer.model_dump(mode="json"))
+    assert found == (result.answer.model_dump(mode="json"),) * 3
+    assert f"◆ Done: {result.answer.deeds[0].says}" in (await system.typed("chain", "show", chain)).stdout
 
 
 async def test_a_parent_that_is_cancelled_cancels_the_child_whose_tool_runs(system: Running, client: Client) -> None:

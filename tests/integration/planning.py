@@ -44,7 +44,7 @@ SEND = ToolSpec(
         "properties": {"recipient_id": TEXT, "content": TEXT},
         "required": ["recipient_id", "content"],
     },
-    provenance={"recipient_id": "lookup_contacts.contact_id"},
+    provenance={"recipient_id": ("lookup_contacts.contact_id",)},
 )
 PLAN = Plan(
     steps=(

@@ -1,6 +1,7 @@
 """The planner over a real server and a real (scripted) model: a thought is had once, or clearly cannot be had."""
 
 import json
+import re
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,15 +10,18 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from haltpoint.chain.state import StepRun, StepStatus
 from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation
-from haltpoint.contracts.tools import NextAction, Outcome
+from haltpoint.contracts.tools import DeedWords, Metadata, NextAction, Outcome
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.outgoing import encode_outcome
 from haltpoint.runtime.settings import Settings
+from haltpoint.runtime.step_codec import encode_step
 from haltpoint.runtime.topology import Topology
 from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.app import run
@@ -230,6 +234,46 @@ async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: 
         (result,) = [one for one in asked.body["messages"] if one["role"] == "tool"]
         assert json.loads(result["content"])["data"] == data
         assert '"John Doe"' in asked.body["messages"][-1]["content"]
+
+
+async def test_f1_a_parent_reads_what_the_calls_inside_of_a_skill_did(board: Board) -> None:
+    """Also those of a skill that this one calls; a chain of which nothing is kept any more tells nothing."""
+
+    async def call(chain: str, tool: str, child: str = "", says: str = "", **more: str) -> str:
+        metadata = Metadata(deed=DeedWords(says=says)) if says else Metadata()
+        outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)
+        fields = {"tool": tool, "args": "{}", "receipt": encode_outcome(outcome), "data": "{}"}
+        name = f"{chain}.{more.get('step', 'a')}.1"
+        await board.redis.hset(
+            board.topology.key_of("action", name), mapping={**fields, **({"child": child} if child else {})}
+        )
+        return name
+
+    async def below(chain: str, steps: int) -> str:
+        plan = Plan(steps=tuple(Step(id=name) for name in "ab"[:steps]))
+        run = encode_step(StepRun(StepStatus.COMPLETED, actions=1))
+        await board.redis.set(board.topology.key_of("task", chain), Task(plan=plan).model_dump_json())
+        runs = {f"s{index}": run for index in range(steps)}
+        await board.redis.hset(board.topology.key_of("chain", chain), mapping={"status": "completed", **runs})
+        await board.redis.set(board.topology.key_of("plan", chain), '{"digests": {}}')
+        return chain
+
+    async with ScriptedModel(script({"say": {"content": "Done."}})) as model, board.planner(model):
+        chain = await board.chain(plan=PLAN)
+        child = await below(f"{chain}~find-1", 2)
+        lower = await below(f"{child}~a-1", 1)
+        await call(lower, "pay", says="Paid Jane")
+        await call(child, "pay-her", lower)
+        await call(child, "send_message", says="Sent", step="b")
+        told = await call(chain, "tell", child, step="find")
+        gone = await call(chain, "tell", f"{chain}~send-1", step="send")
+        await board.reply(
+            await board.ask(chain, ThoughtKind.ANSWER, thought_id=f"{chain}.answer.t0.1", receipts=(told, gone))
+        )
+        (asked,) = model.requests
+        text = "\n".join(str(one["content"]) for one in asked.body["messages"])
+        assert re.findall(r'"mark": ("[^"]*"|null)', text) == ['"[[find.1]]"', '"[[send.1]]"']
+        assert re.findall(r'"done": (\[[^]]*\])', text.replace("\n", "")) == ['[    "Paid Jane",    "Sent"  ]', "[]"]
 
 
 async def test_c15_a_model_is_shown_tools_of_the_scope_that_somebody_serves(board: Board) -> None:

@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from haltpoint.chain import human_tool
-from haltpoint.chain.needs import forget
+from haltpoint.chain.needs import forget, looks_at_goal
 from haltpoint.chain.outputs import Decision, Dispatch, Record, Think
 from haltpoint.chain.policy import mode
 from haltpoint.chain.replay import fold
-from haltpoint.chain.state import WAITING, ActionStatus, Chain, ChainStatus, StepStatus, next_due
+from haltpoint.chain.state import WAITING, ActionStatus, Chain, StepStatus, next_due
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.intent import Intent, IntentEntry
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType, ValidationMode
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.tasks import Budget, Mode, Style, Task
@@ -37,7 +38,7 @@ from tests.unit.chain.story import Story
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 TOOLS = (
     ToolSpec(name="find", read_only=True),
-    ToolSpec(name="send", parameters=TO, provenance={"to": "find.id"}),
+    ToolSpec(name="send", parameters=TO, provenance={"to": ("find.id",)}),
     ToolSpec(name="save", idempotent=True),
     ToolSpec(name="drop", destructive=True),
     ToolSpec(name="secret", internal=True),
@@ -103,6 +104,18 @@ PROPOSALS = st.builds(
     repaired=st.sampled_from([False] * 5 + [True]),
 ) | st.builds(Proposal, content=st.just(BROKEN), calls=CALLS.map(tuple), faults=st.just(("a call names no tool",)))
 USAGES = st.builds(Usage, input_tokens=st.integers(0, 30))
+READ = IntentEntry(tools=("send", "save"), words="it")
+INTENTS = st.sampled_from(
+    [
+        None,
+        Intent(),
+        Intent(effects_asked=(READ,)),
+        Intent(effects_asked=(READ.model_copy(update={"when": "it"}),)),
+        Intent(effects_asked=(READ,), ask_before=(READ,)),
+        Intent(forbidden=(READ,)),
+        Intent(forbidden=(READ.model_copy(update={"words": "no words of the goal"}),)),
+    ]
+)
 ANSWERS = st.builds(
     Answer,
     kind=st.sampled_from(RequestKind),
@@ -171,7 +184,7 @@ class Chains(RuleBasedStateMachine):
         self.thinks: list[Think] = []
         self.finals: list[str] = []
         self.answered: list[str] = []
-        self.hear(self.story.submit)
+        self.hear(self.story.submit, read=False)
 
     @property
     def chain(self) -> Chain:
@@ -204,10 +217,6 @@ class Chains(RuleBasedStateMachine):
             assert all(run.strikes < POLICY.strikes for run in after.steps if run.thinking)
         if asked and after.task.mode is Mode.STRICT:
             assert after.strikes < POLICY.strikes  # at the limit a person is asked, and nobody else (D2, D3)
-        if after.status is ChainStatus.COMPLETED and after.task.mode is Mode.STRICT and CLAIM in (after.answer or ""):
-            assert "send" in {
-                one.tool for one in before.actions.values() if one.outcome and one.outcome.satisfies
-            }  # F2
         assert BROKEN not in (after.answer or ""), "what nobody can read is no answer (C6)"
         assert not {think.thought_id for think in asked} & {think.thought_id for think in self.thinks}
         changed = {
@@ -244,6 +253,11 @@ class Chains(RuleBasedStateMachine):
         if len(self.thinks) > back:
             self.hear(self.story.take, proposal, usage, self.thinks[-1 - back])
 
+    @rule(intent=INTENTS, usage=USAGES)
+    def the_model_reads_the_goal(self, intent: Intent | None, usage: Usage) -> None:
+        if self.thinks:
+            self.hear(self.story.read, intent, usage)
+
     @rule(plan=st.none() | plans(literal=False), usage=USAGES)
     def the_model_plans(self, plan: Plan | None, usage: Usage) -> None:
         if self.thinks:
@@ -258,7 +272,8 @@ class Chains(RuleBasedStateMachine):
     @rule(pick=st.integers(0, 30))
     def the_model_is_away(self, pick: int) -> None:
         if self.thinks and pick < len(self.thinks):
-            self.hear(self.story.no_thought, self.thinks[-1 - pick].thought_id)
+            thought = self.thinks[-1 - pick]
+            self.hear(self.story.no_thought, thought.thought_id, thought.kind)
 
     @rule(answer=ANSWERS, back=st.sampled_from([0, 0, 0, 1]))
     def somebody_answers(self, answer: Answer, back: int) -> None:
@@ -313,10 +328,11 @@ class Chains(RuleBasedStateMachine):
         if chain is None or chain.status.final:
             return
         running = [action for action in chain.actions.values() if action.status is ActionStatus.DISPATCHED]
-        thinking = [run for run in chain.steps if run.thinking and run.status is StepStatus.IN_PROGRESS]
+        looks = looks_at_goal(chain)  # then the step has its proposal, and waits for the look at the goal alone
+        thinking = [run for run in chain.steps if run.thinking and run.status is StepStatus.IN_PROGRESS and not looks]
         assert len(running) + len(thinking) + len(chain.requests) + (chain.thought is not None) == 1
         busy = [run for run in chain.steps if run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING)]
-        assert len(busy) == int(chain.plan is not None and chain.thought is None)
+        assert len(busy) == int(chain.plan is not None and (chain.thought is None or looks))
         assert (chain.status in WAITING.values()) == bool(chain.requests) == (chain.resume is not None)
 
     @invariant()

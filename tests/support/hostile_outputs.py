@@ -30,7 +30,7 @@ SEND: Final = ToolSpec(
         "required": ["to", "text"],
         "additionalProperties": False,
     },
-    provenance={"to": "lookup.id"},
+    provenance={"to": ("lookup.id",)},
 )
 NOTE: Final = ToolSpec(
     name="note",

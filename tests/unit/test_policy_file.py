@@ -40,7 +40,19 @@ def test_the_example_of_the_page_loads(example: Path) -> None:
     file = policy_file.read(example)
     policy = policy_of(PolicySettings(), file)
     ids = [one.id for one in policy.patterns]
-    assert ids == ["file-write", "skill-pcc", "skill-cap", "skill-red", "deploy", "open-plan"]
+    assert ids == [
+        "file-write",
+        "skill-pcc",
+        "skill-cap",
+        "skill-red",
+        "ask-first",
+        "do-not",
+        "deploy",
+        "open-plan",
+        "freeze",
+    ]
+    assert policy.unasked_effects == {"delete_*": Treatment.REFUSE, "note_*": Treatment.ALLOW}
+    assert (policy.targets.add, policy.targets.remove) == (("wallet*", "room"), ("user",))
     assert (
         policy.messages.escalate.format(expected_tools="x", count=3)
         == "The model did not use x, 3 times. Please decide."
@@ -91,10 +103,14 @@ def test_all_patterns_may_be_off() -> None:
         ),
         ("[[patterns]]\nid='a'\npattern='(x+)+'\ntools=['t']", "pattern 'a'.pattern: '(x+)+' repeats what repeats"),
         ("[[patterns]]\nid='a'\npattern='x'\ntools=[]", "pattern 'a'.tools: there has to be one at least"),
+        ("[[patterns]]\nid='a'\nsession='x'\ndoes='forbidden'", "pattern 'a' looks at words only"),
+        ("[[patterns]]\nid='a'\npattern='x'\ndoes='forbid'", "pattern 'a'.does: Input should be 'required', "),
+        ("unasked_effects = 'forbid'", "unasked_effects: Input should be 'ask', 'refuse' or 'allow'"),
         ("[[patterns]]\nid='a'\ntools=['t']", "pattern 'a': pattern 'a' looks at nothing"),
         ("[[patterns]]\nid='a'\npattern='x'\ntools=['t']\n" * 2, "two patterns are called a"),
         ("[messages]\nescalate = '{who} decides'", "messages.escalate: {who} is no placeholder"),
         ("[messages]\nescalate = '{count'", "messages.escalate: '{count' is no template"),
+        ("[targets]\nad = ['x']", "targets.ad is no key; did you mean add?"),
         ("strikes = 0", "strikes: Input should be greater than or equal to 1"),
         ("patterns_off = ['file-writ']", "patterns_off: there is no pattern 'file-writ'; did you mean file-write?"),
         ("repeated_effects = 'never'", "Input should be 'ask', 'refuse' or 'allow'"),

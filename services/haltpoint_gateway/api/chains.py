@@ -80,14 +80,14 @@ def routes(gateway: Gateway) -> APIRouter:
         if standing is None:
             raise no_chain(chain_id)
         if "text/event-stream" not in request.headers.get("accept", ""):
-            part = await views.events(chain_id, query.cursor, query.limit)
+            part = await views.events(chain_id, query.cursor, query.limit, who.sees)
             return Page[EventView](items=part.events, next_cursor=part.place if part.more else None)
         after = last_event_id or query.cursor
         if after is not None and EVENT_ID.fullmatch(after) is None:
             hint = "Send the id of the last event that you saw, or leave the header out to begin at the start."
             raise Problem(422, "invalid_fields", f"Last-Event-ID {after!r} is not an event's id.", hint=hint)
         if standing.status.final and after is not None:
-            rest = await views.events(chain_id, after, 1)
+            rest = await views.events(chain_id, after, 1, who.sees)
             if not rest.events and not rest.more:
                 return Response(status_code=204)
         stream = follow(views, gateway.watchers, chain_id, after, who.sees)

@@ -187,9 +187,7 @@ def _inputs(folder: Path, spec: ToolSpec) -> Inputs:
             raise ValueError("; ".join(faults))
         return arguments
 
-    return Inputs(
-        RootModel[Annotated[dict[str, Any], AfterValidator(checked)]], {"root": "arguments"}, None, schema, {}
-    )
+    return Inputs(RootModel[Annotated[dict[str, Any], AfterValidator(checked)]], {"root": "arguments"}, None, schema)
 
 
 def _files(folder: Path) -> list[str]:

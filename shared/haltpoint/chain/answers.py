@@ -5,6 +5,7 @@ from typing import Any, Final, assert_never
 
 from haltpoint.chain.case import settle_case
 from haltpoint.chain.codes import Code
+from haltpoint.chain.deeds import deed_of
 from haltpoint.chain.dispatching import dispatch_again, in_time
 from haltpoint.chain.ending import cancel_chain, fail_chain, fail_step
 from haltpoint.chain.held import drop_held
@@ -15,13 +16,16 @@ from haltpoint.chain.repeats import note_effect
 from haltpoint.chain.results import err, succeed
 from haltpoint.chain.schemas import result_faults
 from haltpoint.chain.state import Action, OpenRequest, StepStatus
+from haltpoint.chain.targets import granted
 from haltpoint.chain.thinking import think_plan
+from haltpoint.chain.unasked import note_approval
 from haltpoint.chain.words import goal_of
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import request_id, thought_id
 from haltpoint.contracts.events import HumanAnswer, HumanAnswered, TaskCancelled, TimerDue
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import Choice, RequestKind, answer_fault
+from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Option, Outcome
 
 UNDER_WAY: Final = 60_000
@@ -99,6 +103,9 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
         case Choice.APPROVE:
             action = _asked_about(work, request)
             asked = None if action.outcome is None else action.outcome.confirmation
+            note_approval(work, action.tool)
+            shown = action.arguments if asked is None or asked.arguments is None else asked.arguments
+            work.granted = granted(work, action, shown, answer.for_ or Reach.VALUE)
             dispatch_again(work, action, approval=None if asked is None else asked.digest)
         case Choice.NOT_HAPPENED:
             dispatch_again(work, _asked_about(work, request), approval=None)
@@ -169,7 +176,9 @@ def _turn_down(work: Work, action: Action, kind: ErrorType, text: str, said: str
 
 
 def _settle_success(work: Work, action: Action, data: str, warnings: tuple[str, ...], by: str) -> None:
-    metadata = Metadata(tool=action.tool, by=by)
+    ran = None if action.outcome is None else action.outcome.metadata.arguments
+    deed = deed_of(work.world.tools.get(action.tool), action.tool, ran or action.arguments, data)
+    metadata = Metadata(tool=action.tool, by=by, deed=deed)
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=warnings, metadata=metadata)
     settled = action.done(outcome, data)
     work.outputs.append(Settle(settled))

@@ -9,7 +9,7 @@ from haltpoint.chain.work import Work
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.reasons import Reason
+from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.thoughts import Strike
 from haltpoint.contracts.tools import Option
 
@@ -35,6 +35,7 @@ def ask(
     seconds: float | None = None,
     strikes: tuple[Strike, ...] = (),
     reasons: tuple[Reason, ...] = (),
+    sources: dict[str, Source] | None = None,
 ) -> None:
     """Open a request about a step (None: about the plan) and stop the chain, which keeps the state before it.
 
@@ -51,7 +52,7 @@ def ask(
     work.resume = work.status
     work.requests = (*work.requests, request)
     work.status, work.asked = WAITING[kind], number
-    work.outputs.append(Ask(request, question, wanted, arguments, preview, priority, strikes, reasons))
+    work.outputs.append(Ask(request, question, wanted, arguments, preview, priority, strikes, reasons, sources or {}))
     told = {} if index is None else {"step_id": work.steps[index].id}
     action_told = {} if action is None else {"action_id": action.id}
     work.tell(FactType.REQUEST_OPENED, request_id=name, kind=kind.value, **told, **action_told)

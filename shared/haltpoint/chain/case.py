@@ -4,7 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 from haltpoint.chain import human_tool
+from haltpoint.chain.deeds import deed_of
 from haltpoint.chain.ending import complete_step
+from haltpoint.chain.intent import take_up
 from haltpoint.chain.outputs import Record, Settle
 from haltpoint.chain.provenance import SAID
 from haltpoint.chain.references import write_json
@@ -44,6 +46,8 @@ def _rephrase(work: Work, index: int, words: str) -> None:
     """New words for the step; for the whole task where it has no plan of several steps yet."""
     if index < 0 or work.origin is PlanOrigin.REACT:
         work.goal = words
+        work.intent = None  # other words are read anew, tool by tool
+        take_up(work, None)
     if index >= 0:
         steps = list(work.steps)
         steps[index] = steps[index].model_copy(update={"description": words})
@@ -80,9 +84,11 @@ def _record(work: Work, index: int, tool: str, value: dict[str, Any], by: str) -
     forgive(work, index)
     run, step_id = work.run(index), work.steps[index].id
     number = run.actions + 1
-    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool=tool, by=by))
+    text = write_json(value)
+    metadata = Metadata(tool=tool, by=by, deed=deed_of(work.world.tools.get(tool), tool, "{}", text))
+    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)
     name = action_id(work.chain.id, step_id, number)
-    action = Action(name, index, number, tool, "{}", ActionStatus.DONE, 1, outcome, write_json(value))
+    action = Action(name, index, number, tool, "{}", ActionStatus.DONE, 1, outcome, text)
     work.keep(action)
     work.move(index, replace(run, actions=number, turn=run.turn + 1))
     work.outputs += [Record(action), Settle(action)]

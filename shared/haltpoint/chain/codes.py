@@ -18,6 +18,7 @@ class Code(StrEnum):
     NO_ANSWER = "HP-210"
     MESSAGE_LOST = "HP-211"
     TOO_DEEP = "HP-212"
+    UNFULFILLED = "HP-213"
 
 
 MEANING: dict[Code, str] = {
@@ -33,5 +34,6 @@ MEANING: dict[Code, str] = {
     Code.NO_ANSWER: "Nobody answered the chain's question in time.",
     Code.MESSAGE_LOST: "A message that the chain waited for could not be processed; it lies in the dead letters.",
     Code.TOO_DEEP: "Skills that call skills go deeper than is allowed.",
+    Code.UNFULFILLED: "The goal asks for an effect that has no deed, and nothing shows why it was not needed.",
 }
 """What each code means in general; a `ChainError` says what happened in particular."""

@@ -1,6 +1,6 @@
 """The contract as checks (CONTRACT C1, C6, C9): plans before anything runs, proposals call by call."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -50,17 +50,23 @@ def task_fault(task: Task) -> str | None:
 
 
 def plan_faults(
-    plan: Plan, tools: Tools, policy: Policy, *, literal: bool, task: Task = _ANY_TASK
+    plan: Plan,
+    tools: Tools,
+    policy: Policy,
+    *,
+    literal: bool,
+    task: Task = _ANY_TASK,
+    named: Collection[str] | None = None,
 ) -> tuple[PlanFault, ...]:
     """Everything that is wrong with a plan (C1); empty when it can be carried out.
 
     A literal plan brings all its calls, at most 500 steps. A drafted one names tools that its task lets a model call,
     and is bound by the policy's `max_steps`; calls that it brings along are not looked at, since a model proposes calls
-    turn by turn.
+    turn by turn. `named` are the tools that a fault may name beside those of the plan (D1); None: all.
     """
     return (
         *_size_faults(plan, MAX_STEPS if literal else policy.max_steps),
-        *(fault for step in plan.steps for fault in _tool_faults(step, tools)),
+        *(fault for step in plan.steps for fault in _tool_faults(step, tools, tools if named is None else named)),
         *(_literal_faults(plan, tools) if literal else _drafted_faults(plan, tools, task)),
         *_graph_faults(plan),
     )
@@ -73,12 +79,12 @@ def _size_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
         yield PlanFault(None, f"the plan has {len(plan.steps)} steps; at most {most} are allowed")
 
 
-def _tool_faults(step: Step, tools: Tools) -> Iterator[PlanFault]:
-    named = (*step.required_tools, *step.one_of, *(step.allowed_tools or ()), *(call.tool for call in step.actions))
+def _tool_faults(step: Step, tools: Tools, known: Collection[str]) -> Iterator[PlanFault]:
+    named = (*step.promised_tools, *(step.allowed_tools or ()), *(call.tool for call in step.actions))
     for name in dict.fromkeys(named):
         spec = tools.get(name)
         if spec is None:
-            yield PlanFault(step.id, _unknown(name, tools))
+            yield PlanFault(step.id, _unknown(name, tools, known))
         elif spec.internal:
             yield PlanFault(step.id, f"{name} is internal: only the runtime and other tools may call it")
         elif spec.destructive:
@@ -89,7 +95,7 @@ def _drafted_faults(plan: Plan, tools: Tools, task: Task) -> Iterator[PlanFault]
     for step in plan.steps:
         if step.step_type is StepType.TOOL and not step.promised:
             yield PlanFault(step.id, "a tool step must name the tools that it needs in required_tools or one_of")
-        for name in dict.fromkeys((*step.required_tools, *step.one_of, *(step.allowed_tools or ()))):
+        for name in dict.fromkeys((*step.promised_tools, *(step.allowed_tools or ()))):
             if name in tools and (tools[name].gone or not in_scope(name, task)):
                 why = "is served by no worker now" if tools[name].gone else "may not be called in this task"
                 yield PlanFault(step.id, f"{name} {why}; {_scope(tools, task)}")
@@ -202,7 +208,7 @@ def may_call(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
 
     What a step has promised may be called also when its worker is gone: the order waits for another one (HP-102).
     """
-    if spec.name in step.required_tools or spec.name in step.one_of:
+    if spec.name in step.promised_tools:
         return not spec.internal and not spec.destructive and in_scope(spec.name, task)
     if not open_to_models(spec, task):
         return False
@@ -224,15 +230,21 @@ def without_confirmed(call: Call, tools: Tools) -> Call:
     return Call(tool=call.tool, arguments={key: one for key, one in call.arguments.items() if key != CONFIRMED})
 
 
-def call_fault(call: Call, step: Step, tools: Tools, mode: Mode, task: Task) -> Correction | None:
-    """What is wrong with a proposed call apart from provenance (C6, C9); None when it will do."""
+def call_fault(
+    call: Call, step: Step, tools: Tools, mode: Mode, task: Task, named: Callable[[], Collection[str]]
+) -> Correction | None:
+    """What is wrong with a proposed call apart from provenance (C6, C9); None when it will do.
+
+    `named` gives the tools that the correction may name beside the one that was called (D1).
+    """
     spec = tools.get(call.tool)
     if spec is None:
-        return Correction(violation=Violation.UNKNOWN_TOOL, tool=call.tool, message=_unknown(call.tool, tools))
+        return Correction(violation=Violation.UNKNOWN_TOOL, tool=call.tool, message=_unknown(call.tool, tools, named()))
     if spec.destructive:
         return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=_destructive(call.tool))
     if not may_call(step, spec, mode, task):
-        names = _listed(callable_tools(step, tools, mode, task))
+        known = named()
+        names = _listed([name for name in callable_tools(step, tools, mode, task) if name in known])
         text = f"{call.tool} may not be called in step {step.id!r}. Tools that may be called here: {names}."
         return Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
     faults = argument_faults(spec, call.arguments)
@@ -271,8 +283,8 @@ def _placeholder(name: str, schema: Any) -> Any:
     return _PLACEHOLDERS.get(kind, f"<{name}>") if isinstance(kind, str) else f"<{name}>"
 
 
-def _unknown(name: str, tools: Tools) -> str:
-    open_tools = sorted(known for known, spec in tools.items() if not spec.internal)
+def _unknown(name: str, tools: Tools, named: Collection[str]) -> str:
+    open_tools = sorted(known for known, spec in tools.items() if not spec.internal and known in named)
     near = get_close_matches(name, open_tools, n=1)
     hint = f"did you mean {near[0]}?" if near else f"there are: {_listed(open_tools)}"
     return f"no tool is called {name!r}; {hint}"

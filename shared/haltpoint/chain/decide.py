@@ -5,7 +5,8 @@ The theory of the machine
 
 A chain is born `accepted` and dies once, in `completed`, `failed` or `cancelled`. Between the two it is
 
-- `planning` while the model draws up a plan (a literal plan and an open-ended step need none),
+- `planning` while the model draws up a plan, or what the goal of an open-ended task asks for (a literal plan needs
+  neither),
 - `executing` while its steps run, and while the model is asked for the words at the end,
 - `awaiting_clarification`, `awaiting_confirmation`, `awaiting_input` or `escalated` while a person is asked; the state
   before is kept and taken up again with the answer.
@@ -30,10 +31,12 @@ How to read on: `state` is what a chain is, `world` what lies outside it, `outpu
 forgotten. `scheduling` begins chains and steps, `results` takes what tools report, `proposals` runs the turns
 of the model, `thoughts` takes plans and answers, `asking` stops the chain and asks a person, `answers` takes what
 people and clocks bring, `children` has skills carried out by chains of their own, `strikes` and `case` hold the model
-to its word and bring it before a person, `losses` hears what nobody could process, `ending` ends steps and chains, and
-`contract`, `words` (with `patterns`), `delivering` (with `hint`), `provenance` and `schemas` judge, `repeats` (with
-`signatures`) knows equal calls again, and `reasons` says why a person is asked before a call runs. `references` and
-`templates` put arguments together, `human_tool` is askHuman, and `needs` says what has to be loaded for all of this.
+to its word and bring it before a person, `intent`, `unasked` and `fulfilment` hold it to the goal, `losses` hears what
+nobody could process, `ending` ends steps and chains, and `contract`, `words` (with `patterns` and `conditions`),
+`delivering` (with `hint`), `provenance` and `schemas` judge, `repeats` (with `signatures`) knows equal calls again,
+`sources` finds where values come from (with `canonical`, `documents`, `places`), `targets` which of them a person
+decides about, and `reasons` says why a person is asked before a call runs. `references` and `templates` put arguments
+together, `human_tool` is askHuman, and `needs` says what has to be loaded for all of this.
 Everything here is a function of its arguments.
 """
 
@@ -42,7 +45,7 @@ from typing import assert_never
 
 from haltpoint.chain import answers, losses, results, scheduling, thoughts
 from haltpoint.chain.outputs import Decision
-from haltpoint.chain.proposals import take_proposal
+from haltpoint.chain.proposals import take_look, take_proposal
 from haltpoint.chain.state import Chain, ChainStatus
 from haltpoint.chain.work import Work
 from haltpoint.chain.world import World
@@ -50,6 +53,7 @@ from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
     HumanAnswered,
+    IntentDrafted,
     MessageLost,
     PlanDrafted,
     Received,
@@ -111,7 +115,7 @@ def _accepted(message: ToExecutor) -> Handler | None:
             return partial(answers.check_deadline)
         case MessageLost():
             return partial(losses.end_if_awaited, message=message)
-        case PlanDrafted() | ActionProposed() | AnswerDrafted() | ThoughtFailed():
+        case IntentDrafted() | PlanDrafted() | ActionProposed() | AnswerDrafted() | ThoughtFailed():
             return None  # nothing was asked of the model yet
         case ToolCompleted() | HumanAnswered():
             return None  # nothing was dispatched, nobody was asked yet
@@ -121,6 +125,8 @@ def _accepted(message: ToExecutor) -> Handler | None:
 
 def _planning(message: ToExecutor) -> Handler | None:
     match message:
+        case IntentDrafted():
+            return partial(thoughts.take_intent, message=message)
         case PlanDrafted():
             return partial(thoughts.take_plan, message=message)
         case ThoughtFailed():
@@ -145,6 +151,8 @@ def _executing(message: ToExecutor, body: str) -> Handler | None:
             return partial(results.take_result, message=message, body=body)
         case ActionProposed():
             return partial(take_proposal, message=message)
+        case IntentDrafted():
+            return partial(take_look, message=message)
         case AnswerDrafted():
             return partial(thoughts.end_with_answer, message=message)
         case ThoughtFailed():
@@ -175,7 +183,7 @@ def _waiting(message: ToExecutor) -> Handler | None:
             return partial(answers.cancel, message=message)
         case ToolCompleted():
             return None  # a repeat: the one action under way is the one that asked
-        case ActionProposed() | AnswerDrafted() | ThoughtFailed():
+        case IntentDrafted() | ActionProposed() | AnswerDrafted() | ThoughtFailed():
             return None  # repeats: no thought is under way while a question is open; on resuming a new one is asked for
         case TaskSubmitted() | PlanDrafted():
             return None  # repeats: the plan is being carried out

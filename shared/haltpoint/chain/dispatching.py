@@ -24,13 +24,14 @@ from haltpoint.chain.references import (
     write_json,
 )
 from haltpoint.chain.schemas import argument_faults, compiled
+from haltpoint.chain.sources import sources_for, users_words
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.templates import calls_inside
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH, action_id, child_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Call
-from haltpoint.contracts.reasons import Reason
+from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ToolSpec
 
@@ -88,6 +89,7 @@ def dispatch(
     reasons: tuple[Reason, ...] = (),
     notes: tuple[str, ...] = (),
     repeats: str = "",
+    sources: dict[str, Source] | None = None,
 ) -> None:
     """Send a checked call to its queue as the step's next action; deadline and budget come first.
 
@@ -119,7 +121,7 @@ def dispatch(
         return
     order: Dispatch | StartChild | tuple[Code, str]
     if spec.plan is None or spec.hooks or reasons:
-        order = replace(_order(work, action, spec, reasons), notes=notes)
+        order = replace(_order(work, action, spec, reasons), notes=notes, sources=sources or {})
     else:
         action = replace(action, child=child_id(action.id))
         order = child_for(work, action, spec, spec.plan, arguments)
@@ -158,7 +160,7 @@ def carry_out(work: Work, action: Action, body: str) -> bool:
     strict = policy.mode(work.chain.task, work.steps[index]) is Mode.STRICT
     if strict and work.origin is not PlanOrigin.LITERAL and arguments != read_json(action.arguments):
         call = Call(tool=action.tool, arguments=arguments)
-        fault = provenance_fault(call, spec, work.chain.task.context, work.actions)
+        fault = provenance_fault(call, spec, work.chain.task.context, work.actions, users_words(work))
         faults = faults if fault is None else (*faults, fault.message)
     order = child_for(work, started, spec, spec.plan, arguments, admitted=True)
     if faults:
@@ -196,9 +198,11 @@ def dispatch_again(work: Work, action: Action, *, approval: str | None) -> None:
     else:
         again = replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
         work.keep(again)
+        sources = sources_for(work, action.step, read_json(action.arguments), spec)
         warned = () if action.outcome is None else action.outcome.warnings
         notes = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()
-        work.outputs.append(replace(_order(work, again, spec), approval=approval, again=True, notes=notes))
+        order = replace(_order(work, again, spec), approval=approval, again=True, notes=notes, sources=sources)
+        work.outputs.append(order)
         work.tell(
             FactType.ACTION_DISPATCHED,
             step_id=step_id,

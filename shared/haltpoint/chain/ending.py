@@ -3,6 +3,7 @@
 from haltpoint.chain import policy
 from haltpoint.chain.children import cancel_child, report
 from haltpoint.chain.codes import Code
+from haltpoint.chain.fulfilment import falls_short, unfulfilled
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.needs import result_needed
 from haltpoint.chain.outputs import Withdraw
@@ -105,8 +106,12 @@ def _let_go(work: Work, index: int) -> None:
 
 
 def complete_chain(work: Work, answer: str | None) -> None:
-    """The chain has done what was asked."""
+    """The chain has done what was asked; a strict one fails when an effect is owed (C12). Words are kept either way."""
     work.unproven = tuple(one for one in work.unproven if one in (answer or ""))
+    if (owed := falls_short(work)) is not None:
+        fail_chain(work, Code.UNFULFILLED, owed, answer=answer)
+        return
+    work.unfulfilled = unfulfilled(work)
     details = {"unproven": list(work.unproven)} if work.unproven else {}
     work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
     work.answer = answer
@@ -124,6 +129,7 @@ def fail_chain(
     """The chain cannot do what was asked; `answer` is what the user is told beside the error, `fault` a tool's own."""
     _stop(work, f"stopped by {code}", message)
     details = {"code": str(code), "message": message}
+    work.unfulfilled = unfulfilled(work)
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, details if step_id is None else {**details, "step_id": step_id})
     work.error = ChainError(str(code), message, step_id)
     work.answer = answer

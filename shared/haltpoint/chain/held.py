@@ -23,7 +23,7 @@ def owner_of(work: Work, index: int, tool: str) -> str | None:
     if spec is None or may_call(own, spec, policy.mode(task, own), task):
         return None
     for number, step in enumerate(work.steps):
-        promised = tool in step.required_tools or tool in step.one_of
+        promised = tool in step.promised_tools
         if number != index and promised and not work.run(number).status.done:
             return step.id
     return None

@@ -6,6 +6,7 @@ natural, so the chain knows those that it waits for; one that bears another id, 
 
 from haltpoint.chain.codes import Code
 from haltpoint.chain.ending import fail_chain
+from haltpoint.chain.needs import looks_at_goal
 from haltpoint.chain.state import ActionStatus, Chain, ChainStatus, StepStatus
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import child_report_id, request_id, thought_id
@@ -43,6 +44,8 @@ def _thoughts(chain: Chain) -> set[str]:
     under_way = {
         thought_id(chain.id, step.id, run.turn + 1, run.attempt)
         for step, run in steps
-        if run.thinking and run.status is StepStatus.IN_PROGRESS  # else a person decides in the model's place (D3)
+        if run.thinking
+        and run.status is StepStatus.IN_PROGRESS  # else a person decides in the model's place (D3)
+        and not looks_at_goal(chain)  # then the step's own thought is here, and waits for the look
     }
     return under_way if chain.thought is None else under_way | {chain.thought}

@@ -12,6 +12,9 @@ from haltpoint.chain.graph import Graph
 from haltpoint.chain.state import Chain, PlanOrigin, StepRun, StepStatus
 from haltpoint.contracts.base import action_id, thought_id
 
+INTENT = "intent"
+"""The place of thoughts about the goal, in their ids."""
+
 
 def needed_actions(chain: Chain) -> tuple[str, ...]:
     """The ids of the actions that a later decision may look at; worked out from head, plan and steps alone."""
@@ -48,14 +51,25 @@ def result_needed(runs: Callable[[int], StepRun], graph: Graph, index: int) -> b
 
 
 def needed_thoughts(chain: Chain) -> dict[int, str]:
-    """The thoughts whose proposals steps are acting on, by the index of the step."""
+    """The thoughts whose proposals steps act on, or will when the goal was looked at, by the index of the step."""
     if chain.plan is None or chain.origin is PlanOrigin.LITERAL or chain.status.final:
         return {}
+    looks = looks_at_goal(chain)
     return {
-        index: thought_id(chain.id, step.id, run.turn, run.attempt)
+        index: thought_id(chain.id, step.id, run.turn + run.thinking, run.attempt)
         for index, (step, run) in enumerate(zip(chain.plan.steps, chain.steps, strict=True))
-        if under_way(run)
+        if under_way(run) or (looks and run.thinking)
     }
+
+
+def reads_goal(chain: Chain) -> bool:
+    """Whether the thought under way is about the goal (C12)."""
+    return (chain.thought or "").startswith(f"{chain.id}.{INTENT}.")
+
+
+def looks_at_goal(chain: Chain) -> bool:
+    """Whether it is a look at the goal for a tool: a step's proposal waits for it."""
+    return chain.plan is not None and reads_goal(chain)
 
 
 def forget(chain: Chain) -> Chain:

@@ -36,7 +36,7 @@ class Dispatch:
 
 @value
 class Think:
-    """Ask the model. `place` is the step's id, `plan` or `answer`; receipts are action ids in order."""
+    """Ask the model. Receipts are action ids in order; `tool` is what a look at the goal is about (C12)."""
 
     thought_id: str
     kind: ThoughtKind
@@ -49,6 +49,7 @@ class Think:
     other_model: bool = False
     answered: str | None = None
     words: str | None = None
+    tool: str | None = None
 
 
 @value
@@ -63,6 +64,7 @@ class Ask:
     priority: str | None = None
     strikes: tuple[Strike, ...] = ()
     reasons: tuple[Reason, ...] = ()
+    sources: dict[str, Source] = field(default_factory=dict)
 
 
 @value

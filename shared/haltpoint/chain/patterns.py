@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from haltpoint.chain.plain_text import plain, words_of
-from haltpoint.contracts.policy import Pattern
+from haltpoint.contracts.policy import Does, Pattern
 
 ALL: Final = "*"
 QUOTED: Final = "§"  # stands where something was quoted
@@ -72,7 +72,7 @@ def required_by_words(
     """
     if ALL in off:
         return ()
-    on = [one for one in patterns if one.id not in off]
+    on = [one for one in patterns if one.does is Does.REQUIRED and one.id not in off]
     expected = {one.id: fitting(one.tools, served) for one in on}
     found = ((one, _found(one, words, session)) for one in on if expected[one.id])
     return tuple(Match(one.id, expected[one.id], one.reason, matched) for one, matched in found if matched is not None)
@@ -90,15 +90,19 @@ def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=32)
-def asking(words: str) -> tuple[str, ...]:
-    """The clauses that may ask for something, in plain text, with what is quoted taken out."""
+def sentences(words: str) -> tuple[str, ...]:
+    """The sentences in plain text, with what is quoted taken out."""
     text = _QUOTED.sub(_only_file_names, _BLOCK.sub("\n", plain(words)))
+    return tuple(stripped for one in _SENTENCE.findall(text) if (stripped := _BULLET.sub("", one).strip()))
+
+
+@lru_cache(maxsize=32)
+def asking(words: str) -> tuple[str, ...]:
+    """The clauses that may ask for something."""
     found: list[str] = []
-    for sentence in _SENTENCE.findall(text):
-        stripped = _BULLET.sub("", sentence).strip()
-        if not stripped or _asks_to_know(stripped):
-            continue
-        found += (clause.strip()[:_LONGEST] for clause in _CLAUSE.split(stripped) if clause.strip())
+    for sentence in sentences(words):
+        if not _asks_to_know(sentence):
+            found += (clause.strip()[:_LONGEST] for clause in _CLAUSE.split(sentence) if clause.strip())
     return tuple(found)
 
 
@@ -106,7 +110,7 @@ def _found(pattern: Pattern, words: str, session: str | None) -> str | None:
     """The words that fit, or None."""
     said = None
     if pattern.session:
-        fit = _compiled(pattern.session).search(plain(session or ""))
+        fit = compiled(pattern.session).search(plain(session or ""))
         if fit is None:
             return None
         said = f"session {fit[0]}"
@@ -118,7 +122,7 @@ def _found(pattern: Pattern, words: str, session: str | None) -> str | None:
 @lru_cache(maxsize=256)
 def _asked(pattern: str, words: str) -> str | None:
     """The words that ask, found once for all turns of a chain."""
-    regex = _compiled(pattern)
+    regex = compiled(pattern)
     for clause in asking(words):
         fit = regex.search(clause)
         if fit is not None and not _NO_REQUEST.search(_NO_NEGATION.sub(" ", clause[: fit.end()])):
@@ -144,5 +148,6 @@ def _fits(name: str, globs: tuple[str, ...]) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern, made ready once."""
     return re.compile(pattern, re.IGNORECASE)

@@ -7,6 +7,7 @@ action and its object (`*write*file*`), or names that mean nothing else (`write_
 
 from typing import Final
 
+from haltpoint.chain.patterns_conditions import CONDITIONS
 from haltpoint.contracts.policy import Pattern
 
 _LEAD: Final = (
@@ -120,5 +121,6 @@ PATTERNS: Final = (
         tools=(*_SKILL, "red", "red_*", "*_red", "*risk*"),
         reason="the words ask for an analysis of risks, which is a skill",
     ),
+    *CONDITIONS,
 )  # fmt: skip
 """In the order in which they are told."""

@@ -13,7 +13,7 @@ _LOOK_ALIKE: Final = str.maketrans(
     "aeopcyxijsdhkqwABEKMHOPCTYXIJSaopuiABEZHIKMNOPTYXiagl" + "'" * 6 + '"' * 6 + "-" * 4,
 )
 _SPACES: Final = re.compile(r"[^\S\n]+")
-_UNSEEN: Final = re.compile(
+UNSEEN: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\U000e0000-\U000e0fff]"
 )
@@ -25,7 +25,7 @@ _BETWEEN: Final = re.compile(r"[^\w*?\[\]!]+|_+")
 def plain(text: str) -> str:
     """The text with one spelling for what looks the same. Lines stay lines."""
     if not text.isascii():
-        text = _UNSEEN.sub("", unicodedata.normalize("NFKC", _UNSEEN.sub("", text)).translate(_LOOK_ALIKE))
+        text = UNSEEN.sub("", unicodedata.normalize("NFKC", UNSEEN.sub("", text)).translate(_LOOK_ALIKE))
     return _SPACES.sub(" ", text)
 
 

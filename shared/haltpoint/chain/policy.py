@@ -47,6 +47,11 @@ def validation(task: Task, step: Step, origin: PlanOrigin | None, *, unkept: boo
     return "skipped" if unchecked else "passed"
 
 
+def language(task: Task, policy: Policy) -> str:
+    """In which language the runtime says its own words (F1)."""
+    return task.language or policy.language
+
+
 def strikes(task: Task, policy: Policy) -> int:
     """How many violations in a row bring a case before a person (D3)."""
     return task.strikes or policy.strikes

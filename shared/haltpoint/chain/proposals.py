@@ -1,19 +1,24 @@
 """The turns of a step with a model: check what it proposes, run calls one at a time, ask again (C3, C6, C7)."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from haltpoint.chain import policy
+from haltpoint.chain.citing import false_marks
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import NOT_CONFIRMED, call_fault, form_of, reading_faults, without_confirmed
 from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.exits import ask_in_step, is_question, last_error
+from haltpoint.chain.fulfilment import owes_effects, remind
 from haltpoint.chain.held import drop_held, owner_of
+from haltpoint.chain.needs import looks_at_goal
 from haltpoint.chain.provenance import provenance_fault
 from haltpoint.chain.reasons import reasons_for
 from haltpoint.chain.references import read_json
 from haltpoint.chain.repeats import answered_by, decided_before, effect_before, give_back, repeat_fault
+from haltpoint.chain.sources import sources_for, users_words
 from haltpoint.chain.state import Action, PlanOrigin, StepStatus
 from haltpoint.chain.strikes import (
     acted_on,
@@ -26,12 +31,14 @@ from haltpoint.chain.strikes import (
     tell_correction,
     violate,
 )
-from haltpoint.chain.thinking import spent_too_much, think_step
+from haltpoint.chain.thinking import may_think, spent_too_much, think_intent, think_step
+from haltpoint.chain.unasked import disregarded, note_asked, note_look, refusal, tellable, to_look_at
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import thought_id
-from haltpoint.contracts.events import ActionProposed
+from haltpoint.contracts.events import ActionProposed, IntentDrafted
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Call, Step, StepType
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import BROKEN, Correction, Proposal, StepDecision, Violation
@@ -50,22 +57,47 @@ def take_proposal(work: Work, message: ActionProposed) -> None:
     """Act on the proposal: run its first call, end the step, or ask again."""
     data = message.data
     index = work.graph.index.get(data.step_id)
-    if index is None or not _awaited(work, index, data.thought_id):
+    if index is None or index in work.proposals or not _awaited(work, index, data.thought_id):
         return
     work.spend(data.usage)
-    if spent_too_much(work):
-        return
-    proposal = data.proposal
+    if not spent_too_much(work):
+        _consider(work, index, data.thought_id, data.proposal)
+
+
+def take_look(work: Work, message: IntentDrafted) -> None:
+    """Act on the proposal that waited: the goal was looked at for a tool that no entry named (C12)."""
+    if message.data.thought_id == work.chain.thought and looks_at_goal(work.chain):
+        work.spend(message.data.usage)
+        if not spent_too_much(work):
+            resume(work, message.data.intent)
+
+
+def resume(work: Work, seen: Intent | None) -> None:
+    """Act on the proposal that waited for a look, as if it had just come. `seen` is what the look found in the goal."""
+    index = next(number for number in work.proposals if work.run(number).thinking)
+    run, proposal = work.run(index), work.proposals[index]
+    note_look(work, seen or Intent())
+    work.thought = None
+    work.clear(index)
+    _consider(work, index, thought_id(work.chain.id, work.steps[index].id, run.turn + 1, run.attempt), proposal)
+
+
+def _consider(work: Work, index: int, thought: str, proposal: Proposal) -> None:
     if proposal.decision is StepDecision.FAIL:
-        _give_up(work, index, data.thought_id, proposal)
+        _give_up(work, index, thought, proposal)
     elif len(proposal.calls) > MOST_CALLS:
         text = f"{len(proposal.calls)} calls are too many at once; propose {MOST_CALLS} at most."
         too_many = Correction(violation=Violation.NOT_ALLOWED, message=text)
-        _correct(work, index, data.thought_id, (too_many,), proposal.content)
+        _correct(work, index, thought, (too_many,), proposal.content)
+    elif (tool := to_look_at(work, index, proposal)) is not None:
+        work.note(index, proposal)
+        work.move(index, replace(work.run(index), taken=0, in_turn=0, refused=0))
+        note_asked(work, tool)
+        think_intent(work, tool=tool)
     elif proposal.calls:
-        _act(work, index, data.thought_id, proposal)
+        _act(work, index, thought, proposal)
     else:
-        _take_words(work, index, data.thought_id, proposal)
+        _take_words(work, index, thought, proposal)
 
 
 def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> None:
@@ -81,15 +113,22 @@ def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> Non
     tool_step = work.steps[index].step_type is StepType.TOOL
     missing = () if tool_step else pattern_faults(work)
     owes = tool_step or bool(missing)
-    if is_question(words) and (owes or work.origin is PlanOrigin.DRAFTED) and ask_in_step(work, index, proposal):
+    asks = is_question(words) and (owes or work.origin is PlanOrigin.DRAFTED or owes_effects(work))
+    if asks and ask_in_step(work, index, proposal):
         return
     if owes and mode is not Mode.OFF and words.strip() and (error := last_error(work, index)) is not None:
         work.note(index, proposal)
         fail_by_tool(work, index, Code.GIVEN_UP, *error)
         return
     faults = () if mode is Mode.OFF else (_no_call(work, index),) if tool_step else missing
+    cites = () if faults else false_marks(work, index, words)
+    if cites and _ask_once_more(work, index, thought, cites, words):
+        return
     if faults and mode is Mode.STRICT:
         _correct(work, index, thought, faults, words)
+        return
+    if not faults and work.origin is PlanOrigin.REACT and (owed := remind(work)):
+        _again(work, index, owed, thought, again=True)
         return
     work.words = words
     if faults:
@@ -97,6 +136,15 @@ def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> Non
         let_pass(work, index)
     else:
         complete_step(work, index)
+
+
+def _ask_once_more(work: Work, index: int, thought: str, faults: tuple[Correction, ...], words: str) -> bool:
+    """Whether words that cite what there is not are asked for again (F2); at the limit they are taken as they are."""
+    violate(work, index, work.steps[index].id, thought, faults, words)
+    again = mode_of(work, index) is Mode.STRICT and not struck_out(work, index) and may_think(work, index)
+    if again:
+        _again(work, index, faults, thought, again=True)
+    return again
 
 
 def _give_up(work: Work, index: int, thought: str, proposal: Proposal) -> None:
@@ -126,14 +174,14 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
     asked = work.run(index)
     work.note(index, proposal)
     work.move(index, replace(asked, turn=asked.turn + 1, thinking=False, taken=0, in_turn=0, refused=0))
-    mode, task = mode_of(work, index), work.chain.task
+    mode, named = mode_of(work, index), partial(tellable, work, index)
     unread = _unread(work, index, proposal)
     if unread:
         _strike(work, index, unread, _COUNTED)
     for position, call in enumerate(proposal.calls):
         if owner_of(work, index, call.tool) is None:
             plain = without_confirmed(call, work.world.tools)
-            fault = call_fault(plain, work.steps[index], work.world.tools, mode, task)
+            fault = call_fault(plain, work.steps[index], work.world.tools, mode, work.chain.task, named)
             if fault is not None:
                 _strike(work, index, (fault,), 1 << position)
     if _release(work, index):
@@ -171,10 +219,14 @@ def _release(work: Work, index: int) -> bool:
             if earlier is not None:
                 give_back(work, index, earlier)
                 return True
-            reasons = reasons_for(work, index, call, spec, repaired=proposal.repaired)
+            if (unheeded := disregarded(work, index, call.tool)) is not None:
+                _strike(work, index, (unheeded,), _COUNTED)
+            sources = sources_for(work, index, call.arguments, spec)
+            reasons = reasons_for(work, index, call, spec, repaired=proposal.repaired, sources=sources)
             done = effect_before(work, call, spec) if mode is Mode.ADVISORY else None
             notes = () if call is proposed else (NOT_CONFIRMED,)
-            dispatch(work, index, call.tool, call.arguments, spec, reasons, notes, done.action_id if done else "")
+            repeats = done.action_id if done else ""
+            dispatch(work, index, call.tool, call.arguments, spec, reasons, notes, repeats, sources)
             return True
         _strike(work, index, (fault,), 1 << position)
     return False
@@ -183,12 +235,13 @@ def _release(work: Work, index: int) -> bool:
 def _fault(work: Work, index: int, call: Call) -> Correction | None:
     tools, mode = work.world.tools, mode_of(work, index)
     call = without_confirmed(call, tools)
-    fault = call_fault(call, work.steps[index], tools, mode, work.chain.task)
-    fault = fault or decided_before(work, call, tools[call.tool])
+    fault = call_fault(call, work.steps[index], tools, mode, work.chain.task, partial(tellable, work, index))
+    fault = fault or refusal(work, index, call.tool) or decided_before(work, call, tools[call.tool])
     if fault is not None or mode is Mode.OFF:
         return fault
     fault = repeat_fault(work, index, call, tools[call.tool], mode)
-    return fault or provenance_fault(call, tools[call.tool], work.chain.task.context, work.actions)
+    words = users_words(work)
+    return fault or provenance_fault(call, tools[call.tool], work.chain.task.context, work.actions, words)
 
 
 def go_on(work: Work, index: int) -> None:
@@ -212,10 +265,10 @@ def watch_over(work: Work, action: Action, ran: str) -> None:
         return
     if spec is None or not isinstance(arguments, dict):
         return
-    context, actions = work.chain.task.context, work.actions
+    known = work.chain.task.context, work.actions, users_words(work)
     proposed = Call(tool=action.tool, arguments=read_json(action.arguments))
-    fault = provenance_fault(Call(tool=action.tool, arguments=arguments), spec, context, actions)
-    if fault is not None and fault != provenance_fault(proposed, spec, context, actions):
+    fault = provenance_fault(Call(tool=action.tool, arguments=arguments), spec, *known)
+    if fault is not None and fault != provenance_fault(proposed, spec, *known):
         told = fault.model_copy(update={"message": f"Hooks have changed the call. {fault.message}"})
         _strike(work, index, (told,), _COUNTED)
 

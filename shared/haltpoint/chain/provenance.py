@@ -3,55 +3,84 @@
 Which values need one a tool declares by their places in its arguments: `recipient_id`, `letters[].recipient_id`.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from haltpoint.chain import human_tool
+from haltpoint.chain.canonical import form_of
+from haltpoint.chain.places import is_default, nodes_at
 from haltpoint.chain.references import parse_path, read_json, values_at
 from haltpoint.chain.state import Action
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.thoughts import Correction, Violation
 from haltpoint.contracts.tools import ErrorType, Outcome, ToolSpec
 
+GOAL = "goal"
+"""The origin that is the user's words."""
 SAID = "said"
 """The key in the data of a receipt that a person completed: the words as they were typed."""
 
 
 def provenance_fault(
-    call: Call, spec: ToolSpec, context: dict[str, Any], actions: dict[str, Action]
+    call: Call, spec: ToolSpec, context: dict[str, Any], actions: dict[str, Action], words: Sequence[str] = ()
 ) -> Correction | None:
     """The correction for the first argument whose value was made up; None when each has an origin."""
-    found = without_origin(call, spec, context, actions)
+    found = without_origin(call, spec, context, actions, words)
     return None if found is None else made_up(call, *found)
 
 
 def without_origin(
-    call: Call, spec: ToolSpec, context: dict[str, Any], actions: dict[str, Action]
-) -> tuple[str, str] | None:
+    call: Call,
+    spec: ToolSpec,
+    context: dict[str, Any],
+    actions: dict[str, Action],
+    words: Sequence[str] = (),
+    own: Sequence[Any] = (),
+) -> tuple[str, tuple[str, ...]] | None:
     """The place of the first value that was made up, and where it has to come from; None when each has an origin.
 
-    Origins: the value at the declared path in a successful receipt of the declared tool, the id of an option that this
-    tool offered and a person selected, the whole of a text that a person typed as an answer, any value in the task's
-    context. Of askHuman only what was typed: its options, and the words of its forms, are a model's own. Literal plans
-    are not asked: their submitter wrote them. Of a list every element must have an origin; null, which names nothing,
-    needs none.
+    Origins, any of which is enough: the value at a declared path in a successful receipt of the declared tool, the id
+    of an option that this tool offered and a person selected, the whole of a text that a person typed as an answer, any
+    value in the task's context, and for the origin `goal` the user's `words`. Of askHuman only what was typed: its
+    options, and the words of its forms, are a model's own. Literal plans are not asked: their submitter wrote them. Of
+    a list every element must have an origin; null, a declared default and the `own` values of an author need none.
     """
-    for place, origin in spec.provenance.items():
-        values = values_at(call.arguments, parse_path(place) or (place,))
-        known = [*_origins(origin, actions), *_inside(context)] if values else []
+    for place, origins in spec.provenance.items():
+        path = parse_path(place) or (place,)
+        values = values_at(call.arguments, path)
+        known = list(own)
+        if values:
+            known += (*_inside(context), *(one for origin in origins for one in _origins(origin, actions)))
+        said = words if GOAL in origins else ()
         for value in values:
+            if is_default(value, nodes_at(spec, path)):
+                continue
             wanted = value if isinstance(value, list) and not _among(value, known) else [value]
-            if not all(one is None or _among(one, known) for one in wanted):
-                return place, origin
+            if not all(one is None or _among(one, known) or _is_said(one, said) for one in wanted):
+                return place, origins
     return None
 
 
-def made_up(call: Call, place: str, origin: str) -> Correction:
+def _is_said(value: Any, words: Sequence[str]) -> bool:
+    scalar = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
+    return scalar and any(form_of(value).found_in(text) for text in words)
+
+
+def told(origins: Sequence[str]) -> str:
+    """Origins in words."""
+    return " or ".join("the user's words" if origin == GOAL else origin for origin in origins)
+
+
+def tools_of(origins: Iterable[str]) -> list[str]:
+    """The tools among the origins."""
+    return [origin.partition(".")[0] for origin in origins if origin != GOAL]
+
+
+def made_up(call: Call, place: str, origins: Sequence[str]) -> Correction:
     """The correction for a value without an origin."""
-    text = (
-        f"The {place} of {call.tool} must not be made up: it is taken from {origin}. "
-        f"Call {origin.partition('.')[0]} first, then {call.tool} with the value that its result holds."
-    )
+    text = f"The {place} of {call.tool} must not be made up: it is taken from {told(origins)}."
+    if tools := tools_of(origins):
+        text += f" Call {tools[0]} first, then {call.tool} with the value that its result holds."
     return Correction(violation=Violation.NO_PROVENANCE, tool=call.tool, message=text)
 
 
@@ -63,16 +92,16 @@ def denied(action: Action) -> bool:
     error = None if action.outcome is None else action.outcome.error
     if action.outcome is None or error is None or error.error_type is not ErrorType.DENIED:
         return False
-    return bool(action.child) or _holds_words(action.outcome)
+    return bool(action.child) or by_a_person(action.outcome)
 
 
 def origin_actions(spec: ToolSpec, actions: dict[str, Action]) -> tuple[str, ...]:
     """The actions whose receipts may be the origin of a value that this tool takes."""
-    tools = {origin.partition(".")[0] for origin in spec.provenance.values()}
+    tools = {tool for origins in spec.provenance.values() for tool in tools_of(origins)}
     return tuple(
         action.id
         for action in actions.values()
-        if action.outcome is not None and (_holds_words(action.outcome) or _is_origin(action, action.outcome, tools))
+        if action.outcome is not None and (by_a_person(action.outcome) or _is_origin(action, action.outcome, tools))
     )
 
 
@@ -80,8 +109,8 @@ def _is_origin(action: Action, outcome: Outcome, tools: Collection[str]) -> bool
     return outcome.satisfies and action.tool in tools and action.tool != human_tool.NAME
 
 
-def _holds_words(outcome: Outcome) -> bool:
-    """A receipt that bears no worker's mark: a person completed it, and may have typed a value."""
+def by_a_person(outcome: Outcome) -> bool:
+    """Whether a person completed the receipt, and may have typed a value: it has no mark of a worker."""
     return not outcome.metadata.action_id
 
 
@@ -95,7 +124,7 @@ def _origins(origin: str, actions: dict[str, Action]) -> Iterator[Any]:
             data = read_json(action.data)
             yield from values_at(data, path)
             yield from values_at(data, ("selected", "id"))
-        elif _holds_words(action.outcome):
+        elif by_a_person(action.outcome):
             data = read_json(action.data)
             if not values_at(data, ("selected",)):  # what was picked is a tool's own, whatever it is called
                 yield from values_at(data, (SAID,))

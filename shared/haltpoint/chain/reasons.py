@@ -2,16 +2,22 @@
 
 from haltpoint.chain.repeats import repeat_reasons
 from haltpoint.chain.strikes import mode_of
+from haltpoint.chain.targets import Sources, target_reasons
+from haltpoint.chain.unasked import reasons_by_intent
 from haltpoint.chain.work import Work
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ToolSpec
 
 
-def reasons_for(work: Work, index: int, call: Call, spec: ToolSpec, *, repaired: bool) -> tuple[Reason, ...]:
+def reasons_for(
+    work: Work, index: int, call: Call, spec: ToolSpec, *, repaired: bool, sources: Sources
+) -> tuple[Reason, ...]:
     """The reasons to ask about a checked call; none: it may run. `repaired`: its JSON was broken (C9)."""
     return (
         *_repaired(spec, repaired=repaired),
+        *(() if spec.read_only else reasons_by_intent(work, index, call.tool)),
+        *target_reasons(work, index, call.arguments, spec, sources),
         *repeat_reasons(work, call, spec, mode_of(work, index)),
     )
 

@@ -1,23 +1,28 @@
 """Paths into results: `{"$from": "find.data.items[0].id"}` and `FromResult("find.items[].id")`.
 
-A path is names and `[n]` joined by dots; `[]` stands for any element and has no place in a `$from`. A reference begins
-with the id of a step and goes on into the receipt of that step's last successful action.
+A path is names and `[n]` joined by dots; `[]` stands for any element, `{}` for any key or value of an object, and
+neither has a place in a `$from`. A reference begins with the id of a step and goes on into the receipt of that step's
+last successful action.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import EllipsisType
 from typing import Any, Final
 
 from haltpoint.contracts.plans import Step
 
 FROM: Final = "$from"
 ANY: Final = None
+KEYS: Final = ...
+_SIGNS: Final = {"None": "[]", "Ellipsis": "{}"}
 
-Part = str | int | None
+Part = str | int | None | EllipsisType
 _encode: Final = json.JSONEncoder(separators=(",", ":")).encode
-_TOKEN: Final = re.compile(r"\.?\[(\d{0,6})\]|(?:^|\.)([^.\[\]]+)")
+_encode_text: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+_TOKEN: Final = re.compile(r"\.?\[(\d{0,6})\]|\{\}|(?:^|\.)((?:[^.\[\]{]|\{(?!\}))+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,7 @@ class UnresolvedError(Exception):
 
 
 def parse_path(text: str) -> tuple[Part, ...] | None:
-    """`a.b[0].c` as ("a", "b", 0, "c"), `[]` as None; None for anything that is not a path."""
+    """`a.b[0].c` as ("a", "b", 0, "c"), `[]` as None, `{}` as ...; None for anything that is not a path."""
     parts: list[Part] = []
     position = 0
     if text.startswith("."):
@@ -47,14 +52,15 @@ def parse_path(text: str) -> tuple[Part, ...] | None:
         if token is None:
             return None
         index, name = token.groups()
-        parts.append(name if name is not None else int(index) if index else ANY)
+        braces = token[0] == "{}"
+        parts.append(KEYS if braces else name if name is not None else int(index) if index else ANY)
         position = token.end()
     return tuple(parts) or None
 
 
 def path_text(path: tuple[Part, ...]) -> str:
     """A path as it is written."""
-    parts = (f".{part}" if isinstance(part, str) else "[]" if part is ANY else f"[{part}]" for part in path)
+    parts = (f".{part}" if isinstance(part, str) else _SIGNS.get(str(part), f"[{part}]") for part in path)
     return "".join(parts).removeprefix(".")
 
 
@@ -64,7 +70,7 @@ def reference(value: dict[str, Any]) -> Reference | None:
     if len(value) != 1 or not isinstance(text, str):
         return None
     path = parse_path(text)
-    if path is None or len(path) < 2 or not isinstance(path[0], str) or ANY in path:
+    if path is None or len(path) < 2 or not isinstance(path[0], str) or ANY in path or KEYS in path:
         return None
     return Reference(path[0], path[1:], text)
 
@@ -150,6 +156,8 @@ def values_at(value: Any, path: tuple[Part, ...]) -> list[Any]:
 
 def _inside(value: Any, part: Part) -> list[Any]:
     if isinstance(value, dict):
+        if part is KEYS:
+            return [*value, *value.values()]
         return [value[part]] if part in value else []
     if not isinstance(value, list):
         return []
@@ -175,3 +183,8 @@ def read_json(text: str) -> Any:
 def write_json(value: Any) -> str:
     """A value as compact JSON text in ASCII, so that no encoding can get in its way."""
     return _encode(value)
+
+
+def write_text(value: Any) -> str:
+    """A value as compact JSON text in its own letters."""
+    return _encode_text(value)

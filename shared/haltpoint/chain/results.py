@@ -7,6 +7,7 @@ from haltpoint.chain.children import note_inside
 from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import carry_out, dispatch_literal, in_time
 from haltpoint.chain.ending import complete_step, fail_by_tool
+from haltpoint.chain.fulfilment import remind
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.proposals import go_on, watch_over
 from haltpoint.chain.provenance import denied
@@ -125,7 +126,9 @@ def _ends(action: Action) -> bool:
 def _end_open_step(work: Work, index: int) -> None:
     """`complete` in a step that promised no tool; it counts as `continue` while the user's words ask for one (C2)."""
     faults = pattern_faults(work)
-    if not faults:
+    if not faults and mode_of(work, index) is Mode.STRICT and remind(work):
+        go_on(work, index)
+    elif not faults:
         complete_step(work, index)
     elif mode_of(work, index) is Mode.STRICT:
         go_on(work, index)
@@ -160,4 +163,5 @@ def _stop(work: Work, action: Action, kind: RequestKind, question: str) -> None:
         preview=preview,
         arguments=arguments,
         reasons=reasons,
+        sources=None if outcome is None else outcome.metadata.sources,
     )

@@ -12,15 +12,17 @@ from haltpoint.chain.delivering import deliver
 from haltpoint.chain.dispatching import IN_PROGRESS, dispatch_literal, in_time
 from haltpoint.chain.ending import READY, complete_chain, fail_chain
 from haltpoint.chain.graph import Graph
+from haltpoint.chain.intent import take_up
 from haltpoint.chain.references import read_json
 from haltpoint.chain.results import succeed
 from haltpoint.chain.schemas import compiled
 from haltpoint.chain.state import ChainStatus, PlanOrigin, StepRun, StepStatus
-from haltpoint.chain.thinking import stand_in, think_answer, think_plan, think_step
+from haltpoint.chain.thinking import stand_in, think_answer, think_intent, think_plan, think_step
 from haltpoint.chain.words import goal_of
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, thought_id
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Plan, Step, ValidationMode
 from haltpoint.contracts.tasks import Mode, Style
 
@@ -33,6 +35,7 @@ def begin(work: Work) -> None:
     """Take up the task: carry out its plan, ask for one, or make one open-ended step of it."""
     task = work.chain.task
     work.tell(FactType.CHAIN_STARTED, origin=_origin(work).value)
+    work.status = ChainStatus.PLANNING
     if task.plan is not None:
         faults = plan_faults(task.plan, work.world.tools, work.world.policy, literal=True)
         if faults:
@@ -40,10 +43,19 @@ def begin(work: Work) -> None:
         else:
             adopt(work, task.plan, PlanOrigin.LITERAL)
     elif task.style is Style.REACT:
-        adopt(work, _react_plan(work), PlanOrigin.REACT)
+        if task.mode is Mode.OFF or task.intent is not None:
+            begin_open(work, None)
+        else:
+            think_intent(work)
     else:
-        work.status = ChainStatus.PLANNING
         think_plan(work)
+
+
+def begin_open(work: Work, drafted: Intent | None) -> None:
+    """Begin the one open-ended step, now that it is known what the goal asks for."""
+    take_up(work, drafted)
+    work.thought = None
+    adopt(work, _react_plan(work), PlanOrigin.REACT)
 
 
 def list_faults(faults: tuple[PlanFault, ...]) -> str:
@@ -69,7 +81,7 @@ def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
     named = {
         name
         for step in plan.steps
-        for names in (step.required_tools, step.one_of, step.allowed_tools or (), (call.tool for call in step.actions))
+        for names in (step.promised_tools, step.allowed_tools or (), (call.tool for call in step.actions))
         for name in names
     }
     work.plan = plan

@@ -13,8 +13,9 @@ from haltpoint.chain.graph import Graph
 from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import value
 from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.intent import Intent
+from haltpoint.contracts.intent import ChainIntent
 from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.reasons import Grant
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Proposal, Strike
 from haltpoint.contracts.tools import Option, Outcome
@@ -186,7 +187,8 @@ class Chain:
     the open ones, oldest first; `asked` counts all there ever were. `strikes` counts the violations since anything last
     succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's. `inside` are the
     tools that succeeded in the chains that carried out its skills. `intent` is what the goal asks for (C12), `effects`
-    what was done or denied inside its skills (C14: `repeats.py`). `unproven` are sentences of the answer (F3),
+    what was done or denied inside its skills (C14: `repeats.py`), `granted` the yeses that cover later calls (C13).
+    `unproven` are sentences of the answer (F3),
     `unfulfilled` effects that the goal asks for and that have no deed. `questions` are those that the model asked while
     planning (C11).
     """
@@ -216,9 +218,10 @@ class Chain:
     case: tuple[Strike, ...] = ()
     goal: str | None = None
     inside: tuple[str, ...] = ()
-    intent: Intent | None = None
+    intent: ChainIntent | None = None
     effects: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
+    granted: tuple[Grant, ...] = ()
     other_model: bool = False
     answer: str | None = None
     unproven: tuple[str, ...] = ()

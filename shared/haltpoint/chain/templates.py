@@ -14,10 +14,13 @@ from typing import Any, Final
 
 from haltpoint.chain.contract import plan_faults
 from haltpoint.chain.human_tool import NAME as ASK_HUMAN
-from haltpoint.chain.provenance import SAID
+from haltpoint.chain.named import is_named
+from haltpoint.chain.places import Leaf, is_target, nodes_at
+from haltpoint.chain.provenance import SAID, told
 from haltpoint.chain.references import (
     ANY,
     FROM,
+    KEYS,
     Part,
     Reference,
     parse_path,
@@ -78,7 +81,7 @@ def _input(found: Reference | None) -> Reference | None:
 def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """What is wrong with the steps of a skill, as far as that can be told without its tools (C1)."""
     anything = {call.tool: ToolSpec(name=call.tool, parameters={}) for step in plan.steps for call in step.actions}
-    anything |= {name: ToolSpec(name=name) for step in plan.steps for name in (*step.required_tools, *step.one_of)}
+    anything |= {name: ToolSpec(name=name) for step in plan.steps for name in step.promised_tools}
     declared = parameters.get("properties", {})
     return (
         *(f"step {step.id!r}: {INPUT} is the name of the skill's arguments" for step in plan.steps if step.id == INPUT),
@@ -112,11 +115,13 @@ def with_skills(tools: Tools) -> dict[str, ToolSpec]:
 
 def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
     called = [tools.get(call.tool) for step in plan.steps for call in step.actions]
-    provenance: dict[str, str] = {}
+    provenance: dict[str, tuple[str, ...]] = {}
     torn = False  # whether one argument would need two origins: no value of a model's has both (C6)
-    for _, found, path, origin in _with_origins(plan, tools):
+    for _, found, path, origins in _with_origins(plan, tools):
         if found.step == INPUT:
-            torn = provenance.setdefault(path_text(path), origin) != origin or torn
+            place = path_text(path)
+            provenance[place] = tuple(one for one in provenance.get(place, origins) if one in origins)
+            torn = torn or not provenance[place]
     return spec.model_copy(
         update={
             "read_only": all(tool is not None and tool.read_only for tool in called),
@@ -129,8 +134,31 @@ def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
             "repeats": all(tool is not None and (tool.read_only or tool.repeats) for tool in called),
             "polls": any(tool is not None and tool.polls for tool in called),
             "provenance": provenance,
+            "outward": all(tool is not None and tool.read_only for tool in called)
+            and any(tool is not None and tool.outward for tool in called),
+            "targets": dict(_targets_of(plan, tools)),
         }
     )
+
+
+def _targets_of(plan: Plan, tools: Tools) -> Iterator[tuple[str, str]]:
+    """Each argument of a skill that becomes a target of one of its tools, with the folder that the tool declares."""
+    for step in plan.steps:
+        for call in step.actions:
+            tool = tools.get(call.tool)
+            inputs = ((place, _input(target)) for place, target in references(call.arguments))
+            for place, found in inputs:
+                if tool is None or found is None:
+                    continue
+                declared = {mark: _below(place, parse_path(mark) or (mark,)) for mark in tool.targets}
+                for mark, rest in declared.items():
+                    if rest is not None:
+                        yield path_text((*found.path, *rest)), tool.targets[mark]
+                parameter = path_text(tuple(ANY if isinstance(part, int) else part for part in place))
+                named = is_named()(next((part for part in reversed(place) if isinstance(part, str)), ""))
+                leaf = Leaf(path_text(place), parameter, "", named, nodes_at(tool, place), default=False)
+                if all(rest is None for rest in declared.values()) and is_target(leaf, tool):
+                    yield path_text(found.path), ""
 
 
 def washing_faults(plan: Plan, tools: Tools) -> tuple[str, ...]:
@@ -139,28 +167,28 @@ def washing_faults(plan: Plan, tools: Tools) -> tuple[str, ...]:
     The tool that gave it may only have given back what a model had put in.
     """
     return tuple(
-        f"{found.text!r} becomes a value of {tool} that must come from {origin}, and does not lie there"
-        for tool, found, path, origin in _with_origins(plan, tools)
-        if found.step != INPUT and not _is_origin(_called_in(plan, found.step), path, origin)
+        f"{found.text!r} becomes a value of {tool} that must come from {told(origins)}, and is not there"
+        for tool, found, path, origins in _with_origins(plan, tools)
+        if found.step != INPUT and not any(_is_origin(_called_in(plan, found.step), path, one) for one in origins)
     )
 
 
-_Fed = tuple[str, Reference, tuple[Part, ...], str]
+_Fed = tuple[str, Reference, tuple[Part, ...], tuple[str, ...]]
 
 
 def _with_origins(plan: Plan, tools: Tools) -> Iterator[_Fed]:
     """Each reference that becomes a value with an origin, or holds one: the tool that takes it, the reference, the
-    value's path in what the reference's step has or gives, and its origin.
+    value's path in what the reference's step has or gives, and its origins.
     """
     for step in plan.steps:
         for call in step.actions:
             tool = tools.get(call.tool)
             marks = tool.provenance.items() if tool is not None else ()
             for place, found in references(call.arguments) if marks else ():
-                for mark, origin in marks:
+                for mark, origins in marks:
                     rest = _below(place, parse_path(mark) or (mark,))
                     if found is not None and rest is not None:
-                        yield call.tool, found, (*found.path, *rest), origin
+                        yield call.tool, found, (*found.path, *rest), origins
 
 
 def _below(place: tuple[str | int, ...], mark: tuple[Part, ...]) -> tuple[Part, ...] | None:
@@ -169,7 +197,7 @@ def _below(place: tuple[str | int, ...], mark: tuple[Part, ...]) -> tuple[Part, 
 
 
 def _covers(part: Part, other: Part) -> bool:
-    return part == other or (part is ANY and isinstance(other, int))
+    return part == other or (part is ANY and isinstance(other, int)) or (part is KEYS and isinstance(other, str))
 
 
 def _called_in(plan: Plan, step_id: str) -> set[str]:

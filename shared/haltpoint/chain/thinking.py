@@ -7,15 +7,18 @@ attempt. Plan and answer have turn 0 in their ids, so that no step's id can coll
 from dataclasses import replace
 
 from haltpoint.chain import policy
+from haltpoint.chain.citing import cite
 from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import in_time
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
+from haltpoint.chain.needs import INTENT
 from haltpoint.chain.outputs import Think
 from haltpoint.chain.plural import count
 from haltpoint.chain.strikes import acted_on, escalate, fall_short, missing_in_words, missing_tools, mode_of
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, thought_id
+from haltpoint.contracts.phrases import phrases
 from haltpoint.contracts.plans import StepType
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation
@@ -34,9 +37,30 @@ def think_plan(
     elif _tokens_left(work):
         name = thought_id(work.chain.id, "plan", 0, attempt)
         other = work.other_model
-        think = Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous, other, answered)
+        think = Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous, other, answered=answered)
         work.outputs.append(think)
         work.thought, work.plan_attempts = name, attempt
+
+
+def think_intent(
+    work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None, *, tool: str | None = None
+) -> None:
+    """Ask what the goal asks for; with a tool, whether it asks for this one. The model sees no results then (C12)."""
+    if _tokens_left(work):
+        work.plan_attempts += 1
+        name = thought_id(work.chain.id, INTENT, 0, work.plan_attempts)
+        attempt, other = 2 if corrections else 1, work.other_model
+        think = Think(name, ThoughtKind.INTENT, None, 1, attempt, (), corrections, previous, other, tool=tool)
+        work.outputs.append(think)
+        work.thought = name
+
+
+def may_think(work: Work, index: int) -> bool:
+    """Whether a step may ask for one more proposal."""
+    chain, rules = work.chain, work.world.policy
+    own = work.run(index).proposals < policy.max_turns(chain.task, work.steps[index], rules)
+    in_budget = policy.turns_left(chain, rules, work.turns) and policy.tokens_left(chain, work.tokens)
+    return own and in_budget and work.now < chain.deadline
 
 
 def think_step(
@@ -91,13 +115,17 @@ def _unkept(work: Work, index: int, reason: str) -> Correction:
     return Correction(violation=Violation.MISSING_TOOL, message=text, tool=missing_tools(work, index)[0])
 
 
-def think_answer(work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None) -> None:
-    """Ask for the words for the user, or for better ones. When it is too late to ask, the receipts answer."""
+def think_answer(
+    work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None, words: str = ""
+) -> None:
+    """Ask for the words for the user, or for better ones. When it is too late to ask, those that there are answer, or
+    the receipts.
+    """
     attempt = 1 if previous is None else int(previous.rpartition(".")[2]) + 1
     spent = not policy.tokens_left(work.chain, work.tokens) or attempt > work.world.policy.max_chain_turns
     if spent or work.now >= work.chain.deadline:
         why = "the budget for the model is used up" if spent else "the deadline has passed"
-        complete_chain(work, stand_in(work, why))
+        complete_chain(work, cite(work, words) if words else stand_in(work, why))
         return
     name = thought_id(work.chain.id, "answer", 0, attempt)
     receipts, other = _receipts(work), work.other_model
@@ -142,7 +170,8 @@ def stand_in(work: Work, why: str) -> str:
         for name in _receipts(work)
         if (action := work.actions.get(name)) is not None and action.outcome is not None and action.outcome.satisfies
     ]
-    return "\n".join((f"There is no answer in words: {why}.", *(("The results:", *lines) if lines else ())))
+    own = phrases(policy.language(work.chain.task, work.world.policy))
+    return "\n".join((f"{own.unanswered}: {why}.", *((own.results, *lines) if lines else ())))
 
 
 def _receipts(work: Work) -> tuple[str, ...]:

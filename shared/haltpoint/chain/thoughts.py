@@ -2,21 +2,35 @@
 
 from typing import Final
 
+from haltpoint.chain.citing import false_marks
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.delivering import deliver, take_findings
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.exits import ask_while_planning
+from haltpoint.chain.fulfilment import remind
+from haltpoint.chain.intent import ask_again, left_out, take_up
+from haltpoint.chain.needs import looks_at_goal, reads_goal
 from haltpoint.chain.plural import count
-from haltpoint.chain.scheduling import adopt
+from haltpoint.chain.proposals import resume
+from haltpoint.chain.scheduling import adopt, begin_open
 from haltpoint.chain.schemas import SHOWN
 from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.strikes import escalate, mode_of, struck_out, tell_correction, violate
-from haltpoint.chain.thinking import overspent, spent_too_much, stand_in, think_answer, think_plan
+from haltpoint.chain.thinking import overspent, spent_too_much, stand_in, think_answer, think_intent, think_plan
+from haltpoint.chain.unasked import forbidden, tellable
 from haltpoint.chain.words import plan_pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import thought_id
-from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer, PlanDrafted, ThoughtFailed
+from haltpoint.contracts.events import (
+    AnswerDrafted,
+    DraftedAnswer,
+    DraftedPlan,
+    IntentDrafted,
+    PlanDrafted,
+    ThoughtFailed,
+)
+from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
@@ -27,13 +41,14 @@ MOST_FAULTS: Final = 20
 MOST_NAMED: Final = 300
 """Characters of the names of tools that an answer called, as the model is told them."""
 
+_NO_INTENT: Final = "The reply holds no intent. Answer with the one JSON object that was asked for."
 _IN_WORDS: Final = "Answer the user in plain words, without JSON."
 
 
 def take_plan(work: Work, message: PlanDrafted) -> None:
     """Check the plan: carry it out, or send its faults back; at the limit of strikes a person decides."""
     data = message.data
-    if data.thought_id != work.chain.thought:
+    if data.thought_id != work.chain.thought or reads_goal(work.chain):
         return
     work.spend(data.usage)
     if spent_too_much(work):
@@ -41,12 +56,18 @@ def take_plan(work: Work, message: PlanDrafted) -> None:
     if data.question is not None and ask_while_planning(work, data.question):
         work.thought = None
         return
+    misquoted = take_up(work, data.intent)
     faults, missing = _faults(work, data.plan, data.fault)
     mode = mode_of(work, None)
     enforced = mode is Mode.STRICT or bool(faults)
     corrections = (*faults, *(() if mode is Mode.OFF else missing))
     if corrections:
         violate(work, None, "plan", data.thought_id, corrections, "")
+    elif mode is not Mode.OFF and (better := ask_again(work, _amiss(work, data, misquoted))):
+        for correction in better:
+            tell_correction(work, None, correction)
+        think_plan(work, better, data.thought_id)
+        return
     if data.plan is not None and not (corrections and enforced):
         work.thought = None
         adopt(work, _without_calls(data.plan), PlanOrigin.DRAFTED)
@@ -66,10 +87,22 @@ def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Cor
     """What makes the plan impossible (C1), and what the user's words miss in it (C2)."""
     if plan is None:
         return (_bad(fault or "there is no plan in the reply"),), ()
-    found = plan_faults(plan, work.world.tools, work.world.policy, literal=False, task=work.chain.task)
+    tools = work.world.tools
+    named = tellable(work, None)
+    found = plan_faults(plan, tools, work.world.policy, literal=False, task=work.chain.task, named=named)
+    limits = (
+        (step.id, forbidden(work, mode_of(work, None), name)) for step in plan.steps for name in step.required_tools
+    )
+    found = (*found, *(PlanFault(step_id, limit.message) for step_id, limit in limits if limit is not None))
     if len(found) > MOST_FAULTS:
         found = (*found[:MOST_FAULTS], PlanFault(None, f"and {len(found) - MOST_FAULTS} more faults of these kinds"))
     return tuple(_bad(str(one)) for one in found), plan_pattern_faults(work, plan)
+
+
+def _amiss(work: Work, data: DraftedPlan, misquoted: tuple[str, ...]) -> tuple[str, ...]:
+    """What a plan with an intent is sent back for once, without a strike (C12)."""
+    read = data.intent is not None or work.chain.task.intent is not None
+    return (*misquoted, *left_out(work, data.plan)) if data.plan is not None and read else ()
 
 
 def _bad(text: str) -> Correction:
@@ -84,10 +117,11 @@ def _without_calls(plan: Plan) -> Plan:
 def end_with_answer(work: Work, message: AnswerDrafted) -> None:
     """Complete the chain: these are the words for the user, unless they call a tool or cannot be read (C6).
 
-    Such an answer is asked for again; after the strikes its words are delivered, or the results where it has none.
+    Such an answer is asked for again, and one that cites a result which there is not (F2); after the strikes its words
+    are delivered, or the results where it has none.
     """
     data = message.data
-    if data.thought_id != work.chain.thought:
+    if data.thought_id != work.chain.thought or reads_goal(work.chain):
         return
     work.spend(data.usage)
     if data.findings is not None:
@@ -96,19 +130,25 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> None:
     if overspent(work):  # the work is done: a reply that cost too much is not acted on
         complete_chain(work, stand_in(work, "the model used more tokens than the budget has"))
         return
-    corrections = _no_words(data)
+    corrections = _no_words(data) or false_marks(work, None, data.text)
     if corrections:
         violate(work, None, "answer", data.thought_id, corrections, data.text)
     if not corrections or mode_of(work, None) is not Mode.STRICT or struck_out(work, None):
         words = "" if data.faults else data.text
-        if words:
+        if not corrections and (owed := remind(work)):
+            _ask_better(work, owed, data.thought_id, words)
+        elif words:
             deliver(work, words, data.thought_id)
         else:
             complete_chain(work, stand_in(work, _why(data)))
     else:
-        for correction in corrections:
-            tell_correction(work, None, correction)
-        think_answer(work, corrections, data.thought_id)
+        _ask_better(work, corrections, data.thought_id, "" if _no_words(data) else data.text)
+
+
+def _ask_better(work: Work, corrections: tuple[Correction, ...], thought: str, words: str) -> None:
+    for correction in corrections:
+        tell_correction(work, None, correction)
+    think_answer(work, corrections, thought, words)
 
 
 def _why(data: DraftedAnswer) -> str:
@@ -130,18 +170,44 @@ def _no_words(data: DraftedAnswer) -> tuple[Correction, ...]:
     return tuple(faults)
 
 
+def take_intent(work: Work, message: IntentDrafted) -> None:
+    """Begin the open-ended step: the model has read what the goal asks for. A misquotation is sent back once."""
+    data = message.data
+    if data.thought_id != work.chain.thought or not reads_goal(work.chain):
+        return
+    work.spend(data.usage)
+    if not spent_too_much(work):
+        _begin_open(work, data.intent)
+
+
+def _begin_open(work: Work, drafted: Intent | None) -> None:
+    """A model that gives no usable intent leaves what patterns find: the task goes on."""
+    wrong = take_up(work, drafted)
+    if better := ask_again(work, (_NO_INTENT,) if drafted is None else wrong):
+        for correction in better:
+            tell_correction(work, None, correction)
+        think_intent(work, better, work.chain.thought)
+    else:
+        begin_open(work, drafted)
+
+
 def fail_planning(work: Work, message: ThoughtFailed) -> None:
-    """Fail the chain: no plan can be had."""
-    if message.data.thought_id == work.chain.thought:
+    """Fail the chain: no plan can be had. An open-ended task goes on without an intent."""
+    if message.data.thought_id != work.chain.thought:
+        return
+    if reads_goal(work.chain):
+        _begin_open(work, None)
+    else:
         fail_chain(work, message.data.code, message.data.message)
 
 
 def take_failed_thought(work: Work, message: ThoughtFailed) -> None:
     """Do without the thought: fail the step that waited for it; in place of an answer show the results."""
     data = message.data
-    if data.thought_id == work.chain.thought:
+    if data.thought_id == work.chain.thought and looks_at_goal(work.chain):
+        resume(work, None)
+    elif data.thought_id == work.chain.thought:
         complete_chain(work, stand_in(work, f"{data.message.rstrip('.')} ({data.code})"))
-        return
     for index, step in enumerate(work.steps):
         run = work.run(index)
         if run.thinking and data.thought_id == thought_id(work.chain.id, step.id, run.turn + 1, run.attempt):

@@ -27,7 +27,7 @@ def plan_pattern_faults(work: Work, plan: Plan) -> tuple[Correction, ...]:
     ]
     return tuple(
         _missing(work, match)
-        for match in _matches(work)
+        for match in matches(work)
         if not any(all(tools.intersection(match.expected_tools) for tools in promise) for promise in promises)
     )
 
@@ -59,20 +59,21 @@ def users_words(work: Work) -> tuple[str, ...]:
 def deeds_asked_for(work: Work) -> tuple[str, ...]:
     """The tools with effects that plan, intent or the user's words ask for, and that have done nothing yet (F3)."""
     tools = work.world.tools
-    planned = with_those_inside((name for step in work.steps for name in step.required_tools), tools)
+    planned = with_those_inside((name for step in work.steps for name in step.promised_tools), tools)
     globs = (glob for entry in (work.intent.effects_asked if work.intent else ()) for glob in entry.tools)
-    matched = (name for match in _matches(work) for name in match.expected_tools)
+    matched = (name for match in matches(work) for name in match.expected_tools)
     receipts = [one.outcome for one in work.actions.values() if one.outcome is not None]
     nested = {call.tool for one in receipts for call in one.metadata.calls if call.error is None}
-    asked = planned.union(fitting(globs, tools), matched) - _succeeded(work) - nested - {human_tool.NAME}
+    asked = planned.union(fitting(globs, tools), matched) - succeeded(work) - nested - {human_tool.NAME}
     return tuple(sorted(name for name in asked if name in tools and not tools[name].read_only))
 
 
 def _unmet(work: Work) -> tuple[Match, ...]:
-    return unmet(_matches(work), _succeeded(work)) if work.origin is PlanOrigin.REACT else ()
+    return unmet(matches(work), succeeded(work)) if work.origin is PlanOrigin.REACT else ()
 
 
-def _matches(work: Work) -> tuple[Match, ...]:
+def matches(work: Work) -> tuple[Match, ...]:
+    """The patterns that the words fit and that require a tool which is served."""
     task = work.chain.task
     session = task.context.get("active_session")
     served = {name for name, spec in work.world.tools.items() if open_to_models(spec, task)}
@@ -90,7 +91,7 @@ def _missing(work: Work, match: Match) -> Correction:
     )
 
 
-def _succeeded(work: Work) -> frozenset[str]:
+def succeeded(work: Work) -> frozenset[str]:
     """The tools that have a successful receipt in this chain, or in one that carried out a skill for it."""
     called = (
         action.tool for action in work.actions.values() if action.outcome is not None and action.outcome.satisfies

@@ -16,14 +16,15 @@ class Work:
     Handlers write down what becomes of the chain; `decision` makes a value of it. A handler that writes nothing has
     ignored the event. `ended` is the step that has just come to its end, so that the next one can be started; `nearest`
     the lowest step that became ready by it; `words` the text with which a reasoning step ended. `given` is an action
-    whose receipt is here without a run, since an earlier one answers it (C14), and is taken next.
+    whose receipt is here without a run, since an earlier one answers it (C14), and is taken next. `cited`: the answer
+    cites a successful receipt.
     """
 
     __slots__ = (
-        "actions", "answer", "asked", "case", "chain", "digests", "effects", "ended", "error", "facts", "given", "goal",
-        "graph", "inside", "intent", "nearest", "now", "origin", "other_model", "outputs", "plan", "plan_attempts",
-        "proposals", "questions", "requests", "resume", "runs", "status", "steps", "strikes", "thought", "tokens",
-        "turns", "unfulfilled", "unproven", "used", "words", "world",
+        "actions", "answer", "asked", "case", "chain", "cited", "digests", "effects", "ended", "error", "facts",
+        "given", "goal", "granted", "graph", "inside", "intent", "nearest", "now", "origin", "other_model", "outputs",
+        "plan", "plan_attempts", "proposals", "questions", "requests", "resume", "runs", "status", "steps", "strikes",
+        "thought", "tokens", "turns", "unfulfilled", "unproven", "used", "words", "world",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, world: World, now: int) -> None:
@@ -54,6 +55,7 @@ class Work:
         self.intent = chain.intent
         self.effects = chain.effects
         self.questions = chain.questions
+        self.granted = chain.granted
         self.other_model = chain.other_model
         self.answer = chain.answer
         self.unproven = chain.unproven
@@ -64,6 +66,7 @@ class Work:
         self.ended: int | None = None
         self.nearest = 0
         self.words: str | None = None
+        self.cited = False
         self.given: Action | None = None
 
     # ---- reading
@@ -160,6 +163,7 @@ class Work:
             intent=self.intent,
             effects=self.effects,
             questions=self.questions,
+            granted=self.granted,
             other_model=self.other_model,
             answer=self.answer,
             unproven=self.unproven,

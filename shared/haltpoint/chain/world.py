@@ -3,7 +3,7 @@
 from dataclasses import field
 
 from haltpoint.contracts.base import value
-from haltpoint.contracts.policy import Messages, Pattern, Treatment, Treatments
+from haltpoint.contracts.policy import Messages, Pattern, Targets, Treatment, Treatments
 from haltpoint.contracts.tools import ToolSpec
 
 
@@ -21,8 +21,11 @@ class Policy:
     chain_timeout: float = 7 * 24 * 3600.0
     patterns: tuple[Pattern, ...] = ()
     messages: Messages = field(default_factory=Messages)
+    language: str = "en"
     claims_check: str = "hint"
     repeated_effects: Treatments = Treatment.ASK
+    unasked_effects: Treatments = Treatment.ASK
+    targets: Targets = field(default_factory=Targets)
 
 
 @value

@@ -9,6 +9,7 @@ from haltpoint.cli.case import fields
 from haltpoint.cli.following import read_line
 from haltpoint.cli.wording import visible
 from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.reasons import Reach
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
@@ -25,10 +26,12 @@ class Said:
     decision: Choice = Choice.SELECT
     text: str = ""
     value: dict[str, Any] | None = None
+    reach: Reach | None = None
 
     def arguments(self) -> dict[str, Any]:
         """As `Client.answer` takes them."""
         said = {"option_id": self.option_id, "decision": self.decision, "text": self.text}
+        said = said if self.reach is None else {**said, "reach": self.reach}
         return said if self.value is None else {**said, "value": self.value}
 
 
@@ -59,6 +62,8 @@ def understand(request: "RequestView", typed: str) -> Said | None:
     if request.kind is RequestKind.INPUT:
         return _understand_input(request, typed.strip())
     decision = _keys(request).get(first.lower()[:1]) if first else None
+    if decision is Choice.APPROVE and words.strip() in list(Reach):
+        return Said(decision=decision, reach=Reach(words.strip()))
     if decision is Choice.REPHRASE and not words.strip():
         return None
     takes_result = decision is Choice.MANUAL or decision is Choice.HAPPENED

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from haltpoint.cli.wording import call, options, visible
+from haltpoint.cli.wording import call, options, value_text, visible
 from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.reasons import ReasonKind, Source
 from haltpoint.contracts.thoughts import BROKEN, Strike, Violation
 from haltpoint.contracts.views import RequestView
 
@@ -39,12 +40,22 @@ def details(request: RequestView) -> Iterator[str]:
     yield from options(request)
     if request.kind in (RequestKind.CONFIRMATION, RequestKind.IN_DOUBT):
         yield call(request.tool, request.arguments, width=10_000)
+    for reason in request.reasons:
+        if reason.source is not None:
+            yield _source(reason.parameter or "", reason.value, reason.source)
     if request.preview:
         yield from (visible(line) for line in request.preview.splitlines())
     if request.kind is RequestKind.INPUT and request.form is not None:
         yield from (f"{name}: {words}" for name, words, _ in fields(request.form))
     if request.kind is RequestKind.ESCALATION:
         yield from _case(request)
+
+
+def _source(parameter: str, value: Any, source: Source) -> str:
+    """A value with the place where it was found, and the text around it."""
+    found = visible(source.where) if source.where else "no result, and not in your words"
+    around = f": “{visible(source.excerpt)}”" if source.excerpt else ""
+    return f"{visible(parameter)} = {value_text(value, WIDTH)}  from {found} ({source.source.value}){around}"
 
 
 def _case(request: RequestView) -> Iterator[str]:
@@ -84,6 +95,8 @@ def commands(request: RequestView) -> list[tuple[str, str]]:
     """What may be typed behind `haltpoint answer REQUEST`, each with what it means."""
     chosen = [(f"--option {visible(one.id)}", visible(one.title)) for one in request.options]
     own = list(_COMMANDS[request.kind])
+    if any(reason.kind is ReasonKind.TARGET for reason in request.reasons):
+        own.insert(1, ("--approve --for parameter", "yes, and for each later value of it; also: call, value, tool"))
     if request.kind is RequestKind.INPUT and request.form is None:
         own = [("--text WORDS", "the answer in words")]
     elif request.kind is RequestKind.INPUT:

@@ -95,12 +95,15 @@ def _whole(shell: Shell, chain: "ChainView") -> None:
     from rich.text import Text
 
     from haltpoint.cli.picture import Lines, picture
-    from haltpoint.cli.story import receipts
+    from haltpoint.cli.story import intents, receipts
 
     if shell.out.is_terminal:
         shell.out.print(picture(chain))
     else:
         Lines(shell.out).show(chain)
+    if chain.intent is not None and not shell.quiet:
+        for line in intents(chain.intent):
+            shell.out.print(Text(f"   {line}", style="dim"))
     rows = receipts(chain)
     if rows and not shell.quiet:
         shell.out.print(Text(f"\n receipts of {chain.id}", style="dim"))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from haltpoint.client import Client
     from haltpoint.contracts.views import RequestView
 
+_REACHES = ("call", "value", "parameter", "tool")
 _EVERY = 1.0  # seconds between two looks at the inbox
 
 
@@ -58,6 +59,12 @@ def add_to(app: typer.Typer) -> None:
             str | None, typer.Option(metavar="WORDS", help="None of them; the model gets the words.")
         ] = None,
         approve: Annotated[bool, typer.Option("--approve", help="Yes, do it.")] = False,
+        reach: Annotated[
+            str | None,
+            typer.Option(
+                "--for", metavar="HOW FAR", help="With --approve, until the chain ends: call, value, parameter or tool."
+            ),
+        ] = None,
         reject: Annotated[str | None, typer.Option(metavar="WORDS", help="No; the model gets the words.")] = None,
         text: Annotated[str | None, typer.Option(metavar="WORDS", help="The answer in words.")] = None,
         value: Annotated[str | None, typer.Option(metavar="JSON", help="The form that was asked for.")] = None,
@@ -87,7 +94,7 @@ def add_to(app: typer.Typer) -> None:
         if none is not None:
             given["--none"] = {"decision": "none", "text": none}
         if approve:
-            given["--approve"] = {"decision": "approve"}
+            given["--approve"] = {"decision": "approve", "reach": reach}
         if reject is not None:
             given["--reject"] = {"decision": "reject", "text": reject}
         if text is not None:
@@ -112,6 +119,8 @@ def add_to(app: typer.Typer) -> None:
             given["--abort"] = {"decision": "abort"}
         if result is not None and not happened:
             raise usage(f"{result!r} is one word too many", "only --happened takes a result", "--happened '{}'")
+        if reach is not None and (not approve or reach not in _REACHES):
+            raise usage("--for says how far a yes goes", f"it takes {', '.join(_REACHES)}", "--approve --for parameter")
         if len(given) != 1:
             why = f"{' and '.join(given)} were given together" if given else "no answer was given"
             raise usage("an answer is one thing", why, "haltpoint inbox shows what may be said")

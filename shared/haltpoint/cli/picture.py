@@ -160,21 +160,22 @@ def _body(lines: list[Line]) -> list[RenderableType]:
         if line.mark is Mark.STOP or boxed:
             boxed.append(line)
         elif line.text:
-            parts.append(_row(line))
+            parts.append(row(line))
     return [*parts, _box(boxed)] if boxed else parts
 
 
-def _row(line: Line) -> RenderableType:
+def row(line: Line) -> RenderableType:
+    """A line behind its sign, wrapped under itself."""
     sign, style = line.mark.value
-    row = Table.grid(padding=(0, 1))
-    row.add_column(width=1 + 2 * line.depth, justify="right", no_wrap=True)
-    row.add_column(overflow="fold")
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=1 + 2 * line.depth, justify="right", no_wrap=True)
+    grid.add_column(overflow="fold")
     heading = "bold" if line.depth == 0 and line.mark is not Mark.WORDS else ""
     text = Text(line.text, style=style if line.mark in (Mark.NEVER, Mark.CHOICE) else heading)
     if line.note:
         text.append(f"  {line.note}", style="dim")
-    row.add_row(Text(sign, style=style), text)
-    return row
+    grid.add_row(Text(sign, style=style), text)
+    return grid
 
 
 def _box(lines: list[Line]) -> RenderableType:

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 _SETTLED = ("answered_already", "request_expired", "request_stale")
 """The question that is on the screen is answered, late or withdrawn: the chain goes on without this person."""
 
-_RECEIPTS = 8
-"""So many are named when a chain has ended; `chain show` has all."""
-
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb."""
@@ -154,22 +151,26 @@ async def _leave(_: "RequestView") -> bool:
 
 
 def _conclude(shell: Shell, chain: "ChainView") -> None:
-    """The answer on stdout, everything about it on stderr."""
+    """The answer on stdout, words and deeds apart; everything about it on stderr."""
+    from rich.text import Text
+
     from haltpoint.cli.following import exit_code
+    from haltpoint.cli.picture import row
+    from haltpoint.cli.story import answer_lines
     from haltpoint.cli.wording import visible
 
     if exit_code(chain) is Exit.WAITING:
         _hint(shell, chain)
         return
-    for text in (chain.answer or "").splitlines():
-        shell.out.print(visible(text), markup=False)
+    for line in answer_lines(chain):
+        if shell.out.is_terminal:
+            shell.out.print(row(line))
+        else:
+            # Each line with its sign: no words of a model can look like a deed.
+            note = f"  ({line.note})" if line.note else ""
+            shell.out.print(Text(f"{line.mark.value[0]} {line.text}{note}".rstrip()), soft_wrap=True)
     if chain.error:
         shell.err.print(f"{chain.error.code} {visible(chain.error.message)}", markup=False)
-    if chain.receipts:  # what the answer rests on (F2)
-        shown = chain.receipts[:_RECEIPTS]
-        rests = [f"{visible(one.tool)} ({one.action_id.removeprefix(f'{chain.id}.')})" for one in shown]
-        more = [f"{len(chain.receipts) - len(shown)} more"] if len(chain.receipts) > len(shown) else []
-        shell.note(f"receipts: {', '.join([*rests, *more])}")
     shell.note(f"{chain.status}: haltpoint chain show {chain.id}")
 
 

@@ -13,7 +13,9 @@ from haltpoint.chain.plural import count
 from haltpoint.cli.case import details, said
 from haltpoint.cli.moments import moments
 from haltpoint.cli.wording import call, value_text, visible
+from haltpoint.contracts.answers import Deed, FinalAnswer
 from haltpoint.contracts.humans import Choice, RequestStatus
+from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Violation
 from haltpoint.contracts.tools import HookVerdict, NextAction, Option, ToolResult
@@ -34,6 +36,9 @@ class Mark(Enum):
     CORRECTED = ("↺", "yellow")
     BROKEN = ("✗", "yellow")
     WORDS = ("»", "")
+    DEED = ("◆", "green")
+    NOT_DONE = ("◇", "yellow")
+    UNPROVEN = ("?", "bold yellow")
     MISSING = ("!", "bold yellow")
 
 
@@ -88,6 +93,16 @@ def receipts(chain: ChainView) -> list[tuple[str, str, str]]:
         for action in step.actions
         if action.receipt is not None and action.status == "done"
     ]
+
+
+def intents(intent: Intent) -> Iterator[str]:
+    """What the goal asks for, makes conditional and forbids, a line each with its words and whose reading it is."""
+    lists = (("asked", intent.effects_asked), ("asked about first", intent.ask_before), ("forbidden", intent.forbidden))
+    for kind, entries in lists:
+        for one in entries:
+            condition = f', "{visible(one.when)}"' if one.when else ""
+            words = f' "{visible(one.words)}"' if one.words else ""
+            yield f"{kind}: {visible(', '.join(one.tools))}{words}{condition} ({one.origin.value})"
 
 
 def elapsed(chain: ChainView, now: datetime | None = None) -> str:
@@ -236,8 +251,7 @@ def _unserved(missing: WaitingView) -> str:
 
 
 def _end(chain: ChainView) -> Iterator[Line]:
-    for text in (chain.answer or "").splitlines():
-        yield Line(0, Mark.WORDS, visible(text), at=chain.updated_at)
+    yield from (replace(line, at=chain.updated_at) for line in answer_lines(chain))
     counts = [
         count(chain.usage.actions, "action"),
         count(chain.usage.turns, "turn"),
@@ -250,6 +264,24 @@ def _end(chain: ChainView) -> Iterator[Line]:
     yield Line(
         0, _END_MARKS[chain.status], f"{chain.status}{why}", " · ".join([elapsed(chain), *counts]), at=chain.updated_at
     )
+
+
+def answer_lines(chain: ChainView) -> list[Line]:
+    """What was done and what the model says, apart (F1); the words first, unless the deeds do not say the same."""
+    answer = chain.answer or FinalAnswer()
+    deeds = [Line(0, Mark.DEED, *_deed(chain, deed)) for deed in answer.deeds]
+    for one in answer.not_done:
+        why = f"{one.why.value.replace('_', ' ')}: {one.message}" if one.message else one.why.value.replace("_", " ")
+        deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {visible(one.says)}", visible(why)))
+    words = [Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines()]
+    words += [Line(0, Mark.UNPROVEN, f"Unproven: {visible(sentence)}") for sentence in answer.unproven]
+    differ = answer.unproven or answer.not_done or not answer.deeds
+    return [*deeds, *words] if differ else [*words, *deeds]
+
+
+def _deed(chain: ChainView, deed: Deed) -> tuple[str, str]:
+    place = deed.action_id.removeprefix(f"{chain.id}.")
+    return f"Done: {visible(deed.says)}", ", ".join(filter(None, (place, f"by {visible(deed.by)}" if deed.by else "")))
 
 
 def _sentence(words: str) -> str:

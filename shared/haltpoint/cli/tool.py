@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from haltpoint.chain.provenance import told
 from haltpoint.cli.errors import CliError, usage
 from haltpoint.cli.gateway import talk
 from haltpoint.cli.run import watch_to_end
@@ -50,15 +51,15 @@ def add_to(parent: typer.Typer) -> None:
             shell.out.print(f"  step {step.id}: {called}  {step.description}".rstrip(), markup=False)
         required = found.parameters.get("required", [])
         for parameter, schema in found.parameters.get("properties", {}).items():
-            origin = f", from {found.provenance[parameter]}" if parameter in found.provenance else ""
+            origin = f", from {told(found.provenance[parameter])}" if parameter in found.provenance else ""
             optional = "" if parameter in required else ", optional"
             words = schema.get("description", "")
             shell.out.print(
                 f"  {parameter}: {schema.get('type', 'any')}{optional}{origin}  {words}".rstrip(), markup=False
             )
-        for place, origin in found.provenance.items():
+        for place, origins in found.provenance.items():
             if place not in found.parameters.get("properties", {}):
-                shell.out.print(f"  {place}: from {origin}", markup=False)
+                shell.out.print(f"  {place}: from {told(origins)}", markup=False)
         if found.hooks:
             shell.out.print(f"\nhooks, in order: {', '.join(found.hooks)}", markup=False)
 

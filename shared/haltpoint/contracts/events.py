@@ -10,6 +10,7 @@ from pydantic import Field
 
 from haltpoint.contracts.base import Contract, value
 from haltpoint.contracts.humans import Answer, RequestKind
+from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.tasks import Task
@@ -57,9 +58,25 @@ class DraftedPlan(Contract):
 
     thought_id: str
     plan: Plan | None = None
+    intent: Intent | None = Field(default=None, description="what the model reads from the goal (C12)")
     fault: str | None = None
     question: str | None = Field(default=None, description="what the model asks in words in place of a plan (C11)")
     usage: Usage = Usage()
+
+
+class DraftedIntent(Contract):
+    """What the model reads from the goal, unchecked; None: the reply holds no intent."""
+
+    thought_id: str
+    intent: Intent | None = None
+    usage: Usage = Usage()
+
+
+class IntentDrafted(Message):
+    """The planner's answer to intent.requested."""
+
+    type: Literal["intent.drafted.v1"] = "intent.drafted.v1"
+    data: DraftedIntent
 
 
 class PlanDrafted(Message):
@@ -189,6 +206,7 @@ class ThoughtRequest(Contract):
     thought_id: str
     kind: ThoughtKind
     step_id: str | None = None
+    tool: str | None = Field(default=None, description="the one tool that a look at the goal is about (C12)")
     turn: int = 1
     attempt: int = 1
     deadline: int = Field(description="ms since the epoch; later the thought is of no use")
@@ -198,6 +216,13 @@ class ThoughtRequest(Contract):
     answered: str | None = Field(default=None, description="what a person said to the question in the previous thought")
     other_model: bool = Field(default=False, description="a person wants the other model to try, if there is one (D3)")
     words: str | None = Field(default=None, description="the answer whose words are to be checked (F3)")
+
+
+class IntentRequested(Message):
+    """The executor wants to know what the goal asks for; with a tool, whether it asks for this one."""
+
+    type: Literal["intent.requested.v1"] = "intent.requested.v1"
+    data: ThoughtRequest
 
 
 class PlanRequested(Message):
@@ -287,6 +312,7 @@ class HumanWithdrawn(Message):
 ToExecutor = (
     TaskSubmitted
     | TaskCancelled
+    | IntentDrafted
     | PlanDrafted
     | ActionProposed
     | AnswerDrafted
@@ -296,7 +322,7 @@ ToExecutor = (
     | TimerDue
     | MessageLost
 )
-ToPlanner = PlanRequested | ActionRequested | AnswerRequested
+ToPlanner = IntentRequested | PlanRequested | ActionRequested | AnswerRequested
 ToWorker = ToolRequested
 ToGateway = HumanRequested | HumanWithdrawn
 AnyMessage = Annotated[ToExecutor | ToPlanner | ToWorker | ToGateway, Field(discriminator="type")]

@@ -3,10 +3,10 @@
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from haltpoint.contracts.base import Contract, Strict
-from haltpoint.contracts.reasons import Reason
+from haltpoint.contracts.reasons import Reach, Reason, Source
 from haltpoint.contracts.thoughts import Strike
 from haltpoint.contracts.tools import Option
 
@@ -75,6 +75,7 @@ class Question(Contract):
     priority: str | None = None
     strikes: tuple[Strike, ...] = Field(default=(), description="what the model said each time (D3)")
     reasons: tuple[Reason, ...] = Field(default=(), description="why a confirmation is asked for (G5)")
+    sources: dict[str, Source] = Field(default_factory=dict, description="where the values of the call come from (C13)")
     asked_at: int
     deadline: int
 
@@ -84,7 +85,10 @@ class Answer(Strict):
 
     Whoever is asked for input and chooses nothing answers with `text`, or with `value` where a form is asked for. For a
     doubt `happened` may bring the result in `value`; `not_happened` runs the call again, `failed` does not.
+    `for` says how far an approval goes until the chain ends (C13).
     """
+
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
 
     kind: RequestKind
     option_id: str | None = None
@@ -92,6 +96,7 @@ class Answer(Strict):
     text: str = Field(default="", max_length=8192)
     value: dict[str, Any] | None = None
     comment: str = Field(default="", max_length=8192)
+    for_: Reach | None = Field(default=None, alias="for")
 
     @model_validator(mode="before")
     @classmethod
@@ -119,6 +124,8 @@ def answer_fault(
     if decision not in choices(kind, step=step):
         allowed = ", ".join(sorted(choice.value for choice in choices(kind, step=step)))
         return f"{decision.value!r} cannot be decided here; choose one of: {allowed}"
+    if answer.for_ is not None and decision is not Choice.APPROVE:
+        return "`for` says how far an approval goes; give it with approve"
     if decision is Choice.SELECT and answer.option_id is None:
         return f"say which option in `option_id`, one of: {', '.join(sorted(option_ids))}; or decide otherwise"
     if decision is Choice.SELECT and answer.option_id not in option_ids:

@@ -32,3 +32,17 @@ class Intent(Contract):
     effects_asked: tuple[IntentEntry, ...] = ()
     ask_before: tuple[IntentEntry, ...] = ()
     forbidden: tuple[IntentEntry, ...] = ()
+
+
+class ChainIntent(Intent):
+    """The intent of a chain, and how far it has come with it.
+
+    `looked_at` are tools that no entry named and that a second look at the words was asked about, `approved` those that
+    a person has allowed since the words want to be asked before. `asked_again`: the model was asked for a better
+    intent, `reminded`: for an effect without a deed.
+    """
+
+    looked_at: tuple[str, ...] = ()
+    approved: tuple[str, ...] = ()
+    asked_again: bool = False
+    reminded: bool = False

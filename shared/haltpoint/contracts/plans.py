@@ -74,6 +74,11 @@ class Step(Strict):
         return (*required, self.one_of) if self.one_of else required
 
     @property
+    def promised_tools(self) -> tuple[str, ...]:
+        """Every tool that the step may need for its promise."""
+        return (*self.required_tools, *self.one_of)
+
+    @property
     def fatal(self) -> bool:
         """Whether its failure is that of the chain (C11)."""
         return self.on_failure is OnFailure.FAIL and not self.may_fail

@@ -18,7 +18,7 @@ from enum import StrEnum
 from string import Formatter
 from typing import Annotated, Final, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from haltpoint.contracts.base import Strict
 
@@ -49,18 +49,6 @@ def _template(text: str) -> str:
     return text
 
 
-class Treatment(StrEnum):
-    """What happens to a call that nothing allows and nothing forbids."""
-
-    ASK = "ask"
-    REFUSE = "refuse"
-    ALLOW = "allow"
-
-
-Treatments = Treatment | dict[Name, Treatment]
-"""One for all tools, or one per tool or glob: the name itself counts first, then the first glob that fits, else ask."""
-
-
 Regex = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_regex)]
 Template = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(_template)]
 
@@ -75,23 +63,54 @@ CLAIMS_CHECKS: Final = ("hint", "model", "off")
 ClaimsCheck = Annotated[str, AfterValidator(_claims_check)]
 
 
+class Does(StrEnum):
+    """What the words of a pattern do to its tools: demand one, or have a person asked before, or forbid them."""
+
+    REQUIRED = "required"
+    ASK_BEFORE = "ask_before"
+    FORBIDDEN = "forbidden"
+
+
+class Treatment(StrEnum):
+    """What happens to a call that nothing allows and nothing forbids."""
+
+    ASK = "ask"
+    REFUSE = "refuse"
+    ALLOW = "allow"
+
+
+Treatments = Treatment | dict[Name, Treatment]
+"""One for all tools, or one per tool or glob: the name itself counts first, then the first glob that fits, else ask."""
+
+
 class Pattern(Strict):
     """Words that name tools which a plan, or an answer, must have used (C2).
 
     `pattern` is searched in the user's words, `session` in the name of the session that is active; where both are
-    given both must be found. One successful call of a tool that fits one of the globs in `tools` is enough.
+    given both must be found. `required`: one successful call of a tool that fits one of the globs in `tools` is enough.
+    `ask_before` and `forbidden`: the tools that fit, else those that the matched words speak of, else all with effects.
     """
 
     id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
     pattern: Regex = ""
-    tools: tuple[Name, ...] = Field(min_length=1)
+    does: Does = Does.REQUIRED
+    tools: tuple[Name, ...] = Field(default=(), validate_default=True)
     reason: str = Field(default="", max_length=500)
     session: Regex = ""
+
+    @field_validator("tools")
+    @classmethod
+    def _what_is_required_is_named(cls, tools: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if not tools and info.data.get("does") is Does.REQUIRED:
+            raise ValueError("there has to be one at least")
+        return tools
 
     @model_validator(mode="after")
     def _looks_at_something(self) -> Self:
         if not self.pattern and not self.session:
             raise ValueError(f"pattern {self.id!r} looks at nothing: give it `pattern`, `session` or both")
+        if self.does is not Does.REQUIRED and (self.session or not self.pattern):
+            raise ValueError(f"pattern {self.id!r} looks at words only: give it `pattern`, and no `session`")
         return self
 
 
@@ -107,6 +126,13 @@ class Messages(Strict):
     escalate: Template = "The model did not use {expected_tools} in {count} tries. A person has to decide."
 
 
+class Targets(Strict):
+    """Names of parameters that say to whom or where, beside the built-in table; globs (C13)."""
+
+    add: tuple[Name, ...] = ()
+    remove: tuple[Name, ...] = ()
+
+
 class PolicyFile(Strict):
     """The whole file. A pattern with the id of a default takes its place; missing numbers: the settings."""
 
@@ -118,6 +144,8 @@ class PolicyFile(Strict):
         default="hint", description="who looks for deeds without a receipt in an answer: hint, model, module:function"
     )
     repeated_effects: Treatments = Field(default=Treatment.ASK, description="calls that were made before (C14)")
+    unasked_effects: Treatments = Field(default=Treatment.ASK, description="calls that the goal does not ask for (C12)")
+    targets: Targets = Targets()
     strikes: int | None = Field(default=None, ge=1)
     max_turns: int | None = Field(default=None, ge=1)
     actions_per_turn: int | None = Field(default=None, ge=1)

@@ -30,6 +30,26 @@ class Source(Contract):
     excerpt: str | None = Field(default=None, description="the text around a piece of free text")
 
 
+class Reach(StrEnum):
+    """How far a yes goes until the chain ends: this call, this value in this parameter, this parameter, this tool."""
+
+    CALL = "call"
+    VALUE = "value"
+    PARAMETER = "parameter"
+    TOOL = "tool"
+
+
+class Grant(Contract):
+    """A yes that covers later calls of a tool: all, one parameter, or one value in it (of a path its folder, `docs/`).
+
+    `parameter` is a place without numbers: `letters[].to`.
+    """
+
+    tool: str
+    parameter: str | None = None
+    value: str | None = None
+
+
 class ReasonKind(StrEnum):
     """Who or what wants a person to decide: the tool, a hook, a rule, the user's words, or the runtime itself."""
 

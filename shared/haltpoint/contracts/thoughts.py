@@ -11,6 +11,7 @@ from haltpoint.contracts.plans import Call
 class ThoughtKind(StrEnum):
     """What a thought is for; sent to the model's server as X-Haltpoint-Thought."""
 
+    INTENT = "intent"
     PLAN = "plan"
     ACT = "act"
     REASON = "reason"
@@ -55,8 +56,11 @@ class Violation(StrEnum):
     NO_PROVENANCE = "no_provenance"
     UNFOUNDED_FAIL = "unfounded_fail"
     MISSING_TOOL = "missing_tool"
+    FALSE_MARK = "false_mark"
     STUCK = "stuck"
     UNPROVEN = "unproven"
+    BAD_INTENT = "bad_intent"
+    UNFULFILLED = "unfulfilled"
 
 
 BROKEN: dict[Violation, str] = {
@@ -69,8 +73,11 @@ BROKEN: dict[Violation, str] = {
     Violation.NO_PROVENANCE: "a value that comes from nowhere",
     Violation.UNFOUNDED_FAIL: "gave up without an error",
     Violation.MISSING_TOOL: "left out a tool that was asked for",
+    Violation.FALSE_MARK: "cited a result that there is not",
     Violation.STUCK: "the same call again and again",
     Violation.UNPROVEN: "told of a deed without a receipt",
+    Violation.BAD_INTENT: "a reading of the goal that its words do not hold",
+    Violation.UNFULFILLED: "left out an effect that the goal asks for",
 }
 """What each violation is, for people."""
 

@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, Generic, Self
+from typing import Any, Final, Generic, Self
 
 from pydantic import Field, model_validator
 from typing_extensions import TypeVar
@@ -13,6 +14,7 @@ from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.reasons import Reason, Source
 
 Data = TypeVar("Data", default=dict[str, Any])
+TARGET_MARK: Final = "x-target"
 
 
 class NextAction(StrEnum):
@@ -100,12 +102,37 @@ class Clarification(Contract):
         return self
 
 
-class Target(Contract):
-    """The thing that a confirmation is about."""
+class _TargetMark:
+    """The hook by which pydantic writes `Target` into the JSON Schema of a parameter, for the class and its values."""
 
-    id: str
+    def __get__(self, target: "Target | None", owner: "type[Target]") -> Callable[[Any, Any], dict[str, Any]]:
+        within = "" if target is None else target.within
+
+        def marked(core_schema: Any, handler: Any) -> dict[str, Any]:
+            schema: dict[str, Any] = handler(core_schema)
+            return schema if core_schema.get("cls") is owner else {**schema, TARGET_MARK: within}
+
+        return marked
+
+
+class Target(Contract):
+    """The thing that a confirmation is about; and the mark of a parameter that says to whom or where (C13).
+
+    `Annotated[str, Target]`, or `Annotated[str, Target(within="/srv/files")]` for a path: inside of the folder nothing
+    is asked.
+    """
+
+    id: str = ""
     name: str = ""
     type: str = ""
+    within: str = Field(default="", exclude=True)
+
+    __get_pydantic_json_schema__ = _TargetMark()  # pyright: ignore[reportAssignmentType]
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Called by pydantic, for the model as for the mark; that of BaseModel is deprecated as a mark's."""
+        return handler(source)
 
 
 class Confirmation(Contract):
@@ -142,9 +169,16 @@ class HookRecord(Contract):
     duration_ms: int = 0
 
 
+class DeedWords(Contract):
+    """What a successful call with an effect did, in the runtime's words, and whom or what it was about (F1)."""
+
+    says: str
+    target: str | None = None
+
+
 class NestedCall(Contract):
     """One tool that a tool called (A). `key` is its idempotency key, `error` how it failed, if it did; IN_DOUBT: its
-    caller did not wait for it.
+    caller did not wait for it. `deed`: what it did, when it succeeded with an effect.
     """
 
     tool: str
@@ -152,6 +186,7 @@ class NestedCall(Contract):
     error: ErrorType | None = None
     hooks: tuple[HookRecord, ...] = ()
     duration_ms: int = 0
+    deed: DeedWords | None = None
 
 
 class Metadata(Contract):
@@ -177,6 +212,9 @@ class Metadata(Contract):
     )
     calls: tuple[NestedCall, ...] = Field(default=(), description="the tools that this one called, as they were begun")
     by: str = Field(default="", description="the person who gave the result, when one did (D3 manual)")
+    deed: DeedWords | None = Field(
+        default=None, description="what the call did: of a tool with effects that succeeded (F1)"
+    )
     sources: dict[str, Source] = Field(default_factory=dict, description="place in the arguments -> its source (C13)")
 
 
@@ -245,8 +283,17 @@ class ToolSpec(Contract):
     queue: str = "default"
     timeout: float = Field(default=30.0, gt=0, description="seconds")
     strikes: int | None = Field(default=None, ge=1, description="violations in a row until a person decides (D3)")
-    provenance: dict[str, str] = Field(default_factory=dict, description="place in the arguments -> tool.path (C6)")
+    says: str | None = Field(default=None, description="what a call did, {name} for an argument or a field (F1)")
     confirms: bool = Field(default=False, description="it has a parameter `confirmed` that only the runtime sets (B7)")
+    outward: bool = Field(default=False, description="read-only, and its arguments leave the system (C13)")
+    provenance: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="place in the arguments -> tool.path or goal, any one of which is enough (C6)"
+    )
+    targets: dict[str, str] = Field(
+        default_factory=dict, description="place in the arguments that says to whom or where -> its folder, or nothing"
+    )
+    new: tuple[str, ...] = Field(default=(), description="places in the arguments that the call itself makes (C13)")
+    foreign: tuple[str, ...] = Field(default=(), description="places in the data that strangers write (C13)")
     hooks: tuple[str, ...] = Field(
         default=(), description="the worker's hooks that match, in the order they run in (H1)"
     )

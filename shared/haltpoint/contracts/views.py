@@ -9,10 +9,12 @@ from typing import Any, Generic
 from pydantic import ConfigDict, Field
 from typing_extensions import TypeVar
 
+from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.humans import Answer, RequestKind, RequestStatus
+from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Call, OnFailure, Plan, StepType
-from haltpoint.contracts.reasons import Reason
+from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.tasks import Budget, Mode
 from haltpoint.contracts.thoughts import StepDecision, Strike, Violation
 from haltpoint.contracts.tools import Option, ToolKind, ToolResult
@@ -59,12 +61,13 @@ class ActionView(Contract):
 
     `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them. `cached`: nothing ran
     and the receipt is that of an equal call before. `child` is the id of the chain that carries it out, when it is a
-    call of a skill with steps.
+    call of a skill with steps. `sources` say where its values come from.
     """
 
     id: str
     tool: str
     arguments: dict[str, Any] = Field(default_factory=dict)
+    sources: dict[str, Source] = Field(default_factory=dict)
     ran: dict[str, Any] | None = None
     status: str
     cached: bool = False
@@ -175,6 +178,7 @@ class RequestView(Contract):
     priority: str | None = None
     strikes: tuple[Strike, ...] = ()
     reasons: tuple[Reason, ...] = ()
+    sources: dict[str, Source] = Field(default_factory=dict)
     asked_at: datetime
     deadline: datetime
     answer: AnswerView | None = None
@@ -194,35 +198,28 @@ class ChainSummary(Contract):
     id: str
     status: str
     goal: str
-    answer: str | None = None
     error: ErrorView | None = None
     created_at: datetime
     updated_at: datetime
 
 
-class ReceiptView(Contract):
-    """A successful receipt: what an answer rests on (F2). `by` is the person who gave the result, when one did."""
-
-    action_id: str
-    step_id: str
-    tool: str
-    by: str = ""
-
-
 class ChainView(ChainSummary):
     """A whole chain. `violations` are those of its plan and its answer; `strikes` counts since any last success.
+
+    `answer` is there when the chain is over, however it ended (F1).
 
     `stopped` says by whom and why a cancelled chain was stopped.
     """
 
+    answer: FinalAnswer | None = None
     mode: Mode = Mode.STRICT
     tenant: str | None = None
     conversation_id: str | None = None
     current: CurrentView | None = None
     summary: str
+    intent: Intent | None = Field(default=None, description="what the goal asks for, makes conditional, forbids (C12)")
     stopped: str | None = None
     steps: tuple[StepView, ...] = ()
-    receipts: tuple[ReceiptView, ...] = ()
     strikes: int = 0
     violations: tuple[ViolationView, ...] = ()
     never_executed: tuple[dict[str, Any], ...] = ()
@@ -292,6 +289,8 @@ class ToolView(Contract):
     queue: str
     timeout: float
     plan: Plan | None = Field(default=None, description="the steps of a skill that a chain of its own carries out")
-    provenance: dict[str, str]
+    outward: bool = False
+    provenance: dict[str, tuple[str, ...]]
+    targets: dict[str, str] = Field(default_factory=dict)
     hooks: tuple[str, ...] = ()
     digest: str

@@ -3,9 +3,10 @@
 import re
 from typing import Any, Final
 
+from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.evals import kinds
 from haltpoint.evals.talk import Talk
-from haltpoint.testing.script import Conversation, Rule
+from haltpoint.testing.script import Conversation, Rule, reads
 
 _CASE: Final = re.compile(r'"case": "([a-z_]+)/(\d+)"')
 
@@ -23,6 +24,8 @@ class Player:
 
     def next(self, talk: Conversation) -> tuple[int, Rule, dict[str, Any]] | None:
         """What the model of the case says; None when the request names none."""
+        if talk.thought == ThoughtKind.INTENT:
+            return 0, Rule(say=reads(talk, talk.shown)), {}
         named = _CASE.search(talk.known)
         if named is None or named[1] not in kinds.KINDS:
             return None

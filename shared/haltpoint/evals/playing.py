@@ -114,7 +114,7 @@ def _history(
         case=case,
         mode=mode,
         status=chain.status if over else "",
-        answer=chain.answer or "",
+        answer=chain.answer.text if chain.answer else "",
         dispatched=frozenset(person.dispatched),
         steps=tuple(Ended(step.id, step.status == "completed", step.required_tools) for step in chain.steps),
         asked=tuple(person.asked),

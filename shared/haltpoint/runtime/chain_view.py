@@ -9,16 +9,21 @@ from datetime import datetime
 from typing import Any, Final
 
 from haltpoint.chain import policy
+from haltpoint.chain.citations import Mark, rendered
+from haltpoint.chain.deeds import deed_line
 from haltpoint.chain.plural import count
-from haltpoint.chain.state import ActionStatus, ChainStatus, StepRun, StepStatus
+from haltpoint.chain.state import ActionStatus, ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.contracts import views
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestStatus
+from haltpoint.contracts.intent import Intent
+from haltpoint.contracts.phrases import phrases
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import NextAction, ToolResult
+from haltpoint.contracts.tools import NestedCall, NextAction, ToolResult, ToolSpec
 from haltpoint.runtime import contract_view
+from haltpoint.runtime.answer_view import Told, Tree, calls_in, final_answer
 from haltpoint.runtime.contract_view import moment
 from haltpoint.runtime.request_view import Background, Fields, question_of, request_of
 
@@ -52,13 +57,15 @@ class LogLine:
 class ChainRecord:
     """All that is kept about a chain. `actions`, `requests`, `thoughts` are hashes by id; missing ones are absent.
 
-    `forms` are the result schemas of the tools that escalations want called.
+    `forms` are the result schemas of the tools that escalations want called, `children` the chains that carried out
+    skills, `language` that of the runtime's own words where the task names none.
     """
 
     id: str
     head: Fields
     task: Task
     plan: Plan | None = None
+    intent: Intent | None = None
     runs: tuple[StepRun, ...] = ()
     end: Mapping[str, Any] = field(default_factory=dict)
     log: tuple[LogLine, ...] = ()
@@ -67,6 +74,8 @@ class ChainRecord:
     thoughts: Mapping[str, Fields] = field(default_factory=dict)
     forms: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     waiting: views.WaitingView | None = None
+    children: Mapping[str, "ChainRecord"] = field(default_factory=dict)
+    language: str = "en"
 
 
 def summary_of(chain_id: str, head: Fields, task: Task, end: Mapping[str, Any]) -> views.ChainSummary:
@@ -75,7 +84,6 @@ def summary_of(chain_id: str, head: Fields, task: Task, end: Mapping[str, Any]) 
         id=chain_id,
         status=head["status"],
         goal=task.goal,
-        answer=end.get("answer") if ChainStatus(head["status"]).final else None,
         error=_error(end),
         created_at=moment(head["created"]),
         updated_at=moment(head["updated"]),
@@ -83,7 +91,40 @@ def summary_of(chain_id: str, head: Fields, task: Task, end: Mapping[str, Any]) 
 
 
 def view_of(record: ChainRecord) -> views.ChainView:
-    """The whole chain."""
+    """The whole chain; with its answer when it is over."""
+    tree = _tree(record)
+    status = ChainStatus(record.head["status"])
+    if not status.final:
+        return tree.chain
+    literal = status is ChainStatus.COMPLETED and record.head.get("origin") == PlanOrigin.LITERAL.value
+    answer = final_answer(tree, record.end, record.task.language or record.language, literal=literal)
+    return tree.chain.model_copy(update={"answer": answer})
+
+
+def _tree(record: ChainRecord) -> Tree:
+    """The chain with all that its actions and the chains below it did."""
+    chain = _without_answer(record)
+    told = (
+        Told(
+            action,
+            calls_in(_recorded(record.actions[action.id])),
+            _tree(below) if (below := record.children.get(action.child or "")) else None,
+        )
+        for step in chain.steps
+        for action in step.actions
+    )
+    return Tree(chain, tuple(told))
+
+
+def _recorded(fields: Fields) -> Iterator[NestedCall]:
+    """The calls that an action's tool made of others, in any attempt."""
+    for name, text in fields.items():
+        if name in ("receipt", "doubt") or name.startswith(("receipt.", "doubt.")):
+            for call in json.loads(text).get("metadata", {}).get("calls", ()):
+                yield NestedCall.model_validate(call)
+
+
+def _without_answer(record: ChainRecord) -> views.ChainView:
     head, task = record.head, record.task
     raw = {name: fields.get("raw", "") for name, fields in record.thoughts.items()}
     background = Background(raw, record.plan, record.forms)
@@ -105,9 +146,9 @@ def view_of(record: ChainRecord) -> views.ChainView:
         conversation_id=task.conversation_id,
         current=_current(record),
         summary=_summary(record, steps, requests, about_answer),
+        intent=record.intent,
         stopped=_stopped(record),
         steps=steps,
-        receipts=contract_view.receipts(steps),
         strikes=int(head.get("strikes", 0)),
         violations=(*broken["plan"], *about_answer),
         never_executed=tuple(map(_never_executed, _told(record, FactType.ACTION_NEVER_EXECUTED))),
@@ -183,7 +224,7 @@ def _step(
         started_at=started,
         ended_at=ended,
         promises=contract_view.promises(step, actions),
-        result=_result(run, actions, thoughts),
+        result=_result(record, run, actions, thoughts),
         thoughts=thoughts,
         actions=actions,
         violations=violations,
@@ -191,11 +232,28 @@ def _step(
 
 
 def _result(
-    run: StepRun, actions: tuple[views.ActionView, ...], thoughts: tuple[views.ThoughtView, ...]
+    record: ChainRecord,
+    run: StepRun,
+    actions: tuple[views.ActionView, ...],
+    thoughts: tuple[views.ThoughtView, ...],
 ) -> dict[str, Any] | str | None:
     if run.last_ok and run.last_ok <= len(actions) and (receipt := actions[run.last_ok - 1].receipt):
         return receipt.data
-    return thoughts[-1].content if thoughts and run.status is StepStatus.COMPLETED else None
+    if not thoughts or run.status is not StepStatus.COMPLETED:
+        return None
+    steps = {step.id for step in record.plan.steps} if record.plan else set[str]()
+    own = phrases(record.task.language or record.language)
+    return rendered(thoughts[-1].content, steps, lambda mark: _cited(record, mark), own.unproven)[0]
+
+
+def _cited(record: ChainRecord, mark: Mark) -> str | None:
+    """What the action that a mark names did (F2)."""
+    name = action_id(record.id, mark.step, mark.number)
+    action = _action(name, record.actions[name], {}) if name in record.actions else None
+    if action is None or action.receipt is None or not action.receipt.satisfies:
+        return None
+    deed, arguments = action.receipt.metadata.deed, action.arguments if action.ran is None else action.ran
+    return deed.says if deed else deed_line(ToolSpec(name=action.tool), json.dumps(arguments), "{}")
 
 
 _Times = dict[str, tuple[datetime, datetime | None]]
@@ -243,6 +301,7 @@ def _action(name: str, fields: Fields, times: _Times) -> views.ActionView:
         id=name,
         tool=fields["tool"],
         arguments=json.loads(fields.get("args") or "{}"),
+        sources=receipt.metadata.sources if receipt is not None else {},
         ran=_ran(fields),
         status=status,
         cached=receipt is not None and receipt.metadata.cached,

@@ -118,6 +118,7 @@ def _worked_on_otherwise(old: Chain, new: Chain) -> bool:
         or new.intent is not old.intent
         or new.effects is not old.effects
         or new.questions is not old.questions
+        or new.granted is not old.granted
     )
 
 
@@ -138,6 +139,8 @@ def _worked_on(chain: Chain) -> dict[str, Any]:
         stored["effects"] = chain.effects
     if chain.questions:
         stored["questions"] = chain.questions
+    if chain.granted:
+        stored["granted"] = chain.granted
     return stored
 
 
@@ -209,7 +212,13 @@ def _heading(received: Received) -> bytes:
             told = b',"ref":' + to_json(message.data.action_id)
         case events.HumanAnswered():
             told = b',"ref":' + to_json(message.data.request_id)
-        case events.PlanDrafted() | events.ActionProposed() | events.AnswerDrafted() | events.ThoughtFailed():
+        case (
+            events.IntentDrafted()
+            | events.PlanDrafted()
+            | events.ActionProposed()
+            | events.AnswerDrafted()
+            | events.ThoughtFailed()
+        ):
             told = b',"ref":' + to_json(message.data.thought_id)
         case events.TimerDue() | events.TaskCancelled() | events.MessageLost():
             told = b',"data":' + to_json(message.data)
@@ -289,6 +298,7 @@ def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> list[Argume
         priority=output.priority,
         strikes=output.strikes,
         reasons=output.reasons,
+        sources=output.sources,
         asked_at=now,
         deadline=request.deadline,
     )

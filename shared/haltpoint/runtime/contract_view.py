@@ -85,16 +85,6 @@ def promises(step: Step, actions: Sequence[views.ActionView]) -> tuple[views.Pro
     )
 
 
-def receipts(steps: Iterable[views.StepView]) -> tuple[views.ReceiptView, ...]:
-    """Every successful receipt in the order of the plan (F2)."""
-    return tuple(
-        views.ReceiptView(action_id=one.id, step_id=step.id, tool=one.tool, by=one.receipt.metadata.by)
-        for step in steps
-        for one in step.actions
-        if one.receipt is not None and one.receipt.satisfies
-    )
-
-
 def validation(task: Task, step: Step, run: StepRun, origin: str) -> str | None:
     """How a step that is done kept its promise: passed, failed or skipped."""
     if not run.status.done:

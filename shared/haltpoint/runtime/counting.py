@@ -10,7 +10,7 @@ from typing import Final
 from haltpoint.chain import policy
 from haltpoint.chain.outputs import Decision
 from haltpoint.chain.state import Chain
-from haltpoint.contracts.events import ActionProposed, AnswerDrafted, Message, PlanDrafted
+from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, Message, PlanDrafted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Violation
@@ -40,7 +40,7 @@ def count(counts: Counter[str], before: Chain, message: Message, decision: Decis
             counts[f"model:escalations:{_model(message)}"] += 1
             for tool in fact.details["missing"]:
                 counts[f"tool:escalations:{tool}"] += 1
-    if isinstance(message, ActionProposed | PlanDrafted | AnswerDrafted):
+    if isinstance(message, ActionProposed | IntentDrafted | PlanDrafted | AnswerDrafted):
         counts[f"model:calls:{_model(message)}"] += 1
     if broken:
         _count_violations(counts, before, message, decision)
@@ -73,6 +73,6 @@ def _mode(chain: Chain, step_id: str | None) -> Mode:
 
 def _model(message: Message) -> str:
     """Who said it; a violation may come to light only when a receipt is there."""
-    if isinstance(message, ActionProposed | PlanDrafted | AnswerDrafted):
+    if isinstance(message, ActionProposed | IntentDrafted | PlanDrafted | AnswerDrafted):
         return message.data.usage.model or UNKNOWN
     return UNKNOWN

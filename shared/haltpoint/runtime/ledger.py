@@ -14,7 +14,7 @@ from typing import Any, Final
 from haltpoint.chain.state import Action, ActionStatus
 from haltpoint.contracts.base import chain_of, value
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import ActionProposed, AnswerDrafted, PlanDrafted, ThoughtFailed
+from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.library import PREFIX
@@ -24,7 +24,7 @@ from haltpoint.runtime.tasks import AT_THE_END
 from haltpoint.runtime.topology import Place, Topology
 from haltpoint.runtime.wire import encode
 
-Thought = PlanDrafted | ActionProposed | AnswerDrafted | ThoughtFailed
+Thought = IntentDrafted | PlanDrafted | ActionProposed | AnswerDrafted | ThoughtFailed
 
 
 class ClaimStatus(StrEnum):

@@ -14,8 +14,9 @@ from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import ProposedActions
 from haltpoint.contracts.humans import Question
-from haltpoint.contracts.intent import Intent
+from haltpoint.contracts.intent import ChainIntent, Intent
 from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.reasons import Grant
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Strike
 from haltpoint.contracts.tools import Outcome
@@ -35,7 +36,7 @@ class StoredPlan:
 
     `goal` are a person's words in place of the task's; `case` the row of violations that is being counted; `inside` the
     tools that succeeded inside the skills that were called, `effects` the signatures of their calls,
-    `questions` those that the model asked while planning.
+    `questions` those that the model asked while planning, `granted` the yeses that cover later calls.
     """
 
     digests: dict[str, str]
@@ -43,9 +44,10 @@ class StoredPlan:
     goal: str | None = None
     case: tuple[Strike, ...] = ()
     inside: tuple[str, ...] = ()
-    intent: Intent | None = None
+    intent: ChainIntent | None = None
     effects: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
+    granted: tuple[Grant, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,7 @@ def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: b
             intent=stored.intent,
             effects=stored.effects,
             questions=stored.questions,
+            granted=stored.granted,
         )
         adopted = stored.plan or chain.task.plan
         if adopted is not None:
@@ -176,6 +179,11 @@ def as_worked_on(stored: bytes | None, task: Task) -> tuple[Task, Plan | None]:
     if found.goal is not None:
         task = task.model_copy(update={"goal": found.goal})
     return task, found.plan or task.plan
+
+
+def intent_of(stored: bytes | None) -> Intent | None:
+    """What the goal of a chain asks for, as far as it is known."""
+    return None if stored is None else _PLAN.validate_json(stored).intent
 
 
 def _sent(chain: Chain) -> frozenset[str]:

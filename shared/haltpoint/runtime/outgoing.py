@@ -21,7 +21,8 @@ MOST_CORRECTED: Final = 24_000
 """Characters of all corrections of a thought."""
 
 _SOURCE = "haltpoint/executor"
-_THOUGHTS: dict[ThoughtKind, type[events.PlanRequested | events.ActionRequested | events.AnswerRequested]] = {
+_THOUGHTS: dict[ThoughtKind, type[events.ToPlanner]] = {
+    ThoughtKind.INTENT: events.IntentRequested,
     ThoughtKind.PLAN: events.PlanRequested,
     ThoughtKind.ACT: events.ActionRequested,
     ThoughtKind.REASON: events.ActionRequested,
@@ -110,6 +111,7 @@ class Envelope:
                 thought_id=output.thought_id,
                 kind=output.kind,
                 step_id=output.step_id,
+                tool=output.tool,
                 turn=output.turn,
                 attempt=output.attempt,
                 deadline=deadline,

@@ -9,7 +9,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from haltpoint.chain.patterns_english import PATTERNS
-from haltpoint.contracts.policy import Messages, Pattern, PolicyFile
+from haltpoint.contracts.policy import Messages, Pattern, PolicyFile, Targets
 from haltpoint.runtime.errors import HaltpointError
 
 _NUMBERS: Final = ("strikes", "max_turns", "actions_per_turn", "steps", "actions")
@@ -56,7 +56,7 @@ def _unusable(path: Path, why: str, fix: str = "Correct the file; docs/policy.md
 
 def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapping[str, Any]) -> str:
     """One fault: where, with the id of the pattern, and what is allowed."""
-    where = ".".join(map(str, place)) or "the file"
+    where = ".".join(part for part in map(str, place) if "[" not in part) or "the file"  # without types of a union
     if place[:1] == ("patterns",) and len(place) > 1 and isinstance(place[1], int):
         named = said["patterns"][place[1]]
         name = named.get("id") if isinstance(named, dict) else None
@@ -66,11 +66,9 @@ def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapp
             'claims: words are read for no claims any more; say which check looks at an answer: claims_check = "hint"'
         )
     if error["type"] == "extra_forbidden":
-        keys = {"patterns": Pattern.model_fields, "messages": Messages.model_fields}
+        keys = {"patterns": Pattern.model_fields, "messages": Messages.model_fields, "targets": Targets.model_fields}
         known = keys[str(place[0])] if len(place) > 1 else PolicyFile.model_fields
         return f"{where} is no key{_near(where.rpartition('.')[2], known)}"
-    if error["type"] == "too_short":
-        return f"{where}: there has to be one at least"
     return f"{where}: {str(error['msg']).removeprefix('Value error, ')}"
 
 

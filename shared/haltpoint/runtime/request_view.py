@@ -63,6 +63,7 @@ def request_of(question: Question, fields: Fields, task: Task, background: Backg
         priority=question.priority,
         strikes=contract_view.case_of(question.strikes, background.raw),
         reasons=question.reasons,
+        sources=question.sources,
         asked_at=moment(question.asked_at),
         deadline=moment(question.deadline),
         answer=answer,

@@ -144,6 +144,7 @@ class Settings(BaseSettings):
     model: ModelSettings = ModelSettings()
     gateway: GatewaySettings = GatewaySettings()
     log: LogSettings = LogSettings()
+    language: Literal["en", "de"] = Field(default="en", description="of the runtime's own words in answers")
     policy: PolicySettings = PolicySettings()
     policy_file: Annotated[Path, AfterValidator(Path.expanduser)] | None = Field(
         default=None, description="TOML: patterns, blocked tools, messages and limits"

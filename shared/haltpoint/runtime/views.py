@@ -12,12 +12,13 @@ from redis.asyncio import Redis
 
 from haltpoint.chain.state import ChainStatus
 from haltpoint.contracts.base import action_id, chain_of, request_id
+from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
 from haltpoint.runtime import chain_view
 from haltpoint.runtime.chain_view import ChainRecord, LogLine
-from haltpoint.runtime.loading import as_worked_on
+from haltpoint.runtime.loading import as_worked_on, intent_of
 from haltpoint.runtime.request_view import Background, Fields, question_of, request_of
 from haltpoint.runtime.step_codec import decode_step
 from haltpoint.runtime.tool_catalogue import Listed
@@ -52,9 +53,10 @@ class LogSlice:
 class Views:
     """Everything that is read for people. One read is a pipeline per partition; nothing blocks."""
 
-    def __init__(self, redis: Redis, topology: Topology) -> None:
+    def __init__(self, redis: Redis, topology: Topology, language: str = "en") -> None:
         self._redis = redis
         self._topology = topology
+        self._language = language
 
     async def chain(self, chain_id: str, sees: Sees) -> ChainView | None:
         """The whole chain, or None when there is none that this reader sees."""
@@ -132,17 +134,27 @@ class Views:
             if looked_at >= _SCAN:
                 return Page(items=tuple(items), next_cursor=cursor)
 
-    async def events(self, chain_id: str, after: str | None, lines: int) -> LogSlice:
+    async def events(self, chain_id: str, after: str | None, lines: int, sees: Sees) -> LogSlice:
         """What the log says behind the place `after` ("<line>.<fact>"; None: all), in `lines` lines at most."""
         line, fact = (int(part) for part in after.split(".")) if after else (0, -1)
         # The line of `after` itself is read once more: it may hold more facts.
         texts = await self._redis.lrange(self._topology.key_of("log", chain_id), line, line + lines + 1)
         read = [LogLine.parse(line + offset, _word(text)) for offset, text in enumerate(texts[: lines + 1])]
-        events = tuple(
+        events = [
             event for one in read for index, event in enumerate(one.events()) if one.number > line or index > fact
-        )
+        ]
+        if events and events[-1].type in FINAL_FACTS:
+            events[-1] = await self._with_answer(chain_id, events[-1], sees)
         place = f"{read[-1].number}.{max(len(read[-1].facts) - 1, 0)}" if read else after
-        return LogSlice(events, place, more=len(texts) > lines + 1)
+        return LogSlice(tuple(events), place, more=len(texts) > lines + 1)
+
+    async def _with_answer(self, chain_id: str, event: EventView, sees: Sees) -> EventView:
+        """The last event of a chain says the answer (F1)."""
+        record = await self._record(chain_id, sees)
+        answer = chain_view.view_of(record).answer if record else None
+        if answer is None:
+            return event
+        return event.model_copy(update={"details": {**event.details, "answer": answer.model_dump(mode="json")}})
 
     # ---- one chain --------------------------------------------------------------------------------------------------
 
@@ -169,19 +181,24 @@ class Views:
         requests = [request_id(chain_id, number) for number in range(1, int(head.get("asked", 0)) + 1)]
         thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
         hashes = await self._hashes("request", requests)
+        called = await self._hashes("action", actions)
+        below = [one["child"] for one in called.values() if one.get("child")]  # so deep at most as skills may call
         asked = [question_of(fields) for fields in hashes.values()]
         return ChainRecord(
             id=chain_id,
             head=head,
             task=task,
             plan=plan,
+            intent=intent_of(raw_plan),
             runs=runs,
             end=json.loads(raw_end) if raw_end else {},
             log=log,
-            actions=await self._hashes("action", actions),
+            actions=called,
             requests=hashes,
             thoughts=await self._hashes("thought", thoughts),
             forms=await self._forms(chain_id, asked),
+            children={one: found for one in below if (found := await self._record(one, sees)) is not None},
+            language=self._language,
         )
 
     async def _forms(self, chain_id: str, asked: Iterable[Question]) -> dict[str, dict[str, Any]]:

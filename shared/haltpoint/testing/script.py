@@ -10,12 +10,16 @@ r"""What a scripted model says: a list of rules, the first that fits answers. Pu
        "say": {"calls": [{"name": "send_message", "arguments": {
            "recipient_id": "{{results.lookup_contacts.data.contact_id}}", "content": "{{goal.words}}"}}]}}]}
 
-`when`, all of it optional: thought (one or a list of plan, act, reason, answer), step, turn, attempt; goal and last are
-regular expressions, searched in the goal and in the last message of the user; results and without name tools that have
-or have not answered yet; result gives, by dotted path, regular expressions for values of the last result (any case).
+`when`, all of it optional: thought (one or a list of intent, plan, act, reason, answer), step, turn, attempt; goal and
+last are regular expressions, searched in the goal and in the last message of the user; results and without name tools
+that have or have not answered yet; result gives, by dotted path, regular expressions for values of the
+last result (any case).
 `say`: content (text, or JSON that is written as text), plan (JSON as text), calls (native, or with "native": false as
 JSON in the content). `fault`: status (with retry_after and words), cut (the connection breaks off) or malformed (no
 JSON). `delay` in seconds. `times`: how often the rule answers; after that it is passed over.
+
+A thought about the goal (intent) is answered by rules that name it. Without one the goal asks, where that is needed,
+for each tool that the script calls.
 
 {{...}} is replaced: goal.<group> and last.<group> are named groups of the expressions, result.<path> is in the last
 result, results.<tool>.<path> in the last one of a tool; `|` separates alternatives, the first that exists counts.
@@ -23,7 +27,7 @@ result, results.<tool>.<path> in the last one of a tool; `|` separates alternati
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -38,6 +42,7 @@ from haltpoint.runtime.errors import HaltpointError
 _TEMPLATE: Final = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
 _TOLD: Final = re.compile(r"^(\S+) was called with .*\. Its result:\n", re.MULTILINE)
 _GOAL: Final = re.compile(r"^Goal: (.*)$", re.MULTILINE)
+_SHOWN: Final = re.compile(r"^- ([^\s:(]+): ", re.MULTILINE)
 _KNOWN: Final = re.compile(r"^Known about the task: (.*)$", re.MULTILINE)
 
 
@@ -137,7 +142,7 @@ class Script(Strict):
 class Conversation:
     """A request as rules see it. `results` are (tool, result) in order; values of headers are None when absent.
 
-    `known` is the task's context as the prompt tells it.
+    `known` is the task's context as the prompt tells it, `shown` are the tools that a thought about the goal lists.
     """
 
     thought: str | None = None
@@ -148,6 +153,7 @@ class Conversation:
     last: str = ""
     results: tuple[tuple[str, Any], ...] = ()
     known: str = ""
+    shown: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, headers: Mapping[str, str], body: Mapping[str, Any]) -> Self:
@@ -165,6 +171,7 @@ class Conversation:
             spoken[-1] if spoken else "",
             tuple(_results(messages)),
             known[1] if known else "",
+            tuple(_SHOWN.findall(said)),
         )
 
 
@@ -194,12 +201,23 @@ class Following:
 
     def next(self, talk: Conversation) -> tuple[int, Rule, dict[str, Any]] | None:
         """The first rule that fits, its number, and what its templates may refer to; None when there is none."""
+        about_goal = talk.thought == ThoughtKind.INTENT
         for number, rule in enumerate(self.script.rules):
+            if about_goal and rule.when.thought is None:
+                continue
             values = _fits(rule.when, talk)
             if values is not None and (rule.times is None or self.used.get(number, 0) < rule.times):
                 self.used[number] = self.used.get(number, 0) + 1
                 return number, rule, values
-        return None
+        called = {call.name for rule in self.script.rules if rule.say is not None for call in rule.say.calls}
+        return (len(self.script.rules), Rule(say=reads(talk, called)), {}) if about_goal else None
+
+
+def reads(talk: Conversation, tools: Collection[str]) -> Say:
+    """What a goal asks for, for scripts that do not say it: any of these tools, where it is needed."""
+    named = [name for name in talk.shown if name in tools]
+    entry = {"tools": named, "words": talk.goal, "when": talk.goal}
+    return Say(content={"effects_asked": [entry] if named else [], "ask_before": [], "forbidden": []})
 
 
 def fill(value: Any, values: Mapping[str, Any]) -> Any:

@@ -17,6 +17,7 @@ A tools module may define what its tools need, opened once by each worker and gi
 """
 
 import inspect
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -28,12 +29,13 @@ from pydantic import ValidationError
 
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.tools.errors import DeclarationError
+from haltpoint.tools.says import checked_says
 from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_async, read_inputs, read_output
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "strikes", "no_effect", "confirmed")
+_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "strikes", "says", "no_effect", "confirmed")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
@@ -52,9 +54,11 @@ class Traits(TypedDict, total=False):
     repeats: bool
     polls: bool
     internal: bool
+    outward: bool
     queue: str
     timeout: str | float
     strikes: int
+    says: str
     no_effect: tuple[type[BaseException], ...]
     confirmed: Literal["own"]
 
@@ -157,6 +161,8 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
     if traits.get("polls") and not traits.get("read_only"):
         words = "a tool with effects that may take effect again says repeats=True"
         raise DeclarationError(f"polls needs read_only=True: {words}")
+    if traits.get("outward") and not traits.get("read_only"):
+        raise DeclarationError("outward is for read-only tools; of others the targets are looked at anyway")
     if not _NAME.fullmatch(queue := traits.get("queue", "default")):
         raise DeclarationError(f"queue {queue!r}: a queue's name has 1 to 64 letters, digits, _ or -")
     described = traits.get("description") or inspect.getdoc(function) or ""
@@ -173,7 +179,14 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             timeout=seconds_of(traits.get("timeout", ToolSpec.model_fields["timeout"].default)),
             strikes=traits.get("strikes"),
             provenance=inputs.provenance,
+            says=checked_says(traits.get("says"), inputs.schema, output.schema),
             confirms=inputs.confirms,
+            targets=inputs.targets,
+            new=inputs.new,
+            foreign=output.foreign,
+            outward=traits.get(
+                "outward", traits.get("read_only", False) and '"format": "uri"' in json.dumps(inputs.schema)
+            ),
             read_only=traits.get("read_only", False),
             idempotent=traits.get("idempotent", False),
             destructive=traits.get("destructive", False),

@@ -8,7 +8,7 @@ is no object by its type is wrapped as `{"value": ...}`.
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, TypeAdapter, create_model
@@ -19,7 +19,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from haltpoint.contracts.tools import CONFIRMED, ToolResult
 from haltpoint.tools.context import Ctx
 from haltpoint.tools.errors import DeclarationError
-from haltpoint.tools.provenance import origins_in, without_marks
+from haltpoint.tools.provenance import foreign_in, new_in, origins_in, targets_in, without_marks
 
 Function = Callable[..., Any]
 WRAP: Final = "value"
@@ -44,7 +44,9 @@ class Inputs:
     names: Mapping[str, str]
     context: str | None
     schema: dict[str, Any]
-    provenance: dict[str, str]
+    provenance: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    targets: dict[str, str] = field(default_factory=dict)
+    new: tuple[str, ...] = ()
     confirms: bool = False
 
 
@@ -53,7 +55,7 @@ class Output:
     """What a tool gives. `adapter` and `schema` are None when the function does not say; then nothing is checked.
 
     `wrapped`: the data is `{"value": ...}`. `numbers`: the schema asks for a number somewhere. `fields` are the names
-    that the type itself gives to its fields.
+    that the type itself gives to its fields, `foreign` the places in the data that strangers write.
     """
 
     adapter: TypeAdapter[Any] | None = None
@@ -61,6 +63,7 @@ class Output:
     wrapped: bool = False
     numbers: bool = False
     fields: frozenset[str] = frozenset()
+    foreign: tuple[str, ...] = ()
 
 
 def hints_of(function: Function, local_names: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,7 +111,8 @@ def read_inputs(function: Function, hints: Mapping[str, Any], *, confirmed_is_ow
         schema = _schema_of(adapter, "validation")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise DeclarationError(f"its parameters have no JSON Schema: {error.message}") from error
-    return Inputs(model, names, context, without_marks(schema), origins_in(schema, adapter.core_schema), confirms)
+    origins = origins_in(schema, adapter.core_schema)
+    return Inputs(model, names, context, without_marks(schema), origins, targets_in(schema), new_in(schema), confirms)
 
 
 def read_output(hints: Mapping[str, Any]) -> Output:
@@ -120,16 +124,20 @@ def read_output(hints: Mapping[str, Any]) -> Output:
         return Output()
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(hint)
-        schema = without_marks(_schema_of(adapter, "serialization"))
+        marked = _schema_of(adapter, "serialization")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise DeclarationError(f"its result has no JSON Schema: {error.message}") from error
+    schema, foreign = without_marks(marked), foreign_in(marked)
     numbers = '"number"' in json.dumps(schema)
     if _is_object(schema, schema.get("$defs", {})):
-        return Output(adapter, schema, numbers=numbers, fields=_fields_in(schema, schema.get("$defs", {})))
+        return Output(
+            adapter, schema, numbers=numbers, foreign=foreign, fields=_fields_in(schema, schema.get("$defs", {}))
+        )
     definitions = schema.pop("$defs", None)
     wrapping = {"type": "object", "properties": {WRAP: schema}, "required": [WRAP]}
     whole = {**wrapping, "$defs": definitions} if definitions else wrapping
-    return Output(adapter, whole, wrapped=True, numbers=numbers)
+    places = tuple(f"{WRAP}{'' if place[:1] in ('', '[') else '.'}{place}" for place in foreign)
+    return Output(adapter, whole, wrapped=True, numbers=numbers, foreign=places)
 
 
 def _is_false(hint: Any, default: Any) -> bool:

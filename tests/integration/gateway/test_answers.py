@@ -177,6 +177,7 @@ async def test_what_fits_is_taken(
         "text": "",
         "value": None,
         "comment": "",
+        "for": None,
         **body,
     }
 

@@ -28,7 +28,8 @@ async def test_a_finished_chain_has_its_answer(system: System) -> None:
     chain_id = await system.submit()
     await system.end(chain_id)
     chain = (await system.http.get(f"/v1/chains/{chain_id}")).json()
-    assert (chain["status"], chain["answer"], chain["error"]) == ("completed", "Done.", None)
+    assert (chain["status"], chain["error"]) == ("completed", None)
+    assert chain["answer"]["text"] == "Done.\n\nNothing was sent, changed or deleted."
 
 
 @pytest.mark.parametrize("path", ["/v1/chains/nope", "/v1/chains/nope/events", "/v1/chains/%00", "/v1/chains/a.b~c"])

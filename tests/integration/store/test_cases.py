@@ -12,20 +12,24 @@ from haltpoint.contracts.events import (
     AnswerDrafted,
     AnswerRequested,
     DraftedAnswer,
+    DraftedIntent,
     DraftedPlan,
+    IntentDrafted,
+    IntentRequested,
     PlanDrafted,
     PlanRequested,
     ProposedActions,
 )
 from haltpoint.contracts.humans import Answer, Choice
+from haltpoint.contracts.intent import Intent, IntentEntry
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Mode, Style, Task
 from haltpoint.contracts.thoughts import Finding, Proposal, Told
 from tests.integration.store.test_whole_chains import watch
-from tests.support.builders import call, plan
+from tests.support.builders import call, plan, spec
 from tests.support.desk import Desk
 
-Said = Plan | Proposal | str | None | tuple[Finding, ...]
+Said = Intent | Plan | Proposal | str | None | tuple[Finding, ...]
 
 
 def words(text: str) -> Proposal:
@@ -43,6 +47,9 @@ async def tell(desk: Desk, *replies: Said) -> None:
             message, said = request.message, left.pop(0)
             head: dict[str, Any] = {"id": f"{message.id}/reply", "source": "test", "subject": message.subject}
             match message:
+                case IntentRequested():
+                    read = DraftedIntent(thought_id=message.id, intent=said if isinstance(said, Intent) else None)
+                    await desk.ledger.think(place, IntentDrafted(**head, data=read))
                 case PlanRequested():
                     asked = said if isinstance(said, str) else None
                     drafted = DraftedPlan(
@@ -131,7 +138,7 @@ async def test_d5_an_open_ended_chain_that_was_put_anew_is_read_as_it_was_decide
     desk.policy = Policy(strikes=1)
     watch(desk)
     chain_id = await desk.submit(Task(goal="who is it?", style=Style.REACT))
-    await tell(desk, UNREADABLE)
+    await tell(desk, Intent(), UNREADABLE)
     await decided(desk, chain_id, Choice.REPHRASE, text="Who is John?")
     await tell(desk, UNREADABLE)
     chain = await desk.chain(chain_id)
@@ -152,3 +159,15 @@ async def test_c11_a_chain_that_asked_while_planning_is_read_as_it_was_decided(d
     )
     chain = await desk.chain(chain_id)
     assert (chain.questions, chain.goal) == (("Whom?",), "find him\nJohn")
+
+
+async def test_c12_a_proposal_that_waits_for_a_look_at_the_goal_is_read_as_it_was_decided(desk: Desk) -> None:
+    desk.tools["pay"] = spec("pay", read_only=False)
+    watch(desk)
+    chain_id = await desk.submit(Task(goal="Settle the bill", style=Style.REACT))
+    asked = Intent(effects_asked=(IntentEntry(tools=("pay",), words="settle the bill"),))
+    await tell(desk, Intent(), Proposal(calls=(call("pay"),)), asked, words("It is paid."))
+    chain = await desk.chain(chain_id)
+    assert chain.intent is not None
+    assert (chain.intent.looked_at, len(chain.intent.effects_asked)) == (("pay",), 1)
+    assert (chain.status, chain.answer) == (ChainStatus.COMPLETED, "It is paid.")

@@ -7,7 +7,7 @@ from haltpoint.chain.decide import decide
 from haltpoint.chain.needs import forget
 from haltpoint.chain.outputs import Ask, Decision, Dispatch, Settle, Think
 from haltpoint.chain.policy import deadline_of
-from haltpoint.chain.state import Action, Chain, StepStatus
+from haltpoint.chain.state import Action, Chain, ChainStatus, StepStatus
 from haltpoint.chain.world import Policy, World
 from haltpoint.contracts.events import (
     ActionProposed,
@@ -15,11 +15,13 @@ from haltpoint.contracts.events import (
     Cancellation,
     CompletedTool,
     DraftedAnswer,
+    DraftedIntent,
     DraftedPlan,
     Due,
     FailedThought,
     HumanAnswer,
     HumanAnswered,
+    IntentDrafted,
     LostMessage,
     MessageLost,
     PlanDrafted,
@@ -34,6 +36,7 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.intent import Intent, IntentEntry
 from haltpoint.contracts.plans import Call, Plan
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Proposal, StepDecision, ThoughtKind, Usage
@@ -68,8 +71,21 @@ class Story:
         self.chain = decision.chain
         return decision
 
-    def submit(self) -> Decision:
-        return self.hear(TaskSubmitted(id="c", source="test", subject="c", data=self.chain.task))
+    def submit(self, *, read: bool = True) -> Decision:
+        """`read`: the model reads from the goal of an open-ended task that every tool may be asked for."""
+        self.hear(TaskSubmitted(id="c", source="test", subject="c", data=self.chain.task))
+        if read and self.chain.status is ChainStatus.PLANNING and self.thought.kind is ThoughtKind.INTENT:
+            words = self.chain.task.goal
+            asked = tuple(IntentEntry(tools=(name,), words=words, when=words) for name in sorted(self.world.tools))
+            self.read(Intent(effects_asked=asked))
+        return self.last
+
+    def read(self, intent: Intent | None, usage: Usage | None = None) -> Decision:
+        return self.hear_intent(self.thought.thought_id, intent, usage)
+
+    def hear_intent(self, thought_id: str, intent: Intent | None, usage: Usage | None = None) -> Decision:
+        data = DraftedIntent(thought_id=thought_id, intent=intent, usage=usage or Usage())
+        return self.hear(IntentDrafted(id="i", source="test", subject="c", data=data))
 
     def result(self, outcome: Outcome = OK, data: str = "{}", action: Action | None = None) -> Decision:
         action = action or self.action
@@ -82,11 +98,12 @@ class Story:
         plan: Plan | None,
         fault: str | None = None,
         *,
+        intent: Intent | None = None,
         usage: Usage | None = None,
         thought: Think | None = None,
     ) -> Decision:
         name = (thought or self.thought).thought_id
-        data = DraftedPlan(thought_id=name, plan=plan, fault=fault, usage=usage or Usage())
+        data = DraftedPlan(thought_id=name, plan=plan, intent=intent, fault=fault, usage=usage or Usage())
         return self.hear(PlanDrafted(id="p", source="test", subject="c", data=data))
 
     def propose(

@@ -35,7 +35,7 @@ PARAMETERS = {
     "additionalProperties": False,
 }
 FIND = spec("find", may_clarify=True)
-SEND = ToolSpec(name="send", provenance={"to": "find.id"})
+SEND = ToolSpec(name="send", provenance={"to": ("find.id",)})
 TELL = plan(
     tool_step("find", call("find", query={"$from": "input.who"})),
     tool_step(
@@ -185,8 +185,8 @@ def test_what_a_skill_may_do_follows_from_its_tools_however_deep() -> None:
     assert (found["looks"].read_only, found["looks"].may_clarify) == (True, True)
     assert (found["tell"].read_only, found["tells"].read_only, found["gone"].read_only) == (False, False, False)
     assert found["tell"].provenance == {}, "what goes to send comes from find"
-    assert found["passes"].provenance == {"who": "find.id"}
-    assert found["passes_on"].provenance == {"words": "find.id"}
+    assert found["passes"].provenance == {"who": ("find.id",)}
+    assert found["passes_on"].provenance == {"words": ("find.id",)}
     assert (found["wipes_too"].destructive, found["wiping"].destructive) == (True, True)
     assert (found["hidden"].internal, found["tells"].internal) == (True, False)
     assert found["find"] == FIND
@@ -196,32 +196,32 @@ def test_what_a_skill_may_do_follows_from_its_tools_however_deep() -> None:
 def test_c6_an_argument_that_would_need_two_origins_is_no_models_to_give() -> None:
     """What was found as a person is not proved to be a page: held to the first origin only, it would pass as one."""
     who = {"$from": "input.who"}
-    publish = ToolSpec(name="publish", provenance={"page": "pages.id"})
+    publish = ToolSpec(name="publish", provenance={"page": ("pages.id",)})
     both = skill("both", plan(tool_step("a", call("send", to=who)), tool_step("b", call("publish", page=who))))
     twice = skill("twice", plan(tool_step("a", call("send", to=who)), tool_step("b", call("send", to=who))))
     found = {one.name: one for one in tools(FIND, SEND, publish, both, twice)}
     assert found["both"].internal
     assert not found["twice"].internal
-    assert found["twice"].provenance == {"who": "find.id"}
+    assert found["twice"].provenance == {"who": ("find.id",)}
 
 
 LETTER = ToolSpec(
-    name="post", provenance={"letter.to": "find.id", "copies[].to": "find.all[].id", "tags": "find.tags[]"}
+    name="post", provenance={"letter.to": ("find.id",), "copies[].to": ("find.all[].id",), "tags": ("find.tags[]",)}
 )
 
 
 @pytest.mark.parametrize(
     ("arguments", "needed"),
     [
-        ({"letter": {"to": {"$from": "input.who"}}}, {"who": "find.id"}),
-        ({"letter": {"to": {"$from": "input.who.id"}}}, {"who.id": "find.id"}),
-        ({"letter": {"$from": "input.letter"}}, {"letter.to": "find.id"}),
+        ({"letter": {"to": {"$from": "input.who"}}}, {"who": ("find.id",)}),
+        ({"letter": {"to": {"$from": "input.who.id"}}}, {"who.id": ("find.id",)}),
+        ({"letter": {"$from": "input.letter"}}, {"letter.to": ("find.id",)}),
         ({"letter": {"content": {"$from": "input.words"}}}, {}),
         ({"letter": {"to": "u1"}}, {}),
-        ({"copies": [{"to": "u1"}, {"to": {"$from": "input.who"}}]}, {"who": "find.all[].id"}),
-        ({"copies": {"$from": "input.copies"}}, {"copies[].to": "find.all[].id"}),
-        ({"tags": {"$from": "input.tags"}}, {"tags": "find.tags[]"}),
-        ({"tags": [{"$from": "input.tag"}, "mine"]}, {"tag": "find.tags[]"}),
+        ({"copies": [{"to": "u1"}, {"to": {"$from": "input.who"}}]}, {"who": ("find.all[].id",)}),
+        ({"copies": {"$from": "input.copies"}}, {"copies[].to": ("find.all[].id",)}),
+        ({"tags": {"$from": "input.tags"}}, {"tags": ("find.tags[]",)}),
+        ({"tags": [{"$from": "input.tag"}, "mine"]}, {"tag": ("find.tags[]",)}),
         ({"letter": {"to": {"$from": "find.data.id"}}}, {}),
         ({"letter": {"to": {"$from": "find.data.selected.id"}}}, {}),
         ({"letter": {"to": {"$from": "person.data.said"}}}, {}),
@@ -231,7 +231,7 @@ LETTER = ToolSpec(
     ],
 )
 def test_c6_a_skills_argument_needs_the_origin_of_what_it_becomes(
-    arguments: dict[str, Any], needed: dict[str, str]
+    arguments: dict[str, Any], needed: dict[str, tuple[str, ...]]
 ) -> None:
     found = {one.name: one for one in tools(FIND, LETTER, ToolSpec(name="echo"), skill("posts", posting(arguments)))}
     assert (found["posts"].internal, found["posts"].provenance) == (False, needed)
@@ -262,7 +262,7 @@ def test_c6_no_skill_makes_an_origin_of_what_another_tool_gives_back(arguments: 
 
 
 def test_c6_the_whole_of_a_result_is_an_origin_too() -> None:
-    whole = ToolSpec(name="post", provenance={"letter": "find"})
+    whole = ToolSpec(name="post", provenance={"letter": ("find",)})
     assert washing_faults(posting({"letter": {"$from": "find.data"}}), {"post": whole}) == ()
     assert washing_faults(posting({"letter": {"$from": "find.data.letter"}}), {"post": whole}) != ()
 
@@ -721,3 +721,30 @@ def test_r1_parent_and_child_each_end_once_whatever_happens_in_between(happening
     assert len(story.final_facts) == int(story.chain.status.final)
     assert len(child.final_facts) == int(child.chain.status.final)
     assert story.chain.status.final == child.chain.status.final
+
+
+def test_c13_a_skills_argument_is_a_target_where_it_becomes_one() -> None:
+    post = ToolSpec(
+        name="post",
+        targets={"letter.at": "/srv", "all[].at": ""},
+        parameters={"type": "object", "properties": {"mail": {"type": "string", "format": "email"}}},
+    )
+    steps = tool_step(
+        "a",
+        call("post", to={"$from": "input.whom"}, words={"$from": "input.words"}, mail={"$from": "input.address"}),
+        call(
+            "post", letter={"$from": "input.letter"}, all=[{"at": {"$from": "input.first"}}], cc=[{"$from": "input.cc"}]
+        ),
+        call("post", to={"$from": "a.data.id"}),
+        call("nobody", to={"$from": "input.gone"}),
+    )
+    found = {one.name: one for one in tools(post, skill("posts", plan(steps)))}
+    assert found["posts"].targets == {"whom": "", "address": "", "letter.at": "/srv", "first": "", "cc": ""}
+
+
+def test_c13_a_skill_that_only_reads_carries_outward_what_its_tools_do() -> None:
+    fetch = ToolSpec(name="fetch", read_only=True, outward=True)
+    reads = skill("reads", plan(tool_step("a", call("fetch", url={"$from": "input.page"}))))
+    writes = skill("writes", plan(tool_step("a", call("fetch"), call("send"))))
+    found = {one.name: one for one in tools(fetch, SEND, reads, writes)}
+    assert (found["reads"].outward, found["writes"].outward) == (True, False)

@@ -15,7 +15,7 @@ from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer, Received
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.intent import Intent, IntentEntry
+from haltpoint.contracts.intent import ChainIntent, IntentEntry
 from haltpoint.contracts.plans import OnFailure, Step
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import Finding, ThoughtKind, Told, Usage, Violation
@@ -260,7 +260,7 @@ def test_f3_open_ended_words_are_looked_at_by_the_intent_and_asked_for_as_an_ans
 ) -> None:
     told = Story(Task(goal="tell John", style=Style.REACT), FIND, SEND, WRITE)
     told.submit()
-    intent = Intent(effects_asked=(IntentEntry(tools=globs, words="tell"),))
+    intent = ChainIntent(effects_asked=(IntentEntry(tools=globs, words="tell", when="if he asks"),))
     told.chain = replace(told.chain, intent=intent)
     told.propose(content=LIE)
     assert unharmed(told)

@@ -29,7 +29,8 @@ from haltpoint.chain.world import Policy, World
 from haltpoint.contracts.answers import NotDone, WhyNot
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.intent import Intent
+from haltpoint.contracts.intent import ChainIntent
+from haltpoint.contracts.reasons import Grant
 from haltpoint.contracts.tasks import Budget, Task
 from haltpoint.contracts.thoughts import Proposal, Strike, Violation
 from tests.support.builders import OK, call, plan, spec, tool_step
@@ -123,9 +124,10 @@ def test_no_field_is_lost_where_values_are_written_out_for_speed() -> None:
         case=(Strike(place="a", thought_id="t", violation=Violation.NO_CALL, message="no call"),),
         goal="other words",
         inside=("note",),
-        intent=Intent(),
+        intent=ChainIntent(),
         effects=("note 1",),
         questions=("Which?",),
+        granted=(Grant(tool="note"),),
         unproven=("I did it.",),
         unfulfilled=(NotDone(tool="note", says="a note", why=WhyNot.UNFULFILLED),),
         other_model=True,

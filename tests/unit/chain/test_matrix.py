@@ -17,7 +17,7 @@ def test_every_state_and_every_event_has_a_place_in_the_matrix() -> None:
     header, _, *rows = matrix().partition("\n\n")[0].splitlines()
 
     assert header.count("|") == 12
-    assert [row.count("|") for row in rows] == [12] * 10
+    assert [row.count("|") for row in rows] == [12] * 11
     assert "| `tool.completed` | · | · | Take the receipt | · | · | · | · | · | · | · |" in rows
 
 

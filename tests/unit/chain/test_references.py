@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.provenance import provenance_fault
-from haltpoint.chain.references import Reference, UnresolvedError, parse_path, resolve, values_at
+from haltpoint.chain.references import Reference, UnresolvedError, parse_path, path_text, reference, resolve, values_at
 from haltpoint.chain.state import Action, ActionStatus
 from haltpoint.contracts.tools import Metadata, Outcome
 from tests.support.builders import OK, call, failed, spec
@@ -59,7 +59,7 @@ def receipt(tool: str, data: str, outcome: Outcome | None = OK, name: str = "c.a
     return {name: Action(name, 0, 1, tool, "{}", ActionStatus.DONE, outcome=outcome, data=data)}
 
 
-SEND = spec("send", provenance={"to": "find.people[].id"})
+SEND = spec("send", provenance={"to": ("find.people[].id",)})
 FOUND = receipt("find", '{"people": [{"id": "u1"}, {"id": "u2"}, {"id": 1}]}')
 
 
@@ -101,7 +101,7 @@ def test_c6_a_value_has_one_of_the_known_origins(
     ],
 )
 def test_c6_a_value_inside_an_argument_has_an_origin_too(arguments: dict[str, Any], known: bool) -> None:
-    post = spec("post", provenance={"letters[].to": "find.people[].id"})
+    post = spec("post", provenance={"letters[].to": ("find.people[].id",)})
     fault = provenance_fault(call("post", **arguments), post, {}, FOUND)
     assert (fault is None) == known
     assert fault is None or "letters[].to of post must not be made up" in fault.message
@@ -118,6 +118,56 @@ def test_c6_an_argument_that_is_not_there_needs_no_origin() -> None:
 
 
 def test_c6_the_whole_of_a_result_may_be_an_origin() -> None:
-    whole = spec("send", provenance={"to": "find"})
+    whole = spec("send", provenance={"to": ("find",)})
 
     assert provenance_fault(call("send", to={"id": 1}), whole, {}, receipt("find", '{"id": 1}')) is None
+
+
+BOOK = '{"ids": ["b1"], "by_name": {"Ann": "u1"}}'
+
+
+@pytest.mark.parametrize(
+    ("to", "known"),
+    [
+        ("u1", True),
+        ("Ann", True),
+        ("b1", True),
+        ("bob", True),
+        ("by_name", False),
+        ("u2", False),
+        ("", False),
+        (True, False),
+    ],
+)
+def test_c6_any_one_of_several_origins_is_enough(to: object, known: bool) -> None:
+    ring = spec("ring", provenance={"to": ("find.id", "find.ids[]", "find.by_name{}", "goal")})
+    fault = provenance_fault(call("ring", to=to), ring, {}, receipt("find", BOOK), ("ring Bob",))
+    assert (fault is None) == known
+    assert fault is None or fault.message == (
+        "The to of ring must not be made up: it is taken from find.id or find.ids[] or find.by_name{} or the user's"
+        " words. Call find first, then ring with the value that its result holds."
+    )
+
+
+def test_c6_an_origin_in_the_users_words_alone_names_no_tool_to_call() -> None:
+    ring = spec("ring", provenance={"to": ("goal",)})
+    fault = provenance_fault(call("ring", to="eve"), ring, {}, {}, ("ring Bob",))
+    assert fault is not None
+    assert fault.message == "The to of ring must not be made up: it is taken from the user's words."
+
+
+def test_c6_a_declared_default_that_a_model_writes_out_needs_no_origin() -> None:
+    schema = {"type": "object", "properties": {"to": {"type": "string", "default": "all"}}}
+    ring = spec("ring", parameters=schema, provenance={"to": ("find.id",)})
+    assert provenance_fault(call("ring", to="all"), ring, {}, {}) is None
+    assert provenance_fault(call("ring", to="eve"), ring, {}, {}) is not None
+
+
+def test_a_path_may_name_any_key_or_value_of_an_object() -> None:
+    path = parse_path("c.methods{}.name")
+    assert path == ("c", "methods", ..., "name")
+    assert path_text(path) == "c.methods{}.name"
+    assert values_at({"a": 1}, (...,)) == ["a", 1]
+    assert values_at([1], (...,)) == []
+    assert parse_path("a{b") == ("a{b",)
+    assert reference({"$from": "find.data{}"}) is None

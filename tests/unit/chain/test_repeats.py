@@ -40,7 +40,9 @@ PAID = call("pay", to="ann", eur=5)
 
 
 def open_ended(mode: Mode = Mode.STRICT, policy: Policy | None = None, *tools: ToolSpec) -> Story:
-    told = Story(Task(goal="go on", style=Style.REACT, mode=mode), *(tools or TOOLS), policy=policy)
+    told = Story(
+        Task(goal="go on with ann, bob and eve", style=Style.REACT, mode=mode), *(tools or TOOLS), policy=policy
+    )
     told.submit()
     return told
 

@@ -109,7 +109,7 @@ def test_c15_what_is_private_goes_to_the_tools_of_a_skill_too() -> None:
 
 
 def test_c15_what_is_private_is_the_origin_of_no_value() -> None:
-    send = spec("send", read_only=False, provenance={"to": "lookup_contacts.id"})
+    send = spec("send", read_only=False, provenance={"to": ("lookup_contacts.id",)})
     told = Story(Task(goal="reach John", style=Style.REACT, private={"to": "u1"}), LOOKUP, send)
     told.submit()
     told.propose(call("send", to="u1"))

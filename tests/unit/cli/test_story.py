@@ -1,9 +1,12 @@
 """What is told of a chain, and that nothing a model writes can do more than be read."""
 
+from typing import Any
+
 import pytest
 
-from haltpoint.cli.story import Mark, elapsed, never_executed, receipts, tell
+from haltpoint.cli.story import Mark, answer_lines, elapsed, intents, never_executed, receipts, tell
 from haltpoint.cli.wording import call, visible
+from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.views import ChainView
 from tests.unit.cli.chains import BEGUN, action, careless, chain, completed, doubted_twice, failed, step, stopped
 
@@ -160,6 +163,30 @@ def test_a_tool_that_nobody_serves_is_told_once_with_the_command_that_helps() ->
     assert line in tell(waiting(99.0))
 
 
+SENT = {"action_id": "c1.send.1", "tool": "send", "says": 'Sent "x"', "at": BEGUN, "by": "ann"}
+LEFT = {"tool": "pay", "says": "Pay", "why": "in_doubt", "message": "who knows"}
+DEEDS = ((Mark.DEED, 'Done: Sent "x"', "send.1, by ann"),)
+WORDS = ((Mark.WORDS, "I sent it.", ""), (Mark.WORDS, "", ""), (Mark.WORDS, '\u25c6 Done: Paid "x"', ""))
+
+
+@pytest.mark.parametrize(
+    ("more", "shown"),
+    [
+        ({}, (*WORDS, *DEEDS)),
+        ({"deeds": []}, WORDS),
+        ({"not_done": [LEFT]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt: who knows"), *WORDS)),
+        ({"not_done": [LEFT | {"message": ""}]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt"), *WORDS)),
+        ({"unproven": ["I sent it."]}, (*DEEDS, *WORDS, (Mark.UNPROVEN, "Unproven: I sent it.", ""))),
+    ],
+)
+def test_f1_words_and_deeds_are_shown_apart_and_deeds_first_when_they_differ(
+    more: dict[str, Any], shown: tuple[Any, ...]
+) -> None:
+    answer = {"text": 'I sent it.\n\n\u25c6 Done: Paid "x"', "deeds": [SENT], **more}
+    found = answer_lines(chain(status="completed", answer=answer))
+    assert tuple((line.mark, line.text, line.note) for line in found) == shown
+
+
 def test_receipts_are_named_by_their_action() -> None:
     assert receipts(completed()) == [
         ("find.1", "lookup_contacts", 'contact_id="user_abc123"'),
@@ -193,3 +220,15 @@ def test_long_times_are_told_in_minutes() -> None:
     view = chain()
     assert elapsed(view) == "1.2 s"
     assert elapsed(view.model_copy(update={"updated_at": view.created_at.replace(hour=10)})) == "60 min"
+
+
+def test_c12_what_a_goal_asks_for_and_forbids_is_told_with_its_words() -> None:
+    intent = Intent(
+        effects_asked=(IntentEntry(tools=("send_message",), words="tell John", when="if he is late"),),
+        forbidden=(IntentEntry(tools=("pay_*",), origin=IntentOrigin.SUBMITTER),),
+    )
+
+    assert list(intents(intent)) == [
+        'asked: send_message "tell John", "if he is late" (submitter)',
+        "forbidden: pay_* (submitter)",
+    ]

@@ -31,7 +31,7 @@ def test_what_they_declare() -> None:
     assert lookup.spec.may_clarify
     assert lookup.spec.queue == send.spec.queue == "contacts"
     assert not send.spec.repeatable  # a message is an effect: started at most once
-    assert send.spec.provenance == {"recipient_id": "lookup_contacts.contact_id"}
+    assert send.spec.provenance == {"recipient_id": ("lookup_contacts.contact_id",)}
 
 
 async def test_a_clear_match_goes_on(deps: Deps) -> None:

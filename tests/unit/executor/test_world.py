@@ -2,9 +2,18 @@
 
 from haltpoint.chain.state import Chain
 from haltpoint.chain.world import Policy
-from haltpoint.contracts.events import DraftedPlan, PlanDrafted, TaskSubmitted
+from haltpoint.contracts.events import (
+    DraftedIntent,
+    DraftedPlan,
+    FailedThought,
+    IntentDrafted,
+    PlanDrafted,
+    TaskSubmitted,
+    ThoughtFailed,
+)
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Style, Task
+from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_executor.world import CurrentWorld, takes_all_tools, tools_named
 from tests.support.builders import literal_task, spec, specs
@@ -45,5 +54,11 @@ async def test_c2_a_drafted_plan_is_held_against_tools_that_have_come_since_the_
 def test_an_open_ended_step_takes_all_tools_and_a_literal_plan_those_that_it_names() -> None:
     react, literal = Task(goal="x", style=Style.REACT), literal_task(tool="note")
     assert takes_all_tools(submitted(react), chain(react))
+    read = IntentDrafted(id="i", source="test", subject="c", data=DraftedIntent(thought_id="c.intent.t0.1"))
+    assert takes_all_tools(read, chain(react))
+    for kind in (ThoughtKind.INTENT, ThoughtKind.PLAN):  # without an intent an open-ended task begins all the same
+        data = FailedThought(thought_id="c.intent.t0.1", kind=kind, code="HP-302", message="away")
+        failed = ThoughtFailed(id="f", source="test", subject="c", data=data)
+        assert takes_all_tools(failed, chain(react)) is (kind is ThoughtKind.INTENT)
     assert not takes_all_tools(submitted(literal), chain(literal))
     assert tools_named(submitted(literal), chain(literal)) == {"note"}

@@ -48,7 +48,9 @@ def test_times_are_utc_and_iso() -> None:
 def test_f3_words_that_are_still_looked_at_are_no_answer_yet() -> None:
     kept = {"answer": "I told John.", "unproven": ["I told John."]}
     assert view_of(record(end=kept)).answer is None
-    assert view_of(record(head={**HEAD, "status": "completed"}, end=kept)).answer == "I told John."
+    answer = view_of(record(head={**HEAD, "status": "completed"}, end=kept)).answer
+    assert answer is not None
+    assert (answer.text.splitlines()[0], answer.unproven) == ("I told John.", ("I told John.",))
 
 
 def test_f3_what_was_asked_for_once_more_is_shown_with_the_answer() -> None:

@@ -94,7 +94,8 @@ def test_c6_c9_hostile_outputs_have_no_effect_and_are_refused_by_type(kind: str,
         elif style == "tool" or not only_words(hostile):
             refused(story, hostile)
         else:
-            assert story.final_facts == (["chain.completed"] if style == "react" else [])
+            hinted = [one["violation"] for one in story.told("contract.corrected")] == ["unproven"]
+            assert story.final_facts == (["chain.completed"] if style == "react" and not hinted else [])
             assert len(proposal.content) <= MAX_CONTENT + len(" [cut: 99999 more characters]")
 
 

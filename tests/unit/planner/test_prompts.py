@@ -27,7 +27,7 @@ LOOKUP = ToolSpec(
 SEND = ToolSpec(
     name="send_message", description="Send a message.",
     parameters={"type": "object", "properties": {"recipient_id": TEXT, "content": TEXT}},
-    provenance={"recipient_id": "lookup_contacts.contact_id"},
+    provenance={"recipient_id": ("lookup_contacts.contact_id",)},
 )  # fmt: skip
 TOOLS = {tool.name: tool for tool in (LOOKUP, SEND)}
 PLAN = Plan(
@@ -146,8 +146,8 @@ def test_c5_step_prompts_show_a_result_and_a_stop_in_exactly_the_form_of_real_on
 def test_b6_results_have_the_same_keys_in_the_same_order_whatever_happened() -> None:
     results = [receipt(), receipt(failed()), receipt(asks("a", "b")), receipt(OK, {}, tool="send_message")]
     keys = [list(json.loads(each)) for each in shown(results)]
-    assert keys == [["success", "next_action", "data_is", "data", "clarification", "confirmation", "error", "warnings",
-                     "instruction_for_ai"]] * 4  # fmt: skip
+    assert keys == [["success", "next_action", "mark", "data_is", "done", "data", "clarification", "confirmation",
+                     "error", "warnings", "instruction_for_ai"]] * 4  # fmt: skip
 
 
 def test_b6_results_are_pretty_printed_marked_as_data_and_hold_one_instruction_at_most() -> None:
@@ -252,7 +252,7 @@ def test_c5_the_tools_of_the_worked_example_are_listed_like_real_ones() -> None:
     """A model applies what an example shows: where an id comes from stands there as it stands in every list."""
     book = ToolSpec(
         name="book_room", description="Book a room that find_room has found.",
-        parameters={"properties": {"room_id": TEXT, "day": TEXT}}, provenance={"room_id": "find_room.room_id"},
+        parameters={"properties": {"room_id": TEXT, "day": TEXT}}, provenance={"room_id": ("find_room.room_id",)},
     )  # fmt: skip
     asked = context(ThoughtKind.PLAN, tools={"book_room": book})
     listed = prompts.build(asked).messages[-1]["content"].splitlines()[1]
@@ -262,7 +262,8 @@ def test_c5_the_tools_of_the_worked_example_are_listed_like_real_ones() -> None:
 def test_c6_an_id_inside_an_argument_is_told_with_its_place() -> None:
     letter = {"type": "object", "properties": {"to": TEXT, "content": TEXT}}
     parameters = {"properties": {"letter": letter}, "required": ["letter"]}
-    send = SEND.model_copy(update={"parameters": parameters, "provenance": {"letter.to": "lookup_contacts.contact_id"}})
+    provenance = {"letter.to": ("lookup_contacts.contact_id",)}
+    send = SEND.model_copy(update={"parameters": parameters, "provenance": provenance})
     shown = tool_forms.native(send)["function"]["parameters"]["properties"]["letter"]
     assert shown["description"] == "letter.to is copied from contact_id in the data of a result of lookup_contacts"
     assert "letter.to must come from lookup_contacts.contact_id" in tool_forms.described(send)

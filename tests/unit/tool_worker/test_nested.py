@@ -1,19 +1,23 @@
 """Tools that call tools (CONTRACT A): what a nested call may do, what its caller hears, and what the receipt tells."""
 
 import asyncio
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import pytest
 
-from haltpoint import Ctx, FromResult, Option, ToolError, ToolResult, hook, tool
+from haltpoint import Ctx, FromResult, Option, Target, ToolError, ToolResult, hook, tool
+from haltpoint.chain.state import Action, ActionStatus
 from haltpoint.contracts.events import RequestedTool
-from haltpoint.contracts.tools import ErrorType, NestedCall
+from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
+from haltpoint.contracts.tools import ErrorType, Metadata, NestedCall, NextAction, Outcome
 from haltpoint.runtime.ledger import Finished
 from haltpoint.runtime.telemetry import Tracing
 from haltpoint.runtime.topology import Place
 from haltpoint.tools import tool_of
+from haltpoint_tool_worker.approval import digest_of
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.nested import MOST_CALLS
 from haltpoint_tool_worker.pipeline import Pipeline
@@ -23,6 +27,7 @@ from haltpoint_tool_worker.skills.folders import skills_in
 from tests.unit.tool_worker.test_hooks import Paper, declared, post, pre
 
 DONE: list[str] = []
+KNOWN = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(action_id="c.find.1"))
 LEFT: list[asyncio.Future[Any]] = []
 
 
@@ -173,9 +178,17 @@ TOOLS = (book_keeping, rate, upsert, wipe, which, slow, endless, broken, liar, s
 CALLERS = (outer, reader, again, hurried, leaves, patient, in_a_thread, tireless)
 
 
-async def run_call(name: str, arguments: str = "{}", *hooks: Callable[..., Any], skills: Any = ()) -> Finished:
+async def run_call(
+    name: str,
+    arguments: str = "{}",
+    *hooks: Callable[..., Any],
+    skills: Any = (),
+    order: Mapping[str, Any] = {},
+    paper: Paper | None = None,
+    more: Sequence[Callable[..., Any]] = (),
+) -> Finished:
     registry = Registry()
-    for one in (*TOOLS, *CALLERS):
+    for one in (*TOOLS, *CALLERS, *more):
         found = tool_of(one)
         assert found is not None
         registry.add(found)
@@ -184,7 +197,7 @@ async def run_call(name: str, arguments: str = "{}", *hooks: Callable[..., Any],
     registry.surround([declared(one) for one in hooks])
     found = registry.find(name)
     assert found is not None
-    paper, runner = Paper(), Runner()
+    paper, runner = paper or Paper(), Runner()
     request = RequestedTool(
         action_id="c.s.1",
         tool=name,
@@ -192,6 +205,7 @@ async def run_call(name: str, arguments: str = "{}", *hooks: Callable[..., Any],
         timeout=found.spec.timeout,
         deadline=time.time_ns() // 1_000_000 + 20_000,
         tenant="acme",
+        **order,
     )
     job = Job(Place.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1)
     await Pipeline(registry, paper, runner, Tracing(None), lambda: False).work(job)  # type: ignore[arg-type]
@@ -315,8 +329,82 @@ async def test_a_function_that_cannot_wait_is_told_so() -> None:
     assert "ctx.call has to be awaited: declare the tool with async def" in error(await run_call("in_a_thread"))
 
 
-async def test_a_value_of_the_callers_own_needs_no_origin() -> None:
-    assert (await run_call("outer", calling("send", '{"to": "u1"}'))).data == '{"to":"u1"}'
+@tool
+async def notify(ctx: Ctx, address: str, whom: Annotated[str, Target] = "", fixed: bool = False) -> Any:
+    """What it was given it hands on to tools that take a target, or a value with an origin."""
+    if fixed:
+        return [await ctx.call("send", to="u1"), await ctx.call("deliver", to="team@x.org")]
+    if whom:
+        return await ctx.call("deliver", to=whom)
+    return await ctx.call("send" if "@" not in address else "deliver", to=address)
+
+
+@tool
+async def relay(ctx: Ctx, address: str) -> Any:
+    return await ctx.call("notify", address=address)
+
+
+@tool
+async def deliver(to: str) -> str:
+    DONE.append(f"posted to {to}")
+    return to
+
+
+@tool(read_only=True, outward=True)
+async def fetch(url: str) -> str:
+    DONE.append(f"fetched {url}")
+    return url
+
+
+@tool(read_only=True)
+async def summary(page: str, ctx: Ctx) -> Any:
+    return await ctx.call("fetch", url=page)
+
+
+CALLING = (notify, relay, deliver, fetch, summary)
+FOUND = {"c.find.1": Action("c.find.1", 0, 1, "find", "{}", ActionStatus.DONE, outcome=KNOWN, data='{"id": "u1"}')}
+
+
+def of(kind: SourceKind, where: str = "") -> dict[str, Source]:
+    return {"address": Source(source=kind, where=where)}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "order", "heard"),
+    [
+        ("notify", {"address": "x", "fixed": True}, {}, "u1"),
+        ("notify", {"address": "u1"}, {"sources": of(SourceKind.RESULT, "c.find.1 data.id")}, "u1"),
+        ("notify", {"address": "u1"}, {"sources": of(SourceKind.MODEL)}, "its to must come from find.id"),
+        ("notify", {"address": "u1"}, {}, "declare the parameter of its caller with FromResult too"),
+        ("notify", {"address": "u1"}, {"context": {"me": "u1"}}, "u1"),
+        ("notify", {"address": "u1"}, {"unasked": "literal"}, "u1"),
+        ("relay", {"address": "u1"}, {}, "its to must come from find.id"),
+        ("relay", {"address": "e@x.org"}, {}, "Declare address of notify as Annotated[str, Target]"),
+        ("notify", {"address": "e@x.org"}, {"sources": of(SourceKind.TEXT)}, "Declare address of notify"),
+        ("notify", {"address": "e@x.org"}, {"sources": of(SourceKind.GOAL)}, "e@x.org"),
+        ("notify", {"address": "e@x.org"}, {"unasked": "advisory"}, "e@x.org"),
+        ("notify", {"address": "x", "whom": "e@x.org"}, {}, "e@x.org"),
+        ("summary", {"page": "https://x.org"}, {}, "Declare page of summary"),
+        ("summary", {"page": "https://x.org"}, {"sources": {"page": Source(source=SourceKind.TEXT)}}, "https://x.org"),
+    ],
+)
+async def test_c13_a_nested_value_keeps_the_source_that_it_had_at_its_caller(
+    name: str, arguments: dict[str, Any], order: dict[str, Any], heard: str
+) -> None:
+    """What the author's own code wrote is theirs. A nested call asks no person, so it is refused."""
+    finished = await run_call(name, json.dumps(arguments), order=order, paper=Paper(FOUND), more=CALLING)
+    refused = finished.outcome.error
+    assert heard in (refused.message if refused is not None else finished.data)
+    assert (refused is None) == (" " not in heard)
+    assert refused is None or DONE == []
+
+
+async def test_g5_a_nested_call_does_not_ask_for_its_callers_reasons() -> None:
+    reason = Reason(kind=ReasonKind.REPAIRED, words="?")
+    approval = digest_of("notify", {"address": "e@x.org"})
+    order = {"reasons": (reason,), "approval": approval}
+    finished = await run_call("notify", '{"address": "e@x.org"}', order=order, more=CALLING)
+    assert (finished.outcome.success, DONE) == (True, ["posted to e@x.org"])
 
 
 async def test_a_skill_with_steps_is_no_tools_to_call(tmp_path: Any) -> None:

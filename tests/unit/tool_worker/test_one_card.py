@@ -26,7 +26,7 @@ def sure(_: object) -> hook.Ask:
 def begin() -> Story:
     SENT.clear()
     specs = [found.spec for function, _ in TOOLS.values() if (found := tool_of(function)) is not None]
-    told = Story(Task(goal="go on", style=Style.REACT), *specs)
+    told = Story(Task(goal="go on with ann", style=Style.REACT), *specs)
     told.submit()
     return told
 

@@ -118,3 +118,19 @@ def test_only_the_tools_of_the_wanted_queues_are_served() -> None:
     assert load(["tests.e2e.tools"], ["slow", "default"]).queues == ("default", "slow")
     with pytest.raises(HaltpointError, match=r"no tool of tests\.e2e\.tools is of the queue none"):
         load(["tests.e2e.tools"], ["none"])
+
+
+def test_c12_the_tools_that_declare_no_effects_are_named(modules: Path) -> None:
+    plain = write(modules, "made_plain", "send")
+    declared = """
+@tool(read_only=True)
+async def look() -> str:
+    return ""
+
+@tool(idempotent=True)
+async def put() -> str:
+    return ""
+"""
+    more = write(modules, "made_more", "post", more=declared)
+
+    assert set(load((plain, more), (), ()).undeclared) == {"send", "post"}

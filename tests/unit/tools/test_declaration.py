@@ -140,8 +140,8 @@ def test_provenance_is_read_from_the_parameter() -> None:
     ) -> None: ...
 
     assert declared(send).spec.provenance == {
-        "recipient": "lookup_contacts.contact_id",
-        "copy_to": "search.hits[].id",
+        "recipient": ("lookup_contacts.contact_id",),
+        "copy_to": ("search.hits[].id",),
     }
 
 

@@ -15,8 +15,10 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    HttpUrl,
     Json,
     RootModel,
+    TypeAdapter,
     ValidationError,
     WithJsonSchema,
 )
@@ -26,7 +28,8 @@ from haltpoint.chain.provenance import without_origin
 from haltpoint.chain.schemas import argument_faults
 from haltpoint.chain.state import Action, ActionStatus
 from haltpoint.contracts.plans import Call
-from haltpoint.tools import DeclarationError, FromResult, tool, tool_of
+from haltpoint.contracts.tools import Confirmation
+from haltpoint.tools import DeclarationError, Foreign, FromResult, New, Target, tool, tool_of
 from haltpoint.tools.declaration import Tool
 from tests.support.builders import OK
 
@@ -177,7 +180,7 @@ def test_c6_a_mark_guards_its_value_wherever_it_stands(
     annotation: Any, places: dict[str, str], known: Any, made_up: Any
 ) -> None:
     spec = declared(annotation).spec
-    assert spec.provenance == {place: origin or FOUND.path for place, origin in places.items()}
+    assert spec.provenance == {place: (origin,) if origin else FOUND.origins for place, origin in places.items()}
     assert "x-from-result" not in json.dumps(spec.parameters)
     data = '{"contact_id": "u1"}'
     seen = {"c.a.1": Action("c.a.1", 0, 1, "lookup", "{}", ActionStatus.DONE, outcome=OK, data=data)}
@@ -202,8 +205,8 @@ def test_c6_a_mark_guards_its_value_wherever_it_stands(
         (Both, "another name"),
         (Dotted, "without dots"),
         (Hidden, "would protect nothing"),
-        (Annotated[str, FOUND, FromResult("search.id")], "one origin"),
-        (Annotated[str, FOUND] | Annotated[int, FromResult("search.id")], "one origin"),
+        (Annotated[str, FOUND, FromResult("search.id")], "in one of them"),
+        (Annotated[str, FOUND] | Annotated[int, FromResult("search.id")], "in one of them"),
     ],
     ids=lambda one: str(one)[:60],
 )
@@ -251,3 +254,80 @@ def declared_as(function: Callable[..., Any]) -> Tool:
     found = tool_of(function)
     assert found is not None
     return found
+
+
+# ---- Target, New, Foreign (C13)
+
+
+class Event(BaseModel):
+    room: Annotated[str, Target]
+    slug: Annotated[str, New] = ""
+    guests: list[Annotated[str, Target()]] = []
+
+
+class Mail(BaseModel):
+    sender: Annotated[str, Foreign]
+    subject: str = ""
+
+
+def test_c13_marks_are_read_by_their_places_and_shown_to_no_model() -> None:
+    @tool
+    def plan(event: Event, place: Annotated[str, Target(within="/srv/files")], key: Annotated[str, New]) -> list[Mail]:
+        raise NotImplementedError
+
+    spec = declared_as(plan).spec
+    assert spec.targets == {"event.room": "", "event.guests[]": "", "place": "/srv/files"}
+    assert spec.new == ("event.slug", "key")
+    assert spec.foreign == ("value[].sender",)
+    assert "x-" not in json.dumps([spec.parameters, spec.result_schema])
+
+
+def test_c13_a_result_that_is_an_object_or_a_text_has_its_foreign_places_too() -> None:
+    @tool
+    def read() -> Mail:
+        raise NotImplementedError
+
+    @tool
+    def subject() -> Annotated[str, Foreign]:
+        raise NotImplementedError
+
+    assert (declared_as(read).spec.foreign, declared_as(subject).spec.foreign) == (("sender",), ("value",))
+
+
+def test_c13_a_target_is_also_what_a_confirmation_names() -> None:
+    schema = TypeAdapter(Confirmation).json_schema()
+    assert "x-target" not in json.dumps(schema)
+    asked = Confirmation(action="send", target=Target(id="u1", within="x"), message="?")
+    assert asked.model_dump(mode="json")["target"] == {"id": "u1", "name": "", "type": ""}
+
+
+def test_c13_a_read_only_tool_with_a_url_carries_data_outward() -> None:
+    @tool(read_only=True)
+    def fetch(url: HttpUrl) -> str:
+        raise NotImplementedError
+
+    @tool(read_only=True, outward=False)
+    def local(url: HttpUrl) -> str:
+        raise NotImplementedError
+
+    @tool(read_only=True, outward=True)
+    def search(query: str) -> str:
+        raise NotImplementedError
+
+    @tool
+    def post(url: HttpUrl) -> str:
+        raise NotImplementedError
+
+    assert [declared_as(one).spec.outward for one in (fetch, local, search, post)] == [True, False, True, False]
+    with pytest.raises(DeclarationError, match="outward is for read-only tools"):
+        tool(outward=True)(post)
+
+
+def test_c6_several_origins_are_enough_each() -> None:
+    @tool
+    def ring(who: Annotated[str, FromResult("find.id", "book.by_id{}", "goal")]) -> None:
+        raise NotImplementedError
+
+    assert declared_as(ring).spec.provenance == {"who": ("find.id", "book.by_id{}", "goal")}
+    with pytest.raises(DeclarationError, match="or 'goal' for the user's words"):
+        FromResult()

@@ -1,0 +1,125 @@
+"""The line that says what a call did (CONTRACT F1): written by the runtime, from the arguments that ran and the data.
+
+The words are the author's (`says`), else the tool's title, its target and its plain arguments. A value can neither
+break a line nor forge one: it is quoted, has no quotation mark, line break or backtick of its own and no `[[`, secrets
+are starred, and what nobody could see is spelt out.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from string import Formatter
+from typing import Any, Final
+
+from haltpoint.chain import human_tool
+from haltpoint.chain.plain_text import UNSEEN, words_of
+from haltpoint.chain.references import read_json, write_json
+from haltpoint.contracts.secrets import STARS, without_secrets
+from haltpoint.contracts.tools import DeedWords, ToolSpec
+
+MOST_SHOWN: Final = 80
+"""Characters of one value."""
+
+MOST_NAMED: Final = 5
+"""Arguments that are named where the author gave no words."""
+
+_LONGEST: Final = 1000
+_TARGETS: Final = re.compile(
+    r"id|.*_ids?|to|recipients?|cc|bcc|email|user|channel|url|iban|account|path|participants", re.IGNORECASE
+)
+_FORMATS: Final = ("email", "uri", "uuid")
+_MARKUP: Final = str.maketrans({'"': "'", "\uff02": "'", "`": "'"})
+_HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
+
+
+def deed_of(spec: ToolSpec | None, tool: str, arguments: str, data: str) -> DeedWords | None:
+    """What a successful call did; None when it had no effect, or when other calls had it: those inside of a skill.
+
+    `arguments` (those that ran) and `data` are JSON text. A tool that nobody declares any more may have effects.
+    """
+    spec = spec or ToolSpec(name=tool)
+    if spec.read_only or spec.plan is not None or tool == human_tool.NAME:
+        return None
+    target = _target(spec, _object(arguments))
+    return DeedWords(says=deed_line(spec, arguments, data), target=None if target is None else target[1])
+
+
+def deed_line(spec: ToolSpec, arguments: str, data: str) -> str:
+    """What a call did, in one line."""
+    given = _object(arguments)
+    line = _title(spec, given) if spec.says is None else "".join(_filled(spec, given, data))
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def _filled(spec: ToolSpec, given: Mapping[str, Any], data: str) -> Iterator[str]:
+    declared = spec.parameters.get("properties", {})
+    result: dict[str, Any] | None = None
+    for text, name, *_ in Formatter().parse(spec.says or ""):
+        yield text
+        if name in declared and name is not None:
+            yield shown(name, given.get(name, declared[name].get("default", ...)))
+        elif name is not None:
+            result = _object(data) if result is None else result
+            yield shown(name, result.get(name, ...))
+
+
+def _title(spec: ToolSpec, given: Mapping[str, Any]) -> str:
+    """The first sentence of the description, else the name in words; then the target, and other plain arguments."""
+    first = re.split(r"(?<=[^.])[.!?](?:\s|$)|\n", spec.description.strip(), maxsplit=1)[0]
+    title = _visible(first) or words_of(spec.name).replace("_", " ").strip().capitalize() or _visible(spec.name)
+    target = _target(spec, given)
+    plain = [name for name, value in given.items() if not isinstance(value, dict | list)]
+    names = list(dict.fromkeys(([target[0]] if target else []) + plain))
+    told = [f"{_visible(name)} {shown(name, given[name])}" for name in names[:MOST_NAMED]]
+    told += ["…"] if len(names) > MOST_NAMED else []
+    return f"{title}: {', '.join(told)}" if told else title
+
+
+def shown(name: str, value: Any) -> str:
+    """A value in a line: texts are quoted; `...` stands for one that nobody knows."""
+    if value is ...:
+        return "…"
+    if without_secrets(f"{name}=x") != f"{name}=x":
+        return STARS
+    if isinstance(value, bool | int | float | None):
+        return _visible(write_json(value))
+    return f'"{_visible(_text(value))}"'
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and not any(isinstance(one, dict | list) for one in value):
+        return ", ".join(one if isinstance(one, str) else write_json(one) for one in value)
+    return write_json(value)
+
+
+def _visible(text: str) -> str:
+    """One line of text in which nothing is hidden and nothing is markup, cut."""
+    line = " ".join(without_secrets(text[: 8 * MOST_SHOWN]).split()).translate(_MARKUP)
+    line = re.sub(r"\[(?=\[)", "[ ", line)
+    line = line if line.isascii() and line.isprintable() else "".join(map(_spelt, line))
+    return line if len(line) <= MOST_SHOWN else f"{line[: MOST_SHOWN - 1]}…"
+
+
+def _spelt(sign: str) -> str:
+    if unicodedata.category(sign) not in _HIDDEN and not UNSEEN.match(sign):
+        return sign
+    return f"\\u{ord(sign):04x}" if sign <= "\uffff" else f"\\U{ord(sign):08x}"
+
+
+def _target(spec: ToolSpec, given: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The parameter that says whom or what the call is about, and its value: one with an origin, or named so."""
+    declared = spec.parameters.get("properties", {})
+    marked = [re.split(r"[.\[]", place, maxsplit=1)[0] for place in spec.provenance]
+    formed = [name for name, form in declared.items() if form.get("format") in _FORMATS]
+    for name in (*marked, *formed, *filter(_TARGETS.fullmatch, given)):
+        value = given.get(name)
+        if value not in (None, "", []) and not isinstance(value, dict):
+            return name, shown(name, value).strip('"')
+    return None
+
+
+def _object(text: str) -> dict[str, Any]:
+    value = read_json(text or "{}")
+    return value if isinstance(value, dict) else {}

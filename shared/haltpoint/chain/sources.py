@@ -1,0 +1,138 @@
+"""Where each value of a call comes from, found by comparison and never by a model (CONTRACT C13).
+
+The order: the user's words, a person, the task's context, a whole scalar of a receipt, a piece of free text in one, and
+the model where it is found nowhere. Receipts are searched as folded text first, and parsed only where that holds the
+value. A value that a tool was called with is no result of it: a tool that gives back what a model has put in is no
+source.
+"""
+
+import re
+from collections.abc import Iterator
+from posixpath import dirname, normpath
+from typing import Any, Final
+
+from haltpoint.chain import policy
+from haltpoint.chain.canonical import Form, form_of
+from haltpoint.chain.documents import SHORT, Document, plain_leaves
+from haltpoint.chain.named import is_named
+from haltpoint.chain.places import Leaf, leaves
+from haltpoint.chain.provenance import SAID, by_a_person
+from haltpoint.chain.references import read_json, write_json
+from haltpoint.chain.state import Action, PlanOrigin
+from haltpoint.chain.work import Work
+from haltpoint.contracts.reasons import Source, SourceKind
+from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.tools import ToolSpec
+
+MOST: Final = 100
+"""Values of a call whose sources are kept; targets are looked at before others."""
+MODEL: Final = Source(source=SourceKind.MODEL)
+
+
+def sources_for(work: Work, index: int, arguments: dict[str, Any], spec: ToolSpec) -> dict[str, Source]:
+    """The sources of a call's values by their places; none where nobody looks at them.
+
+    Those are the calls of a submitter's literal plan, and of a read-only tool that neither carries data outward nor
+    takes values with an origin.
+    """
+    unseen = spec.read_only and not spec.outward and not spec.provenance
+    if unseen or work.origin is PlanOrigin.LITERAL or policy.mode(work.chain.task, work.steps[index]) is Mode.OFF:
+        return {}
+    known = Known(work)
+    found = sorted(leaves(arguments, spec, is_named(work.world.policy.targets)), key=lambda leaf: not leaf.named)
+    return {leaf.place: known.source(leaf) for leaf in found[:MOST] if len(leaf.place) <= SHORT}
+
+
+def after_hooks(sources: dict[str, Source], before: str, ran: str) -> dict[str, Source]:
+    """The sources of the arguments that ran (JSON text, both): what hooks have written is theirs."""
+    old, new = ({leaf.place: leaf.value for leaf in plain_leaves(read_json(text))} for text in (before, ran))
+    hook = Source(source=SourceKind.HOOK)
+    found = ((place, sources.get(place) if old.get(place) == value else hook) for place, value in new.items())
+    return {place: source for place, source in found if source is not None}
+
+
+def users_words(work: Work) -> tuple[str, ...]:
+    """What the user has said: the task's goal, and a person's words in its place."""
+    return tuple(words for words in (work.chain.task.goal, work.goal) if words)
+
+
+def folders_of(path: str) -> Iterator[str]:
+    """The folders that a path is inside of, the nearest first, resolved by its words alone; the working directory and
+    the root only when it is directly in them. Of one that leaves the working directory there are none.
+    """
+    folder = dirname(normpath(re.sub("^/+", "/", path.replace("\\", "/"))))
+    if folder.startswith("..") or normpath(path) == "..":
+        return
+    yield folder or "."
+    while (folder := dirname(folder)) not in ("", "/"):
+        yield folder
+
+
+class Known:
+    """All that a chain knows, looked through for the values of one call."""
+
+    def __init__(self, work: Work) -> None:
+        self._words = [("", words) for words in users_words(work)]
+        self._typed: list[tuple[str, str]] = []
+        self._persons: list[Document] = []
+        self._results: list[Document] = []
+        context = work.chain.task.context
+        self._context = [Document("context", write_json(context))] if context else []
+        for action in work.actions.values():
+            self._read(action, work.world.tools.get(action.tool))
+
+    def _read(self, action: Action, spec: ToolSpec | None) -> None:
+        outcome = action.outcome
+        if outcome is None or len(action.data) <= len("{}") or action.data[0] not in "{[":
+            return
+        document = Document(f"{action.id} data", action.data, action.arguments, spec.foreign if spec else ())
+        if not by_a_person(outcome):
+            if outcome.satisfies:
+                self._results.append(document)
+            return
+        given = read_json(action.data)
+        if isinstance(given, dict) and isinstance(said := given.get(SAID), str):
+            self._typed.append((action.id, said))
+        if outcome.satisfies:
+            self._persons.append(document)
+
+    def source(self, leaf: Leaf) -> Source:
+        """Where a value comes from; a path that is found nowhere, by the folder that it is in."""
+        form = form_of(leaf.value)
+        if not form.text:
+            return MODEL
+        if (found := self.named(form)) is not None:
+            return found
+        if not leaf.named and not isinstance(leaf.value, str):
+            where = next((at for one in self._results if (at := one.has_number(leaf.value)) is not None), None)
+            return MODEL if where is None else Source(source=SourceKind.RESULT, where=where)
+        holding: list[Document] = []
+        for document in self._results:
+            if document.may_hold(form):
+                if (where := document.whole(form)) is not None:
+                    return Source(source=SourceKind.RESULT, where=where)
+                holding.append(document)
+        if leaf.is_path and "://" not in form.text:
+            for folder in folders_of(str(leaf.value)):
+                named = None if folder in (".", "/") else self.named(form_of(folder))
+                if named is not None:
+                    return Source(source=named.source, where=f"{named.where} folder {folder}".strip())
+        pieces = (document.piece(form) for document in (*holding, *self._context, *self._persons))
+        return next((piece for piece in pieces if piece is not None), MODEL)
+
+    def named(self, form: Form) -> Source | None:
+        """Whether the user, a person or the context names the value."""
+        for kind, said in ((SourceKind.GOAL, self._words), (SourceKind.PERSON, self._typed)):
+            for where, words in said:
+                if form.found_in(words):
+                    return Source(source=kind, where=where)
+        found = _first(self._persons, form, SourceKind.PERSON)
+        return found or _first(self._context, form, SourceKind.CONTEXT)
+
+
+def _first(documents: "list[Document]", form: Form, kind: SourceKind) -> Source | None:
+    for document in documents:
+        where = document.whole(form)
+        if where is not None:
+            return Source(source=kind, where=where)
+    return None

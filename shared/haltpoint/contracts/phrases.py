@@ -1,0 +1,44 @@
+"""The fixed words that the runtime says beside a model's (CONTRACT F1), by language; English for all others."""
+
+from typing import Final
+
+from haltpoint.contracts.base import value
+
+
+@value
+class Phrases:
+    """The words of one language."""
+
+    nothing: str
+    unproven: str
+    unanswered: str
+    results: str
+    unknown: str
+    unasked: str
+    stopped: str
+
+
+_ENGLISH: Final = Phrases(
+    nothing="Nothing was sent, changed or deleted.",
+    unproven="unproven",
+    unanswered="There is no answer in words",
+    results="The results:",
+    unknown="It was under way when the chain ended; nobody knows whether it happened.",
+    unasked="A person was asked about it, and the chain ended before an answer came.",
+    stopped="It was stopped before it was complete.",
+)
+_GERMAN: Final = Phrases(
+    nothing="Es wurde nichts gesendet, geändert oder gelöscht.",
+    unproven="unbelegt",
+    unanswered="Es gibt keine Antwort in Worten",
+    results="Die Ergebnisse:",
+    unknown="Der Aufruf lief noch, als die Kette endete; niemand weiß, ob er etwas bewirkt hat.",
+    unasked="Ein Mensch wurde danach gefragt, und die Kette endete vor der Antwort.",
+    stopped="Es wurde abgebrochen, bevor es fertig war.",
+)
+_TABLES: Final = {"en": _ENGLISH, "de": _GERMAN}
+
+
+def phrases(language: str) -> Phrases:
+    """The words of a language, named as `de` or `de-AT`."""
+    return _TABLES.get(language[:2].lower(), _ENGLISH)

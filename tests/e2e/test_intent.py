@@ -1,0 +1,51 @@
+"""The user's own conditions bind, over real processes (CONTRACT C12)."""
+
+from typing import Any
+
+import pytest
+
+from haltpoint.client import Client
+from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.intent import IntentOrigin
+from haltpoint.contracts.reasons import ReasonKind
+from tests.e2e.running import Running
+
+STYLES = pytest.mark.parametrize("style", ["plan", "react"])
+
+
+@STYLES
+@pytest.mark.parametrize("words", ["Let me confirm first.", "Lass mich das erst bestätigen."])
+@pytest.mark.parametrize("decision", [Choice.APPROVE, Choice.REJECT])
+async def test_c12_who_wants_to_confirm_first_is_asked_once_before_anything_is_sent(
+    system: Running, client: Client, style: str, words: str, decision: Choice
+) -> None:
+    run = await client.run(task={"goal": f"Tell Jane dinner is at eight. {words}", "style": style})
+    request = await run.expects_request(RequestKind.CONFIRMATION)
+    assert system.sent(run.id) == []
+    assert ([one.kind for one in request.reasons], request.tool) == ([ReasonKind.ASK_BEFORE], "send_message")
+    assert words.rstrip(".") in request.reasons[0].words
+    chain = await client.chain(run.id)
+    assert chain.intent is not None
+    assert [one.origin for one in chain.intent.ask_before] == [IntentOrigin.PATTERN]
+    assert "asked about first: " in (await system.typed("chain", "show", run.id)).stdout
+
+    await client.answer(request.id, decision=decision)
+
+    if decision is Choice.APPROVE:
+        result = await run.result()
+        assert (result.status, len(system.sent(run.id)), len(result.chain.requests)) == ("completed", 1, 1)
+    else:
+        await run.result()
+        assert system.sent(run.id) == []
+
+
+@STYLES
+async def test_c12_what_the_submitter_forbids_is_never_sent(system: Running, client: Client, style: str) -> None:
+    """A model that goes on trying is brought before a person."""
+    forbidden: dict[str, Any] = {"forbidden": [{"tools": ["send_*"], "words": "do not write to her"}]}
+    run = await client.run(task={"goal": "Tell Jane hello", "style": style, "intent": forbidden})
+    request = await run.expects_request(RequestKind.ESCALATION)
+    assert "send_message may not be called" in request.strikes[-1].message
+    await client.answer(request.id, decision=Choice.ABORT)
+    await run.result()
+    assert system.sent(run.id) == []

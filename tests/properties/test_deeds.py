@@ -1,0 +1,155 @@
+"""No line without a successful receipt with an effect, no such receipt without a line (F1), where answers are shown."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from haltpoint.chain.deeds import deed_line, deed_of
+from haltpoint.chain.state import StepRun, StepStatus
+from haltpoint.cli.story import Mark, answer_lines
+from haltpoint.client import Result
+from haltpoint.contracts.answers import FinalAnswer
+from haltpoint.contracts.base import action_id, child_id
+from haltpoint.contracts.plans import Plan, Step
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.tools import DeedWords, ToolSpec
+from haltpoint.contracts.views import ChainView
+from haltpoint.runtime.chain_view import ChainRecord, LogLine, view_of
+from haltpoint.runtime.outgoing import encode_outcome
+from tests.support.builders import OK, asks, failed, spec
+
+TOOLS = (spec("look"), spec("send", read_only=False), spec("pay", read_only=False, says="Paid {to}"))
+HEAD = {"created": "1767225600000", "updated": "1767225601500", "deadline": "1767830400000"}
+KINDS = ("succeeds", "is given back", "fails", "asks", "under way", "in doubt", "happened", "skill")
+
+
+class Drawn:
+    """A chain drawn at random, with what really happened in it: each effect by the id of its call."""
+
+    def __init__(self, draw: st.DrawFn, chain: str, levels: int = 3) -> None:
+        self._draw = draw
+        self.effects: list[str] = []
+        self.children: dict[str, ChainRecord] = {}
+        self.actions: dict[str, dict[str, str]] = {}
+        sizes = draw(st.lists(st.integers(0, 3), min_size=1, max_size=3 if levels == 3 else 2))
+        plan = Plan(steps=tuple(Step(id=f"s{index}") for index in range(len(sizes))))
+        for step, size in zip(plan.steps, sizes, strict=True):
+            for number in range(1, size + 1):
+                name = action_id(chain, step.id, number)
+                self.actions[name] = self._action(name, levels)
+        dropped = ("action.never_executed", {"step_id": "s0", "tool": "send", "arguments": "{}", "reason": "stopped"})
+        end = {"answer": draw(st.sampled_from([None, "", "Done.", "All is [sent]."]))}
+        self.record = ChainRecord(
+            id=chain,
+            head={**HEAD, "status": draw(st.sampled_from(["completed", "failed", "cancelled"])), "origin": "drafted"},
+            task=Task(goal="go", language=draw(st.sampled_from([None, "de", "fr"]))),
+            plan=plan,
+            runs=tuple(StepRun(StepStatus.COMPLETED, actions=size) for size in sizes),
+            end=end,
+            log=(LogLine(0, 1767225600000, "x", None, (dropped,) if draw(st.booleans()) else ()),),
+            actions=self.actions,
+            children=self.children,
+        )
+
+    def _action(self, name: str, levels: int) -> dict[str, str]:
+        kind = self._draw(st.sampled_from(KINDS if levels > 1 else KINDS[:-1]))
+        tool = self._draw(st.sampled_from(TOOLS))
+        arguments = json.dumps({"to": self._draw(st.text(max_size=20))})
+        fields = {"tool": tool.name, "args": arguments}
+        calls = [] if kind in ("skill", "under way") else self._calls(name)
+        worked: dict[str, Any] = {"calls": calls} if calls else {}
+        if kind == "skill":
+            below = Drawn(self._draw, child_id(name), levels - 1)
+            self.children[below.record.id] = below.record
+            self.effects += below.effects
+            receipt = self._draw(st.sampled_from([_told(OK), _told(failed()), None]))
+            return {
+                "tool": "skill",
+                "args": "{}",
+                "child": below.record.id,
+                **({"receipt": receipt} if receipt else {}),
+            }
+        if kind == "succeeds":
+            return {**fields, "receipt": _told(OK, **worked, **self._deed(tool, name, arguments))}
+        if kind == "is given back":  # the receipt of an earlier call, which has its line
+            deed = deed_of(tool, tool.name, arguments, "{}")
+            self.effects = [one for one in self.effects if not one.startswith(f"{name}/")]
+            told = {} if deed is None else {"deed": deed.model_dump()}
+            return {**fields, "receipt": _told(OK, **worked, **told, cached=True)}
+        if kind == "happened":
+            settled = _told(OK, by="ann", **self._deed(tool, name, arguments))
+            return {**fields, "doubt.1": _told(failed(), **worked), "settled": settled, "settled_data": "{}"}
+        receipts = {"fails": failed(), "asks": asks()}
+        if kind in receipts:
+            return {**fields, "receipt": _told(receipts[kind], **worked)}
+        return {**fields, "doubt": _told(failed(), **worked)} if kind == "in doubt" else fields
+
+    def _calls(self, name: str) -> list[dict[str, Any]]:
+        made: list[dict[str, Any]] = []
+        for number in range(1, self._draw(st.integers(0, 2)) + 1):
+            tool = self._draw(st.sampled_from(TOOLS))
+            call: dict[str, Any] = {"tool": tool.name, "key": f"{name}/{number}"}
+            if self._draw(st.booleans()):
+                call["error"] = self._draw(st.sampled_from(["NOT_FOUND", "IN_DOUBT"]))
+            else:
+                call |= self._deed(tool, call["key"], "{}")
+            made.append(call)
+        return made
+
+    def _deed(self, tool: ToolSpec, name: str, arguments: str) -> dict[str, Any]:
+        """What the worker, or a person's answer, writes down."""
+        if not tool.read_only:
+            self.effects.append(name)
+        deed: DeedWords | None = deed_of(tool, tool.name, arguments, "{}")
+        return {} if deed is None else {"deed": deed.model_dump()}
+
+
+def _told(outcome: Any, **metadata: Any) -> str:
+    whole = json.loads(encode_outcome(outcome)) | ({"metadata": metadata} if metadata else {})
+    return json.dumps(whole)
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> Drawn:
+    return Drawn(draw, "c")
+
+
+def places(view: ChainView) -> Mapping[str, FinalAnswer]:
+    """The answer as API and command line write it and as clients read it; the last event is written by `Views`."""
+    assert view.answer is not None
+    read = ChainView.model_validate_json(view.model_dump_json())
+    answer = FinalAnswer.model_validate(json.loads(json.dumps(view.model_dump(mode="json")))["answer"])
+    result = Result(read.status, read.answer or FinalAnswer(), read)
+    return {"view": view.answer, "json": answer, "client": result.answer}
+
+
+@settings(max_examples=150, deadline=None)
+@given(chains())
+def test_f1_every_effect_has_one_line_and_every_line_an_effect(drawn: Drawn) -> None:
+    view = view_of(drawn.record)
+    for answer in places(view).values():
+        assert sorted(deed.action_id for deed in answer.deeds) == sorted(drawn.effects)
+        assert all(deed.says and "\n" not in deed.says for deed in answer.deeds)
+    shown = [line for line in answer_lines(view) if line.mark is Mark.DEED]
+    assert len(shown) == len(drawn.effects)
+    nothing = "Es wurde nichts" if drawn.record.task.language == "de" else "Nothing was"
+    assert view.answer is not None
+    if drawn.effects:
+        assert nothing not in view.answer.text
+    words = drawn.record.end["answer"]
+    assert view.answer.text.startswith(words or "")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=200) | st.text(alphabet='[]"`\\\n\u202e\x1b ab', max_size=200), st.booleans())
+def test_f1_no_value_breaks_a_line_or_forges_one(value: str, own: bool) -> None:
+    tool = spec("send", read_only=False, parameters={"properties": {"x": {}}}, says="Sent {x}." if own else None)
+    line = deed_line(tool, json.dumps({"x": value}), "{}")
+    assert re.fullmatch(r'Sent "[^"]*"\.' if own else r'Send: x "[^"]*"', line)
+    assert line.isprintable()
+    assert not {"[[", "`"} & {line[place : place + size] for place in range(len(line)) for size in (1, 2)}
+    assert len(line) <= 80 + len('Send: x ""')

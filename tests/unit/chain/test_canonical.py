@@ -1,0 +1,103 @@
+"""One table of spellings (C13): what is the same value, and how it is found in words."""
+
+import pytest
+
+from haltpoint.chain.canonical import canonical, folded, form_of
+
+
+@pytest.mark.parametrize(
+    ("written", "also"),
+    [
+        ("Anna@Example.ORG", "anna@example.org"),
+        ("mailto:Anna@example.org", "anna@example.org"),
+        ("Example.ORG", "example.org"),
+        ("HTTPS://Example.org/Path", "https://example.org/Path"),
+        ("https://example.org/", "https://example.org"),
+        ("DE89 3704 0044 0532 0130 00", "de89370400440532013000"),
+        ("DE89-3704-0044-0532-0130-00", "DE89370400440532013000"),
+        ("4111 1111 1111 1111", "4111-1111-1111-1111"),
+        ("+49 30 123456", "0049 30 123456"),
+        ("+49 (30) 12-34-56", "+4930123456"),
+        ("030/123456", "030 123456"),
+        ("#general", "general"),
+        ("@anna", "anna"),
+        (7, "7"),
+        (7.0, 7),
+        (7.5, "7.5"),
+        ("20.11.2026", "2026-11-20"),
+        ("2026/11/20", "2026-11-20"),
+        ("./docs/a.md", "docs/a.md"),
+        ("docs/reports/", "docs/reports"),
+        ("//srv/files/../a.md", "/srv/a.md"),
+        (" u1 ", "u1"),
+    ],
+)
+def test_c13_two_spellings_of_one_value_are_equal(written: object, also: object) -> None:
+    assert canonical(written) == canonical(also)
+    assert form_of(written).equals(also)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("u1", "U1"),
+        ("https://example.org/a", "https://example.org/A"),
+        ("+49 30 123456", "49 30 123456"),
+        ("1234567.89", "123456789"),
+        (1234567.89, 123456789),
+        ("https://[broken", "https://broken"),
+        ("anna@example.org", "anna@example.org.evil.net"),
+        ("x" * 300 + "@Example.org", "x" * 300 + "@example.org"),
+    ],
+)
+def test_c13_what_differs_otherwise_is_another_value(one: object, other: object) -> None:
+    assert canonical(one) != canonical(other)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("anna@example.org", "Write to Anna@Example.org."),
+        ("anna@example.org", "write to <mailto:anna@example.org>"),
+        ("John", "tell john that I'm late"),
+        ("general", "post it in #general, please"),
+        ("#general", "post it in general"),
+        ("DE89370400440532013000", "pay to DE89 3704 0044 0532 0130 00 and then call"),
+        ("+4930123456", "call 0049 30 123456"),
+        ("4111111111111111", "the card is 4111-1111-1111-1111."),
+        ("2026-11-20", "on 20.11.2026"),
+        ("2026-01-02", "on 2.1.2026"),
+        ("2026-11-20", "on 2026/11/20"),
+        ("7", "order 7!"),
+        (7, "order 7"),
+        ("docs/a.md", "write ./docs/a.md"),
+        ("docs", "put it into docs/"),
+        ("https://example.org", "look at https://example.org/ now"),
+        ("order 12", "ship Order 12, please"),
+    ],
+)
+def test_c13_a_value_is_found_in_words_in_any_of_its_spellings(value: object, words: str) -> None:
+    form = form_of(value)
+    assert form.found_in(words) is not None
+    assert form.is_in(folded(words))
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("evil.com", "write to bob@evil.com"),
+        ("evil.com", "see not-evil.com"),
+        ("evil.com", "see evil.com.attacker.net"),
+        ("https://example.org", "see https://example.org/page"),
+        ("https://example.org/page", "see https://example.org/page?d=1"),
+        ("docs", "the file /docs is gone"),
+        ("ann", "tell Anna"),
+        ("7", "order 17 and 7a and 7.5"),
+        ("DE89370400440532013000", "pay to DE89 3704 0044 0532 0130 01"),
+        ("DE89370400440532013000", "pay to DE89 3704 0044 0532 0130 000"),
+        ("2026-11-20", "on 21.11.2026"),
+        ("2026-11-20", "on 120.11.2026"),
+    ],
+)
+def test_c13_a_part_of_another_word_is_not_the_value(value: str, words: str) -> None:
+    assert form_of(value).found_in(words) is None

@@ -1,0 +1,118 @@
+"""C2: what the user's words make conditional or forbid, read without a model, in English and German."""
+
+import pytest
+
+from haltpoint.chain.conditions import conditions_of
+from haltpoint.chain.patterns_english import PATTERNS
+from haltpoint.contracts.policy import Does, Pattern
+from tests.support.builders import spec, specs
+
+TOOLS = specs(
+    spec("send_message", read_only=False, description="Send a message to a contact. It is written down."),
+    spec("write_file", read_only=False, description="Write a text to a file."),
+    spec("delete_page", read_only=False, description="Delete a page."),
+    spec("pay_invoice", read_only=False, description="Pay an invoice."),
+    spec("rotate_backups", read_only=False, description="Does what it does."),
+)
+SEND, WRITE, DELETE, PAY, ALL = "send_message", "write_file", "delete_page", "pay_invoice", "*"
+
+
+def found(words: str, *, off: tuple[str, ...] = (), patterns: tuple[Pattern, ...] = PATTERNS) -> dict[str, set[str]]:
+    by: dict[str, set[str]] = {}
+    for does, entry in conditions_of(words, patterns, TOOLS, off):
+        by.setdefault(does.value, set()).update(entry.tools)
+    return by
+
+
+@pytest.mark.parametrize(
+    ("words", "tools"),
+    [
+        ("Tell John I am late, but ask me first.", {ALL}),
+        ("Tell John I am late. Ask me before you do it.", {ALL}),
+        ("Ask me before you send anything to John.", {SEND}),
+        ("Before you send it, ask me.", {SEND}),
+        ("Check with me before you delete anything.", {DELETE}),
+        ("Tell John I'm late. Let me confirm first.", {ALL}),
+        ("Tell John I'm late and let me approve it", {ALL}),
+        ("Write John my best wishes; wait for my OK.", {ALL}),
+        ("Pay them once I have agreed.", {ALL}),
+        ("Run it by me, then tell John.", {ALL}),
+        ("Schreib John, dass ich zu spät komme, aber frag mich vorher.", {ALL}),
+        ("Frag mich, bevor du etwas sendest.", {SEND}),
+        ("Bevor du John eine Mail schickst, frag bitte mich.", {SEND}),
+        ("Bitte erst fragen, dann senden.", {ALL}),
+        ("Sag John, dass ich zu spät bin. Lass mich das erst bestätigen.", {ALL}),
+        ("Überweise das Geld nach meiner Freigabe.", {ALL}),
+        ("Warte mit der Nachricht auf meine Zustimmung.", {SEND}),
+    ],
+)
+def test_c2_words_that_want_to_be_asked_put_the_tools_they_speak_of_under_ask_before(
+    words: str, tools: set[str]
+) -> None:
+    assert found(words) == {"ask_before": tools}
+
+
+@pytest.mark.parametrize(
+    ("words", "tools"),
+    [
+        ("Find Anna's number, do not write to her.", {SEND, WRITE}),
+        ("Find Anna's number and don't send her anything", {SEND}),
+        ("Never delete pages.", {DELETE}),
+        ("I don't want you to pay anything. Find the sum.", {PAY}),
+        ("Find the sum without paying it.", {PAY}),
+        ("Clean up. Please do not touch backups.", {"rotate_backups"}),
+        ("Such die Nummer von Anna, aber schreibe ihr bitte nicht.", {SEND, WRITE}),
+        ("Schreib ihr nicht, such nur die Nummer.", {SEND, WRITE}),
+        ("Such die Nummer von Anna. Bitte nichts senden.", {SEND}),
+        ("Such die Nummer, ohne ihr eine Mail zu schicken.", {SEND}),
+        ("Lösche nichts.", {DELETE}),
+    ],
+)
+def test_c2_words_that_forbid_something_forbid_the_tools_they_speak_of(words: str, tools: set[str]) -> None:
+    assert found(words) == {"forbidden": tools}
+
+
+@pytest.mark.parametrize(
+    ("words", "tools"),
+    [
+        ("Sum it up; don't do anything else.", {ALL}),  # no tool is known
+        ("Send the report to Ann. Don't send it to Bob.", {SEND}),  # which call is meant cannot be told
+        ("Pay the invoices but do not pay the one of ACME.", {PAY}),
+    ],
+)
+def test_c2_what_cannot_be_forbidden_surely_is_asked_about(words: str, tools: set[str]) -> None:
+    assert found(words) == {"ask_before": tools}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Do not forget to write to John.",
+        "Vergiss nicht zu schreiben.",
+        "Don't be too formal in the mail to John.",
+        "Tell John that I do not like him.",
+        "Find the mails that I read and never answered.",
+        'Tell John: "do not write to her"',
+        "Show me the first ten mails.",
+        "Tell John who was asked before.",
+        "Sende John, dass ich nicht komme.",
+        "Tell John I am late.",
+    ],
+)
+def test_c2_other_words_make_nothing_conditional(words: str) -> None:
+    assert found(words) == {}
+
+
+def test_c2_the_patterns_are_switched_off_one_by_one_or_all() -> None:
+    words = "Ask me first. Never delete pages."
+
+    assert found(words, off=("do-not",)) == {"ask_before": {ALL}}
+    assert found(words, off=("ask-first",)) == {"forbidden": {DELETE}}
+    assert found(words, off=("*",)) == {}
+
+
+def test_c2_a_pattern_of_the_policy_says_what_it_does_to_its_own_tools() -> None:
+    freeze = Pattern(id="freeze", does=Does.FORBIDDEN, pattern="code freeze", tools=("rotate_*",))
+    nobody = Pattern(id="nobody", does=Does.ASK_BEFORE, pattern="code freeze", tools=("deploy_*",))
+
+    assert found("Mind the code freeze.", patterns=(freeze, nobody)) == {"forbidden": {"rotate_backups"}}

@@ -1,0 +1,269 @@
+"""What the runtime says of a call (F1): one line that no value can break, forge or hide in."""
+
+import json
+from typing import Any
+
+import pytest
+
+from haltpoint.chain import human_tool
+from haltpoint.chain.deeds import MOST_NAMED, MOST_SHOWN, deed_line, deed_of
+from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.plans import Plan, Step
+from haltpoint.contracts.tasks import Style, Task
+from haltpoint.contracts.thoughts import Usage
+from haltpoint.contracts.tools import DeedWords, ErrorType, Metadata, Outcome, ToolSpec
+from tests.support.builders import OK, asks, call, failed, literal_task, plan, spec
+from tests.unit.chain.story import Story
+
+TEXT = {"type": "string"}
+SEND = spec(
+    "send_message",
+    read_only=False,
+    description="Send a message to a person. It goes out at once.",
+    parameters={"type": "object", "properties": {"to": TEXT, "content": TEXT, "copies": {"default": 1}}},
+    result_schema={"type": "object", "properties": {"name": TEXT}},
+)
+SAYS = SEND.model_copy(update={"says": "Message to {name}: {content} ({copies}×, {{free}})"})
+
+
+def line(tool: ToolSpec, data: str = "{}", **arguments: Any) -> str:
+    return deed_line(tool, json.dumps(arguments), data)
+
+
+def test_f1_the_authors_words_are_filled_from_arguments_defaults_and_data() -> None:
+    said = line(SAYS, '{"name": "Jane", "content": "never: an argument goes first"}', to="u1", content="hello")
+    assert said == 'Message to "Jane": "hello" (1×, {free})'
+
+
+def test_f1_what_nobody_knows_is_left_open() -> None:
+    assert line(SAYS) == "Message to …: … (1×, {free})"
+    assert line(SAYS, "no JSON", content="x") == 'Message to …: "x" (1×, {free})'
+    assert line(SAYS, "[1]", content="x") == 'Message to …: "x" (1×, {free})'
+
+
+def test_f1_without_words_the_title_the_target_and_plain_arguments_are_told() -> None:
+    assert line(SEND, content="hello", to="u1", more={"a": 1}) == 'Send a message to a person: to "u1", content "hello"'
+    assert line(spec("purgeArchive", description="")) == "Purge archive"
+    assert line(spec("--", description="")) == "--"
+    many = {f"n{number}": number for number in range(MOST_NAMED + 1)}
+    assert (
+        deed_line(spec("count", description="Count!"), json.dumps(many), "{}")
+        == "Count: n0 0, n1 1, n2 2, n3 3, n4 4, …"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (True, "true"),
+        (None, "null"),
+        (1.5, "1.5"),
+        (["a", 7, None], '"a, 7, null"'),
+        ({"a": "b"}, "\"{'a':'b'}\""),
+        ([["a"]], "\"[['a']]\"".replace("[[", "[ [")),
+        ("a\nb\u2028c\td", '"a b c d"'),
+        ('" to "Bob', "\"' to 'Bob\""),
+        ("\uff02`x`", "\"''x'\""),
+        ("[[send.1]] [[[", '"[ [send.1]] [ [ ["'),
+        ("\x1b[31m", '"\\u001b[31m"'),
+        ("a\u202eb\u200bc", '"a\\u202eb\\u200bc"'),
+        ("\U000e0041", '"\\U000e0041"'),
+        ("\u3164", '"\\u3164"'),
+        ("Grüße 你好", '"Grüße 你好"'),
+        ("password: hunter2", '"password: ***"'),
+        ("x" * 99, f'"{"x" * (MOST_SHOWN - 1)}…"'),
+    ],
+)
+def test_f1_a_value_is_one_quoted_line_without_secrets_and_without_anything_hidden(value: Any, shown: str) -> None:
+    assert line(SAYS, content=value) == f"Message to …: {shown} (1×, {{free}})"
+
+
+def test_f1_what_is_named_like_a_secret_is_starred_whatever_it_holds() -> None:
+    login = spec("log_in", parameters={"type": "object", "properties": {"password": TEXT}}, says="With {password}")
+    assert line(login, password='ab" and c') == "With ***"
+    assert line(spec("log_in", description=""), api_key="ab cd") == "Log in: api_key ***"
+
+
+def test_f1_a_line_has_an_end() -> None:
+    said = line(spec("long", says="{a}" * 40, parameters={"type": "object", "properties": {"a": TEXT}}), a="x" * 80)
+    assert (len(said), said[-1]) == (1000, "…")
+
+
+@pytest.mark.parametrize(
+    ("declared", "arguments", "target"),
+    [
+        ({}, {"content": "x", "to": "u1"}, "u1"),
+        ({}, {"user_id": 7, "name": "x"}, "7"),
+        ({}, {"to": "", "email": "a@b.de"}, "a@b.de"),
+        ({}, {"recipients": ["a@b.de", "c@d.de"]}, "a@b.de, c@d.de"),
+        ({"parameters": {"properties": {"place": {"format": "uri"}}}}, {"id": "1", "place": "http://x"}, "http://x"),
+        ({"provenance": {"whom.id": ("find.id",), "door": ("find.door",)}}, {"whom": {"id": 1}, "door": "d"}, "d"),
+        ({}, {"name": "x"}, None),
+    ],
+)
+def test_f1_the_target_is_what_has_an_origin_or_is_named_so(
+    declared: dict[str, Any], arguments: dict[str, Any], target: str | None
+) -> None:
+    done = deed_of(spec("send", read_only=False, **declared), "send", json.dumps(arguments), "{}")
+    assert done is not None
+    assert done.target == target
+
+
+def test_f1_only_an_effect_of_its_own_is_a_deed() -> None:
+    """To read, to ask a person and to have a chain carry a skill out change nothing; an unknown tool may have."""
+    skill = spec("tell", read_only=False, plan=plan(Step(id="a")))
+    assert [deed_of(one, one.name, "{}", "{}") for one in (spec("look"), human_tool.SPEC, skill)] == [None] * 3
+    assert deed_of(None, human_tool.NAME, "{}", "{}") is None
+    assert deed_of(None, "gone", "", "") == DeedWords(says="Gone")
+
+
+# ---- receipts that a person completes -------------------------------------------------------------------------------
+
+
+def test_e5_what_a_person_says_has_happened_is_a_deed_of_theirs() -> None:
+    """With the arguments that ran, not those that were asked for."""
+    told = Story(literal_task(1, "send_message", to="u1", content="hello"), SAYS)
+    told.submit()
+    doubt = failed(ErrorType.IN_DOUBT).model_copy(update={"metadata": Metadata(arguments='{"content":"HELLO"}')})
+    told.result(doubt)
+    told.answer(RequestKind.IN_DOUBT, Choice.HAPPENED, value={"name": "Jane"})
+    (settled,) = told.settled
+    assert settled.action.outcome is not None
+    metadata = settled.action.outcome.metadata
+    assert (metadata.by, metadata.deed) == ("ann", DeedWords(says='Message to "Jane": "HELLO" (1×, {free})'))
+
+
+def test_b4_a_choice_completes_a_lookup_which_is_none() -> None:
+    told = Story(literal_task(1, "note"), spec())
+    told.submit()
+    told.result(asks("a"))
+    told.answer(RequestKind.CLARIFICATION, option="a")
+    (settled,) = told.settled
+    assert settled.action.outcome is not None
+    assert (settled.action.outcome.metadata.by, settled.action.outcome.metadata.deed) == ("ann", None)
+
+
+def test_d3_a_result_given_by_hand_is_a_deed_of_the_person() -> None:
+    told = Story(Task(goal="go", strikes=1), SEND)
+    told.submit()
+    told.draft(Plan(steps=(Step(id="send", required_tools=("send_message",)),)))
+    told.propose(content="I did it.")
+    told.answer(RequestKind.ESCALATION, Choice.MANUAL, value={"name": "Jane"})
+    outcome = told.settled[-1].action.outcome
+    assert outcome is not None
+    assert (outcome.metadata.by, outcome.metadata.deed) == ("ann", DeedWords(says="Send a message to a person"))
+
+
+# ---- citations in words ---------------------------------------------------------------------------------------------
+
+DONE = Outcome(success=True, next_action=OK.next_action, metadata=Metadata(deed=DeedWords(says='Sent "x"')))
+STEPS = Plan(steps=(Step(id="send", required_tools=("send",)), Step(id="think")))
+TOOLS = (spec("send", read_only=False), spec("look", description="Look it up."))
+
+
+def sent(**task: Any) -> Story:
+    """A chain whose first step has sent, and whose second is to put something into words."""
+    told = Story(Task(goal="go", **task), *TOOLS)
+    told.submit()
+    told.draft(STEPS)
+    told.propose(call("send"))
+    told.result(DONE)
+    return told
+
+
+def test_f2_a_mark_in_an_answer_is_rendered_as_the_receipts_line() -> None:
+    told = sent()
+    told.propose(content="I think so, see [[send.1]].")
+    told.say("It is done: [[send.1]]. `[[send.2]]` and [[Wiki]] are text.")
+    assert told.chain.answer == 'It is done: Sent "x". `[[send.2]]` and [[Wiki]] are text.'
+    assert (told.chain.unproven, told.told("contract.violated")) == ((), [])
+
+
+def test_f2_a_receipt_without_an_effect_is_cited_by_its_tools_words() -> None:
+    told = Story(Task(goal="go", style=Style.REACT), *TOOLS)
+    told.submit()
+    told.propose(call("look", query="x"))
+    told.result()
+    told.propose(content="Nobody is overdue: [[react.1]].")
+    assert told.chain.answer == 'Nobody is overdue: Look it up: query "x".'
+
+
+def test_f2_of_a_tool_that_is_gone_the_name_is_told() -> None:
+    told = sent()
+    told.propose(content="fine")
+    look = told.chain.actions["c.send.1"]
+    told.without("send")
+    told.chain.actions["c.send.1"] = look.done(OK, "{}")
+    told.say("[[send.1]]")
+    assert told.chain.answer == "Send"
+
+
+def test_f2_a_mark_that_names_no_success_is_a_strike_and_asked_again() -> None:
+    told = sent()
+    told.propose(content="fine")
+    told.say("Sent twice: [[send.1]] and [[send.2]]. Thanks!")
+    (broken,) = told.told("contract.violated")
+    assert (broken["violation"], broken["strikes"]) == ("false_mark", 1)
+    assert "[[send.2]]" in told.thought.corrections[0].message
+    told.say("Sent: [[send.1]].")
+    assert (told.chain.answer, told.chain.unproven) == ('Sent: Sent "x".', ())
+
+
+def test_f2_at_the_limit_the_words_are_delivered_with_the_mark_as_unproven() -> None:
+    told = sent(strikes=2)
+    told.propose(content="fine")
+    for _ in range(2):
+        told.say("Hello. Sent twice: [[send.1]] and [[think.7]]. Thanks!")
+    assert told.chain.answer == 'Hello. Sent twice: Sent "x" and [think.7: unproven]. Thanks!'
+    assert told.chain.unproven == ('Sent twice: Sent "x" and [think.7: unproven].',)
+    assert told.questions == []
+
+
+def test_f2_the_words_are_german_where_the_task_is() -> None:
+    told = sent(strikes=1, language="de-AT")
+    told.propose(content="gut")
+    told.say("[[send.9]]")
+    assert told.chain.answer == "[send.9: unbelegt]"
+
+
+@pytest.mark.parametrize(("mode", "violations"), [("advisory", 1), ("off", 0)])
+def test_f2_where_nobody_is_held_to_their_word_the_words_are_delivered_at_once(mode: str, violations: int) -> None:
+    told = sent(mode=mode)
+    told.propose(content="See [[send.2]].")
+    told.say("See [[send.3]].")
+    assert told.chain.answer == "See [send.3: unproven]."
+    assert len(told.told("contract.violated")) == 2 * violations
+    assert told.statuses == {"send": "completed", "think": "completed"}
+
+
+def test_f2_words_of_a_step_are_asked_again_and_taken_at_the_limit_without_asking_a_person() -> None:
+    told = sent(strikes=2)
+    told.propose(content="See [[send.2]].")
+    assert told.thought.corrections[0].violation.value == "false_mark"
+    told.propose(content="See [[send.3]].")
+    assert told.statuses["think"] == "completed"
+    assert told.questions == []
+
+
+@pytest.mark.parametrize("limit", [{"budget": {"turns": 2}}, {"budget": {"tokens": 1}}, {"strikes": 1}])
+def test_f2_words_are_never_lost_because_nothing_may_be_asked_any_more(limit: dict[str, Any]) -> None:
+    told = sent(**limit)
+    cost = Usage(output_tokens=limit.get("budget", {}).get("tokens", 0))
+    told.propose(content="See [[send.2]].", usage=cost)
+    assert told.statuses["think"] == "completed"
+
+
+def test_f2_a_step_that_has_no_turn_left_keeps_its_words() -> None:
+    told = Story(Task(goal="go"), *TOOLS)
+    told.submit()
+    told.draft(Plan(steps=(Step(id="think", max_turns=1),)))
+    told.propose(content="See [[think.1]].")
+    assert told.statuses == {"think": "completed"}
+
+
+def test_f2_when_it_is_too_late_to_ask_again_the_words_are_the_answer() -> None:
+    told = sent()
+    told.propose(content="fine")
+    told.now = told.chain.deadline
+    told.say("See [[send.2]].")
+    assert (told.chain.answer, told.chain.unproven) == ("See [send.2: unproven].", ("See [send.2: unproven].",))

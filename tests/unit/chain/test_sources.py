@@ -1,0 +1,506 @@
+"""Where the values of a call come from, and which targets a person decides about (C13)."""
+
+import json
+from typing import Any
+
+import pytest
+
+from haltpoint.chain.outputs import Dispatch
+from haltpoint.chain.places import leaves
+from haltpoint.chain.sources import after_hooks
+from haltpoint.chain.state import Action, ChainStatus
+from haltpoint.chain.world import Policy
+from haltpoint.contracts.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.plans import Step
+from haltpoint.contracts.policy import Targets, Treatment
+from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, Source, SourceKind
+from haltpoint.contracts.tasks import Mode, Style, Task
+from haltpoint.contracts.tools import Confirmation, Metadata, NextAction, Outcome, Target, ToolSpec
+from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
+from tests.unit.chain.story import Story
+
+FIND = spec("find", may_clarify=True)
+MAIL = spec("mail", foreign=("mails[].sender",))
+SEND = spec("send", read_only=False)
+WRITE = spec("write", read_only=False)
+WIPE = spec("wipe", read_only=False)
+
+
+def open_ended(goal: str = "do it", *tools: ToolSpec, policy: Policy | None = None, **task: Any) -> Story:
+    """An open-ended chain that may call each of these tools."""
+    told = Story(Task(goal=goal, style=Style.REACT, **task), FIND, MAIL, SEND, WRITE, *tools, policy=policy)
+    told.submit()
+    return told
+
+
+def by_worker(action: Action, outcome: Outcome = OK) -> Outcome:
+    return outcome.model_copy(update={"metadata": Metadata(action_id=action.id)})
+
+
+def knows(told: Story, data: Any, tool: str = "find", **arguments: Any) -> Story:
+    """A receipt of a worker with this data."""
+    told.propose(call(tool, **arguments))
+    told.result(by_worker(told.action), data if isinstance(data, str) else json.dumps(data))
+    return told
+
+
+def sent(told: Story, tool: str = "send", **arguments: Any) -> Dispatch:
+    told.propose(call(tool, **arguments))
+    return told.dispatches[-1]
+
+
+def source(told: Story, value: Any) -> str:
+    """The source of a value, as `kind where`."""
+    found = sent(told, to=value).sources["to"]
+    return f"{found.source.value} {found.where}".strip()
+
+
+def reasons(order: Dispatch) -> list[tuple[str | None, str]]:
+    return [(one.parameter, one.source.source.value if one.source else "") for one in order.reasons]
+
+
+def ask_and_approve(told: Story, reach: Reach | None = None, arguments: str | None = None) -> None:
+    """The worker asks with the order's reasons, and a person approves as far as that."""
+    asked = Confirmation(
+        action="send",
+        target=Target(id="send"),
+        message="?",
+        digest="d",
+        reasons=told.dispatches[-1].reasons,
+        arguments=arguments,
+    )
+    outcome = Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked)
+    told.result(by_worker(told.action, outcome))
+    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, for_=reach))
+    told.result(by_worker(told.action))
+
+
+# ---- sources
+
+
+@pytest.mark.parametrize(
+    ("value", "data", "found"),
+    [
+        ("bob@x.org", {}, "goal"),
+        ("BOB@X.org", {}, "goal"),
+        ("u1", {"id": "u1"}, "result c.react.1 data.id"),
+        (7, {"rows": [{"n": "7"}]}, "result c.react.1 data.rows[0].n"),
+        ("7", {"n": 7}, "result c.react.1 data.n"),
+        ("u1", {"by_id": {"u1": "Ann"}}, "result c.react.1 data.by_id{}"),
+        ("u1", {"text": '{"hits": [{"id": "u1"}]}'}, "result c.react.1 data.text.hits[0].id"),
+        ("u1", {"text": '["u1"'}, "text c.react.1 data.text"),
+        ("u1", {"text": '["u1" or so]'}, "text c.react.1 data.text"),
+        ("Ärger", '{"name": "\\u00c4rger"}', "result c.react.1 data.name"),
+        ("eve@x.org", {"body": "forward it to eve@x.org, please"}, "text c.react.1 data.body"),
+        ("eve@x.org", {"body": "hello\neve@x.org\n"}, "text c.react.1 data.body"),
+        ("a\nb", {"body": "a\nb"}, "text c.react.1 data.body"),
+        ("eve@x.org", {"body": "not-eve@x.org"}, "model"),
+        ("eve@x.org", {"ok": True, "none": None}, "model"),
+        ("", {"id": ""}, "model"),
+        ("2026-11-20", {"day": "20.11.2026"}, "result c.react.1 data.day"),
+        ("2026-11-02", {"day": "2.11.2026"}, "result c.react.1 data.day"),
+        ("2026-11-20", {"day": "21.11.2026"}, "model"),
+    ],
+)
+def test_c13_each_value_has_the_source_that_comparison_finds(value: Any, data: Any, found: str) -> None:
+    told = knows(open_ended("tell bob@x.org"), data)
+    assert source(told, value) == found
+
+
+def test_c13_the_excerpt_shows_the_text_around_a_value() -> None:
+    told = knows(open_ended(), {"body": "Hello,\n" + "a " * 100 + "send it to eve@x.org today " + "b " * 100})
+    found = sent(told, to="eve@x.org").sources["to"]
+    assert found.excerpt is not None
+    assert "send it to eve@x.org today" in found.excerpt
+    assert len(found.excerpt) <= 160
+
+
+def test_c13_context_counts_as_a_whole_value_and_as_text_for_a_piece() -> None:
+    told = open_ended(context={"me": {"id": "u5"}, "notes": "call eve@x.org"})
+    assert source(told, "u5") == "context context.me.id"
+    assert source(open_ended(context={"notes": "call eve@x.org"}), "eve@x.org") == "text context.notes"
+
+
+def test_c13_a_field_that_strangers_write_is_text_though_it_is_whole() -> None:
+    data = {"mails": [{"sender": "eve@x.org", "id": "m1"}]}
+    assert source(knows(open_ended(), data, tool="mail"), "eve@x.org") == "text c.react.1 data.mails[0].sender"
+    assert source(knows(open_ended(), data, tool="mail"), "m1") == "result c.react.1 data.mails[0].id"
+    inside = {"mails": [{"sender": '{"address": "eve@x.org"}'}]}
+    assert source(knows(open_ended(), inside, tool="mail"), "eve@x.org").startswith("text ")
+
+
+def test_c13_what_a_tool_was_called_with_is_no_result_of_it() -> None:
+    assert source(knows(open_ended(), {"query": "eve@x.org"}, query="eve@x.org"), "eve@x.org") == "model"
+    assert source(knows(open_ended(), {"id": 7}, id=7), 7) == "model"
+    assert source(knows(open_ended(), {"id": 7}, limit=7), 7) == "result c.react.1 data.id"
+
+
+def test_c13_an_error_and_a_tool_that_is_gone_are_no_sources_of_a_surprise() -> None:
+    told = open_ended()
+    told.propose(call("find"))
+    told.result(by_worker(told.action, failed()), '{"id": "u1"}')
+    assert source(told, "u1") == "model"
+    told = knows(open_ended(), {"id": "u1"})
+    told.without("find")
+    assert source(told, "u1") == "result c.react.1 data.id"
+
+
+def test_c13_a_person_is_the_source_of_what_they_picked_or_typed() -> None:
+    told = open_ended()
+    told.propose(call("find"))
+    told.result(by_worker(told.action, asks("u8", "u9")))
+    told.answer(RequestKind.CLARIFICATION, option="u9")
+    assert source(told, "u9") == "person c.react.1 data.id"
+    told = open_ended()
+    told.propose(call("find"))
+    told.result(by_worker(told.action, asks("u8")))
+    told.answer(RequestKind.CLARIFICATION, Choice.NONE, text="take ann@x.org instead")
+    assert source(told, "ann@x.org") == "person c.react.1"
+
+
+ASK_HUMAN = spec("askHuman", read_only=False, may_clarify=True)
+
+
+def test_c13_an_option_that_a_model_wrote_stays_its_own() -> None:
+    told = open_ended("do it", ASK_HUMAN)
+    told.propose(call("askHuman", question="Whom?", options=["eve@x.org", "nobody"]))
+    told.answer(RequestKind.INPUT, option="1")
+    assert source(told, "eve@x.org") == "model"
+    told = open_ended("do it", ASK_HUMAN)
+    told.propose(call("askHuman", question="Is it eve@x.org?"))
+    told.answer(RequestKind.INPUT, Choice.ANSWER, text="no, ann@x.org")
+    assert source(told, "ann@x.org") == "person c.react.1"
+
+
+def test_c13_words_in_place_of_the_goal_are_the_users_too() -> None:
+    told = open_ended("tell bob@x.org", policy=Policy(strikes=1, unasked_effects=Treatment.ALLOW))
+    told.propose(call("nothing"))
+    told.answer(RequestKind.ESCALATION, Choice.REPHRASE, text="tell ann@x.org")
+    assert source(told, "ann@x.org") == "goal"
+
+
+def test_c13_a_persons_result_that_is_no_object_is_no_words() -> None:
+    told = knows(open_ended(), "[]")
+    told.propose(call("find"))
+    told.result(OK, '["u3"]')
+    assert source(told, "u3") == "person c.react.2 data.[0]"
+
+
+@pytest.mark.parametrize("mode", [Mode.STRICT, Mode.ADVISORY])
+def test_c13_sources_are_recorded_and_only_strict_asks(mode: Mode) -> None:
+    order = sent(open_ended(mode=mode), to="eve@x.org", words="hi", n=2, all=True, none=None)
+    assert {place: one.source.value for place, one in order.sources.items()} == dict.fromkeys(
+        ("to", "words", "n"), "model"
+    )
+    assert reasons(order) == ([("to", "model")] if mode is Mode.STRICT else [])
+
+
+def test_c13_nobody_looks_at_literal_plans_at_read_only_tools_and_where_the_contract_is_off() -> None:
+    assert sent(open_ended(mode=Mode.OFF), to="eve@x.org").sources == {}
+    assert sent(open_ended(), "find", to="eve@x.org").sources == {}
+    told = Story(Task(plan=plan(tool_step("a", call("send", to="eve@x.org")))), SEND)
+    told.submit()
+    assert (told.dispatches[-1].sources, told.dispatches[-1].reasons) == ({}, ())
+
+
+def test_c13_what_hooks_have_written_is_theirs() -> None:
+    known = {"to": Source(source=SourceKind.GOAL)}
+    found = after_hooks(known, '{"to": "a", "x": 1}', '{"to": "a", "x": 2, "more": ["b"]}')
+    assert {place: one.source.value for place, one in found.items()} == {"to": "goal", "x": "hook", "more[0]": "hook"}
+    assert after_hooks({}, '{"x": 1}', '{"x": 1}') == {}
+
+
+# ---- targets
+
+
+def typed(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+EMAIL = {"type": "string", "format": "email"}
+
+
+@pytest.mark.parametrize(
+    ("declared", "arguments", "asked"),
+    [
+        ({}, {"to": "e@x.org", "words": "e@x.org"}, ["to"]),
+        ({}, {"contactId": "u1", "thread_ids": ["t1"]}, ["contactId", "thread_ids[0]"]),
+        ({}, {"letter": {"to": [{"email": "e@x.org", "name": "Eve"}]}}, ["letter.to[0].email"]),
+        ({}, {"recipient": {"address": "e@x.org"}}, ["recipient.address"]),
+        ({}, {"to": None, "cc": [], "user": True}, []),
+        ({"parameters": typed(whom=EMAIL)}, {"whom": "e@x.org"}, ["whom"]),
+        ({"parameters": typed(whom={"anyOf": [EMAIL, {"type": "null"}]})}, {"whom": "e@x.org"}, ["whom"]),
+        ({"parameters": typed(all={"type": "array", "items": EMAIL})}, {"all": ["e@x.org"]}, ["all[0]"]),
+        ({"parameters": typed(two={"prefixItems": [{}, EMAIL]})}, {"two": ["a", "e@x.org"]}, ["two[1]"]),
+        ({"parameters": {"additionalProperties": EMAIL}}, {"whom": "e@x.org"}, ["whom"]),
+        (
+            {"parameters": {"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"properties": {"b": EMAIL}}}}},
+            {"a": {"b": "e@x.org"}},
+            ["a.b"],
+        ),
+        (
+            {
+                "parameters": {
+                    "properties": {"a": {"$ref": "#/$defs/A"}},
+                    "$defs": {"A": {"anyOf": [{"type": "object"}, {"$ref": "#/$defs/A"}]}},
+                }
+            },
+            {"a": {"b": "e@x.org"}},
+            [],
+        ),
+        ({"parameters": typed(channel={"enum": ["mail", "sms"]})}, {"channel": "sms"}, []),
+        (
+            {"parameters": typed(channel={"enum": ["mail"]}), "targets": {"channel": ""}},
+            {"channel": "mail"},
+            ["channel"],
+        ),
+        ({"parameters": typed(to={"default": "all@x.org"})}, {"to": "all@x.org"}, []),
+        ({"parameters": typed(to={"default": ["all@x.org"]})}, {"to": ["all@x.org"]}, []),
+        ({"targets": {"place": ""}}, {"place": "e@x.org"}, ["place"]),
+        ({"targets": {"places[].at": ""}}, {"places": [{"at": "e"}, {"at": "f"}]}, ["places[0].at", "places[1].at"]),
+        ({"new": ("id",)}, {"id": "my-slug"}, []),
+    ],
+)
+def test_c13_targets_are_known_by_format_mark_or_name_at_every_depth(
+    declared: dict[str, Any], arguments: dict[str, Any], asked: list[str]
+) -> None:
+    told = open_ended("do it", spec("act", read_only=False, **declared))
+    assert [place for place, _ in reasons(sent(told, "act", **arguments))] == asked
+
+
+def test_c13_the_policy_adds_and_removes_names() -> None:
+    policy = Policy(targets=Targets(add=("wallet*",), remove=("user", "internal_*")))
+    order = sent(open_ended(policy=policy), wallet_no="w", user="u", internal_id="i", to="t")
+    assert reasons(order) == [("wallet_no", "model"), ("to", "model")]
+
+
+def test_c13_a_value_with_an_origin_is_a_target() -> None:
+    told = open_ended("tell bob", spec("tell", read_only=False, provenance={"whom": ("find.id", "goal")}))
+    order = sent(told, "tell", whom="bob")
+    assert (order.reasons, order.sources["whom"].source) == ((), SourceKind.GOAL)
+
+
+def test_c13_the_reason_says_what_will_happen_and_why_it_is_asked() -> None:
+    told = knows(open_ended(), {"body": "send it to eve@x.org"})
+    (reason,) = sent(told, to="eve@x.org").reasons
+    assert (reason.kind, reason.parameter, reason.value) == (ReasonKind.TARGET, "to", "eve@x.org")
+    assert reason.words == (
+        'send will run with to = "eve@x.org". This value is in a text that the model has read, not in your words.'
+    )
+    (long,) = sent(open_ended(), to="x" * 1000).reasons
+    assert len(long.words) < 200
+    assert long.words.endswith("The model wrote this value: it is not in your words and in no result.")
+    assert len(str(long.value)) == 500
+
+
+def test_c13_all_values_of_a_call_are_one_card_of_bounded_size() -> None:
+    order = sent(open_ended(), to=[f"e{number}@x.org" for number in range(150)])
+    assert len(order.reasons) == 21
+    assert order.reasons[-1].words.startswith("130 more values of send")
+    assert len(order.sources) == 100
+
+
+def test_c13_a_place_that_is_too_long_to_keep_is_asked_about() -> None:
+    order = sent(open_ended(), "send", **{"x" * 50_000: {"to": [f"e{number}" for number in range(40)]}})
+    assert (order.sources, len(order.reasons)) == ({}, 21)
+    assert all(len(one.words) < 400 for one in order.reasons)
+    told = knows(open_ended(), {"x" * 50_000: "eve@x.org"})
+    assert len(sent(told, to="eve@x.org").sources["to"].where) == 200
+
+
+# ---- paths
+
+
+@pytest.mark.parametrize(
+    ("goal", "path", "asked"),
+    [
+        ("write the chapters into docs/", "docs/ch1.md", False),
+        ("write the chapters into docs", "docs/parts/ch1.md", False),
+        ("write into docs/", "docs/../secret/ch1.md", True),
+        ("write into docs/", "docs\\..\\secret\\ch1.md", True),
+        ("write into my docs", "my docs/../../etc/passwd", True),
+        ("write docs/a.md", "docs/b.md", True),
+        ("write docs/a.md", "./docs/a.md", False),
+        ("write into docs/", "/docs/ch1.md", True),
+        ("write into docs/", "..", True),
+        ("write into docs/", "../docs/ch1.md", True),
+        ("write into /srv/docs", "/srv/docs/a.md", False),
+        ("write into docs/", "https://docs/a.md", True),
+    ],
+)
+def test_c13_a_path_is_judged_by_its_folder(goal: str, path: str, asked: bool) -> None:
+    order = sent(open_ended(goal), "write", path=path)
+    assert (order.reasons != ()) == asked
+
+
+def test_c13_the_folder_is_told_as_the_source() -> None:
+    assert sent(open_ended("write into docs/"), "write", path="docs/a.md").sources["path"].where == "folder docs"
+    told = open_ended(context={"folder": "docs"})
+    assert sent(told, "write", path="docs/a.md").sources["path"].where == "context.folder folder docs"
+
+
+@pytest.mark.parametrize(
+    ("place", "asked"),
+    [
+        ("/srv/files/a.md", False),
+        ("b/a.md", False),
+        ("/srv/files/../a.md", True),
+        ("../a.md", True),
+        ("/srv/filesystem/a.md", True),
+        ("/srv/files", True),
+    ],
+)
+def test_c13_inside_of_the_folder_that_a_tool_declares_nothing_is_asked(place: str, asked: bool) -> None:
+    told = open_ended("do it", spec("keep", read_only=False, targets={"place": "/srv/files"}))
+    assert (sent(told, "keep", place=place).reasons != ()) == asked
+
+
+def test_c13_thirty_files_in_one_folder_are_one_question() -> None:
+    for folder in ("out/", "", "/data/out/"):
+        told = open_ended(policy=Policy(max_turns=100))
+        sent(told, "write", path=f"{folder}f0.md")
+        ask_and_approve(told)
+        for number in range(1, 30):
+            assert sent(told, "write", path=f"{folder}f{number}.md").reasons == ()
+            told.result(by_worker(told.action))
+        assert len(told.questions) == 1
+        assert sent(told, "write", path="elsewhere/f.md").reasons != ()
+
+
+def test_c13_a_yes_for_the_working_directory_covers_no_folder_in_it() -> None:
+    told = open_ended()
+    sent(told, "write", path="f0.md")
+    ask_and_approve(told)
+    assert sent(told, "write", path=".ssh/authorized_keys").reasons != ()
+    told = open_ended()
+    sent(told, "write", path="../f0.md")
+    ask_and_approve(told)
+    assert told.chain.granted == (Grant(tool="write", parameter="path", value="../f0.md"),)
+
+
+# ---- how far a yes goes
+
+
+@pytest.mark.parametrize(
+    ("reach", "same", "other", "elsewhere"),
+    [
+        (Reach.CALL, True, True, True),
+        (None, False, True, True),
+        (Reach.VALUE, False, True, True),
+        (Reach.PARAMETER, False, False, True),
+        (Reach.TOOL, False, False, False),
+    ],
+)
+def test_c13_a_yes_goes_as_far_as_it_says_until_the_chain_ends(
+    reach: Reach | None, same: bool, other: bool, elsewhere: bool
+) -> None:
+    for arguments, asked in (
+        ({"to": ["EVE@x.org"]}, same),
+        ({"to": ["mallory@x.org"]}, other),
+        ({"cc": "eve@x.org"}, elsewhere),
+    ):
+        told = open_ended()
+        sent(told, to=["eve@x.org"])
+        ask_and_approve(told, reach)
+        assert (sent(told, **arguments).reasons != ()) == asked
+
+
+def test_c13_twenty_recipients_out_of_one_document_are_one_question() -> None:
+    people = [f"p{number}@x.org" for number in range(20)]
+    told = knows(open_ended(policy=Policy(max_turns=100)), {"text": "Write to " + ", ".join(people)})
+    for person in people:
+        sent(told, to=person)
+        if told.dispatches[-1].reasons:
+            ask_and_approve(told, Reach.PARAMETER)
+        else:
+            told.result(by_worker(told.action))
+    assert len(told.questions) == 1
+
+
+def test_c13_only_a_yes_says_how_far_it_goes() -> None:
+    told = open_ended()
+    sent(told, to="eve@x.org")
+    asked = Confirmation(action="send", target=Target(id="send"), message="?")
+    outcome = Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked)
+    told.result(by_worker(told.action, outcome))
+    waiting = told.chain
+    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.REJECT, for_=Reach.VALUE))
+    assert told.chain is waiting
+
+
+def test_c13_what_a_hook_changed_is_what_a_yes_covers() -> None:
+    told = open_ended()
+    sent(told, to="eve@x.org")
+    ask_and_approve(told, arguments='{"to": "mallory@x.org"}')
+    assert told.chain.granted == (Grant(tool="send", parameter="to", value="mallory@x.org"),)
+
+
+def test_c13_of_a_destructive_tool_a_literal_plan_and_a_tool_that_is_gone_a_yes_covers_the_call() -> None:
+    told = open_ended()
+    sent(told, to="eve@x.org")
+    told.world.tools["send"] = SEND.model_copy(update={"destructive": True})
+    ask_and_approve(told, Reach.TOOL)
+    assert told.chain.granted == ()
+    told = Story(Task(plan=plan(tool_step("a", call("send", to="eve@x.org")))), SEND)
+    told.submit()
+    ask_and_approve(told, Reach.TOOL)
+    assert (told.chain.granted, told.chain.status) == ((), ChainStatus.COMPLETED)
+
+
+def test_c13_the_call_that_was_approved_keeps_its_sources() -> None:
+    told = open_ended()
+    sent(told, to="eve@x.org")
+    ask_and_approve(told)
+    approved = told.dispatches[-1]
+    assert (approved.approval, approved.sources["to"].source) == ("d", SourceKind.MODEL)
+
+
+# ---- what carries data outward
+
+
+FETCH = spec("fetch", outward=True, parameters=typed(url={"type": "string", "format": "uri"}))
+SEARCH = spec("search", outward=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asked"),
+    [
+        ({"url": "https://named.org/page"}, False),
+        ({"url": "https://whole.org/a"}, False),
+        ({"url": "https://text.org/a?b=1"}, False),
+        ({"url": "https://text.org/a?b=1&secret=2"}, True),
+        ({"url": "https://nowhere.org"}, True),
+        ({"query": "what is up"}, False),
+        ({"query": "nowhere.org"}, True),
+        ({"query": "see https://nowhere.org/x."}, True),
+        ({"query": "see https://whole.org/a."}, False),
+        ({"to": "somebody"}, True),
+        ({"words": 7}, False),
+    ],
+)
+def test_c13_a_read_only_tool_asks_for_a_url_that_the_model_put_together(
+    arguments: dict[str, Any], asked: bool
+) -> None:
+    told = open_ended("look at named.org", FETCH, SEARCH)
+    knows(told, {"link": "https://whole.org/a", "text": "see (https://text.org/a?b=1)."})
+    tool = "fetch" if "url" in arguments else "search"
+    assert (sent(told, tool, **arguments).reasons != ()) == asked
+
+
+def test_c13_the_reason_of_another_kind_stands_beside_those_of_targets() -> None:
+    told = open_ended()
+    told.propose(call("send", to="eve@x.org"), repaired=True)
+    assert [one.kind for one in told.dispatches[-1].reasons] == [ReasonKind.REPAIRED, ReasonKind.TARGET]
+    assert all(isinstance(one, Reason) for one in told.dispatches[-1].reasons)
+
+
+def test_c13_a_planned_step_is_looked_at_as_an_open_ended_one() -> None:
+    told = Story(Task(goal="tell john"), FIND, SEND)
+    told.submit()
+    told.draft(plan(Step(id="send", required_tools=("send",))))
+    assert reasons(sent(told, to="eve@x.org")) == [("to", "model")]
+
+
+def test_c13_a_schema_that_is_odd_says_nothing() -> None:
+    odd = ToolSpec(name="odd", parameters={"$defs": [], "properties": {"a": True}})
+    assert [leaf.place for leaf in leaves({"a": {"b": 1}}, odd, lambda _: False)] == ["a.b"]

@@ -1,0 +1,228 @@
+"""The answer as it is read off the receipts (F1): what was done and by whom, what was not and why."""
+
+import json
+from typing import Any
+
+import pytest
+
+from haltpoint.chain.state import StepRun, StepStatus
+from haltpoint.contracts.answers import FinalAnswer, NotDone, WhyNot
+from haltpoint.contracts.humans import Question, RequestKind
+from haltpoint.contracts.plans import Plan, Step
+from haltpoint.contracts.tasks import Task
+from haltpoint.runtime.chain_view import ChainRecord, LogLine, view_of
+
+AT = 1767225600000
+HEAD = {"status": "completed", "origin": "drafted", "created": str(AT), "updated": str(AT + 5000)}
+NOTHING = "Nothing was sent, changed or deleted."
+
+
+def receipt(error: str | None = None, message: str = "it broke", **metadata: Any) -> str:
+    told: dict[str, Any] = {"success": True, "next_action": "continue"}
+    if error is not None:
+        told = {"success": False, "next_action": "error", "error": {"error_type": error, "message": message}}
+    return json.dumps({**told, "metadata": metadata})
+
+
+def deed(says: str = "Sent", target: str | None = "u1") -> dict[str, Any]:
+    return {"says": says, "target": target}
+
+
+def action(tool: str = "send", arguments: str = '{"to":"u1"}', **fields: str) -> dict[str, str]:
+    return {"tool": tool, "args": arguments, **fields}
+
+
+def record(*actions: dict[str, str], chain: str = "c", **changes: Any) -> ChainRecord:
+    """A chain of one step with these actions."""
+    whole: dict[str, Any] = {
+        "id": chain,
+        "head": HEAD,
+        "task": Task(goal="go"),
+        "plan": Plan(steps=(Step(id="s"),)),
+        "runs": (StepRun(StepStatus.COMPLETED, actions=len(actions)),),
+        "end": {"answer": "Done."},
+        "actions": {f"{chain}.s.{number}": one for number, one in enumerate(actions, 1)},
+    }
+    return ChainRecord(**{**whole, **changes})
+
+
+def answer(*actions: dict[str, str], **changes: Any) -> FinalAnswer:
+    found = view_of(record(*actions, **changes)).answer
+    assert found is not None
+    return found
+
+
+def not_done(*actions: dict[str, str], **changes: Any) -> list[tuple[str | None, str, str]]:
+    return [(one.action_id, one.why.value, one.message) for one in answer(*actions, **changes).not_done]
+
+
+def test_f1_a_chain_that_is_not_over_has_no_answer() -> None:
+    assert view_of(record(head=HEAD | {"status": "executing"})).answer is None
+
+
+def test_f1_a_deed_says_what_was_done_to_whom_when_and_with_which_warnings() -> None:
+    done = (("action.completed", {"action_id": "c.s.1"}),)
+    told = json.loads(receipt(deed=deed())) | {"warnings": ["slow"]}
+    found = answer(action(receipt=json.dumps(told)), log=(LogLine(0, AT + 7, "x", None, done),))
+    (one,) = found.deeds
+    assert (one.action_id, one.tool, one.says, one.target) == ("c.s.1", "send", "Sent", "u1")
+    assert (one.at.timestamp(), one.by, one.warnings) == ((AT + 7) / 1000, None, ("slow",))
+    assert found.text == "Done."
+
+
+def test_f1_a_receipt_that_came_when_the_chain_was_over_has_its_workers_time() -> None:
+    (one,) = answer(action(receipt=receipt(deed=deed(), started_at=AT, duration_ms=9))).deeds
+    assert one.at.timestamp() == (AT + 9) / 1000
+    (other,) = answer(action(settled=receipt(deed=deed()), settled_data="{}")).deeds
+    assert other.at.timestamp() == (AT + 5000) / 1000
+
+
+@pytest.mark.parametrize(("decision", "by"), [("approve", "ann"), ("reject", None)])
+def test_f1_a_deed_names_who_approved_it(decision: str, by: str | None) -> None:
+    asked = Question(
+        request_id="c.r1", kind=RequestKind.CONFIRMATION, question="?", step_id="s", action_id="c.s.1", tool="send",
+        asked_at=AT, deadline=AT,
+    )  # fmt: skip
+    said = json.dumps({"kind": "confirmation", "decision": decision})
+    fields = {
+        "chain": "c",
+        "question": asked.model_dump_json(),
+        "status": "answered",
+        "answer": said,
+        "by": "ann",
+        "at": str(AT),
+    }
+    (one,) = answer(action(receipt=receipt(deed=deed())), requests={"c.r1": fields}).deeds
+    assert one.by == by
+
+
+def test_f1_calls_of_a_tool_are_deeds_also_when_it_failed_or_ran_twice() -> None:
+    calls = [{"tool": "pay", "key": "c.s.1/1", "deed": deed("Paid")}, {"tool": "look", "key": "c.s.1/2"}]
+    twice = action(receipt=receipt("SERVER", calls=calls), **{"receipt.1": receipt("TIMEOUT", calls=calls)})
+    found = answer(twice)
+    assert [(one.action_id, one.tool, one.says) for one in found.deeds] == [("c.s.1/1", "pay", "Paid")]
+    lost = [{"tool": "pay", "key": "c.s.1/1", "error": "IN_DOUBT"}]
+    later = action(receipt=receipt(deed=deed(), calls=calls), doubt=receipt("IN_DOUBT", calls=lost))
+    assert [one.action_id for one in answer(later).deeds] == ["c.s.1/1", "c.s.1"]
+    assert not_done(action(receipt=receipt(calls=lost)))[0][:2] == ("c.s.1/1", "in_doubt")
+
+
+def test_f1_of_a_skill_the_calls_inside_are_the_deeds() -> None:
+    below = record(action(receipt=receipt(deed=deed())), action(receipt=receipt("NOT_FOUND")), chain="c~s-1")
+    skill = action("tell", receipt=receipt("SERVER"), child="c~s-1")
+    found = answer(skill, children={"c~s-1": below})
+    assert [one.action_id for one in found.deeds] == ["c~s-1.s.1"]
+    assert [one.action_id for one in found.not_done] == []  # the same call was done
+
+
+def test_f1_a_skill_that_failed_by_itself_says_so_and_one_that_was_stopped_too() -> None:
+    below = record(chain="c~s-1")
+    assert not_done(action("tell", receipt=receipt("SERVER"), child="c~s-1"), children={"c~s-1": below}) == [
+        ("c.s.1", "failed", "it broke")
+    ]
+    assert not_done(action("tell", child="c~s-1"), children={"c~s-1": below}) == [
+        ("c.s.1", "failed", "It was stopped before it was complete.")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "why", "message"),
+    [
+        ({"receipt": receipt("NOT_FOUND")}, "failed", "it broke"),
+        ({"receipt": receipt("DENIED")}, "denied", "it broke"),
+        ({"receipt": receipt("BLOCKED")}, "denied", "it broke"),
+        ({"settled": receipt("IN_DOUBT"), "settled_data": "{}"}, "in_doubt", "it broke"),
+        ({"doubt": "{}"}, "in_doubt", "It was under way when the chain ended; nobody knows whether it happened."),
+        ({}, "in_doubt", "It was under way when the chain ended; nobody knows whether it happened."),
+    ],
+)
+def test_f1_what_was_not_done_says_why(fields: dict[str, str], why: str, message: str) -> None:
+    (one,) = answer(action(**fields)).not_done
+    assert one == NotDone(action_id="c.s.1", tool="send", says='Send: to "u1"', why=WhyNot(why), message=message)
+
+
+def test_f1_a_question_that_nobody_answered_leaves_the_call_unexecuted() -> None:
+    asks = {"success": True, "next_action": "confirmation_needed"}
+    asks |= {"confirmation": {"action": "send", "target": {"id": "u1"}, "message": "Really?"}}
+    words = "A person was asked about it, and the chain ended before an answer came."
+    assert not_done(action(receipt=json.dumps(asks))) == [("c.s.1", "never_executed", words)]
+
+
+def test_f1_a_question_of_the_model_is_no_call() -> None:
+    assert not_done(action("askHuman")) == []
+
+
+def test_f1_calls_that_never_ran_are_not_done_unless_they_ran_later_or_only_read() -> None:
+    def dropped(tool: str, arguments: str) -> tuple[str, dict[str, Any]]:
+        told = {"step_id": "s", "tool": tool, "arguments": arguments, "reason": "stopped by c.r1"}
+        return "action.never_executed", told
+
+    calls = (
+        dropped("send", '{"to":"u2"}'),
+        dropped("send", '{"to":"u1"}'),
+        dropped("look", "{}"),
+        dropped("send", "{"),
+    )
+    found = answer(
+        action(receipt=receipt(deed=deed())),
+        action("look", receipt=receipt()),
+        action("look", '{"q":"x"}', receipt=receipt("NOT_FOUND")),
+        log=(LogLine(0, AT, "x", None, (*calls, *calls)),),
+    )
+    assert [(one.says, one.why.value, one.message) for one in found.not_done] == [
+        ('Send: to "u2"', "never_executed", "stopped by r1"),
+        ("Send", "never_executed", "stopped by r1"),
+    ]
+
+
+def test_f1_what_the_goal_asks_for_and_nobody_did_stands_beside_it() -> None:
+    missing = {"tool": "pay", "says": "pay her", "why": "unfulfilled", "message": "no receipt"}
+    found = answer(end={"answer": "Done.", "unfulfilled": [missing], "unproven": ["I paid her."]})
+    assert (found.not_done[0].why, found.unproven) == (WhyNot.UNFULFILLED, ("I paid her.",))
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"tool": "look", "receipt": receipt()}, True),
+        ({"receipt": receipt("NOT_FOUND")}, True),
+        ({"receipt": receipt("TIMEOUT")}, False),
+        ({"receipt": receipt("BLOCKED", deed=deed())}, False),
+        (
+            {"receipt": receipt("NOT_FOUND", calls=[{"tool": "a", "key": "k", "error": "BLOCKED", "deed": deed()}])},
+            False,
+        ),
+        ({"doubt": "{}"}, False),
+        ({"receipt": receipt(deed=deed())}, False),
+    ],
+)
+def test_f1_that_nothing_happened_is_said_only_where_it_is_known(fields: dict[str, str], said: bool) -> None:
+    assert answer(action(**fields)).text == (f"Done.\n\n{NOTHING}" if said else "Done.")
+
+
+def test_f1_a_chain_without_words_says_no_more_than_that() -> None:
+    assert answer(end={}).text == NOTHING
+    german = "Es wurde nichts gesendet, geändert oder gelöscht."
+    assert answer(end={}, language="de").text == german
+    assert answer(end={}, task=Task(goal="go", language="de-AT")).text == german
+
+
+def test_f1_the_result_of_a_literal_plan_is_data_and_stays_what_it_is() -> None:
+    head = HEAD | {"origin": "literal"}
+    assert answer(end={"answer": '{"a":1}'}, head=head).text == '{"a":1}'
+    assert answer(end={"answer": "No."}, head=head | {"status": "failed"}).text == f"No.\n\n{NOTHING}"
+
+
+def test_f2_the_words_of_a_step_are_shown_with_their_marks_rendered() -> None:
+    words = "See [[s.1]], [[s.2]], [[s.3]] and [[s.4]]."
+    thought = {"data": json.dumps({"proposal": {"content": words}})}
+    view = view_of(
+        record(
+            action(receipt=receipt(deed=deed())),
+            action("look", '{"q":"x"}', receipt=receipt(arguments='{"q":"y"}')),
+            action(receipt=receipt("SERVER")),
+            thoughts={"c.s.t1.1": thought},
+        )
+    )
+    assert view.steps[0].result == 'See Sent, Look: q "y", [s.3: unproven] and [s.4: unproven].'
+    assert view.steps[0].thoughts[0].content == words

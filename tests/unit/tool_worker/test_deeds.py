@@ -1,0 +1,63 @@
+"""The worker writes into the receipt what a call did (F1): over the arguments that ran and the data."""
+
+from typing import Any
+
+from haltpoint import hook
+from haltpoint.contracts.tools import DeedWords, NestedCall, ToolResult
+from haltpoint_tool_worker.nested import MOST_CALLS, told_in_short
+from tests.unit.tool_worker import test_hooks, test_nested
+from tests.unit.tool_worker.test_hooks import post, pre
+
+
+async def deed_of(name: str, arguments: str, *hooks: Any) -> DeedWords | None:
+    paper = test_hooks.Paper()
+    await test_hooks.run_call(name, arguments, *hooks, ledger=paper)
+    (finished,) = paper.finished
+    assert finished.metadata is not None
+    return finished.metadata.deed
+
+
+async def test_a_success_with_an_effect_is_told_with_its_target() -> None:
+    told = await deed_of("send_message", '{"to":"u1","text":"a\\nb"}')
+    assert told == DeedWords(says='Send message: to "u1", text "a b"', target="u1")
+
+
+async def test_what_hooks_made_of_the_call_is_what_is_told() -> None:
+    told = await deed_of("send_message", '{"to":"u1"}', pre(lambda _: hook.Modify({"to": "u2"})))
+    assert told is not None
+    assert told.target == "u2"
+
+
+async def test_what_reads_or_fails_is_no_deed() -> None:
+    assert await deed_of("look", '{"query":"x"}') is None
+    assert await deed_of("send_message", '{"to":7}') is None
+    assert await deed_of("crashing", "{}") is None
+
+
+async def test_what_happened_is_kept_also_where_a_hook_makes_an_error_of_the_result() -> None:
+    def refuse(_: ToolResult) -> ToolResult:
+        return ToolResult.model_validate({"success": False, "next_action": "error", "error": "not like this"})
+
+    assert await deed_of("send_message", '{"to":"u1"}', post(refuse)) is not None
+
+
+async def test_each_call_that_a_tool_makes_of_others_tells_its_own() -> None:
+    told = await test_nested.run_call("patient")
+    assert told.metadata is not None
+    assert [(one.tool, one.deed) for one in told.metadata.calls] == [
+        ("broken", None),
+        ("book_keeping", DeedWords(says='Book keeping: entry "two"')),
+        ("rate", None),
+        ("rate", None),
+    ]
+    assert told.metadata.deed == DeedWords(says="Patient")
+
+
+def test_the_lines_of_very_many_calls_are_cut_so_that_the_receipt_stays_a_message() -> None:
+    one = NestedCall(tool="pay", key="c.s.1/1", deed=DeedWords(says="\U0001f600" * 1000, target="x" * 80))
+    reading = NestedCall(tool="look", key="c.s.1/2")
+    assert told_in_short([one, reading]) == (one, reading)
+    many = told_in_short([one] * (MOST_CALLS - 1) + [reading])
+    assert many[-1] == reading
+    assert all(each.deed is not None and each.deed.says.endswith("\U0001f600…") for each in many[:-1])
+    assert sum(len(each.model_dump_json().encode()) for each in many) < 64 * 1024
