@@ -12,7 +12,7 @@ from haltpoint.chain.state import ActionStatus, ChainStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ActionProposed, CompletedTool, ProposedActions, ToolCompleted, ToolRequested
-from haltpoint.contracts.intent import Intent
+from haltpoint.contracts.intent import Intent, IntentEntry
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tasks import Budget, Style, Task
@@ -95,7 +95,8 @@ async def propose(bed: Bed, chain_id: str, turn: int, *calls: Call) -> None:
 async def test_c14_a_receipt_that_is_given_back_is_an_action_of_its_own_without_a_worker(bed: Bed) -> None:
     put = spec("put", read_only=False, idempotent=True)
     async with executing(bed), ledger_worker(bed.url, bed.topology, put):
-        chain_id = await bed.submit(Task(goal="do it", style=Style.REACT))
+        asked = Intent(effects_asked=(IntentEntry(tools=("put",)),))
+        chain_id = await bed.submit(Task(goal="put it here", style=Style.REACT, intent=asked))
 
         async def thinking() -> bool:
             return bool((await bed.chain(chain_id)).turns)

@@ -34,7 +34,8 @@ def meant(call: tuple[str, dict[str, object]]) -> tuple[str, str]:
 def test_c14_nothing_is_had_twice_without_a_yes_and_nothing_denied_is_had_at_all(
     moves: list[tuple[tuple[str, dict[str, object]], str, bool]], pause: int
 ) -> None:
-    told = Story(Task(goal="go", style=Style.REACT), PAY, PUT, LOOK, policy=Policy(max_turns=99, strikes=99))
+    task = Task(goal="pay ann or bob", style=Style.REACT)
+    told = Story(task, PAY, PUT, LOOK, policy=Policy(max_turns=99, strikes=99))
     told.submit()
     had, allowed, denied = Counter[tuple[str, str]](), Counter[tuple[str, str]](), set[tuple[str, str]]()
     for made, answer, yes in moves:

@@ -22,8 +22,8 @@ class Work:
 
     __slots__ = (
         "actions", "answer", "asked", "case", "chain", "cited", "digests", "effects", "ended", "error", "facts",
-        "given", "goal", "granted", "graph", "inside", "intent", "nearest", "now", "origin", "other_model", "outputs", "plan",
-        "plan_attempts", "proposals", "questions", "requests", "resume", "runs", "status", "steps", "strikes",
+        "given", "goal", "granted", "graph", "inside", "intent", "nearest", "now", "origin", "other_model", "outputs",
+        "plan", "plan_attempts", "proposals", "questions", "requests", "resume", "runs", "status", "steps", "strikes",
         "thought", "tokens", "turns", "unfulfilled", "unproven", "used", "words", "world",
     )  # fmt: skip
 
