@@ -89,7 +89,7 @@ class ChatCompletions:
             return False
         after = error.after or 0.0
         again = after <= min(LONGEST_WAIT, _left(request))
-        _log.warning("the model was not to be had", reason=str(error), again=again, thought=request.thought_id)
+        _log.warning("the model request failed", reason=str(error), again=again, thought=request.thought_id)
         return again if error.after is None else again and error.after
 
     async def _once(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:

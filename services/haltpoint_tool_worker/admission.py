@@ -114,7 +114,7 @@ class Admission:
             return _refused(ErrorType.BLOCKED, words, by=builtin.INTERNAL)
         if tool.spec.destructive:
             # Approvals of destructive calls cannot be asked for yet, and a message is no proof of one (R5).
-            return _refused(ErrorType.BLOCKED, f"{request.tool} is destructive and nobody has approved this call")
+            return _refused(ErrorType.BLOCKED, f"{request.tool} is destructive and was not approved for this call")
         seconds = min(request.timeout, (request.deadline - now_ms) / 1000)
         if seconds <= 0:
             return _refused(ErrorType.TIMEOUT, "the deadline had passed before it could begin")

@@ -118,7 +118,7 @@ class Registry:
                             "HP-033",
                             f"what the tool {name!r} needs could not be opened",
                             f"{type(error).__name__}: {error}",
-                            "Mend what its lifespan reaches for; the worker starts again",
+                            "Repair what its lifespan opens; the worker starts again",
                         ) from error
                 self._deps[name] = made[id(lifespan)]
             yield

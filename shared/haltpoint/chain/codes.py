@@ -32,7 +32,7 @@ MEANING: dict[Code, str] = {
     Code.OVER_BUDGET: "The chain has used up its budget.",
     Code.TOO_LATE: "The chain's deadline has passed.",
     Code.NO_ANSWER: "Nobody answered the chain's question in time.",
-    Code.MESSAGE_LOST: "A message that the chain waited for could not be processed; it lies in the dead letters.",
+    Code.MESSAGE_LOST: "A message that the chain waited for could not be processed; it is in the dead letters.",
     Code.TOO_DEEP: "Skills that call skills go deeper than is allowed.",
     Code.UNFULFILLED: "The goal asks for an effect that has no deed, and nothing shows why it was not needed.",
 }

@@ -39,7 +39,7 @@ def add_to(app: typer.Typer) -> None:
                         _print(shell, request)
                 if not watch:
                     if not page.items:
-                        shell.note("Nobody is asked anything.")
+                        shell.note("Inbox empty: nothing is waiting for an answer.")
                     return
                 await asyncio.sleep(_EVERY)
 

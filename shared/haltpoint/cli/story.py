@@ -131,9 +131,9 @@ def _closing(step: StepView) -> Line:
         missing = [one.tool for one in step.promises if one.kept_by is None]
         note = f"no receipt of {visible(', '.join(missing))}" if missing else "let pass"
         return Line(0, Mark.BROKEN, f"{step.id} went on without its promise kept", note, at=at)
-    kept = "its promise is kept" if step.validation_status == "passed" else "done"
+    kept = "its required tools succeeded" if step.validation_status == "passed" else "done"
     if step.tool_validation_mode is Mode.OFF and step.promises:
-        kept = "done; nobody checks"
+        kept = "done; not checked"
     return Line(0, Mark.DONE, f"{step.id} completed", kept, at=at)
 
 

@@ -48,7 +48,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-306": "What the model's server answered is no chat completion.",
     "HP-307": "The deadline passed before the model could be asked.",
     "HP-308": "A thought was begun again and again and never finished.",
-    "HP-309": "Nobody waits for a thought: its chain or step is not there.",
+    "HP-309": "A model reply arrived for a chain or step that no longer exists.",
 }
 """Every code and what it means in general; a `HaltpointError` says what happened in particular."""
 
