@@ -55,7 +55,9 @@ def fail_by_tool(work: Work, index: int, code: Code, tool: str, fault: Fault) ->
 
 def words_of(fault: Fault) -> str:
     """What a user is told of an error: its message and, when there is one, its suggestion."""
-    return fault.message if fault.suggestion is None else f"{fault.message} {fault.suggestion}"
+    if fault.suggestion is None:
+        return fault.message
+    return f"{fault.message}{'' if fault.message.endswith(('.', '!', '?')) else '.'} {fault.suggestion}"
 
 
 def _end_step(work: Work, index: int, status: StepStatus) -> None:

@@ -109,17 +109,27 @@ _Call = tuple[str, str]
 
 
 def _without_repeats(tree: Tree, own: Phrases) -> tuple[NotDone, ...]:
-    """What was not done. What the same call did later is done; what only reads and brought something is no loss."""
-    calls: set[_Call] = set()
+    """What was not done. A call that failed, or never ran, and succeeded later is done; a tool that only reads and
+    brought something is no loss. What a person denied and what is in doubt always counts.
+    """
+    places: dict[str, int] = {}
+    succeeded: dict[_Call, int] = {}
     readers: set[str] = set()
-    for told in _all(tree):
+    for place, told in enumerate(_all(tree)):
         action = told.action
+        places[action.id] = place
         if action.receipt is not None and action.receipt.satisfies:
-            calls.add(_call(action.tool, action.arguments))
-            if action.receipt.metadata.deed is None:
+            succeeded[_call(action.tool, action.arguments)] = place
+            if action.receipt.metadata.deed is None and told.below is None:
                 readers.add(action.tool)
-    found = (one for call, one in _not_done(tree, own) if call not in calls and call[0] not in readers)
-    return tuple(dict.fromkeys(found))
+
+    def counts(call: _Call, one: NotDone) -> bool:
+        if one.why in (WhyNot.DENIED, WhyNot.IN_DOUBT):
+            return True
+        done_later = succeeded.get(call, -1) >= places.get(one.action_id or "", 0)
+        return not done_later and call[0] not in readers
+
+    return tuple(dict.fromkeys(one for call, one in _not_done(tree, own) if counts(call, one)))
 
 
 def _all(tree: Tree) -> Iterator[Told]:

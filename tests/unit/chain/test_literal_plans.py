@@ -130,7 +130,7 @@ def test_c11_an_error_fails_the_step_and_the_chain_with_the_tools_own_words() ->
     told.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
 
     assert told.chain.status is ChainStatus.FAILED
-    assert told.chain.answer == "no contact matches 'Zorg' Check the spelling."
+    assert told.chain.answer == "no contact matches 'Zorg'. Check the spelling."
     assert told.chain.error == ChainError("HP-204", "find: NOT_FOUND: no contact matches 'Zorg'", "find")
     assert told.statuses == {"find": "failed", "send": "pending"}
     assert told.final_facts == ["chain.failed"]

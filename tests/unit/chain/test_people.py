@@ -174,7 +174,7 @@ def test_e4_a_rejection_is_denied_with_the_persons_words_and_do_not_retry() -> N
     assert outcome.error is not None
     assert outcome.error.error_type is ErrorType.DENIED
     assert outcome.error.recoverable is False
-    assert told.chain.answer == "A person was asked and did not allow it: too late at night Do not retry this call."
+    assert told.chain.answer == "A person was asked and did not allow it: too late at night. Do not retry this call."
 
 
 def test_words_may_be_missing() -> None:
@@ -183,7 +183,7 @@ def test_words_may_be_missing() -> None:
     no.answer(CONFIRMATION, Choice.REJECT)
     none.answer(CLARIFICATION, Choice.NONE)
 
-    assert no.chain.answer == "A person was asked and did not allow it: no Do not retry this call."
+    assert no.chain.answer == "A person was asked and did not allow it: no. Do not retry this call."
     assert none.chain.answer == "A person was asked and said: none of the options is the right one"
     assert no.settled[0].action.data == "{}"
 

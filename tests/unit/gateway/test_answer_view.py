@@ -112,7 +112,26 @@ def test_f1_of_a_skill_the_calls_inside_are_the_deeds() -> None:
     skill = action("tell", receipt=receipt("SERVER"), child="c~s-1")
     found = answer(skill, children={"c~s-1": below})
     assert [one.action_id for one in found.deeds] == ["c~s-1.s.1"]
-    assert [one.action_id for one in found.not_done] == []  # the same call was done
+    assert [one.action_id for one in found.not_done] == ["c~s-1.s.2"]
+
+
+@pytest.mark.parametrize(("error", "why"), [("IN_DOUBT", "in_doubt"), ("DENIED", "denied"), ("NOT_FOUND", "failed")])
+def test_f1_the_same_call_again_that_was_not_done_is_said_although_the_first_was(error: str, why: str) -> None:
+    found = answer(action(receipt=receipt(deed=deed())), action(receipt=receipt(error)))
+    assert [one.action_id for one in found.deeds] == ["c.s.1"]
+    assert [(one.action_id, one.why.value) for one in found.not_done] == [("c.s.2", why)]
+
+
+def test_f1_a_call_that_failed_and_succeeded_later_is_done() -> None:
+    found = answer(action(receipt=receipt("NOT_FOUND")), action(receipt=receipt(deed=deed())))
+    assert ([one.action_id for one in found.deeds], found.not_done) == (["c.s.2"], ())
+
+
+def test_f1_a_skill_that_was_denied_after_it_had_succeeded_once_is_said() -> None:
+    below = record(action(receipt=receipt(deed=deed())), chain="c~s-1")
+    skill, denied = action("tell", receipt=receipt(), child="c~s-1"), action("tell", receipt=receipt("DENIED"))
+    found = answer(skill, denied, children={"c~s-1": below})
+    assert [(one.action_id, one.why.value) for one in found.not_done] == [("c.s.2", "denied")]
 
 
 def test_f1_a_skill_that_failed_by_itself_says_so_and_one_that_was_stopped_too() -> None:
