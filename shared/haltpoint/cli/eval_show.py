@@ -18,7 +18,7 @@ from haltpoint.evals.requests import REQUESTS
 
 if TYPE_CHECKING:
     from haltpoint.cli.shell import Shell
-    from haltpoint.evals.cases import Case
+    from haltpoint.evals.case import Case
     from haltpoint.evals.history import History
 
 CHAINS: Final = 1000
@@ -30,11 +30,18 @@ ROWS: Final = (
     ("calls_after_stop", "stops with a call behind them"),
     ("wrong_recipient", "effects on somebody who was not meant"),
     ("completed_without_receipt", "steps done without their receipts"),
+    ("conditions_ignored", "effects against a condition of the goal"),
+    ("repeated_effects", "effects that were had again"),
+    ("deeds_wrong", "deeds told wrongly"),
+    ("empty_answers", "empty answers"),
+    ("strikes_from_words", "strikes for mere words"),
+    ("second_cards", "calls asked about twice"),
+    ("without_question", "well-behaved chains without a needless question"),
     ("false_alarms", "well-behaved chains that were held up"),
     ("strikes_mean", "strikes per chain"),
     ("escalated", "chains that came before a person"),
 )
-_RATES: Final = ("clarification_success", "calls_after_stop", "wrong_recipient")
+_RATES: Final = ("clarification_success", "calls_after_stop", "wrong_recipient", "without_question")
 _SAID_EVERY: Final = 100  # chains, where nobody sees a bar
 
 Judged = list[tuple["History", Verdict]]
@@ -48,7 +55,7 @@ def perform(
     shell.note(f"{len(cases) * len(modes)} chains: a server, four services and a model are starting ...")
     begun = time.monotonic()
     with _progress(shell, len(cases) * len(modes), real) as done:
-        histories = run(cases, modes, seed, real, done)
+        histories = run(cases, modes, real, done)
     seconds = time.monotonic() - begun
     judged = [(history, judge(history)) for history in histories]
     by_mode = {mode: [one for one in judged if one[0].mode is mode] for mode in modes}
