@@ -45,7 +45,7 @@ class History:
     """One chain. `status` is empty when it did not end; `dispatched` are its actions up to its final event.
 
     `violations` are the thoughts that broke the contract, as the chain counted them; `answer`, `deeds` (action, tool)
-    and `not_done` are what was delivered.
+    and `not_done` (tool, why) are what was delivered.
     """
 
     chain: str
@@ -54,7 +54,7 @@ class History:
     status: str
     answer: str
     deeds: tuple[tuple[str, str], ...] = ()
-    not_done: tuple[WhyNot, ...] = ()
+    not_done: tuple[tuple[str, WhyNot], ...] = ()
     dispatched: frozenset[str] = frozenset()
     steps: tuple[Ended, ...] = ()
     ran: tuple[Ran, ...] = ()

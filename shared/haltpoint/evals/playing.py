@@ -121,7 +121,7 @@ def _history(
         status=chain.status if over else "",
         answer=chain.answer.text if chain.answer else "",
         deeds=tuple((deed.action_id, deed.tool) for deed in chain.answer.deeds) if chain.answer else (),
-        not_done=tuple(one.why for one in chain.answer.not_done) if chain.answer else (),
+        not_done=tuple((one.tool, one.why) for one in chain.answer.not_done) if chain.answer else (),
         dispatched=frozenset(person.dispatched),
         steps=tuple(Ended(step.id, step.status == "completed", step.required_tools) for step in chain.steps),
         asked=tuple(person.asked),
