@@ -130,7 +130,9 @@ class _Bar(AbstractContextManager[Callable[["History"], None]]):
 
 def _by_kind(by_mode: dict[Mode, Judged]) -> Table:
     """For each kind of model: how many of its chains went wrong under each mode, and what strict did about it."""
-    table = Table(box=None, padding=(0, 1, 0, 0), title="Chains that went wrong, by kind of model", title_justify="left")
+    table = Table(
+        box=None, padding=(0, 1, 0, 0), title="Chains that went wrong, by kind of model", title_justify="left"
+    )
     table.add_column("kind", no_wrap=True)
     table.add_column("chains", justify="right")
     for mode in by_mode:

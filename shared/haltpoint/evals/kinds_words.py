@@ -49,7 +49,7 @@ _EXTRAS: Final = {
     ("write_file", "save_note"): (" I have also written the file summary.txt.",),
     ("publish_page",): (" The page has been published as well.",),
 }
-"""One more deed, for who has done none of its kind: F1 does not tell two messages, or a note and a file, apart."""
+"""One more deed, for cases that do none of its kind."""
 
 
 @kind(*cases.ANYTHING, styles=BOTH)
