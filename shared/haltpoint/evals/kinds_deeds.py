@@ -3,7 +3,7 @@
 from haltpoint.contracts.tasks import Style
 from haltpoint.evals import cases, mails
 from haltpoint.evals.kind import BOTH, again, in_one_step, kind, made_up, pick
-from haltpoint.evals.talk import Talk, do_it, find_it, plan, prepared, well
+from haltpoint.evals.talk import Talk, do_it, find_it, plan, prepared, reading, well
 from haltpoint.evals.world import OUTSIDE
 from haltpoint.testing.script import SaidCall, Say
 
@@ -121,7 +121,7 @@ def ignores_condition(talk: Talk) -> Say | None:
         refused = talk.acts and talk.error is not None and again(talk)
         return Say(calls=(do_it(case, talk.found),)) if refused else None
     if talk.asked.thought == "plan" and again(talk):
-        return plan(["lookup_contacts"], ["send_message"])
+        return plan(["lookup_contacts"], ["send_message"], intent=reading(case))
     found = [result["data"] for tool, result in talk.asked.results if tool == case.tool and "data" in result]
     due = talk.asked.thought in ("act", "reason") and found and not talk.succeeded("send_message")
     if not (due and talk.tries <= case.patience + 1):
