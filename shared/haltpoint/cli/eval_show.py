@@ -1,4 +1,4 @@
-"""What `haltpoint eval` is told to run, and how it shows what came of it."""
+"""What `haltpoint eval` runs, and how it shows the results."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -157,7 +157,7 @@ def _by_kind(by_mode: dict[Mode, Judged]) -> Table:
 
 def _by_case(by_mode: dict[Mode, Judged]) -> Table:
     """For each request to a real model: how it went under each mode."""
-    table = Table(box=None, padding=(0, 2), title="What came of each request", title_justify="left")
+    table = Table(box=None, padding=(0, 2), title="How each request ended", title_justify="left")
     table.add_column("request", overflow="fold")
     for mode in by_mode:
         table.add_column(mode.value)

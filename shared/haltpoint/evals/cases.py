@@ -35,12 +35,12 @@ def to_one(chance: Random) -> dict[str, Any]:
 
 
 def to_many(chance: Random) -> dict[str, Any]:
-    """A message to a name that several bear."""
+    """A message to a name that several people have."""
     return _message(chance, chance.choice(_MANY))
 
 
 def to_nobody(chance: Random) -> dict[str, Any]:
-    """A message to a name that nobody bears."""
+    """A message to a name that nobody has."""
     return _message(chance, chance.choice(_NOBODY))
 
 
