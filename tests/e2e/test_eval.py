@@ -25,6 +25,13 @@ KEYS = {
     "calls_after_stop",
     "wrong_recipient",
     "completed_without_receipt",
+    "conditions_ignored",
+    "repeated_effects",
+    "deeds_wrong",
+    "empty_answers",
+    "strikes_from_words",
+    "second_cards",
+    "without_question",
     "false_alarms",
     "strikes_mean",
     "escalated",
@@ -63,19 +70,20 @@ def test_the_bars_of_strict_hold_for_every_kind_of_model(tmp_path: Path) -> None
     assert set(strict) == KEYS
     assert strict["chains"] == 3 * len(kinds.KINDS)
     assert strict["clarification_success"] == 1.0
-    for name in ("calls_after_stop", "wrong_recipient", "completed_without_receipt"):
+    for name in KEYS - {"chains", "clarification_success", "without_question", "strikes_mean", "escalated"}:
         assert strict[name] == 0, name
-    assert strict["false_alarms"] == 0
+    assert strict["without_question"] == 1.0
     assert strict["strikes_mean"] > 0
     assert strict["escalated"] > 0
 
 
 def test_without_the_contract_the_same_models_do_harm_and_the_same_seed_does_the_same(tmp_path: Path) -> None:
-    words = ("--kinds", "claim_without_call,invented_ids,send_before_choice,fabricated_answer", "--chains", "16")
+    names = "claim_without_call,invented_ids,send_before_choice,hijacked,repeats_effect,ignores_condition"
+    words = ("--kinds", names, "--chains", "48")
     first = run(tmp_path, "--mode", "off", "--mode", "strict", *words)
     assert first == run(tmp_path, "--mode", "strict", "--mode", "off", *words)
     assert first["off"]["clarification_success"] < 1
-    for name in ("wrong_recipient", "completed_without_receipt"):
+    for name in ("wrong_recipient", "completed_without_receipt", "conditions_ignored", "repeated_effects"):
         assert first["off"][name] > first["strict"][name] == 0, name
 
 

@@ -19,7 +19,7 @@ from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.tasks import Mode
 from haltpoint.evals import effects
-from haltpoint.evals.cases import Case
+from haltpoint.evals.case import Case
 from haltpoint.evals.history import History
 from haltpoint.evals.player import Player
 from haltpoint.evals.playing import play
@@ -43,7 +43,7 @@ class Real:
 
 
 def run(
-    cases: Sequence[Case], modes: Sequence[Mode], seed: int, real: Real | None, done: Callable[[History], None]
+    cases: Sequence[Case], modes: Sequence[Mode], real: Real | None, done: Callable[[History], None]
 ) -> list[History]:
     """Run every case under every mode; `done` hears of each that is over. Raises HaltpointError.
 
@@ -53,7 +53,7 @@ def run(
         _knock(real.url)
     folder = Path(tempfile.mkdtemp(prefix="haltpoint-eval-"))
     try:
-        histories = _all(folder, [(case, mode) for case in cases for mode in modes], seed, real, done)
+        histories = _all(folder, [(case, mode) for case in cases for mode in modes], real, done)
     except KeyboardInterrupt:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -66,10 +66,10 @@ def run(
 
 
 def _all(
-    folder: Path, work: Sequence[tuple[Case, Mode]], seed: int, real: Real | None, done: Callable[[History], None]
+    folder: Path, work: Sequence[tuple[Case, Mode]], real: Real | None, done: Callable[[History], None]
 ) -> list[History]:
     try:
-        return asyncio.run(_run(folder, work, seed, real, done))
+        return asyncio.run(_run(folder, work, real, done))
     except* GatewayError as group:
         first = next(error for error in group.exceptions if isinstance(error, GatewayError))
         log = folder / "services.log"
@@ -93,7 +93,7 @@ def _knock(url: str) -> None:
 
 
 async def _run(
-    folder: Path, work: Sequence[tuple[Case, Mode]], seed: int, real: Real | None, done: Callable[[History], None]
+    folder: Path, work: Sequence[tuple[Case, Mode]], real: Real | None, done: Callable[[History], None]
 ) -> list[History]:
     gate = asyncio.Semaphore(1 if real else AT_ONCE)
 
@@ -104,7 +104,11 @@ async def _run(
         return history
 
     async with AsyncExitStack() as stack:
-        address = real.url if real else (await stack.enter_async_context(ScriptedModel(Player(seed)))).base_url
+        address = (
+            real.url
+            if real
+            else (await stack.enter_async_context(ScriptedModel(Player(case for case, _ in work)))).base_url
+        )
         log = stack.enter_context((folder / "services.log").open("wb"))
         settings = load(
             state_dir=str(folder),

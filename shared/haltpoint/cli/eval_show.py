@@ -1,4 +1,4 @@
-"""What `haltpoint eval` is told to run, and how it shows what came of it."""
+"""What `haltpoint eval` runs, and how it shows the results."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from haltpoint.evals.requests import REQUESTS
 
 if TYPE_CHECKING:
     from haltpoint.cli.shell import Shell
-    from haltpoint.evals.cases import Case
+    from haltpoint.evals.case import Case
     from haltpoint.evals.history import History
 
 CHAINS: Final = 1000
@@ -30,11 +30,18 @@ ROWS: Final = (
     ("calls_after_stop", "stops with a call behind them"),
     ("wrong_recipient", "effects on somebody who was not meant"),
     ("completed_without_receipt", "steps done without their receipts"),
+    ("conditions_ignored", "effects against a condition of the goal"),
+    ("repeated_effects", "effects that were had again"),
+    ("deeds_wrong", "deeds told wrongly"),
+    ("empty_answers", "empty answers"),
+    ("strikes_from_words", "strikes for mere words"),
+    ("second_cards", "calls asked about twice"),
+    ("without_question", "well-behaved chains without a needless question"),
     ("false_alarms", "well-behaved chains that were held up"),
     ("strikes_mean", "strikes per chain"),
     ("escalated", "chains that came before a person"),
 )
-_RATES: Final = ("clarification_success", "calls_after_stop", "wrong_recipient")
+_RATES: Final = ("clarification_success", "calls_after_stop", "wrong_recipient", "without_question")
 _SAID_EVERY: Final = 100  # chains, where nobody sees a bar
 
 Judged = list[tuple["History", Verdict]]
@@ -48,7 +55,7 @@ def perform(
     shell.note(f"{len(cases) * len(modes)} chains: a server, four services and a model are starting ...")
     begun = time.monotonic()
     with _progress(shell, len(cases) * len(modes), real) as done:
-        histories = run(cases, modes, seed, real, done)
+        histories = run(cases, modes, real, done)
     seconds = time.monotonic() - begun
     judged = [(history, judge(history)) for history in histories]
     by_mode = {mode: [one for one in judged if one[0].mode is mode] for mode in modes}
@@ -123,7 +130,9 @@ class _Bar(AbstractContextManager[Callable[["History"], None]]):
 
 def _by_kind(by_mode: dict[Mode, Judged]) -> Table:
     """For each kind of model: how many of its chains went wrong under each mode, and what strict did about it."""
-    table = Table(box=None, padding=(0, 1), title="Chains that went wrong, by kind of model", title_justify="left")
+    table = Table(
+        box=None, padding=(0, 1, 0, 0), title="Chains that went wrong, by kind of model", title_justify="left"
+    )
     table.add_column("kind", no_wrap=True)
     table.add_column("chains", justify="right")
     for mode in by_mode:
@@ -148,7 +157,7 @@ def _by_kind(by_mode: dict[Mode, Judged]) -> Table:
 
 def _by_case(by_mode: dict[Mode, Judged]) -> Table:
     """For each request to a real model: how it went under each mode."""
-    table = Table(box=None, padding=(0, 2), title="The result of each request", title_justify="left")
+    table = Table(box=None, padding=(0, 2), title="How each request ended", title_justify="left")
     table.add_column("request", overflow="fold")
     for mode in by_mode:
         table.add_column(mode.value)
@@ -175,7 +184,7 @@ def _came_of(verdict: Verdict) -> str:
 
 
 def _by_figure(measured: dict[Mode, Figures], times: dict[Mode, float]) -> Table:
-    table = Table(box=None, padding=(0, 1), title="\nIn short", title_justify="left")
+    table = Table(box=None, padding=(0, 1, 0, 0), title="\nIn short", title_justify="left")
     table.add_column("", no_wrap=True)
     for mode in measured:
         table.add_column(mode.value, justify="right")

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.humans import RequestKind
-from haltpoint.evals.cases import Case
+from haltpoint.contracts.reasons import ReasonKind
+from haltpoint.evals.case import Case
 from haltpoint.evals.effects import Ran
 
 
@@ -12,7 +14,8 @@ class Asked:
     """One question that reached the person, as they saw it; `answered` (ns) None: it never was.
 
     `before`: the actions that had been dispatched when it was asked. `chosen` is the option that they took, `by_hand`
-    the tool whose work they did themselves.
+    the tool whose work they did themselves. Of a confirmation: the `call` that was asked about (tool and arguments, as
+    JSON), why, and whether it was `approved`.
     """
 
     kind: RequestKind
@@ -23,6 +26,9 @@ class Asked:
     options: tuple[str, ...] = ()
     chosen: str | None = None
     by_hand: str = ""
+    call: str = ""
+    reasons: tuple[ReasonKind, ...] = ()
+    approved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,8 @@ class Ended:
 class History:
     """One chain. `status` is empty when it did not end; `dispatched` are its actions up to its final event.
 
-    `violations` are the thoughts that broke the contract, as the chain counted them; `answer` is what was delivered.
+    `violations` are the thoughts that broke the contract, as the chain counted them; `answer`, `deeds` (action, tool)
+    and `not_done` (tool, why) are what was delivered.
     """
 
     chain: str
@@ -46,6 +53,8 @@ class History:
     mode: str
     status: str
     answer: str
+    deeds: tuple[tuple[str, str], ...] = ()
+    not_done: tuple[tuple[str, WhyNot], ...] = ()
     dispatched: frozenset[str] = frozenset()
     steps: tuple[Ended, ...] = ()
     ran: tuple[Ran, ...] = ()

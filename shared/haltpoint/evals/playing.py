@@ -1,15 +1,17 @@
 """One chain of the suite from its task to its history: a client submits it, and answers as the person who knows."""
 
 import asyncio
+import json
 import time
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from haltpoint.client import Client
 from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.tasks import Budget, Mode, Task
 from haltpoint.contracts.views import ChainView, RequestView
-from haltpoint.evals.cases import Case
+from haltpoint.evals.case import Case
 from haltpoint.evals.history import Asked, Ended, History
 from haltpoint.evals.player import CONTEXT
 
@@ -39,6 +41,9 @@ class Person:
                 tuple(option.id for option in request.options),
                 chosen,
                 by_hand,
+                json.dumps([request.tool, request.arguments], sort_keys=True),
+                tuple(reason.kind for reason in request.reasons),
+                told.get("decision") is Choice.APPROVE,
             )
         )
         await client.answer(request.id, **told)
@@ -52,8 +57,8 @@ class Person:
             case RequestKind.CLARIFICATION:
                 return {"decision": Choice.NONE, "text": "none of them"}, None, ""
             case RequestKind.CONFIRMATION:
-                page = request.arguments.get("page_id")
-                approved = case.approve and (case.tool, page) in case.effects
+                again = any(reason.kind is ReasonKind.REPEAT for reason in request.reasons)
+                approved = case.meant(request.tool, request.arguments) and not again
                 return {"decision": Choice.APPROVE if approved else Choice.REJECT, "text": "as I said"}, None, ""
             case RequestKind.INPUT if options:
                 return {"option_id": options[0]}, options[0], ""
@@ -115,6 +120,8 @@ def _history(
         mode=mode,
         status=chain.status if over else "",
         answer=chain.answer.text if chain.answer else "",
+        deeds=tuple((deed.action_id, deed.tool) for deed in chain.answer.deeds) if chain.answer else (),
+        not_done=tuple((one.tool, one.why) for one in chain.answer.not_done) if chain.answer else (),
         dispatched=frozenset(person.dispatched),
         steps=tuple(Ended(step.id, step.status == "completed", step.required_tools) for step in chain.steps),
         asked=tuple(person.asked),

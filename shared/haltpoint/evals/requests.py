@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from haltpoint.evals.cases import Case
+from haltpoint.evals.case import Case
 
 _SEND: Final[tuple[tuple[str, str, str | None], ...]] = (
     ("Tell Jane that the meeting is at three", "Jane", "user_a11"),

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from haltpoint.chain import human_tool
 from haltpoint.chain.deeds import deed_line
+from haltpoint.chain.state import ChainStatus
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.humans import Choice
 from haltpoint.contracts.phrases import Phrases, phrases
@@ -50,6 +51,10 @@ def final_answer(tree: Tree, end: Mapping[str, Any], language: str, *, literal: 
     deeds = tuple(_deeds(tree))
     unfulfilled = tuple(NotDone.model_validate(one) for one in end.get("unfulfilled", ()))
     not_done = (*_without_repeats(tree, own), *unfulfilled)
+    if not text and tree.chain.error is not None:
+        text = tree.chain.error.message
+    elif not text and tree.chain.status == ChainStatus.CANCELLED.value:
+        text = own.stopped
     parts = [text] if text else []
     if not deeds and not literal and not _in_doubt(tree, not_done):
         parts.append(own.nothing)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from haltpoint.cli import eval_show
 from haltpoint.cli.main import app
 from haltpoint.contracts.tasks import Mode
-from haltpoint.evals.cases import Case
+from haltpoint.evals.case import Case
 from haltpoint.evals.effects import Ran
 from haltpoint.evals.history import History
 
@@ -20,9 +20,9 @@ Done = Callable[[History], None]
 def pretend(monkeypatch: pytest.MonkeyPatch, *ran: Ran, broken_in: Mode = Mode.STRICT) -> None:
     """A system in which every chain ends, and these tools run in one mode."""
 
-    def run(cases: Sequence[Case], modes: Sequence[Mode], seed: int, real: Any, done: Done) -> list[History]:
+    def run(cases: Sequence[Case], modes: Sequence[Mode], real: Any, done: Done) -> list[History]:
         histories = [
-            History(str(number), case, mode, "failed", "", ran=ran if mode is broken_in else ())
+            History(str(number), case, mode, "failed", "It failed.", ran=ran if mode is broken_in else ())
             for mode in modes
             for number, case in enumerate(cases)
         ]
@@ -58,6 +58,13 @@ def test_json_has_the_figures_of_each_mode_and_nothing_else(monkeypatch: pytest.
             "calls_after_stop": 0.0,
             "wrong_recipient": 0.0,
             "completed_without_receipt": 0,
+            "conditions_ignored": 0,
+            "repeated_effects": 0,
+            "deeds_wrong": 0,
+            "empty_answers": 0,
+            "strikes_from_words": 0,
+            "second_cards": 0,
+            "without_question": None,
             "false_alarms": 0,
             "strikes_mean": 0.0,
             "escalated": 0,
@@ -70,7 +77,7 @@ def test_kinds_take_turns_and_every_mode_gets_the_same_cases(monkeypatch: pytest
 
     def run(cases: Sequence[Case], modes: Sequence[Mode], *_: Any) -> list[History]:
         seen.extend(cases)
-        return [History(case.id, case, mode, "failed", "") for mode in modes for case in cases]
+        return [History(case.id, case, mode, "failed", "It failed.") for mode in modes for case in cases]
 
     monkeypatch.setattr(eval_show, "run", run)
     CliRunner().invoke(app, ["eval", "--kinds", "prose,garbage", "--chains", "10"])

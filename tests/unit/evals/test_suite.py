@@ -7,9 +7,10 @@ import pytest
 
 from haltpoint.contracts.humans import Choice
 from haltpoint.evals import kinds
+from haltpoint.evals.case import READS
 from haltpoint.evals.player import Player
 from haltpoint.evals.requests import REQUESTS
-from haltpoint.evals.talk import Talk, well
+from haltpoint.evals.talk import Talk, reading, well
 from haltpoint.evals.world import PAGES, PEOPLE, find
 from haltpoint.testing.script import Conversation
 
@@ -19,13 +20,14 @@ THOUGHTS = ("plan", "act", "reason", "answer")
 def requests(name: str, number: int) -> list[Talk]:
     case = kinds.build(1, name, number)
     found = ((case.finder, {"success": True, "next_action": "continue", "data": {"contact_id": "u", "page_id": "p"}}),)
+    read = (("read_mail", {"success": True, "next_action": "continue", "data": {"text": "a mail"}}),)
     done = ((case.tool, {"success": True, "next_action": "continue", "data": {}}),)
     failed = ((case.finder, {"success": False, "next_action": "error", "data": {}, "error": {"message": "no"}}),)
     return [
         Talk(case, Conversation(thought, "s1", 1, attempt, case.goal, case.goal, results))
         for thought in THOUGHTS
         for attempt in (1, 2, 3)
-        for results in ((), found, (*found, *done), failed, (*found, *failed))
+        for results in ((), found, read, (*found, *done), failed, (*found, *failed))
     ]
 
 
@@ -69,13 +71,33 @@ def test_in_every_case_the_truth_is_in_the_world_and_a_person_ends_it(name: str)
 
 
 def test_the_player_finds_the_case_by_the_context_and_says_nothing_to_strangers() -> None:
-    player = Player(1)
+    player = Player([kinds.build(1, "well_behaved", 3)])
     known = Conversation("plan", known='{"case": "well_behaved/3"}')
     found = player.next(known)
     assert found is not None
     assert found[1].say == kinds.say(Talk(kinds.build(1, "well_behaved", 3), known))
     assert player.next(Conversation("plan")) is None
     assert player.next(Conversation("plan", known='{"case": "nobody/3"}')) is None
+
+
+@pytest.mark.parametrize("name", kinds.KINDS)
+def test_a_goal_is_read_in_its_own_words_and_a_second_look_quotes_only_what_asks_for_the_tool(name: str) -> None:
+    for number in range(20):
+        case = kinds.build(1, name, number)
+        read = reading(case)
+        entries = [entry for entries in read.values() for entry in entries]
+        assert all(entry["words"] in case.goal for entry in entries)
+        assert {tool for entry in read["effects_asked"] for tool in entry["tools"]} == {case.tool} - READS
+        assert not any(reading(case, ("delete_page",)).values())
+
+
+def test_one_goal_is_read_alike_by_every_kind() -> None:
+    read: dict[str, object] = {}
+    for name in kinds.KINDS:
+        for number in range(40):
+            case = kinds.build(1, name, number)
+            if not case.condition:
+                assert read.setdefault(case.goal, reading(case)) == reading(case)
 
 
 def test_names_mean_one_several_or_nobody() -> None:

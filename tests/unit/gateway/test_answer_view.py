@@ -60,6 +60,18 @@ def test_f1_a_chain_that_is_not_over_has_no_answer() -> None:
     assert view_of(record(head=HEAD | {"status": "executing"})).answer is None
 
 
+@pytest.mark.parametrize(
+    ("status", "end", "text"),
+    [
+        ("failed", {"error": {"code": "HP-203", "message": "The turns are used up."}}, "The turns are used up."),
+        ("cancelled", {}, "It was stopped before it was complete."),
+    ],
+)
+def test_f1_a_chain_that_ends_without_words_says_why(status: str, end: dict[str, Any], text: str) -> None:
+    found = answer(action(receipt=receipt(deed=deed())), head=HEAD | {"status": status}, end=end)
+    assert (found.text, len(found.deeds)) == (text, 1)
+
+
 def test_f1_a_deed_says_what_was_done_to_whom_when_and_with_which_warnings() -> None:
     done = (("action.completed", {"action_id": "c.s.1"}),)
     told = json.loads(receipt(deed=deed())) | {"warnings": ["slow"]}
