@@ -12,6 +12,7 @@ from string import Formatter
 from typing import Any, Final
 
 from haltpoint.chain import human_tool
+from haltpoint.chain.places import FORMATS, is_named
 from haltpoint.chain.plain_text import UNSEEN, words_of
 from haltpoint.chain.references import read_json, write_json
 from haltpoint.contracts.secrets import STARS, without_secrets
@@ -24,10 +25,6 @@ MOST_NAMED: Final = 5
 """Arguments that are named where the author gave no words."""
 
 _LONGEST: Final = 1000
-_TARGETS: Final = re.compile(
-    r"id|.*_ids?|to|recipients?|cc|bcc|email|user|channel|url|iban|account|path|participants", re.IGNORECASE
-)
-_FORMATS: Final = ("email", "uri", "uuid")
 _MARKUP: Final = str.maketrans({'"': "'", "\uff02": "'", "`": "'"})
 _HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
 
@@ -112,8 +109,8 @@ def _target(spec: ToolSpec, given: Mapping[str, Any]) -> tuple[str, str] | None:
     """The parameter that says whom or what the call is about, and its value: one with an origin, or named so."""
     declared = spec.parameters.get("properties", {})
     marked = [re.split(r"[.\[]", place, maxsplit=1)[0] for place in spec.provenance]
-    formed = [name for name, form in declared.items() if form.get("format") in _FORMATS]
-    for name in (*marked, *formed, *filter(_TARGETS.fullmatch, given)):
+    formed = [name for name, form in declared.items() if form.get("format") in FORMATS]
+    for name in (*marked, *formed, *filter(is_named(), given)):
         value = given.get(name)
         if value not in (None, "", []) and not isinstance(value, dict):
             return name, shown(name, value).strip('"')

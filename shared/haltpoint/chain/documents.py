@@ -5,25 +5,17 @@ from functools import lru_cache
 from typing import Any, Final
 
 from haltpoint.chain.canonical import Form, folded
-from haltpoint.chain.named import is_named
-from haltpoint.chain.places import Leaf, leaves
+from haltpoint.chain.places import leaves
 from haltpoint.chain.references import ANY, KEYS, Part, path_text, read_json, write_text
 from haltpoint.contracts.reasons import Source, SourceKind
-from haltpoint.contracts.tools import ToolSpec
 
 SHORT: Final = 200
 """Characters of a line that is a scalar; what is longer is free text."""
 _LARGE: Final = 32_768
 _AROUND: Final = 40
 _END: Final = "\0"
-_ANY: Final = ToolSpec(name="any")
 
 _Path = tuple[Part, ...]
-
-
-def plain_leaves(arguments: dict[str, Any]) -> list[Leaf]:
-    """The values of a call, without what its tool declares."""
-    return list(leaves(arguments, _ANY, is_named()))
 
 
 class _Text:
@@ -113,7 +105,7 @@ class Document:
     def _was_called_with(self, form: Form) -> bool:
         if not form.is_in(folded(self._called)):
             return False
-        given = plain_leaves(read_json(self._called))
+        given = leaves(read_json(self._called))
         return any(form.found_in(str(leaf.value)) for leaf in given if leaf.named or isinstance(leaf.value, str))
 
 

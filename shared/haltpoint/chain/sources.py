@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from haltpoint.chain import policy
 from haltpoint.chain.canonical import Form, form_of
-from haltpoint.chain.documents import SHORT, Document, plain_leaves
-from haltpoint.chain.named import is_named
+from haltpoint.chain.documents import SHORT, Document
 from haltpoint.chain.places import Leaf, leaves
 from haltpoint.chain.provenance import SAID, by_a_person
 from haltpoint.chain.references import read_json, write_json
@@ -39,13 +38,13 @@ def sources_for(work: Work, index: int, arguments: dict[str, Any], spec: ToolSpe
     if unseen or work.origin is PlanOrigin.LITERAL or policy.mode(work.chain.task, work.steps[index]) is Mode.OFF:
         return {}
     known = Known(work)
-    found = sorted(leaves(arguments, spec, is_named(work.world.policy.targets)), key=lambda leaf: not leaf.named)
+    found = sorted(leaves(arguments, spec, work.world.policy.targets), key=lambda leaf: not leaf.named)
     return {leaf.place: known.source(leaf) for leaf in found[:MOST] if len(leaf.place) <= SHORT}
 
 
 def after_hooks(sources: dict[str, Source], before: str, ran: str) -> dict[str, Source]:
     """The sources of the arguments that ran (JSON text, both): what hooks have written is theirs."""
-    old, new = ({leaf.place: leaf.value for leaf in plain_leaves(read_json(text))} for text in (before, ran))
+    old, new = ({leaf.place: leaf.value for leaf in leaves(read_json(text))} for text in (before, ran))
     hook = Source(source=SourceKind.HOOK)
     found = ((place, sources.get(place) if old.get(place) == value else hook) for place, value in new.items())
     return {place: source for place, source in found if source is not None}

@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from haltpoint.chain.contract import plan_faults
 from haltpoint.chain.human_tool import NAME as ASK_HUMAN
-from haltpoint.chain.named import is_named
-from haltpoint.chain.places import Leaf, is_target, nodes_at
+from haltpoint.chain.places import Leaf, is_named, is_target, nodes_at
 from haltpoint.chain.provenance import SAID, told
 from haltpoint.chain.references import (
     ANY,
