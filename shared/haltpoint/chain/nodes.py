@@ -1,16 +1,17 @@
 """What a JSON Schema says of one value: references inside of it followed, unions taken apart. It may hold anything."""
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 _BRANCHES: Final = ("anyOf", "oneOf", "allOf")
+_FURTHER: Final = frozenset({"$ref", *_BRANCHES})
 
 Node = dict[str, Any]
 Nodes = tuple[Node, ...]
 """The schemas that may describe one value."""
 
 
-def nodes_of(schemas: Iterable[Any], root: Node, ends: Container[str] = ()) -> Nodes:
+def nodes_of(schemas: Iterable[Any], root: Node, ends: frozenset[str] = frozenset()) -> Nodes:
     """The schemas themselves, those that they refer to and the branches of their unions, each reference followed once.
 
     Behind a schema with one of the keys `ends` none is looked for.
@@ -20,7 +21,7 @@ def nodes_of(schemas: Iterable[Any], root: Node, ends: Container[str] = ()) -> N
         if not isinstance(one, dict):
             continue
         found.append(one)
-        if ends and any(key in ends for key in one):
+        if _FURTHER.isdisjoint(one) or not ends.isdisjoint(one):
             continue
         target = one.get("$ref")
         if isinstance(target, str) and target not in followed:

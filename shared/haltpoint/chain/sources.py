@@ -7,7 +7,7 @@ source.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from posixpath import dirname, normpath
 from typing import Any, Final
 
@@ -103,21 +103,16 @@ class Known:
         if (found := self.named(form)) is not None:
             return found
         if not leaf.named and not isinstance(leaf.value, str):
-            where = next((at for one in self._results if (at := one.has_number(leaf.value)) is not None), None)
-            return MODEL if where is None else Source(source=SourceKind.RESULT, where=where)
-        holding: list[Document] = []
-        for document in self._results:
-            if document.may_hold(form):
-                if (where := document.whole(form)) is not None:
-                    return Source(source=SourceKind.RESULT, where=where)
-                holding.append(document)
+            return _first(document.number(leaf.value) for document in self._results) or MODEL
+        found = _first(document.whole(form, SourceKind.RESULT) for document in self._results)
+        if found is not None:
+            return found
         if leaf.is_path and "://" not in form.text:
             for folder in folders_of(str(leaf.value)):
                 named = None if folder in (".", "/") else self.named(form_of(folder))
                 if named is not None:
                     return Source(source=named.source, where=f"{named.where} folder {folder}".strip())
-        pieces = (document.piece(form) for document in (*holding, *self._context, *self._persons))
-        return next((piece for piece in pieces if piece is not None), MODEL)
+        return _first(document.piece(form) for document in (*self._results, *self._context, *self._persons)) or MODEL
 
     def named(self, form: Form) -> Source | None:
         """Whether the user, a person or the context names the value."""
@@ -125,13 +120,9 @@ class Known:
             for where, words in said:
                 if form.found_in(words):
                     return Source(source=kind, where=where)
-        found = _first(self._persons, form, SourceKind.PERSON)
-        return found or _first(self._context, form, SourceKind.CONTEXT)
+        found = _first(document.whole(form, SourceKind.PERSON) for document in self._persons)
+        return found or _first(document.whole(form, SourceKind.CONTEXT) for document in self._context)
 
 
-def _first(documents: "list[Document]", form: Form, kind: SourceKind) -> Source | None:
-    for document in documents:
-        where = document.whole(form)
-        if where is not None:
-            return Source(source=kind, where=where)
-    return None
+def _first(found: Iterable[Source | None]) -> Source | None:
+    return next((one for one in found if one is not None), None)
