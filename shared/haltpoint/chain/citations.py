@@ -7,8 +7,7 @@ A mark names a step of the chain and a number, outside of code. Anything else in
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container
 from typing import Final
 
 from haltpoint.chain import policy
@@ -27,7 +26,7 @@ _MARK: Final = re.compile(r"\[\[([A-Za-z0-9_-]{1,64})\.([0-9]{1,6})\]\]")
 _FENCED: Final = re.compile(r"(?ms)^ {0,3}(`{3,}|~{3,})[^\n]*(?:\n|\Z).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)")
 # Within a paragraph, and bounded, so that no text takes more than a moment.
 _SPAN: Final = re.compile(r"(?s)(?<!`)(`+)(?!`)(?:(?!\n[ \t]*\n).){1,2000}?(?<!`)\1(?!`)")
-_END: Final = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
+_ENDS: Final = re.compile(r"(?<=[.!?…])(?=\s)|(?<=[。！？\n])")
 
 
 @value
@@ -61,24 +60,16 @@ def rendered(
 
     Such a mark is shown as `[send.1: unproven]`; the last word is `unproven`.
     """
-    parts, done, length, false = [], 0, 0, []
+    parts, done, false = list[str](), 0, set[str]()
     for mark in marks_in(text, steps):
         line = line_of(mark)
-        before, shown = text[done : mark.start], f"[{mark.name}: {unproven}]" if line is None else line
         if line is None:
-            false.append(length + len(before))
-        parts += [before, shown]
-        done, length = mark.end, length + len(before) + len(shown)
+            false.add(line := f"[{mark.name}: {unproven}]")
+        parts += (text[done : mark.start], line)
+        done = mark.end
     whole = "".join((*parts, text[done:]))
-    return whole, tuple(dict.fromkeys(_sentences_at(whole, false)))
-
-
-def _sentences_at(text: str, places: list[int]) -> Iterator[str]:
-    ends = [one.end() for one in _END.finditer(text)] if places else []
-    for place in places:
-        after = bisect_right(ends, place)
-        start, end = ends[after - 1] if after else 0, ends[after] if after < len(ends) else len(text)
-        yield text[start:end].strip()
+    sentences = (one.strip() for one in _ENDS.split(whole) if any(mark in one for mark in false))
+    return whole, tuple(dict.fromkeys(sentences))
 
 
 def _blank(code: re.Match[str]) -> str:

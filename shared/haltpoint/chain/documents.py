@@ -62,9 +62,9 @@ class Document:
     def __init__(self, where: str, data: str, called: str = "{}", foreign: tuple[str, ...] = ()) -> None:
         self._where, self._data, self._called, self._foreign = where, data, called, foreign
 
-    def number(self, number: float) -> Source | None:
+    def number(self, form: Form) -> Source | None:
         """The document, when it holds this number as a whole."""
-        found = _remembered(self._data).has_number(str(number))
+        found = _remembered(self._data).has_number(form.text)
         return Source(source=SourceKind.RESULT, where=self._where) if found else None
 
     def whole(self, form: Form, kind: SourceKind) -> Source | None:
