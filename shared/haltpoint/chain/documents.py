@@ -1,6 +1,6 @@
 """JSON text in which values are searched: parsed only when its folded text holds one, and then once for all (C13)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
@@ -35,10 +35,11 @@ class _Text:
             self._numbers[number] = any(way in self._data for way in ways)
         return self._numbers[number]
 
-    def holding(self, form: Form) -> Iterator[tuple[_Path, str]]:
+    def holding(self, form: Form) -> Iterable[tuple[_Path, str]]:
         """The scalars that may hold a value, with their paths."""
-        if not form.is_in(self.folded):
-            return
+        return self._found(form) if form.is_in(self.folded) else ()
+
+    def _found(self, form: Form) -> Iterator[tuple[_Path, str]]:
         if not self._joined:
             self._scalars = list(_scalars(read_json(self._data)))
             self._joined = folded(_END.join(text for _, text in self._scalars))

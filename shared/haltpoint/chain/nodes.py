@@ -39,8 +39,8 @@ def below(node: Node, part: Any) -> Any:
         properties = node.get("properties")
         return (properties if isinstance(properties, dict) else {}).get(part, node.get("additionalProperties"))
     first = node.get("prefixItems")
-    first = first if isinstance(first, list) and part is not None else ()
-    return first[part] if len(first) > (part or 0) else node.get("items")
+    listed = part is not None and isinstance(first, list) and part < len(first)
+    return first[part] if listed else node.get("items")
 
 
 def said(node: Node, key: str) -> Iterator[tuple[str, Any]]:
