@@ -39,8 +39,9 @@ def below(node: Node, part: Any) -> Any:
         properties = node.get("properties")
         return (properties if isinstance(properties, dict) else {}).get(part, node.get("additionalProperties"))
     first = node.get("prefixItems")
-    listed = part is not None and isinstance(first, list) and part < len(first)
-    return first[part] if listed else node.get("items")
+    if isinstance(first, list) and part is not None and part < len(first):
+        return first[part]
+    return node.get("items")
 
 
 def said(node: Node, key: str) -> Iterator[tuple[str, Any]]:

@@ -41,17 +41,13 @@ class UnresolvedError(Exception):
 
 def parse_path(text: str) -> tuple[Part, ...] | None:
     """`a.b[0].c` as ("a", "b", 0, "c"), `[]` as None, `{}` as ...; None for anything that is not a path."""
-    parts: list[Part] = []
-    position = 0
-    if text.startswith("."):
-        return None
+    parts, position = list[Part](), 0
     while position < len(text):
-        token = _TOKEN.match(text, position)
+        token = None if text[0] == "." else _TOKEN.match(text, position)
         if token is None:
             return None
         index, name = token.groups()
-        braces = token[0] == "{}"
-        parts.append(KEYS if braces else name if name is not None else int(index) if index else ANY)
+        parts.append(KEYS if token[0] == "{}" else name or (int(index) if index else ANY))
         position = token.end()
     return tuple(parts) or None
 
