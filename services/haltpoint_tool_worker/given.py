@@ -7,15 +7,11 @@ from typing import Any
 from pydantic_core import from_json
 
 from haltpoint.chain.canonical import canonical
-from haltpoint.chain.named import is_named
 from haltpoint.chain.places import Leaf, is_target, leaves
 from haltpoint.chain.sources import MODEL
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_tool_worker.job import Job
-
-_named = is_named()
-
 
 Given = dict[str, tuple[Source, Leaf]]
 """Values by their place in a nested call: the source, and the value of the caller that it is."""
@@ -25,11 +21,11 @@ def handed_on(job: Job, caller: ToolSpec, arguments: dict[str, Any], called: Too
     """The values of a nested call that its caller was given."""
     sources = job.request.sources or {}
     known: dict[str, tuple[Source, Leaf]] = {}
-    for leaf in leaves(from_json(job.arguments or "{}"), caller, _named):
+    for leaf in leaves(from_json(job.arguments or "{}"), caller):
         source = sources.get(leaf.place, None if job.nested else MODEL)
         if source is not None:
             known.setdefault(canonical(leaf.value), (source, leaf))
-    found = ((leaf.place, known.get(canonical(leaf.value))) for leaf in leaves(arguments, called, _named))
+    found = ((leaf.place, known.get(canonical(leaf.value))) for leaf in leaves(arguments, called))
     return {place: one for place, one in found if one is not None}
 
 
@@ -38,7 +34,7 @@ def target_fault(caller: ToolSpec, arguments: dict[str, Any], called: ToolSpec, 
     if called.read_only and not called.outward:
         return None
     unsure = (SourceKind.MODEL,) if called.read_only else (SourceKind.MODEL, SourceKind.TEXT)
-    for leaf in leaves(arguments, called, _named):
+    for leaf in leaves(arguments, called):
         source, own = given.get(leaf.place, (None, None))
         if source is None or own is None or source.source not in unsure or leaf.is_at(called.provenance):
             continue  # that a value has the origin which its tool declares, is asked elsewhere
@@ -55,12 +51,12 @@ def authors_own(job: Job) -> list[Any]:
     """The values of a nested call that the caller's code wrote; of any other call none."""
     if not job.nested:
         return []
-    plain = leaves(from_json(job.arguments or "{}"), ToolSpec(name=job.request.tool), _named)
+    plain = leaves(from_json(job.arguments or "{}"))
     return [leaf.value for leaf in plain if leaf.place not in (job.request.sources or {})]
 
 
 def words_of_the_goal(job: Job) -> list[str]:
     """The values of the order that are in the user's words."""
     sources = job.request.sources or {}
-    plain = leaves(from_json(job.arguments or "{}"), ToolSpec(name=job.request.tool), _named) if sources else ()
+    plain = leaves(from_json(job.arguments or "{}")) if sources else ()
     return [str(one.value) for one in plain if sources.get(one.place, MODEL).source is SourceKind.GOAL]

@@ -12,7 +12,7 @@ from haltpoint.contracts.tools import ToolSpec
 def reasons_for_links(spec: ToolSpec, arguments: dict[str, Any]) -> tuple[Reason, ...]:
     """The reasons to ask about paths inside of a declared folder that a link on this machine takes out of it."""
     found: list[Reason] = []
-    for leaf in leaves(arguments, spec, lambda _: False):
+    for leaf in leaves(arguments, spec):
         within = spec.targets.get(leaf.parameter) or spec.targets.get(leaf.place)
         if not within or not isinstance(leaf.value, str) or "\0" in leaf.value:
             continue

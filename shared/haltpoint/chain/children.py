@@ -80,33 +80,23 @@ def keep_effects(work: Work, *entries: str) -> None:
         work.effects = (*work.effects, *entries)[-MOST_KEPT:]
 
 
-def _succeeded(work: Work) -> tuple[str, ...]:
-    """The tools that have a successful receipt in a child, or below it.
-
-    Its plan is literal: the calls of a step succeed in their order, and an error ends the step.
-    """
-    called = (call.tool for index, step in enumerate(work.steps) for call in step.actions[: work.run(index).last_ok])
-    return tuple(sorted({*called, *work.inside}))
-
-
 def report(work: Work, fault: Fault | None = None) -> None:
     """The chain is over: when it is a child, its end is the receipt of the action that it carried out.
 
-    The receipt bears the mark of the runtime (`metadata.action_id`): nobody typed it (C6).
+    The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). `inside` are the tools that
+    succeeded: the plan is literal, the calls of a step succeed in their order, and an error ends the step.
     """
     action = action_of(work.chain.id)
     if action is None:
         return
+    called = (call.tool for index, step in enumerate(work.steps) for call in step.actions[: work.run(index).last_ok])
     metadata = Metadata(
         action_id=action,
         started_at=work.chain.created_at,
         duration_ms=max(0, work.now - work.chain.created_at),
-        inside=_succeeded(work),
+        inside=tuple(sorted({*called, *work.inside})),
         effects=work.effects,
     )
-    if fault is None:
-        outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)
-        work.outputs.append(Report(action, outcome, work.answer or "{}"))
-    else:
-        outcome = Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=metadata)
-        work.outputs.append(Report(action, outcome, "{}"))
+    next_action = NextAction.CONTINUE if fault is None else NextAction.ERROR
+    outcome = Outcome(success=fault is None, next_action=next_action, error=fault, metadata=metadata)
+    work.outputs.append(Report(action, outcome, "{}" if fault else work.answer or "{}"))

@@ -34,9 +34,9 @@ people and clocks bring, `children` has skills carried out by chains of their ow
 to its word and bring it before a person, `intent`, `unasked` and `fulfilment` hold it to the goal, `losses` hears what
 nobody could process, `ending` ends steps and chains, and `contract`, `words` (with `patterns` and `conditions`),
 `delivering` (with `hint`), `provenance` and `schemas` judge, `repeats` (with `signatures`) knows equal calls again,
-`sources` finds where values come from (with `canonical`, `documents`, `places`), `targets` which of them a person
-decides about, and `reasons` says why a person is asked before a call runs. `references` and `templates` put arguments
-together, `human_tool` is askHuman, and `needs` says what has to be loaded for all of this.
+`sources` finds where values come from (with `canonical`, `documents`, `places`, `nodes`), `targets` which of them a
+person decides about, and `reasons` says why a person is asked before a call runs. `references` and `templates` put
+arguments together, `human_tool` is askHuman, and `needs` says what has to be loaded for all of this.
 Everything here is a function of its arguments.
 """
 

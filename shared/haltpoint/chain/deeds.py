@@ -12,6 +12,8 @@ from string import Formatter
 from typing import Any, Final
 
 from haltpoint.chain import human_tool
+from haltpoint.chain.nodes import said
+from haltpoint.chain.places import FORMATS, is_named
 from haltpoint.chain.plain_text import UNSEEN, words_of
 from haltpoint.chain.references import read_json, write_json
 from haltpoint.contracts.secrets import STARS, without_secrets
@@ -24,10 +26,6 @@ MOST_NAMED: Final = 5
 """Arguments that are named where the author gave no words."""
 
 _LONGEST: Final = 1000
-_TARGETS: Final = re.compile(
-    r"id|.*_ids?|to|recipients?|cc|bcc|email|user|channel|url|iban|account|path|participants", re.IGNORECASE
-)
-_FORMATS: Final = ("email", "uri", "uuid")
 _MARKUP: Final = str.maketrans({'"': "'", "\uff02": "'", "`": "'"})
 _HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
 
@@ -40,8 +38,8 @@ def deed_of(spec: ToolSpec | None, tool: str, arguments: str, data: str) -> Deed
     spec = spec or ToolSpec(name=tool)
     if spec.read_only or spec.plan is not None or tool == human_tool.NAME:
         return None
-    target = _target(spec, _object(arguments))
-    return DeedWords(says=deed_line(spec, arguments, data), target=None if target is None else target[1])
+    _, target = _target(spec, _object(arguments))
+    return DeedWords(says=deed_line(spec, arguments, data), target=target)
 
 
 def deed_line(spec: ToolSpec, arguments: str, data: str) -> str:
@@ -53,23 +51,22 @@ def deed_line(spec: ToolSpec, arguments: str, data: str) -> str:
 
 def _filled(spec: ToolSpec, given: Mapping[str, Any], data: str) -> Iterator[str]:
     declared = spec.parameters.get("properties", {})
-    result: dict[str, Any] | None = None
-    for text, name, *_ in Formatter().parse(spec.says or ""):
+    known = dict(said(spec.parameters, "default")) | {name: one for name, one in given.items() if name in declared}
+    parts = list(Formatter().parse(spec.says or ""))
+    if any(name and name not in declared for _, name, *_ in parts):
+        known |= {name: one for name, one in _object(data).items() if name not in declared}
+    for text, name, *_ in parts:
         yield text
-        if name in declared and name is not None:
-            yield shown(name, given.get(name, declared[name].get("default", ...)))
-        elif name is not None:
-            result = _object(data) if result is None else result
-            yield shown(name, result.get(name, ...))
+        yield "" if name is None else shown(name, known.get(name, ...))
 
 
 def _title(spec: ToolSpec, given: Mapping[str, Any]) -> str:
     """The first sentence of the description, else the name in words; then the target, and other plain arguments."""
     first = re.split(r"(?<=[^.])[.!?](?:\s|$)|\n", spec.description.strip(), maxsplit=1)[0]
     title = _visible(first) or words_of(spec.name).replace("_", " ").strip().capitalize() or _visible(spec.name)
-    target = _target(spec, given)
+    name, _ = _target(spec, given)
     plain = [name for name, value in given.items() if not isinstance(value, dict | list)]
-    names = list(dict.fromkeys(([target[0]] if target else []) + plain))
+    names = list(dict.fromkeys((*name, *plain)))
     told = [f"{_visible(name)} {shown(name, given[name])}" for name in names[:MOST_NAMED]]
     told += ["…"] if len(names) > MOST_NAMED else []
     return f"{title}: {', '.join(told)}" if told else title
@@ -108,16 +105,15 @@ def _spelt(sign: str) -> str:
     return f"\\u{ord(sign):04x}" if sign <= "\uffff" else f"\\U{ord(sign):08x}"
 
 
-def _target(spec: ToolSpec, given: Mapping[str, Any]) -> tuple[str, str] | None:
+def _target(spec: ToolSpec, given: Mapping[str, Any]) -> tuple[list[str], str | None]:
     """The parameter that says whom or what the call is about, and its value: one with an origin, or named so."""
-    declared = spec.parameters.get("properties", {})
     marked = [re.split(r"[.\[]", place, maxsplit=1)[0] for place in spec.provenance]
-    formed = [name for name, form in declared.items() if form.get("format") in _FORMATS]
-    for name in (*marked, *formed, *filter(_TARGETS.fullmatch, given)):
+    formed = [name for name, form in said(spec.parameters, "format") if form in FORMATS]
+    for name in (*marked, *formed, *filter(is_named(), given)):
         value = given.get(name)
         if value not in (None, "", []) and not isinstance(value, dict):
-            return name, shown(name, value).strip('"')
-    return None
+            return [name], shown(name, value).strip('"')
+    return [], None
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
-from haltpoint.chain.citing import cite
+from haltpoint.chain.citations import cite
 from haltpoint.chain.ending import complete_chain
 from haltpoint.chain.hint import MOST, claims
 from haltpoint.chain.strikes import mode_of, tell_correction

@@ -22,13 +22,12 @@ def needed_actions(chain: Chain) -> tuple[str, ...]:
         return ()
     found: list[str] = []
     for index, (step, run) in enumerate(zip(chain.plan.steps, chain.steps, strict=True)):
-        if chain.origin is not PlanOrigin.LITERAL:
-            found.extend(action_id(chain.id, step.id, number) for number in range(1, run.actions + 1))
-            continue
-        numbers = {run.actions} if under_way(run) else set[int]()
-        if run.last_ok and result_needed(chain.steps.__getitem__, chain.graph, index):
-            numbers.add(run.last_ok)
-        found.extend(action_id(chain.id, step.id, number) for number in sorted(numbers))
+        numbers = set(range(1, run.actions + 1))
+        if chain.origin is PlanOrigin.LITERAL:
+            keeps = run.last_ok and result_needed(chain.steps.__getitem__, chain.graph, index)
+            numbers = {run.actions} if under_way(run) else set()
+            numbers |= {run.last_ok} if keeps else set()
+        found += (action_id(chain.id, step.id, number) for number in sorted(numbers))
     return tuple(found)
 
 
@@ -42,12 +41,9 @@ def result_needed(runs: Callable[[int], StepRun], graph: Graph, index: int) -> b
 
     Its own calls go on, a step that refers to it is not done, or it may be the last: the step behind it gave none yet.
     """
-    if not runs(index).status.done or index + 1 == len(graph.readers):
+    if index + 1 == len(graph.readers) or not runs(index + 1).last_ok:
         return True
-    behind = runs(index + 1)
-    if not behind.status.done or not behind.last_ok:
-        return True
-    return any(not runs(reader).status.done for reader in graph.readers[index])
+    return not all(runs(reader).status.done for reader in (index, index + 1, *graph.readers[index]))
 
 
 def needed_thoughts(chain: Chain) -> dict[int, str]:

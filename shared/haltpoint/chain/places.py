@@ -1,18 +1,24 @@
-"""The values of a call with their places and what the tool's schema says of each (CONTRACT C6, C13)."""
+"""The values of a call with their places, and what schema, declarations and names say of each (CONTRACT C6, C13)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any, Final
 
+from haltpoint.chain.nodes import Nodes, below, nodes_of
 from haltpoint.chain.plain_text import words_of
+from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
 
-_FORMATS: Final = frozenset({"email", "idn-email", "uri", "url", "iri", "uuid"})
-_BRANCHES: Final = ("anyOf", "oneOf", "allOf")
+TABLE: Final = (
+    *("id", "*_id", "*_ids", "to", "recipient", "recipients", "cc", "bcc", "email", "user", "channel", "url", "iban"),
+    *("account", "path", "participants"),
+)
+"""The names of parameters that say to whom or where; the policy file changes it."""
+FORMATS: Final = frozenset({"email", "idn-email", "uri", "url", "iri", "uuid"})
 _PATHS: Final = frozenset({"path", "paths", "file", "files", "filename", "folder", "dir", "directory"})
-
-Nodes = tuple[dict[str, Any], ...]
-"""The schemas that may describe one value."""
+_PLAIN: Final = ToolSpec(name="plain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,31 +45,29 @@ class Leaf:
         return self.parameter in places or self.place in places or self.parameter.removesuffix("[]") in places
 
 
-def leaves(arguments: dict[str, Any], spec: ToolSpec, named: Callable[[str], bool]) -> Iterator[Leaf]:
+def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets | None = None) -> Iterator[Leaf]:
     """Each text and number of a call; null, true and false name nothing.
 
     A value inside of an object has the name of the object where none of the object's own names is in the table.
     """
-    defined = _definitions(spec.parameters)
+    named = is_named(targets)
 
     def walk(value: Any, place: str, parameter: str, inherited: bool, nodes: Nodes, default: bool) -> Iterator[Leaf]:
         default = default or is_default(value, nodes)
         if isinstance(value, dict):
-            own = {name: named(name) for name in value}
-            inherited = inherited and not any(own.values())
+            inherited = inherited and not any(map(named, value))
             dot = "." if place else ""
             for name, inner in value.items():
-                below = nodes_below(nodes, name, defined)
                 at = f"{place}{dot}{name}", f"{parameter}{dot}{name}"
-                yield from walk(inner, *at, own[name] or inherited, below, default)
+                yield from walk(inner, *at, named(name) or inherited, _under(nodes, name, spec), default)
         elif isinstance(value, list):
             for number, inner in enumerate(value):
-                below = nodes_below(nodes, number, defined)
-                yield from walk(inner, f"{place}[{number}]", f"{parameter}[]", inherited, below, default)
+                at = f"{place}[{number}]", f"{parameter}[]"
+                yield from walk(inner, *at, inherited, _under(nodes, number, spec), default)
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
             yield Leaf(place, parameter, value, inherited or parameter in spec.targets, nodes, default)
 
-    yield from walk(arguments, "", "", False, (spec.parameters,), False)  # noqa: FBT003
+    yield from walk(arguments, "", "", False, nodes_at(spec, ()), False)  # noqa: FBT003
 
 
 def is_target(leaf: Leaf, spec: ToolSpec) -> bool:
@@ -76,27 +80,7 @@ def is_target(leaf: Leaf, spec: ToolSpec) -> bool:
     if leaf.is_at(spec.new):
         return False
     listed = any("enum" in node or "const" in node for node in leaf.nodes)
-    return (leaf.named and not listed) or any(node.get("format") in _FORMATS for node in leaf.nodes)
-
-
-def nodes_at(spec: ToolSpec, path: tuple[Any, ...]) -> Nodes:
-    """The schemas of the value at a path of the arguments."""
-    nodes: Nodes = (spec.parameters,)
-    for part in path:
-        nodes = nodes_below(nodes, part, _definitions(spec.parameters))
-    return nodes
-
-
-def nodes_below(nodes: Nodes, part: Any, defined: dict[str, Any]) -> Nodes:
-    """The schemas of what is under a name, or at a number (None: any), of a value."""
-    found: list[Any] = []
-    for node in nodes:
-        if isinstance(part, str):
-            found.append(node.get("properties", {}).get(part, node.get("additionalProperties")))
-        else:
-            items = node.get("prefixItems", ())
-            found.append(items[part] if part is not None and part < len(items) else node.get("items"))
-    return tuple(one for node in found for one in _expanded(node, defined, ()))
+    return (leaf.named and not listed) or any(node.get("format") in FORMATS for node in leaf.nodes)
 
 
 def is_default(value: Any, nodes: Nodes) -> bool:
@@ -104,18 +88,30 @@ def is_default(value: Any, nodes: Nodes) -> bool:
     return any("default" in node and node["default"] == value for node in nodes)
 
 
-def _definitions(schema: dict[str, Any]) -> dict[str, Any]:
-    defined = schema.get("$defs", schema.get("definitions"))
-    return defined if isinstance(defined, dict) else {}
+def nodes_at(spec: ToolSpec, path: tuple[Any, ...]) -> Nodes:
+    """The schemas of the value at a path of the arguments."""
+    nodes = nodes_of((spec.parameters,), spec.parameters)
+    for part in path:
+        nodes = _under(nodes, part, spec)
+    return nodes
 
 
-def _expanded(node: Any, defined: dict[str, Any], within: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    if not isinstance(node, dict):
-        return
-    yield node
-    name = str(node.get("$ref", "")).rpartition("/")[2]
-    if name in defined and name not in within:
-        yield from _expanded(defined[name], defined, (*within, name))
-    for branch in _BRANCHES:
-        for inner in node.get(branch, ()):
-            yield from _expanded(inner, defined, within)
+def _under(nodes: Nodes, part: Any, spec: ToolSpec) -> Nodes:
+    return nodes_of([below(node, part) for node in nodes], spec.parameters)
+
+
+def is_named(targets: Targets | None = None) -> Callable[[str], bool]:
+    """The test of a name by the table: `recipientId` and `recipient-id` are `recipient_id`."""
+    return _named((), ()) if targets is None else _named(targets.add, targets.remove)
+
+
+@lru_cache(maxsize=64)
+def _named(add: tuple[str, ...], remove: tuple[str, ...]) -> Callable[[str], bool]:
+    added, removed = ([words_of(glob) for glob in globs] for globs in ((*TABLE, *add), remove))
+
+    @lru_cache(maxsize=4096)
+    def named(name: str) -> bool:
+        words = words_of(name)
+        return any(fnmatchcase(words, glob) for glob in added) and not any(fnmatchcase(words, glob) for glob in removed)
+
+    return named

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from haltpoint.chain import policy
-from haltpoint.chain.citing import false_marks
+from haltpoint.chain.citations import false_marks
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import NOT_CONFIRMED, call_fault, form_of, reading_faults, without_confirmed
 from haltpoint.chain.dispatching import dispatch

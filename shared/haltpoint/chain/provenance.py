@@ -46,15 +46,12 @@ def without_origin(
     a list every element must have an origin; null, a declared default and the `own` values of an author need none.
     """
     for place, origins in spec.provenance.items():
-        path = parse_path(place) or (place,)
-        values = values_at(call.arguments, path)
-        known = list(own)
-        if values:
-            known += (*_inside(context), *(one for origin in origins for one in _origins(origin, actions)))
-        said = words if GOAL in origins else ()
+        path, said = parse_path(place) or (place,), words if GOAL in origins else ()
+        nodes = nodes_at(spec, path)
+        values = [value for value in values_at(call.arguments, path) if not is_default(value, nodes)]
+        given = (one for origin in origins for one in _origins(origin, actions))
+        known = [*own, *_inside(context), *given] if values else []
         for value in values:
-            if is_default(value, nodes_at(spec, path)):
-                continue
             wanted = value if isinstance(value, list) and not _among(value, known) else [value]
             if not all(one is None or _among(one, known) or _is_said(one, said) for one in wanted):
                 return place, origins
@@ -89,10 +86,10 @@ def denied(action: Action) -> bool:
 
     A tool that answers DENIED by itself has an error like others: the receipt bears its worker's mark.
     """
-    error = None if action.outcome is None else action.outcome.error
-    if action.outcome is None or error is None or error.error_type is not ErrorType.DENIED:
+    outcome = action.outcome
+    if outcome is None or outcome.error is None or outcome.error.error_type is not ErrorType.DENIED:
         return False
-    return bool(action.child) or by_a_person(action.outcome)
+    return bool(action.child) or by_a_person(outcome)
 
 
 def origin_actions(spec: ToolSpec, actions: dict[str, Action]) -> tuple[str, ...]:

@@ -14,16 +14,10 @@ def reasons_for(
     work: Work, index: int, call: Call, spec: ToolSpec, *, repaired: bool, sources: Sources
 ) -> tuple[Reason, ...]:
     """The reasons to ask about a checked call; none: it may run. `repaired`: its JSON was broken (C9)."""
+    words = f"The model wrote this call of {spec.name} as broken JSON, and its arguments are a guess."
+    guessed = (Reason(kind=ReasonKind.REPAIRED, words=words),) if repaired else ()
     return (
-        *_repaired(spec, repaired=repaired),
-        *(() if spec.read_only else reasons_by_intent(work, index, call.tool)),
+        *(() if spec.read_only else (*guessed, *reasons_by_intent(work, index, call.tool))),
         *target_reasons(work, index, call.arguments, spec, sources),
         *repeat_reasons(work, call, spec, mode_of(work, index)),
     )
-
-
-def _repaired(spec: ToolSpec, *, repaired: bool) -> tuple[Reason, ...]:
-    if spec.read_only or not repaired:
-        return ()
-    words = f"The model wrote this call of {spec.name} as broken JSON, and its arguments are a guess."
-    return (Reason(kind=ReasonKind.REPAIRED, words=words),)

@@ -15,6 +15,7 @@ from typing import Any, Final
 from haltpoint.contracts.plans import Step
 
 FROM: Final = "$from"
+LEFT_OUT: Final = object()
 ANY: Final = None
 KEYS: Final = ...
 _SIGNS: Final = {"None": "[]", "Ellipsis": "{}"}
@@ -34,26 +35,19 @@ class Reference:
     text: str
 
 
-ReceiptOf = Callable[[Reference], dict[str, Any] | None]
-
-
 class UnresolvedError(Exception):
     """A reference finds nothing; the text says which one and what is missing, for people."""
 
 
 def parse_path(text: str) -> tuple[Part, ...] | None:
     """`a.b[0].c` as ("a", "b", 0, "c"), `[]` as None, `{}` as ...; None for anything that is not a path."""
-    parts: list[Part] = []
-    position = 0
-    if text.startswith("."):
-        return None
+    parts, position = list[Part](), 0
     while position < len(text):
-        token = _TOKEN.match(text, position)
+        token = None if text[0] == "." else _TOKEN.match(text, position)
         if token is None:
             return None
         index, name = token.groups()
-        braces = token[0] == "{}"
-        parts.append(KEYS if braces else name if name is not None else int(index) if index else ANY)
+        parts.append(KEYS if token[0] == "{}" else name or (int(index) if index else ANY))
         position = token.end()
     return tuple(parts) or None
 
@@ -92,10 +86,7 @@ def references(
 
 def is_flat(arguments: dict[str, Any]) -> bool:
     """Whether the arguments hold plain values only, so that no `$from` can be inside of them."""
-    for inner in arguments.values():
-        if isinstance(inner, (dict, list)):
-            return False
-    return FROM not in arguments
+    return FROM not in arguments and not any(isinstance(inner, (dict, list)) for inner in arguments.values())
 
 
 def deeper_than(value: Any, levels: int) -> bool:
@@ -120,30 +111,36 @@ def steps_referred_to(step: Step) -> frozenset[str]:
     )
 
 
-def resolve(value: Any, receipt_of: ReceiptOf) -> Any:
+def replaced(value: Any, by: Callable[[dict[str, Any]], Any]) -> Any:
+    """The same value with each `$from` in it replaced; what becomes LEFT_OUT is left out."""
+    if isinstance(value, dict):
+        if FROM in value:
+            return by(value)
+        inner = ((name, replaced(one, by)) for name, one in value.items())
+        return {name: one for name, one in inner if one is not LEFT_OUT}
+    if isinstance(value, list):
+        return [one for one in (replaced(each, by) for each in value) if one is not LEFT_OUT]
+    return value
+
+
+def resolve(value: Any, receipt_of: Callable[[Reference], dict[str, Any] | None]) -> Any:
     """The same value with each `$from` replaced by what it points at.
 
     `receipt_of` gives the receipt of the last successful action of the reference's step, None when there is none.
     Raises `UnresolvedError`.
     """
-    if isinstance(value, dict):
-        if FROM in value:
-            return _follow(value, receipt_of)
-        return {name: resolve(inner, receipt_of) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [resolve(inner, receipt_of) for inner in value]
-    return value
 
+    def follow(value: dict[str, Any]) -> Any:
+        found = reference(value)
+        receipt = receipt_of(found) if found is not None else None
+        if found is None or receipt is None:
+            raise UnresolvedError(f"{value[FROM]!r} refers to a step without a result")
+        values = values_at(receipt, found.path)
+        if not values:
+            raise UnresolvedError(f"{found.text!r} points at nothing in the result of step {found.step!r}")
+        return values[0]
 
-def _follow(value: dict[str, Any], receipt_of: ReceiptOf) -> Any:
-    found = reference(value)
-    receipt = receipt_of(found) if found is not None else None
-    if found is None or receipt is None:
-        raise UnresolvedError(f"{value[FROM]!r} refers to a step without a result")
-    values = values_at(receipt, found.path)
-    if not values:
-        raise UnresolvedError(f"{found.text!r} points at nothing in the result of step {found.step!r}")
-    return values[0]
+    return replaced(value, follow)
 
 
 def values_at(value: Any, path: tuple[Part, ...]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""JSON Schema checks that remember: validators are built once per declaration of a tool, found by its digest.
+"""JSON Schema checks that remember: validators are built once per schema of a tool.
 
 The memory is bounded and holds nothing but what follows from a spec, so the answers are those of a pure function.
 """
@@ -6,6 +6,7 @@ The memory is bounded and holds nothing but what follows from a spec, so the ans
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, cast
 
 from jsonschema import Draft202012Validator
@@ -15,6 +16,7 @@ from jsonschema.validators import extend, validator_for
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from haltpoint.chain.references import read_json, write_json
 from haltpoint.contracts.tools import ToolSpec
 
 MOST: Final = 4096  # remembered specs; more than any deployment has tools
@@ -22,16 +24,8 @@ SHOWN: Final = 5  # faults told at once
 WIDTH: Final = 200  # characters of one fault, and of its place: a model writes keys of any length
 
 _ABOUT_THE_OUTSIDE: Final = frozenset(
-    {
-        "required",
-        "type",
-        "additionalProperties",
-        "minProperties",
-        "maxProperties",
-        "minItems",
-        "maxItems",
-        "propertyNames",
-    }
+    {"required", "type", "additionalProperties", "propertyNames"}
+    | {"minProperties", "maxProperties", "minItems", "maxItems"}
 )
 
 
@@ -49,17 +43,12 @@ class Flat:
 
     def fits(self, value: Any) -> bool:
         """Whether the value fits for certain."""
-        if type(value) is not dict or not self.required <= value.keys():
-            return False
         types = self.types
-        for name, inner in value.items():
-            allowed = types.get(name)
-            if allowed is None:
-                if self.closed:
-                    return False
-            elif type(inner) not in allowed:
-                return False
-        return True
+        return (
+            type(value) is dict
+            and self.required <= value.keys()
+            and all(type(inner) in types[name] if name in types else not self.closed for name, inner in value.items())
+        )
 
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
@@ -99,26 +88,24 @@ class Compiled:
 
 
 _by_spec: dict[int, Compiled] = {}
-_by_digest: dict[str, Compiled] = {}
 
 
 def compiled(spec: ToolSpec) -> Compiled:
-    """The digest and validators of a spec; the same object is recognised at once, an equal one by its digest."""
+    """The digest and validators of a spec, remembered by its identity; equal schemas share a validator."""
     known = _by_spec.get(id(spec))
-    if known is not None and known.spec is spec:
-        return known
-    if len(_by_spec) >= MOST:
-        _by_spec.clear()
-        _by_digest.clear()
-    digest = spec.digest
-    twin = _by_digest.get(digest)
-    if twin is None:
-        result = _validator(spec.result_schema) if spec.result_schema is not None else None
-        arguments = _validator(spec.parameters)
-        plain = flat(spec.parameters) if arguments is not None else None
-        twin = _by_digest[digest] = Compiled(spec, digest, arguments, result, plain)
-    entry = _by_spec[id(spec)] = Compiled(spec, digest, twin.arguments, twin.result, twin.flat)
-    return entry
+    if known is None or known.spec is not spec:
+        if len(_by_spec) >= MOST:
+            _by_spec.clear()
+        result = None if spec.result_schema is None else _remembered(write_json(spec.result_schema))
+        arguments = _remembered(write_json(spec.parameters))
+        plain = None if arguments is None else flat(spec.parameters)
+        known = _by_spec[id(spec)] = Compiled(spec, spec.digest, arguments, result, plain)
+    return known
+
+
+@lru_cache(maxsize=MOST)
+def _remembered(schema: str) -> Validator | None:
+    return _validator(read_json(schema))
 
 
 def _validator(schema: dict[str, Any]) -> Validator | None:

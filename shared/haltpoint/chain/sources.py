@@ -7,14 +7,13 @@ source.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from posixpath import dirname, normpath
 from typing import Any, Final
 
 from haltpoint.chain import policy
 from haltpoint.chain.canonical import Form, form_of
-from haltpoint.chain.documents import SHORT, Document, plain_leaves
-from haltpoint.chain.named import is_named
+from haltpoint.chain.documents import SHORT, Document
 from haltpoint.chain.places import Leaf, leaves
 from haltpoint.chain.provenance import SAID, by_a_person
 from haltpoint.chain.references import read_json, write_json
@@ -22,7 +21,7 @@ from haltpoint.chain.state import Action, PlanOrigin
 from haltpoint.chain.work import Work
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import Outcome, ToolSpec
 
 MOST: Final = 100
 """Values of a call whose sources are kept; targets are looked at before others."""
@@ -39,13 +38,13 @@ def sources_for(work: Work, index: int, arguments: dict[str, Any], spec: ToolSpe
     if unseen or work.origin is PlanOrigin.LITERAL or policy.mode(work.chain.task, work.steps[index]) is Mode.OFF:
         return {}
     known = Known(work)
-    found = sorted(leaves(arguments, spec, is_named(work.world.policy.targets)), key=lambda leaf: not leaf.named)
+    found = sorted(leaves(arguments, spec, work.world.policy.targets), key=lambda leaf: not leaf.named)
     return {leaf.place: known.source(leaf) for leaf in found[:MOST] if len(leaf.place) <= SHORT}
 
 
 def after_hooks(sources: dict[str, Source], before: str, ran: str) -> dict[str, Source]:
     """The sources of the arguments that ran (JSON text, both): what hooks have written is theirs."""
-    old, new = ({leaf.place: leaf.value for leaf in plain_leaves(read_json(text))} for text in (before, ran))
+    old, new = ({leaf.place: leaf.value for leaf in leaves(read_json(text))} for text in (before, ran))
     hook = Source(source=SourceKind.HOOK)
     found = ((place, sources.get(place) if old.get(place) == value else hook) for place, value in new.items())
     return {place: source for place, source in found if source is not None}
@@ -72,67 +71,50 @@ class Known:
     """All that a chain knows, looked through for the values of one call."""
 
     def __init__(self, work: Work) -> None:
-        self._words = [("", words) for words in users_words(work)]
-        self._typed: list[tuple[str, str]] = []
-        self._persons: list[Document] = []
+        self._said = [(words, Source(source=SourceKind.GOAL)) for words in users_words(work)]
+        self._named: list[tuple[SourceKind, Document]] = []
         self._results: list[Document] = []
-        context = work.chain.task.context
-        self._context = [Document("context", write_json(context))] if context else []
         for action in work.actions.values():
-            self._read(action, work.world.tools.get(action.tool))
+            if action.outcome is not None and len(action.data) > len("{}") and action.data[0] in "{[":
+                self._read(action, action.outcome, work.world.tools.get(action.tool))
+        if context := work.chain.task.context:
+            self._named.append((SourceKind.CONTEXT, Document("context", write_json(context))))
 
-    def _read(self, action: Action, spec: ToolSpec | None) -> None:
-        outcome = action.outcome
-        if outcome is None or len(action.data) <= len("{}") or action.data[0] not in "{[":
-            return
+    def _read(self, action: Action, outcome: Outcome, spec: ToolSpec | None) -> None:
         document = Document(f"{action.id} data", action.data, action.arguments, spec.foreign if spec else ())
-        if not by_a_person(outcome):
-            if outcome.satisfies:
-                self._results.append(document)
-            return
-        given = read_json(action.data)
+        person = by_a_person(outcome)
+        given = read_json(action.data) if person else None
         if isinstance(given, dict) and isinstance(said := given.get(SAID), str):
-            self._typed.append((action.id, said))
-        if outcome.satisfies:
-            self._persons.append(document)
+            self._said.append((said, Source(source=SourceKind.PERSON, where=action.id)))
+        if outcome.satisfies and person:
+            self._named.append((SourceKind.PERSON, document))
+        elif outcome.satisfies:
+            self._results.append(document)
 
     def source(self, leaf: Leaf) -> Source:
         """Where a value comes from; a path that is found nowhere, by the folder that it is in."""
         form = form_of(leaf.value)
         if not form.text:
             return MODEL
-        if (found := self.named(form)) is not None:
-            return found
-        if not leaf.named and not isinstance(leaf.value, str):
-            where = next((at for one in self._results if (at := one.has_number(leaf.value)) is not None), None)
-            return MODEL if where is None else Source(source=SourceKind.RESULT, where=where)
-        holding: list[Document] = []
-        for document in self._results:
-            if document.may_hold(form):
-                if (where := document.whole(form)) is not None:
-                    return Source(source=SourceKind.RESULT, where=where)
-                holding.append(document)
-        if leaf.is_path and "://" not in form.text:
-            for folder in folders_of(str(leaf.value)):
-                named = None if folder in (".", "/") else self.named(form_of(folder))
-                if named is not None:
-                    return Source(source=named.source, where=f"{named.where} folder {folder}".strip())
-        pieces = (document.piece(form) for document in (*holding, *self._context, *self._persons))
-        return next((piece for piece in pieces if piece is not None), MODEL)
+        number = not leaf.named and not isinstance(leaf.value, str)
+        whole = (one.number(form) if number else one.whole(form, SourceKind.RESULT) for one in self._results)
+        pieces = (one.piece(form) for one in (*self._results, *(one for _, one in self._named)) if not number)
+        return self.named(form) or _first(whole) or self._folder(leaf) or _first(pieces) or MODEL
+
+    def _folder(self, leaf: Leaf) -> Source | None:
+        """The source of the nearest folder of a path that anything names."""
+        folders = folders_of(str(leaf.value)) if leaf.is_path and "://" not in str(leaf.value) else ()
+        for folder in folders:
+            named = None if folder in (".", "/") else self.named(form_of(folder))
+            if named is not None:
+                return Source(source=named.source, where=f"{named.where} folder {folder}".strip())
+        return None
 
     def named(self, form: Form) -> Source | None:
         """Whether the user, a person or the context names the value."""
-        for kind, said in ((SourceKind.GOAL, self._words), (SourceKind.PERSON, self._typed)):
-            for where, words in said:
-                if form.found_in(words):
-                    return Source(source=kind, where=where)
-        found = _first(self._persons, form, SourceKind.PERSON)
-        return found or _first(self._context, form, SourceKind.CONTEXT)
+        said = (source for words, source in self._said if form.found_in(words))
+        return _first(said) or _first(document.whole(form, kind) for kind, document in self._named)
 
 
-def _first(documents: "list[Document]", form: Form, kind: SourceKind) -> Source | None:
-    for document in documents:
-        where = document.whole(form)
-        if where is not None:
-            return Source(source=kind, where=where)
-    return None
+def _first(found: Iterable[Source | None]) -> Source | None:
+    return next((one for one in found if one is not None), None)

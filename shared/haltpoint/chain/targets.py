@@ -9,7 +9,6 @@ from typing import Any, Final
 from haltpoint.chain import policy
 from haltpoint.chain.canonical import canonical, form_of
 from haltpoint.chain.documents import SHORT
-from haltpoint.chain.named import is_named
 from haltpoint.chain.places import Leaf, is_target, leaves
 from haltpoint.chain.references import read_json, write_text
 from haltpoint.chain.sources import MODEL, Known, folders_of, sources_for
@@ -69,7 +68,7 @@ def _unnamed(work: Work, arguments: Any, spec: ToolSpec, sources: Sources) -> It
 
     A value that has the origin which its tool declares is checked before, and needs no more (C6).
     """
-    for leaf in leaves(arguments, spec, is_named(work.world.policy.targets)):
+    for leaf in leaves(arguments, spec, work.world.policy.targets):
         source = _unsure(work, leaf, spec, sources.get(leaf.place, MODEL))
         if source is not None and not leaf.default and not _is_covered(work, leaf, spec):
             yield leaf, source

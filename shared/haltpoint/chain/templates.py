@@ -10,23 +10,23 @@ put in. So nothing can be done by way of a skill that could not be done without 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from haltpoint.chain.contract import plan_faults
 from haltpoint.chain.human_tool import NAME as ASK_HUMAN
-from haltpoint.chain.named import is_named
-from haltpoint.chain.places import Leaf, is_target, nodes_at
+from haltpoint.chain.places import Leaf, is_named, is_target, nodes_at
 from haltpoint.chain.provenance import SAID, told
 from haltpoint.chain.references import (
     ANY,
-    FROM,
     KEYS,
+    LEFT_OUT,
     Part,
     Reference,
     parse_path,
     path_text,
     reference,
     references,
+    replaced,
     steps_referred_to,
     values_at,
 )
@@ -38,69 +38,51 @@ INPUT: Final = "input"
 MOST_LEVELS: Final = 3
 """How deep chains may call chains: a skill that calls itself ends there."""
 
-_LEFT_OUT: Final = object()
-
 Tools = Mapping[str, ToolSpec]
+_Says = TypeVar("_Says")
 
 
 def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
     """The literal plan that carries out one call."""
     given = dict(arguments)
-    steps = (
-        step.model_copy(
-            update={
-                "actions": tuple(
-                    Call.model_construct(tool=call.tool, arguments=_filled(call.arguments, given))
-                    for call in step.actions
-                )
-            }
-        )
-        for step in plan.steps
-    )
+
+    def by(value: dict[str, Any]) -> Any:
+        found = reference(value)
+        return next(iter(values_at(given, found.path)), LEFT_OUT) if found and found.step == INPUT else value
+
+    def filled(call: Call) -> Call:
+        return Call.model_construct(tool=call.tool, arguments=replaced(call.arguments, by))
+
+    steps = (step.model_copy(update={"actions": tuple(map(filled, step.actions))}) for step in plan.steps)
     return Plan.model_construct(steps=tuple(steps))
-
-
-def _filled(value: Any, given: dict[str, Any]) -> Any:
-    if isinstance(value, dict):
-        if FROM in value:
-            found = _input(reference(value))
-            if found is None:
-                return value
-            return next(iter(values_at(given, found.path)), _LEFT_OUT)
-        inner = {name: _filled(one, given) for name, one in value.items()}
-        return {name: one for name, one in inner.items() if one is not _LEFT_OUT}
-    if isinstance(value, list):
-        return [one for one in (_filled(each, given) for each in value) if one is not _LEFT_OUT]
-    return value
-
-
-def _input(found: Reference | None) -> Reference | None:
-    return found if found is not None and found.step == INPUT else None
 
 
 def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """What is wrong with the steps of a skill, as far as that can be told without its tools (C1)."""
-    anything = {call.tool: ToolSpec(name=call.tool, parameters={}) for step in plan.steps for call in step.actions}
+    anything = {call.tool: ToolSpec(name=call.tool, parameters={}) for call in _calls(plan)}
     anything |= {name: ToolSpec(name=name) for step in plan.steps for name in step.promised_tools}
     declared = parameters.get("properties", {})
     return (
         *(f"step {step.id!r}: {INPUT} is the name of the skill's arguments" for step in plan.steps if step.id == INPUT),
         *(
             f"{found.text!r}: the skill has no parameter {found.path[0]!r}"
-            for found in _inputs(plan)
-            if found.path[0] not in declared
+            for _, _, found in _fed(plan)
+            if found.step == INPUT and found.path[0] not in declared
         ),
         *map(str, plan_faults(fill(plan, {}), anything, Policy(), literal=True)),
     )
 
 
-def _inputs(plan: Plan) -> Iterator[Reference]:
-    """Each reference to an argument of the skill."""
-    for step in plan.steps:
-        for call in step.actions:
-            for _, target in references(call.arguments):
-                if (found := _input(target)) is not None:
-                    yield found
+def _calls(plan: Plan) -> Iterator[Call]:
+    return (call for step in plan.steps for call in step.actions)
+
+
+def _fed(plan: Plan) -> Iterator[tuple[str, tuple[str | int, ...], Reference]]:
+    """Each value that a tool of the skill takes from elsewhere: the tool, the value's place, and the reference."""
+    for call in _calls(plan):
+        for place, found in references(call.arguments):
+            if found is not None:
+                yield call.tool, place, found
 
 
 def with_skills(tools: Tools) -> dict[str, ToolSpec]:
@@ -114,28 +96,27 @@ def with_skills(tools: Tools) -> dict[str, ToolSpec]:
 
 
 def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
-    called = [tools.get(call.tool) for step in plan.steps for call in step.actions]
+    called = [tools.get(call.tool) or ToolSpec(name=call.tool) for call in _calls(plan)]
     provenance: dict[str, tuple[str, ...]] = {}
-    torn = False  # whether one argument would need two origins: no value of a model's has both (C6)
     for _, found, path, origins in _with_origins(plan, tools):
         if found.step == INPUT:
             place = path_text(path)
             provenance[place] = tuple(one for one in provenance.get(place, origins) if one in origins)
-            torn = torn or not provenance[place]
+    torn = not all(provenance.values())  # one argument would need two origins: no value of a model's has both (C6)
+    read_only = all(tool.read_only for tool in called)
     return spec.model_copy(
         update={
-            "read_only": all(tool is not None and tool.read_only for tool in called),
+            "read_only": read_only,
             "internal": spec.internal
             or torn
             or bool(washing_faults(plan, tools))
-            or any(tool is not None and tool.internal for tool in called),
-            "destructive": any(tool is not None and tool.destructive for tool in called),
-            "may_clarify": any(tool is not None and tool.may_clarify for tool in called),
-            "repeats": all(tool is not None and (tool.read_only or tool.repeats) for tool in called),
-            "polls": any(tool is not None and tool.polls for tool in called),
+            or any(tool.internal for tool in called),
+            "destructive": any(tool.destructive for tool in called),
+            "may_clarify": any(tool.may_clarify for tool in called),
+            "repeats": all(tool.read_only or tool.repeats for tool in called),
+            "polls": any(tool.polls for tool in called),
             "provenance": provenance,
-            "outward": all(tool is not None and tool.read_only for tool in called)
-            and any(tool is not None and tool.outward for tool in called),
+            "outward": read_only and any(tool.outward for tool in called),
             "targets": dict(_targets_of(plan, tools)),
         }
     )
@@ -143,22 +124,18 @@ def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
 
 def _targets_of(plan: Plan, tools: Tools) -> Iterator[tuple[str, str]]:
     """Each argument of a skill that becomes a target of one of its tools, with the folder that the tool declares."""
-    for step in plan.steps:
-        for call in step.actions:
-            tool = tools.get(call.tool)
-            inputs = ((place, _input(target)) for place, target in references(call.arguments))
-            for place, found in inputs:
-                if tool is None or found is None:
-                    continue
-                declared = {mark: _below(place, parse_path(mark) or (mark,)) for mark in tool.targets}
-                for mark, rest in declared.items():
-                    if rest is not None:
-                        yield path_text((*found.path, *rest)), tool.targets[mark]
-                parameter = path_text(tuple(ANY if isinstance(part, int) else part for part in place))
-                named = is_named()(next((part for part in reversed(place) if isinstance(part, str)), ""))
-                leaf = Leaf(path_text(place), parameter, "", named, nodes_at(tool, place), default=False)
-                if all(rest is None for rest in declared.values()) and is_target(leaf, tool):
-                    yield path_text(found.path), ""
+    for name, place, found in _fed(plan):
+        tool = tools.get(name)
+        if tool is None or found.step != INPUT:
+            continue
+        declared = list(_below(place, tool.targets))
+        for rest, folder in declared:
+            yield path_text((*found.path, *rest)), folder
+        parameter = path_text(tuple(ANY if isinstance(part, int) else part for part in place))
+        named = is_named()(next((part for part in reversed(place) if isinstance(part, str)), ""))
+        leaf = Leaf(path_text(place), parameter, "", named, nodes_at(tool, place), default=False)
+        if not declared and is_target(leaf, tool):
+            yield path_text(found.path), ""
 
 
 def washing_faults(plan: Plan, tools: Tools) -> tuple[str, ...]:
@@ -180,20 +157,18 @@ def _with_origins(plan: Plan, tools: Tools) -> Iterator[_Fed]:
     """Each reference that becomes a value with an origin, or holds one: the tool that takes it, the reference, the
     value's path in what the reference's step has or gives, and its origins.
     """
-    for step in plan.steps:
-        for call in step.actions:
-            tool = tools.get(call.tool)
-            marks = tool.provenance.items() if tool is not None else ()
-            for place, found in references(call.arguments) if marks else ():
-                for mark, origins in marks:
-                    rest = _below(place, parse_path(mark) or (mark,))
-                    if found is not None and rest is not None:
-                        yield call.tool, found, (*found.path, *rest), origins
+    for name, place, found in _fed(plan):
+        if (tool := tools.get(name)) is not None:
+            for rest, origins in _below(place, tool.provenance):
+                yield name, found, (*found.path, *rest), origins
 
 
-def _below(place: tuple[str | int, ...], mark: tuple[Part, ...]) -> tuple[Part, ...] | None:
-    """What of a mark's path lies below a place; nothing when the place is at the mark or inside it, None beside it."""
-    return mark[len(place) :] if all(map(_covers, mark, place)) else None
+def _below(place: tuple[str | int, ...], marks: Mapping[str, _Says]) -> Iterator[tuple[tuple[Part, ...], _Says]]:
+    """What of each mark's path lies below a place; nothing of one that the place is at or inside of."""
+    for mark, says in marks.items():
+        path = parse_path(mark) or (mark,)
+        if all(map(_covers, path, place)):
+            yield path[len(place) :], says
 
 
 def _covers(part: Part, other: Part) -> bool:
@@ -240,9 +215,8 @@ def _sure(plan: Plan) -> list[Step]:
 def calls_inside(plan: Plan, tools: Tools, levels: int = MOST_LEVELS) -> int:
     """How many actions a call of a skill may take at most, those of the skills that it calls included."""
     count = 0
-    for step in plan.steps:
-        for call in step.actions:
-            tool = tools.get(call.tool)
-            more = 0 if tool is None or tool.plan is None or levels <= 1 else calls_inside(tool.plan, tools, levels - 1)
-            count += 1 + more
+    for call in _calls(plan):
+        tool = tools.get(call.tool)
+        more = 0 if tool is None or tool.plan is None or levels <= 1 else calls_inside(tool.plan, tools, levels - 1)
+        count += 1 + more
     return count

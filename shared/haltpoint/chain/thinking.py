@@ -7,7 +7,7 @@ attempt. Plan and answer have turn 0 in their ids, so that no step's id can coll
 from dataclasses import replace
 
 from haltpoint.chain import policy
-from haltpoint.chain.citing import cite
+from haltpoint.chain.citations import cite
 from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import in_time
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from haltpoint.chain.citing import false_marks
+from haltpoint.chain.citations import false_marks
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.delivering import deliver, take_findings

@@ -5,6 +5,7 @@ from string import Formatter
 from typing import Any, Final
 
 from haltpoint.tools.errors import DeclarationError
+from haltpoint.tools.signature import fields_in
 
 _FORM: Final = 'write it like says="Message to {name}: {content}"'
 
@@ -19,7 +20,8 @@ def checked_says(says: object, parameters: Mapping[str, Any], result: Mapping[st
         parts = list(Formatter().parse(says))
     except ValueError as error:
         raise DeclarationError(f"says={says!r}: {error}; {_FORM}") from None
-    known = [*parameters.get("properties", {}), *_fields(result or {})]
+    fields = fields_in(result or {}, (result or {}).get("$defs", {}))
+    known = [*parameters.get("properties", {}), *fields]
     for _, name, form, conversion in parts:
         if name is not None and (name not in known or form or conversion):
             there_are = ", ".join(dict.fromkeys(known)) or "none"
@@ -28,13 +30,3 @@ def checked_says(says: object, parameters: Mapping[str, Any], result: Mapping[st
                 f"{there_are}. Name it alone, without a path or a format"
             )
     return says
-
-
-def _fields(schema: Mapping[str, Any]) -> list[str]:
-    """The names of the fields at the top of a result, behind a reference or in each of several forms."""
-    definitions = schema.get("$defs", {})
-    if reference := schema.get("$ref"):
-        return _fields({**definitions.get(str(reference).rpartition("/")[2], {}), "$defs": definitions})
-    forms = schema.get("anyOf") or schema.get("oneOf") or ()
-    inside = (name for form in forms for name in _fields({**form, "$defs": definitions}))
-    return [*schema.get("properties", {}), *inside]

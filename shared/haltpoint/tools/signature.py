@@ -130,9 +130,8 @@ def read_output(hints: Mapping[str, Any]) -> Output:
     schema, foreign = without_marks(marked), foreign_in(marked)
     numbers = '"number"' in json.dumps(schema)
     if _is_object(schema, schema.get("$defs", {})):
-        return Output(
-            adapter, schema, numbers=numbers, foreign=foreign, fields=_fields_in(schema, schema.get("$defs", {}))
-        )
+        fields = frozenset(fields_in(schema, schema.get("$defs", {})))
+        return Output(adapter, schema, numbers=numbers, foreign=foreign, fields=fields)
     definitions = schema.pop("$defs", None)
     wrapping = {"type": "object", "properties": {WRAP: schema}, "required": [WRAP]}
     whole = {**wrapping, "$defs": definitions} if definitions else wrapping
@@ -147,12 +146,12 @@ def _is_false(hint: Any, default: Any) -> bool:
     return hint is bool and (default.default if isinstance(default, FieldInfo) else default) is False
 
 
-def _fields_in(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> frozenset[str]:
+def fields_in(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> tuple[str, ...]:
     """The names of the fields of an object, of any branch of a union."""
     if reference := schema.get("$ref"):
-        return _fields_in(definitions.get(str(reference).rpartition("/")[2], {}), definitions)
+        return fields_in(definitions.get(str(reference).rpartition("/")[2], {}), definitions)
     branches = schema.get("anyOf") or schema.get("oneOf") or ()
-    return frozenset(schema.get("properties", ())).union(*(_fields_in(one, definitions) for one in branches))
+    return (*schema.get("properties", ()), *(name for one in branches for name in fields_in(one, definitions)))
 
 
 def _field(name: str, hint: Any, default: Any) -> tuple[Any, Any]:

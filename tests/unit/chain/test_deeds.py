@@ -35,6 +35,11 @@ def test_f1_the_authors_words_are_filled_from_arguments_defaults_and_data() -> N
     assert said == 'Message to "Jane": "hello" (1×, {free})'
 
 
+def test_f1_an_argument_that_is_not_declared_takes_no_place_of_a_result() -> None:
+    assert line(SAYS, '{"name": "Jane"}', name="Ann", content="x") == 'Message to "Jane": "x" (1×, {free})'
+    assert line(SAYS, name="Ann", content="x") == 'Message to …: "x" (1×, {free})'
+
+
 def test_f1_what_nobody_knows_is_left_open() -> None:
     assert line(SAYS) == "Message to …: … (1×, {free})"
     assert line(SAYS, "no JSON", content="x") == 'Message to …: "x" (1×, {free})'

@@ -59,7 +59,6 @@ def test_every_code_has_a_meaning() -> None:
 
 def test_equal_declarations_share_their_validators_and_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schemas, "_by_spec", {})
-    monkeypatch.setattr(schemas, "_by_digest", {})
     monkeypatch.setattr(schemas, "MOST", 2)
     first, twin, third = spec("a"), spec("a"), spec("b")
 

@@ -503,4 +503,4 @@ def test_c13_a_planned_step_is_looked_at_as_an_open_ended_one() -> None:
 
 def test_c13_a_schema_that_is_odd_says_nothing() -> None:
     odd = ToolSpec(name="odd", parameters={"$defs": [], "properties": {"a": True}})
-    assert [leaf.place for leaf in leaves({"a": {"b": 1}}, odd, lambda _: False)] == ["a.b"]
+    assert [leaf.place for leaf in leaves({"a": {"b": 1}}, odd)] == ["a.b"]
