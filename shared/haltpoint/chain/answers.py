@@ -64,10 +64,10 @@ def _resume(work: Work, request: OpenRequest, name: str) -> None:
 
 
 def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
-    answer = data.answer
+    answer, said = data.answer, data.answer.text
     match answer.decision:
         case Choice.ANSWER if request.step < 0:
-            _answer_planning(work, answer.text.strip())
+            _answer_planning(work, said.strip())
         case Choice.SELECT if request.kind is RequestKind.INPUT:
             option = next(option for option in request.options if option.id == answer.option_id)
             picked = {"answer": option.title, "selected": option.model_dump(mode="json", exclude={"value"})}
@@ -76,28 +76,18 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
             option = next(option for option in request.options if option.id == answer.option_id)
             _select(work, _asked_about(work, request), option, data.by)
         case Choice.ANSWER:
-            given: dict[str, Any] = {"answer": answer.text, SAID: answer.text.strip()}
+            given: dict[str, Any] = {"answer": said, SAID: said.strip()}
             if request.form is not None:
                 given = {"answer": answer.value}
             _settle_success(work, _asked_about(work, request), write_json(given), (), data.by)
         case Choice.NONE:
-            words = answer.text or "none of the options is the right one"
-            _turn_down(
-                work,
-                _asked_about(work, request),
-                ErrorType.NOT_FOUND,
-                f"A person was asked and said: {words}",
-                answer.text,
-            )
+            words = said or "none of the options is the right one"
+            text = f"A person was asked and said: {words}"
+            _turn_down(work, _asked_about(work, request), ErrorType.NOT_FOUND, text, said)
         case Choice.REJECT:
-            words = answer.text or "no"
-            _turn_down(
-                work,
-                _asked_about(work, request),
-                ErrorType.DENIED,
-                f"A person was asked and did not allow it: {words}",
-                answer.text,
-            )
+            words = said or "no"
+            text = f"A person was asked and did not allow it: {words}"
+            _turn_down(work, _asked_about(work, request), ErrorType.DENIED, text, said)
         case Choice.HAPPENED:
             _happened(work, _asked_about(work, request), answer.value, data.by)
         case Choice.APPROVE:
@@ -114,7 +104,7 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
         case Choice.REPHRASE | Choice.MANUAL | Choice.RETRY:
             settle_case(work, request, data)
         case Choice.ABORT:
-            cancel_chain(work, data.by, answer.text or answer.comment)
+            cancel_chain(work, data.by, said or answer.comment)
         case _ as never:
             assert_never(never)
 

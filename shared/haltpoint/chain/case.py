@@ -92,13 +92,5 @@ def _record(work: Work, index: int, tool: str, value: dict[str, Any], by: str) -
     work.keep(action)
     work.move(index, replace(run, actions=number, turn=run.turn + 1))
     work.outputs += [Record(action), Settle(action)]
-    work.tell(
-        FactType.ACTION_COMPLETED,
-        step_id=step_id,
-        action_id=name,
-        n=number,
-        tool=tool,
-        next_action=outcome.next_action.value,
-        by=by,
-    )
+    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, by=by)
     return action

@@ -40,15 +40,7 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> None:
         return
     fault = outcome.error
     told = {} if fault is None else {"error_type": fault.error_type.value}
-    work.tell(
-        FactType.ACTION_COMPLETED,
-        step_id=work.steps[action.step].id,
-        action_id=action.id,
-        n=action.number,
-        tool=action.tool,
-        next_action=outcome.next_action.value,
-        **told,
-    )
+    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, **told)
     action = action.done(outcome, body)
     # A coherent result (B1) carries exactly what its next_action needs: this is next_action with its contents.
     if fault is not None and fault.error_type is ErrorType.IN_DOUBT:

@@ -41,7 +41,6 @@ def violate(
     thought: str,
     faults: Sequence[Correction],
     said: str,
-    *,
     counted: bool = False,
 ) -> None:
     """Write the faults of one thought down; together they are one strike of the step and of the chain (D1).
@@ -56,28 +55,18 @@ def violate(
     told = {} if index is None else {"step_id": work.steps[index].id}
     words = said[:MOST_SAID]
     for fault in faults:
-        strike = Strike(
-            place=place,
-            thought_id=thought,
-            violation=fault.violation,
-            message=fault.message,
-            tool=fault.tool,
-            said=words,
-        )
+        what, text, tool = fault.violation, fault.message, fault.tool
+        strike = Strike(place=place, thought_id=thought, violation=what, message=text, tool=tool, said=words)
         work.case = (*work.case, strike)[-MOST_REMEMBERED:]
-        about = {} if fault.tool is None else {"tool": fault.tool}
-        if fault.pattern is not None:
-            about["pattern"] = fault.pattern
-        work.tell(
-            FactType.CONTRACT_VIOLATED,
-            **told,
-            thought_id=thought,
-            violation=fault.violation.value,
-            message=fault.message,
-            **about,
-            said=words,
-            strikes=work.strikes,
-        )
+        about = {
+            "thought_id": thought,
+            "violation": what.value,
+            "message": text,
+            "tool": tool,
+            "pattern": fault.pattern,
+        }
+        about = {name: one for name, one in about.items() if one is not None}
+        work.tell(FactType.CONTRACT_VIOLATED, **told, **about, said=words, strikes=work.strikes)
 
 
 def tell_correction(work: Work, index: int | None, fault: Correction) -> None:
@@ -124,14 +113,8 @@ def escalate(work: Work, index: int | None, reason: str) -> None:
         expected = missing_in_words(work, index) or ", ".join(missing)
         question = f"{template.format(expected_tools=expected, count=tries)} ({where})"
     told = {} if index is None else {"step_id": work.steps[index].id}
-    work.tell(
-        FactType.CHAIN_ESCALATED,
-        **told,
-        request_id=next_request(work),
-        reason=reason,
-        strikes=work.strikes,
-        missing=list(missing),
-    )
+    about = {"request_id": next_request(work), "reason": reason, "strikes": work.strikes, "missing": list(missing)}
+    work.tell(FactType.CHAIN_ESCALATED, **told, **about)
     if index is not None:
         work.clear(index)
         work.move(index, replace(work.run(index), status=StepStatus.WAITING, thinking=True))
