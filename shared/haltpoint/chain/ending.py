@@ -3,8 +3,8 @@
 from haltpoint.chain import policy
 from haltpoint.chain.children import cancel_child, report
 from haltpoint.chain.codes import Code
-from haltpoint.chain.fulfilment import falls_short, unfulfilled
 from haltpoint.chain.held import drop_held
+from haltpoint.chain.intent import falls_short, unfulfilled
 from haltpoint.chain.needs import result_needed
 from haltpoint.chain.outputs import Withdraw
 from haltpoint.chain.state import ChainError, ChainStatus, PlanOrigin, StepRun, StepStatus

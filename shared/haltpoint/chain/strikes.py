@@ -23,11 +23,6 @@ MOST_SAID: Final = 500
 """Characters of the model's words that are kept with a violation; the whole lies with the thought."""
 
 
-def mode_of(work: Work, index: int | None) -> Mode:
-    """How far the model is held to its word in a step; None: before and after all steps."""
-    return policy.mode(work.chain.task, None if index is None else work.steps[index])
-
-
 def acted_on(work: Work, index: int) -> str:
     """The thought whose proposal the step is acting on, or has acted on last."""
     run = work.run(index)
@@ -47,7 +42,7 @@ def violate(
 
     `counted`: the step has had its strike for this thought, also when a success has ended the chain's row since.
     """
-    if mode_of(work, index) is not Mode.OFF and not (work.case and work.case[-1].thought_id == thought):
+    if work.mode(index) is not Mode.OFF and not (work.case and work.case[-1].thought_id == thought):
         work.strikes += 1
         if index is not None and not counted:
             run = work.run(index)
@@ -69,14 +64,12 @@ def violate(
         work.tell(FactType.CONTRACT_VIOLATED, **told, **about, said=words, strikes=work.strikes)
 
 
-def tell_correction(work: Work, index: int | None, fault: Correction) -> None:
-    """The model is told what was wrong; it bears the marks of its violation, so that readers find the two together."""
-    details = {"violation": fault.violation.value, "message": fault.message}
-    if index is not None:
-        details["step_id"] = work.steps[index].id
-    if fault.tool is not None:
-        details["tool"] = fault.tool
-    work.tell(FactType.CONTRACT_CORRECTED, **details)
+def tell_corrections(work: Work, index: int | None, faults: Sequence[Correction]) -> None:
+    """The model is told what was wrong, in the words of its violations, so that readers find the two together."""
+    about = {} if index is None else {"step_id": work.steps[index].id}
+    for fault in faults:
+        told = about if fault.tool is None else {**about, "tool": fault.tool}
+        work.tell(FactType.CONTRACT_CORRECTED, violation=fault.violation.value, message=fault.message, **told)
 
 
 def struck_out(work: Work, index: int | None) -> bool:
