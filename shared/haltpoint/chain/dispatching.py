@@ -159,7 +159,7 @@ def carry_out(work: Work, action: Action, body: str) -> bool:
         return True
     index, started = action.step, replace(action, child=child_id(action.id))
     faults = argument_faults(spec, arguments)
-    strict = policy.mode(work.chain.task, work.steps[index]) is Mode.STRICT
+    strict = work.mode(index) is Mode.STRICT
     if strict and work.origin is not PlanOrigin.LITERAL and arguments != read_json(action.arguments):
         call = Call(tool=action.tool, arguments=arguments)
         fault = provenance_fault(call, spec, work.chain.task.context, work.actions, users_words(work))
@@ -212,7 +212,7 @@ def _order(work: Work, action: Action, spec: ToolSpec, reasons: tuple[Reason, ..
         return order(unasked=PlanOrigin.LITERAL.value)
     if not spec.provenance:
         return order()
-    mode = policy.mode(work.chain.task, work.steps[action.step])
+    mode = work.mode(action.step)
     if mode is not Mode.STRICT:
         return order(unasked=mode.value)
     return order(origins=origin_actions(spec, work.actions))

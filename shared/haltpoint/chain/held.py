@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Final
 
-from haltpoint.chain import policy
 from haltpoint.chain.contract import may_call
 from haltpoint.chain.references import write_json
 from haltpoint.chain.state import PlanOrigin
@@ -19,14 +18,10 @@ ARGUMENTS_WIDTH: Final = 2000
 def owner_of(work: Work, index: int, tool: str) -> str | None:
     """The id of the later step to which a call belongs that this step may not make; None when it belongs to none."""
     spec = work.world.tools.get(tool)
-    task, own = work.chain.task, work.steps[index]
-    if spec is None or may_call(own, spec, policy.mode(task, own), task):
+    if spec is None or may_call(work.steps[index], spec, work.mode(index), work.chain.task):
         return None
-    for number, step in enumerate(work.steps):
-        promised = tool in step.promised_tools
-        if number != index and promised and not work.run(number).status.done:
-            return step.id
-    return None
+    others = ((number, step) for number, step in enumerate(work.steps) if number != index)
+    return next((one.id for n, one in others if tool in one.promised_tools and not work.run(n).status.done), None)
 
 
 def drop_held(work: Work, index: int, reason: str) -> None:

@@ -138,10 +138,8 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     """The effects that the goal asks for without a deed or a reported error; `message`: the condition of one."""
     wanted, settled = expected(work), set[str]()
     if wanted:
-        errors = (
-            one.tool for one in work.actions.values() if one.outcome is not None and one.outcome.error is not None
-        )
-        settled = {*succeeded(work), *(name for tool in errors for name in effects_of(work, tool))}
+        failed = (one.tool for one in work.actions.values() if one.outcome is not None and one.outcome.error)
+        settled = {*succeeded(work), *(name for tool in failed for name in effects_of(work, tool))}
     return tuple(
         NotDone(tool=" or ".join(tools[:_SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
         for entry, tools in wanted

@@ -233,17 +233,13 @@ def _form_fault(work: Work, index: int, call: Call) -> Correction | None:
 def _fault(work: Work, index: int, call: Call) -> Correction | None:
     """The first reason to refuse a call, in this order: its form, the user's words, a person, the ledger, origins."""
     tools, mode = work.world.tools, work.mode(index)
-    call = without_confirmed(call, tools)
-    fault = (
-        _form_fault(work, index, call)
-        or refusal(work, index, call.tool)
-        or decided_before(work, call, tools[call.tool])
-    )
+    call, tool = without_confirmed(call, tools), call.tool
+    fault = _form_fault(work, index, call) or refusal(work, index, tool) or decided_before(work, call, tools[tool])
     if fault is not None or mode is Mode.OFF:
         return fault
     known = work.chain.task.context, work.actions, users_words(work)
-    fault = repeat_fault(work, index, call, tools[call.tool], mode)
-    return fault or provenance_fault(call, tools[call.tool], *known)
+    fault = repeat_fault(work, index, call, tools[tool], mode)
+    return fault or provenance_fault(call, tools[tool], *known)
 
 
 def go_on(work: Work, index: int) -> None:

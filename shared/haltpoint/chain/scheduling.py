@@ -7,7 +7,7 @@ comes after it in the plan, but for those that its own end made ready; the next 
 import json
 
 from haltpoint.chain.codes import Code
-from haltpoint.chain.contract import PlanFault, open_to_models, plan_faults
+from haltpoint.chain.contract import open_to_models, plan_faults
 from haltpoint.chain.delivering import deliver
 from haltpoint.chain.dispatching import IN_PROGRESS, dispatch_literal, in_time
 from haltpoint.chain.ending import READY, complete_chain, fail_chain
@@ -39,7 +39,7 @@ def begin(work: Work) -> None:
     if task.plan is not None:
         faults = plan_faults(task.plan, work.world.tools, work.world.policy, literal=True)
         if faults:
-            fail_chain(work, Code.PLAN_REFUSED, list_faults(faults))
+            fail_chain(work, Code.PLAN_REFUSED, "; ".join(map(str, faults)))
         else:
             adopt(work, task.plan, PlanOrigin.LITERAL)
     elif task.style is Style.REACT:
@@ -56,11 +56,6 @@ def begin_open(work: Work, drafted: Intent | None) -> None:
     take_up(work, drafted)
     work.thought = None
     adopt(work, _react_plan(work), PlanOrigin.REACT)
-
-
-def list_faults(faults: tuple[PlanFault, ...]) -> str:
-    """All faults of a plan in one text."""
-    return "; ".join(str(fault) for fault in faults)
 
 
 def _origin(work: Work) -> PlanOrigin:
@@ -124,19 +119,14 @@ def _next_ready(work: Work, after: int) -> int | None:
 
 def _start(work: Work, index: int) -> None:
     work.move(index, IN_PROGRESS)
-    step = work.steps[index]
-    work.tell(FactType.STEP_STARTED, step_id=step.id, **_ignored(work, step))
+    step, ignored = work.steps[index], {}
+    if step.tool_validation_mode is ValidationMode.ADVISORY and work.chain.task.mode is Mode.STRICT:
+        ignored = {"ignored": "tool_validation_mode: advisory"}  # a plan may only tighten how it is checked
+    work.tell(FactType.STEP_STARTED, step_id=step.id, **ignored)
     if work.origin is PlanOrigin.LITERAL:
         dispatch_literal(work, index)
     else:
         think_step(work, index)
-
-
-def _ignored(work: Work, step: Step) -> dict[str, str]:
-    """What a plan says of its own checking may only tighten: what would loosen it is ignored, and told."""
-    if step.tool_validation_mode is ValidationMode.ADVISORY and work.chain.task.mode is Mode.STRICT:
-        return {"ignored": "tool_validation_mode: advisory"}
-    return {}
 
 
 def _wind_up(work: Work) -> None:
