@@ -269,7 +269,8 @@ def _by_hand(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
         work.words = answer.text or write_json(answer.value)
         complete_step(work, index)
         return
-    spec, faults = work.world.tools.get(request.tool), ("it has no value",)
+    spec = work.world.tools.get(request.tool)
+    faults: tuple[str, ...] = ("it has no value",)
     if answer.value is not None:
         faults = () if spec is None else result_faults(spec, answer.value)
     if faults:

@@ -47,6 +47,16 @@ def drop_held(work: Work, index: int, reason: str) -> None:
     work.move(index, replace(run, taken=len(calls) + 1))
 
 
+def tell_held(work: Work, index: int, proposal: Proposal) -> None:
+    """Record which calls of a proposal wait behind the one that runs, or for a later step."""
+    run = work.run(index)
+    for position, call in enumerate(proposal.calls):
+        waits = position >= run.taken and not run.refused >> position & 1
+        if waits or owner_of(work, index, call.tool) is not None:
+            step_id = work.steps[index].id
+            work.tell(FactType.ACTION_HELD, step_id=step_id, tool=call.tool, call=position + 1)
+
+
 def _never(work: Work, index: int, position: int, call: Call, reason: str) -> None:
     work.tell(
         FactType.ACTION_NEVER_EXECUTED,

@@ -7,11 +7,11 @@ from typing import Final
 from haltpoint.chain import policy
 from haltpoint.chain.citing import false_marks
 from haltpoint.chain.codes import Code
-from haltpoint.chain.contract import NOT_CONFIRMED, call_fault, form_of, reading_faults, without_confirmed
+from haltpoint.chain.contract import NOT_CONFIRMED, call_fault, without_confirmed
 from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.exits import ask_in_step, is_question, last_error
-from haltpoint.chain.held import drop_held, owner_of
+from haltpoint.chain.held import drop_held, owner_of, tell_held
 from haltpoint.chain.intent import owed, remind
 from haltpoint.chain.needs import looks_at_goal
 from haltpoint.chain.provenance import provenance_fault
@@ -20,22 +20,13 @@ from haltpoint.chain.references import read_json
 from haltpoint.chain.repeats import answered_by, decided_before, effect_before, give_back, repeat_fault
 from haltpoint.chain.sources import sources_for, users_words
 from haltpoint.chain.state import Action, PlanOrigin, StepStatus
-from haltpoint.chain.strikes import (
-    acted_on,
-    escalate,
-    let_pass,
-    missing_in_words,
-    missing_tools,
-    struck_out,
-    violate,
-)
+from haltpoint.chain.strikes import acted_on, escalate, let_pass, no_call, struck_out, unread, violate
 from haltpoint.chain.thinking import may_think, spent_too_much, think_intent, think_step
 from haltpoint.chain.unasked import disregarded, note_asked, note_look, refusal, tellable, to_look_at
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import ActionProposed, IntentDrafted
-from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Call, StepType
 from haltpoint.contracts.tasks import Mode
@@ -106,7 +97,7 @@ def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> Non
     """
     mode, words = work.mode(index), proposal.content
     if proposal.faults:
-        _correct(work, index, thought, _unread(work, index, proposal), words)
+        _correct(work, index, thought, unread(work, index, proposal), words)
         return
     tool_step = work.steps[index].step_type is StepType.TOOL
     missing = () if tool_step else pattern_faults(work)
@@ -118,7 +109,7 @@ def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> Non
         work.note(index, proposal)
         fail_by_tool(work, index, Code.GIVEN_UP, *error)
         return
-    faults = () if mode is Mode.OFF else (_no_call(work, index),) if tool_step else missing
+    faults = () if mode is Mode.OFF else (no_call(work, index),) if tool_step else missing
     if not faults and (cites := false_marks(work, index, words)):  # at the limit the words are taken as they are (F2)
         violate(work, index, work.steps[index].id, thought, cites, words)
         if mode is Mode.STRICT and not struck_out(work, index) and may_think(work, index):
@@ -155,7 +146,7 @@ def _give_up(work: Work, index: int, thought: str, proposal: Proposal) -> None:
         'Go on with it, and say "next_step_decision": "fail" only after an error.'
     )
     unfounded = Correction(violation=Violation.UNFOUNDED_FAIL, message=text)
-    _correct(work, index, thought, (unfounded, *_unread(work, index, proposal)), proposal.content)
+    _correct(work, index, thought, (unfounded, *unread(work, index, proposal)), proposal.content)
 
 
 def _awaited(work: Work, index: int, thought: str) -> bool:
@@ -169,8 +160,8 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
     asked = work.run(index)
     work.note(index, proposal)
     work.move(index, replace(asked, turn=asked.turn + 1, thinking=False, taken=0, in_turn=0, refused=0))
-    if unread := _unread(work, index, proposal):
-        _strike(work, index, unread, _COUNTED)
+    if faults := unread(work, index, proposal):
+        _strike(work, index, faults, _COUNTED)
     for position, call in enumerate(proposal.calls):
         if owner_of(work, index, call.tool) is None:
             fault = _form_fault(work, index, without_confirmed(call, work.world.tools))
@@ -178,7 +169,7 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
                 _strike(work, index, (fault,), 1 << position)
     if _release(work, index):
         if work.run(index).status is StepStatus.IN_PROGRESS:  # else the chain is over or a person is asked
-            _tell_held(work, index, proposal)
+            tell_held(work, index, proposal)
         return
     corrections = _corrections(work, index)
     drop_held(work, index, "no call of the proposal can run")
@@ -186,7 +177,7 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
     counted = work.run(index)
     work.move(index, replace(asked, thinking=False, strikes=counted.strikes))
     if not corrections:
-        corrections = (_no_call(work, index),)
+        corrections = (no_call(work, index),)
         violate(work, index, work.steps[index].id, thought, corrections, proposal.content)
     _again(work, index, corrections, thought, again=True)
 
@@ -275,13 +266,7 @@ def _corrections(work: Work, index: int) -> tuple[Correction, ...]:
     """What is still wrong with the current proposal: what cannot be read of it, and its calls."""
     proposal, refused = work.proposals.get(index, Proposal()), work.run(index).refused
     faults = (_fault(work, index, call) for position, call in enumerate(proposal.calls) if refused >> position & 1)
-    return (*_unread(work, index, proposal), *(fault for fault in faults if fault is not None))
-
-
-def _unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
-    """What could not be read of a proposal, as the model is told it (C6)."""
-    tools = work.world.tools
-    return reading_faults(proposal.faults, (tools[name] for name in missing_tools(work, index) if name in tools))
+    return (*unread(work, index, proposal), *(fault for fault in faults if fault is not None))
 
 
 def _strike(work: Work, index: int, faults: tuple[Correction, ...], bits: int) -> None:
@@ -309,27 +294,3 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
             let_pass(work, index)
         return
     think_step(work, index, corrections, thought, again=again)
-
-
-def _tell_held(work: Work, index: int, proposal: Proposal) -> None:
-    run = work.run(index)
-    for position, call in enumerate(proposal.calls):
-        waits = position >= run.taken and not run.refused >> position & 1
-        if waits or owner_of(work, index, call.tool) is not None:
-            step_id = work.steps[index].id
-            work.tell(FactType.ACTION_HELD, step_id=step_id, tool=call.tool, call=position + 1)
-
-
-def _no_call(work: Work, index: int) -> Correction:
-    """Words, or calls that belong elsewhere, where a call is required."""
-    step, tools, missing = work.steps[index], work.world.tools, missing_tools(work, index)
-    names = missing_in_words(work, index)
-    forms = " ".join(form_of(tools[name]) for name in dict.fromkeys(missing) if name in tools)
-    text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {names}. "
-    if step.step_type is StepType.TOOL:
-        advice = work.world.policy.messages.no_tool_used
-        text += advice.format(expected_tools=names, count=work.strikes + 1)
-        text += f" The exact form is: {forms}"
-    else:
-        text = f"No call of the proposal may run in step {step.id!r}; answer in words instead."
-    return Correction(violation=Violation.NO_CALL, message=text, tool=missing[0] if missing else None)

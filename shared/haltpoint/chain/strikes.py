@@ -6,6 +6,7 @@ from typing import Final
 
 from haltpoint.chain import policy
 from haltpoint.chain.asking import ask, next_request
+from haltpoint.chain.contract import form_of, reading_faults
 from haltpoint.chain.ending import complete_step
 from haltpoint.chain.state import StepStatus
 from haltpoint.chain.words import asked_for
@@ -13,8 +14,9 @@ from haltpoint.chain.work import Work
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.plans import StepType
 from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Correction, Strike
+from haltpoint.contracts.thoughts import Correction, Proposal, Strike, Violation
 
 MOST_REMEMBERED: Final = 10
 """Violations that a case shows: the last ones of the row."""
@@ -130,6 +132,27 @@ def _unkept(work: Work, index: int | None) -> tuple[tuple[str, ...], ...]:
         return ()
     receipts = work.run(index).receipts
     return tuple(promise for bit, promise in enumerate(work.steps[index].promised) if not receipts >> bit & 1)
+
+
+def no_call(work: Work, index: int) -> Correction:
+    """Words, or calls that belong elsewhere, where a call is required."""
+    step, tools, missing = work.steps[index], work.world.tools, missing_tools(work, index)
+    names = missing_in_words(work, index)
+    forms = " ".join(form_of(tools[name]) for name in dict.fromkeys(missing) if name in tools)
+    text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {names}. "
+    if step.step_type is StepType.TOOL:
+        advice = work.world.policy.messages.no_tool_used
+        text += advice.format(expected_tools=names, count=work.strikes + 1)
+        text += f" The exact form is: {forms}"
+    else:
+        text = f"No call of the proposal may run in step {step.id!r}; answer in words instead."
+    return Correction(violation=Violation.NO_CALL, message=text, tool=missing[0] if missing else None)
+
+
+def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
+    """What could not be read of a proposal, as the model is told it (C6)."""
+    tools = work.world.tools
+    return reading_faults(proposal.faults, (tools[name] for name in missing_tools(work, index) if name in tools))
 
 
 def fall_short(work: Work, index: int, thought: str, faults: Sequence[Correction]) -> None:
