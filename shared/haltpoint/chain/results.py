@@ -76,9 +76,9 @@ def succeed(work: Work, action: Action) -> None:
             kept = True
     met = receipts == (1 << len(promised)) - 1
     finished = met and _ends(action)
-    if work.origin is PlanOrigin.LITERAL and run.last_ok:
-        work.drop(action_id(work.chain.id, step.id, run.last_ok))
     if work.origin is PlanOrigin.LITERAL:
+        if run.last_ok:
+            work.drop(action_id(work.chain.id, step.id, run.last_ok))
         note_effect(work, action)
     work.keep(action)
     if work.strikes:
@@ -118,14 +118,12 @@ def _ends(action: Action) -> bool:
 def _end_open_step(work: Work, index: int) -> None:
     """`complete` in a step that promised no tool; it counts as `continue` while the user's words ask for one (C2)."""
     faults = pattern_faults(work)
-    if not faults and work.mode(index) is Mode.STRICT and remind(work):
+    if work.mode(index) is Mode.STRICT and (faults or remind(work)):
         go_on(work, index)
-    elif not faults:
-        complete_step(work, index)
-    elif work.mode(index) is Mode.STRICT:
-        go_on(work, index)
-    else:
+    elif faults:
         fall_short(work, index, acted_on(work, index), faults)
+    else:
+        complete_step(work, index)
 
 
 def _stop(work: Work, action: Action, kind: RequestKind, question: str) -> None:

@@ -34,7 +34,8 @@ REACT_STEP = "react"
 def begin(work: Work) -> None:
     """Take up the task: carry out its plan, ask for one, or make one open-ended step of it."""
     task = work.chain.task
-    work.tell(FactType.CHAIN_STARTED, origin=_origin(work).value)
+    drafted = PlanOrigin.REACT if task.style is Style.REACT else PlanOrigin.DRAFTED
+    work.tell(FactType.CHAIN_STARTED, origin=(drafted if task.plan is None else PlanOrigin.LITERAL).value)
     work.status = ChainStatus.PLANNING
     if task.plan is not None:
         faults = plan_faults(task.plan, work.world.tools, work.world.policy, literal=True)
@@ -52,22 +53,12 @@ def begin(work: Work) -> None:
 
 
 def begin_open(work: Work, drafted: Intent | None) -> None:
-    """Begin the one open-ended step, now that it is known what the goal asks for."""
+    """Begin the one open-ended step, which may call every tool that a model may call, now that the goal was read."""
     take_up(work, drafted)
     work.thought = None
-    adopt(work, _react_plan(work), PlanOrigin.REACT)
-
-
-def _origin(work: Work) -> PlanOrigin:
-    if work.chain.task.plan is not None:
-        return PlanOrigin.LITERAL
-    return PlanOrigin.REACT if work.chain.task.style is Style.REACT else PlanOrigin.DRAFTED
-
-
-def _react_plan(work: Work) -> Plan:
-    """One step that may call every tool that a model may call at all."""
     names = (name for name, spec in work.world.tools.items() if open_to_models(spec, work.chain.task))
-    return Plan(steps=(Step(id=REACT_STEP, description=goal_of(work), allowed_tools=tuple(sorted(names))),))
+    step = Step(id=REACT_STEP, description=goal_of(work), allowed_tools=tuple(sorted(names)))
+    adopt(work, Plan(steps=(step,)), PlanOrigin.REACT)
 
 
 def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:

@@ -81,9 +81,8 @@ def note_look(work: Work, seen: Intent) -> None:
     intent = _intent(work)
     about = {"tools": intent.looked_at[-1:], "origin": IntentOrigin.GOAL}
     kept = each(seen, lambda entries: tuple(one.model_copy(update=about) for one in quoting(work, entries)))
-    lists = {"effects_asked": (*intent.effects_asked, *kept.effects_asked)}
-    lists |= {"ask_before": (*intent.ask_before, *kept.ask_before)}
-    work.intent = intent.model_copy(update={**lists, "forbidden": (*intent.forbidden, *kept.forbidden)})
+    lists = ("effects_asked", "ask_before", "forbidden")
+    work.intent = intent.model_copy(update={name: (*getattr(intent, name), *getattr(kept, name)) for name in lists})
 
 
 def tellable(work: Work, index: int | None) -> frozenset[str]:
