@@ -1,30 +1,33 @@
-"""What people and clocks bring: answers, cancellations, due times (CONTRACT B3, B4, E4, E5; R6)."""
+"""What people and clocks bring: answers, cancellations, due times (CONTRACT B3, B4, D3, E4, E5; R6)."""
 
 from dataclasses import replace
 from typing import Any, Final, assert_never
 
-from haltpoint.chain.case import settle_case
+from haltpoint.chain import human_tool
 from haltpoint.chain.codes import Code
 from haltpoint.chain.deeds import deed_of
 from haltpoint.chain.dispatching import dispatch_again, in_time
-from haltpoint.chain.ending import cancel_chain, fail_chain, fail_step
+from haltpoint.chain.ending import cancel_chain, complete_step, fail_chain, fail_step
 from haltpoint.chain.held import drop_held
-from haltpoint.chain.outputs import Settle
+from haltpoint.chain.intent import take_up
+from haltpoint.chain.outputs import Record, Settle
 from haltpoint.chain.provenance import SAID
 from haltpoint.chain.references import write_json
 from haltpoint.chain.repeats import note_effect
 from haltpoint.chain.results import err, succeed
 from haltpoint.chain.schemas import result_faults
-from haltpoint.chain.state import Action, OpenRequest, StepStatus
+from haltpoint.chain.state import Action, OpenRequest, PlanOrigin, StepStatus
+from haltpoint.chain.strikes import escalate, forgive
 from haltpoint.chain.targets import granted
-from haltpoint.chain.thinking import think_plan
+from haltpoint.chain.thinking import think_plan, think_step
 from haltpoint.chain.unasked import note_approval
 from haltpoint.chain.words import goal_of
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import request_id, thought_id
+from haltpoint.contracts.base import action_id, request_id, thought_id
 from haltpoint.contracts.events import HumanAnswer, HumanAnswered, TaskCancelled, TimerDue
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import Choice, RequestKind, answer_fault
+from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Option, Outcome
 
@@ -64,10 +67,13 @@ def _resume(work: Work, request: OpenRequest, name: str) -> None:
 
 
 def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
-    answer = data.answer
+    answer, said = data.answer, data.answer.text
     match answer.decision:
         case Choice.ANSWER if request.step < 0:
-            _answer_planning(work, answer.text.strip())
+            # a question of the model while it plans: the person's words belong to the goal from now on (C11)
+            work.goal = f"{goal_of(work)}\n{said.strip()}"
+            previous = thought_id(work.chain.id, "plan", 0, work.chain.plan_attempts)
+            think_plan(work, previous=previous, answered=said.strip())
         case Choice.SELECT if request.kind is RequestKind.INPUT:
             option = next(option for option in request.options if option.id == answer.option_id)
             picked = {"answer": option.title, "selected": option.model_dump(mode="json", exclude={"value"})}
@@ -76,28 +82,16 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
             option = next(option for option in request.options if option.id == answer.option_id)
             _select(work, _asked_about(work, request), option, data.by)
         case Choice.ANSWER:
-            given: dict[str, Any] = {"answer": answer.text, SAID: answer.text.strip()}
+            given: dict[str, Any] = {"answer": said, SAID: said.strip()}
             if request.form is not None:
                 given = {"answer": answer.value}
             _settle_success(work, _asked_about(work, request), write_json(given), (), data.by)
         case Choice.NONE:
-            words = answer.text or "none of the options is the right one"
-            _turn_down(
-                work,
-                _asked_about(work, request),
-                ErrorType.NOT_FOUND,
-                f"A person was asked and said: {words}",
-                answer.text,
-            )
+            text = f"A person was asked and said: {said or 'none of the options is the right one'}"
+            _turn_down(work, _asked_about(work, request), ErrorType.NOT_FOUND, text, said)
         case Choice.REJECT:
-            words = answer.text or "no"
-            _turn_down(
-                work,
-                _asked_about(work, request),
-                ErrorType.DENIED,
-                f"A person was asked and did not allow it: {words}",
-                answer.text,
-            )
+            text = f"A person was asked and did not allow it: {said or 'no'}"
+            _turn_down(work, _asked_about(work, request), ErrorType.DENIED, text, said)
         case Choice.HAPPENED:
             _happened(work, _asked_about(work, request), answer.value, data.by)
         case Choice.APPROVE:
@@ -112,18 +106,11 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
         case Choice.FAILED:
             _failed(work, _asked_about(work, request), data.by)
         case Choice.REPHRASE | Choice.MANUAL | Choice.RETRY:
-            settle_case(work, request, data)
+            _settle_case(work, request, data)
         case Choice.ABORT:
-            cancel_chain(work, data.by, answer.text or answer.comment)
+            cancel_chain(work, data.by, said or answer.comment)
         case _ as never:
             assert_never(never)
-
-
-def _answer_planning(work: Work, words: str) -> None:
-    """The answer to a question of the model while it plans: the person's words belong to the goal from now on (C11)."""
-    work.goal = f"{goal_of(work)}\n{words}"
-    previous = thought_id(work.chain.id, "plan", 0, work.chain.plan_attempts)
-    think_plan(work, previous=previous, answered=words)
 
 
 def _asked_about(work: Work, request: OpenRequest) -> Action:
@@ -149,13 +136,12 @@ def _select(work: Work, action: Action, option: Option, by: str) -> None:
 
 def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str) -> None:
     """E5: a person says that it happened, and may give the result. Their word counts, even when it does not fit."""
-    if value is None:
-        _settle_success(work, action, "{}", ("a person says that it happened; its result is not known",), by)
-        return
     spec = work.world.tools.get(action.tool)
-    faults = () if spec is None else result_faults(spec, value)
+    faults = () if spec is None or value is None else result_faults(spec, value)
     warnings = (f"a person gave this result and it does not fit the schema: {'; '.join(faults)}",) if faults else ()
-    _settle_success(work, action, write_json(value), warnings, by)
+    if value is None:
+        warnings = ("a person says that it happened; its result is not known",)
+    _settle_success(work, action, write_json(value or {}), warnings, by)
 
 
 def _failed(work: Work, action: Action, by: str) -> None:
@@ -237,3 +223,73 @@ def _go_without(work: Work, request: OpenRequest, name: str) -> None:
         note_effect(work, settled)
     drop_held(work, index, f"stopped by {Code.NO_ANSWER}")
     fail_step(work, index, Code.NO_ANSWER, words)
+
+
+# ---- a case that was escalated (D3) ----------------------------------------------------------------------------------
+
+
+def _settle_case(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
+    """Go on as the person says; the row of violations is over. What was recorded before counts on."""
+    answer, index = data.answer, request.step
+    if answer.decision is Choice.MANUAL:
+        _by_hand(work, request, data)
+        return
+    if answer.decision is Choice.RETRY:
+        work.other_model = True
+    else:
+        _rephrase(work, index, answer.text.strip())
+    if index >= 0:
+        forgive(work, index)
+        think_step(work, index, again=True)
+    else:
+        work.strikes, work.case = 0, ()
+        think_plan(work)
+
+
+def _rephrase(work: Work, index: int, words: str) -> None:
+    """New words for the step; for the whole task where it has no plan of several steps yet."""
+    if index < 0 or work.origin is PlanOrigin.REACT:
+        work.goal = words
+        work.intent = None  # other words are read anew, tool by tool
+        take_up(work, None)
+    if index >= 0:
+        steps = list(work.steps)
+        steps[index] = steps[index].model_copy(update={"description": words})
+        work.plan = Plan.model_construct(steps=tuple(steps))
+        work.steps = work.plan.steps
+
+
+def _by_hand(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
+    """The person gives the result of the missing tool, or the words of a reasoning step; it counts and is marked."""
+    answer, index = data.answer, request.step
+    if not request.tool:
+        words = answer.text.strip()
+        value = {"answer": answer.value} if answer.value is not None else {"answer": words, SAID: words}
+        _record(work, index, human_tool.NAME, value, data.by)
+        work.words = answer.text or write_json(answer.value)
+        complete_step(work, index)
+        return
+    spec = work.world.tools.get(request.tool)
+    faults: tuple[str, ...] = ("it has no value",)
+    if answer.value is not None:
+        faults = () if spec is None else result_faults(spec, answer.value)
+    if faults:
+        escalate(work, index, f"the result given by hand is not one of {request.tool}: {'; '.join(faults)}")
+        return
+    succeed(work, _record(work, index, request.tool, answer.value or {}, data.by))
+
+
+def _record(work: Work, index: int, tool: str, value: dict[str, Any], by: str) -> Action:
+    """The receipt that a person gave, as an action in a turn of its own: no thought and no worker has a part in it."""
+    forgive(work, index)
+    run, number, text = work.run(index), work.run(index).actions + 1, write_json(value)
+    metadata = Metadata(tool=tool, by=by, deed=deed_of(work.world.tools.get(tool), tool, "{}", text))
+    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)
+    action = Action(action_id(work.chain.id, work.steps[index].id, number), index, number, tool, "{}").done(
+        outcome, text
+    )
+    work.keep(action)
+    work.move(index, replace(run, actions=number, turn=run.turn + 1))
+    work.outputs += [Record(action), Settle(action)]
+    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, by=by)
+    return action

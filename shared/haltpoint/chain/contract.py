@@ -64,19 +64,16 @@ def plan_faults(
     and is bound by the policy's `max_steps`; calls that it brings along are not looked at, since a model proposes calls
     turn by turn. `named` are the tools that a fault may name beside those of the plan (D1); None: all.
     """
+    most = MAX_STEPS if literal else policy.max_steps
+    wrong = "the plan has no steps" if not plan.steps else ""
+    if len(plan.steps) > most:
+        wrong = f"the plan has {len(plan.steps)} steps; at most {most} are allowed"
     return (
-        *_size_faults(plan, MAX_STEPS if literal else policy.max_steps),
+        *((PlanFault(None, wrong),) if wrong else ()),
         *(fault for step in plan.steps for fault in _tool_faults(step, tools, tools if named is None else named)),
         *(_literal_faults(plan, tools) if literal else _drafted_faults(plan, tools, task)),
         *_graph_faults(plan),
     )
-
-
-def _size_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
-    if not plan.steps:
-        yield PlanFault(None, "the plan has no steps")
-    if len(plan.steps) > most:
-        yield PlanFault(None, f"the plan has {len(plan.steps)} steps; at most {most} are allowed")
 
 
 def _tool_faults(step: Step, tools: Tools, known: Collection[str]) -> Iterator[PlanFault]:
@@ -98,7 +95,8 @@ def _drafted_faults(plan: Plan, tools: Tools, task: Task) -> Iterator[PlanFault]
         for name in dict.fromkeys((*step.promised_tools, *(step.allowed_tools or ()))):
             if name in tools and (tools[name].gone or not in_scope(name, task)):
                 why = "is served by no worker now" if tools[name].gone else "may not be called in this task"
-                yield PlanFault(step.id, f"{name} {why}; {_scope(tools, task)}")
+                names = _listed(sorted(known for known, spec in tools.items() if open_to_models(spec, task)))
+                yield PlanFault(step.id, f"{name} {why}; those that may be called: {names}")
 
 
 def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
@@ -106,12 +104,10 @@ def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
     for step in plan.steps:
         if not step.actions:
             yield PlanFault(step.id, "a step of a literal plan must bring its calls in actions; no model is asked")
-        for name in step.required_tools:
-            if all(call.tool != name for call in step.actions):
-                yield PlanFault(step.id, f"{name} is required, but no action of the step calls it")
-        if step.one_of and all(call.tool not in step.one_of for call in step.actions):
-            text = f"one of {', '.join(step.one_of)} is required, but no action of the step calls any of them"
-            yield PlanFault(step.id, text)
+        called = {call.tool for call in step.actions}
+        for promise in step.promised:
+            if called.isdisjoint(promise):
+                yield PlanFault(step.id, f"{' or '.join(promise)} is required, but no action of the step calls it")
         for number, call in enumerate(step.actions):
             found = [] if is_flat(call.arguments) else list(references(call.arguments))
             for _, target in found:
@@ -274,13 +270,9 @@ def form_of(spec: ToolSpec) -> str:
     """The exact form of a call as JSON text, with a placeholder for each parameter."""
     properties = spec.parameters.get("properties")
     named: dict[str, Any] = properties if isinstance(properties, dict) else {}
-    arguments = {name: _placeholder(name, schema) for name, schema in named.items()}
+    kinds = {name: str(schema.get("type")) if isinstance(schema, dict) else "" for name, schema in named.items()}
+    arguments = {name: _PLACEHOLDERS.get(kind, f"<{name}>") for name, kind in kinds.items()}
     return write_json({"tool": spec.name, "arguments": arguments})
-
-
-def _placeholder(name: str, schema: Any) -> Any:
-    kind = schema.get("type") if isinstance(schema, dict) else None
-    return _PLACEHOLDERS.get(kind, f"<{name}>") if isinstance(kind, str) else f"<{name}>"
 
 
 def _unknown(name: str, tools: Tools, named: Collection[str]) -> str:
@@ -288,11 +280,6 @@ def _unknown(name: str, tools: Tools, named: Collection[str]) -> str:
     near = get_close_matches(name, open_tools, n=1)
     hint = f"did you mean {near[0]}?" if near else f"there are: {_listed(open_tools)}"
     return f"no tool is called {name!r}; {hint}"
-
-
-def _scope(tools: Tools, task: Task) -> str:
-    names = sorted(name for name, spec in tools.items() if open_to_models(spec, task))
-    return f"those that may be called: {_listed(names)}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -30,8 +30,8 @@ How to read on: `state` is what a chain is, `world` what lies outside it, `outpu
 `handler_for` says which handler takes which event in which state, and the type checkers prove that no pair was
 forgotten. `scheduling` begins chains and steps, `results` takes what tools report, `proposals` runs the turns
 of the model, `thoughts` takes plans and answers, `asking` stops the chain and asks a person, `answers` takes what
-people and clocks bring, `children` has skills carried out by chains of their own, `strikes` and `case` hold the model
-to its word and bring it before a person, `intent`, `unasked` and `fulfilment` hold it to the goal, `losses` hears what
+people and clocks bring, `children` has skills carried out by chains of their own, `strikes` holds the model to
+its word and brings it before a person, `intent` and `unasked` hold it to the goal, `losses` hears what
 nobody could process, `ending` ends steps and chains, and `contract`, `words` (with `patterns` and `conditions`),
 `delivering` (with `hint`), `provenance` and `schemas` judge, `repeats` (with `signatures`) knows equal calls again,
 `sources` finds where values come from (with `canonical`, `documents`, `places`, `nodes`), `targets` which of them a

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable
 from haltpoint.chain.citations import cite
 from haltpoint.chain.ending import complete_chain
 from haltpoint.chain.hint import MOST, claims
-from haltpoint.chain.strikes import mode_of, tell_correction
 from haltpoint.chain.thinking import overspent, think_answer, think_verify
 from haltpoint.chain.words import deeds_asked_for
 from haltpoint.chain.work import Work
@@ -17,7 +16,7 @@ from haltpoint.contracts.thoughts import Correction, Finding, Told, Violation
 def deliver(work: Work, words: str, thought: str) -> None:
     """End the chain with the model's words, once they have been looked at as the policy says."""
     check = work.world.policy.claims_check
-    if mode_of(work, None) is Mode.OFF or check == "off":
+    if work.mode(None) is Mode.OFF or check == "off":
         complete_chain(work, cite(work, words))
     elif check == "hint":
         _judge(work, words, claims(words, deeds_asked_for(work)), thought)
@@ -41,12 +40,10 @@ def unproven(words: str, findings: Iterable[Finding], done: Collection[str]) -> 
 def _judge(work: Work, words: str, found: tuple[str, ...], thought: str) -> None:
     """Deliver the words with what is unproven in them; in strict mode they are asked for once more before that."""
     asked_again, work.unproven = bool(work.unproven), found
-    if not found or asked_again or mode_of(work, None) is not Mode.STRICT:
+    if not found or asked_again or work.mode(None) is not Mode.STRICT:
         complete_chain(work, cite(work, words))
         return
     work.answer = words
     quoted = "; ".join(f'"{one}"' for one in found)
     text = f"No result shows that this was done: {quoted}. Answer again, and say only what the results show."
-    correction = Correction(violation=Violation.UNPROVEN, message=text)
-    tell_correction(work, None, correction)
-    think_answer(work, (correction,), thought, words)
+    think_answer(work, (Correction(violation=Violation.UNPROVEN, message=text),), thought, words)

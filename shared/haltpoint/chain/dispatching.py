@@ -99,9 +99,12 @@ def dispatch(
     if not in_time(work):
         return
     inside = 0 if spec.plan is None else calls_inside(spec.plan, work.world.tools)
-    if not policy.actions_left(work.chain, work.origin, work.world.policy, work.used + inside):
+    if not policy.actions_left(work.chain, work.origin, work.world.policy, work.actions_used + inside):
         fail_chain(
-            work, Code.OVER_BUDGET, f"the chain has used up its {count(work.used, 'action')}", work.steps[index].id
+            work,
+            Code.OVER_BUDGET,
+            f"the chain has used up its {count(work.actions_used, 'action')}",
+            work.steps[index].id,
         )
         return
     text = write_json(arguments)
@@ -113,9 +116,8 @@ def dispatch(
         return
     run = work.run(index)
     number = run.actions + 1
-    step_id = work.steps[index].id
-    action = Action(action_id(work.chain.id, step_id, number), index, number, tool, text)
-    work.used += 1 + inside
+    action = Action(action_id(work.chain.id, work.steps[index].id, number), index, number, tool, text)
+    work.actions_used += 1 + inside
     if tool == human_tool.NAME:
         _ask_a_person(work, action, arguments)
         return
@@ -137,7 +139,7 @@ def dispatch(
     told = {"child": action.child} if action.child else {}
     if repeats:
         told["repeats"] = repeats
-    work.tell(FactType.ACTION_DISPATCHED, step_id=step_id, action_id=action.id, n=number, tool=tool, **told)
+    work.tell_action(FactType.ACTION_DISPATCHED, action, **told)
 
 
 def carry_out(work: Work, action: Action, body: str) -> bool:
@@ -157,7 +159,7 @@ def carry_out(work: Work, action: Action, body: str) -> bool:
         return True
     index, started = action.step, replace(action, child=child_id(action.id))
     faults = argument_faults(spec, arguments)
-    strict = policy.mode(work.chain.task, work.steps[index]) is Mode.STRICT
+    strict = work.mode(index) is Mode.STRICT
     if strict and work.origin is not PlanOrigin.LITERAL and arguments != read_json(action.arguments):
         call = Call(tool=action.tool, arguments=arguments)
         fault = provenance_fault(call, spec, work.chain.task.context, work.actions, users_words(work))
@@ -170,8 +172,7 @@ def carry_out(work: Work, action: Action, body: str) -> bool:
     else:
         work.keep(started)
         work.outputs.append(order)
-        told = {"step_id": work.steps[index].id, "action_id": action.id, "n": action.number, "tool": action.tool}
-        work.tell(FactType.ACTION_DISPATCHED, **told, child=started.child)
+        work.tell_action(FactType.ACTION_DISPATCHED, action, child=started.child)
     return True
 
 
@@ -179,8 +180,7 @@ def _ask_a_person(work: Work, action: Action, arguments: dict[str, Any]) -> None
     """AskHuman goes to no worker: the calls behind it are dropped, and the chain waits for the answer (B3, I4)."""
     index, run = action.step, work.run(action.step)
     work.move(index, replace(run, actions=action.number, taken=run.taken + 1, in_turn=run.in_turn + 1))
-    told = {"step_id": work.steps[index].id, "action_id": action.id, "n": action.number, "tool": action.tool}
-    work.tell(FactType.ACTION_DISPATCHED, **told)
+    work.tell_action(FactType.ACTION_DISPATCHED, action)
     if work.origin is not PlanOrigin.LITERAL:
         drop_held(work, index, f"stopped by {next_request(work)}")
     ask_for_input(work, action, arguments)
@@ -191,7 +191,6 @@ def dispatch_again(work: Work, action: Action, *, approval: str | None) -> None:
 
     `approval` is the digest of the call that they approved. Whoever takes the answer has looked at the deadline before.
     """
-    step_id = work.steps[action.step].id
     spec = work.world.tools.get(action.tool)
     if spec is None:
         fail_step(work, action.step, Code.TOOL_GONE, f"no worker declares {action.tool} any more")
@@ -203,24 +202,17 @@ def dispatch_again(work: Work, action: Action, *, approval: str | None) -> None:
         notes = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()
         order = replace(_order(work, again, spec), approval=approval, again=True, notes=notes, sources=sources)
         work.outputs.append(order)
-        work.tell(
-            FactType.ACTION_DISPATCHED,
-            step_id=step_id,
-            action_id=action.id,
-            n=action.number,
-            tool=action.tool,
-            attempt=again.attempt,
-        )
+        work.tell_action(FactType.ACTION_DISPATCHED, action, attempt=again.attempt)
 
 
 def _order(work: Work, action: Action, spec: ToolSpec, reasons: tuple[Reason, ...] = ()) -> Dispatch:
     """The order to a worker, and what it needs to ask once more where values come from (H3)."""
-    order = partial(Dispatch, action, spec, work.chain.deadline, work.used, reasons=reasons)
+    order = partial(Dispatch, action, spec, work.chain.deadline, work.actions_used, reasons=reasons)
     if work.origin is PlanOrigin.LITERAL:
         return order(unasked=PlanOrigin.LITERAL.value)
     if not spec.provenance:
         return order()
-    mode = policy.mode(work.chain.task, work.steps[action.step])
+    mode = work.mode(action.step)
     if mode is not Mode.STRICT:
         return order(unasked=mode.value)
     return order(origins=origin_actions(spec, work.actions))

@@ -3,8 +3,8 @@
 from haltpoint.chain import policy
 from haltpoint.chain.children import cancel_child, report
 from haltpoint.chain.codes import Code
-from haltpoint.chain.fulfilment import falls_short, unfulfilled
 from haltpoint.chain.held import drop_held
+from haltpoint.chain.intent import falls_short, unfulfilled
 from haltpoint.chain.needs import result_needed
 from haltpoint.chain.outputs import Withdraw
 from haltpoint.chain.state import ChainError, ChainStatus, PlanOrigin, StepRun, StepStatus
@@ -25,13 +25,10 @@ READY = StepRun(StepStatus.READY)
 def complete_step(work: Work, index: int) -> None:
     """The step kept its promise; calls that are still held are dropped (C3)."""
     drop_held(work, index, "step completed")
-    work.tell(FactType.STEP_COMPLETED, step_id=work.steps[index].id, validation_status=_validation(work, index))
+    step, unkept = work.steps[index], work.run(index).unkept
+    validation = policy.validation(work.chain.task, step, work.origin, unkept=unkept)
+    work.tell(FactType.STEP_COMPLETED, step_id=step.id, validation_status=validation)
     _end_step(work, index, StepStatus.COMPLETED)
-
-
-def _validation(work: Work, index: int) -> str:
-    unkept = work.run(index).unkept
-    return policy.validation(work.chain.task, work.steps[index], work.origin, unkept=unkept)
 
 
 def fail_step(
@@ -50,14 +47,10 @@ def fail_step(
 def fail_by_tool(work: Work, index: int, code: Code, tool: str, fault: Fault) -> None:
     """The step fails because of a tool's error; the user is told the tool's own message and suggestion."""
     message = f"{tool}: {fault.error_type.value}: {fault.message}"
-    fail_step(work, index, code, message, words_of(fault), fault)
-
-
-def words_of(fault: Fault) -> str:
-    """What a user is told of an error: its message and, when there is one, its suggestion."""
-    if fault.suggestion is None:
-        return fault.message
-    return f"{fault.message}{'' if fault.message.endswith(('.', '!', '?')) else '.'} {fault.suggestion}"
+    words = fault.message
+    if fault.suggestion is not None:
+        words += f"{'' if words.endswith(('.', '!', '?')) else '.'} {fault.suggestion}"
+    fail_step(work, index, code, message, words, fault)
 
 
 def _end_step(work: Work, index: int, status: StepStatus) -> None:

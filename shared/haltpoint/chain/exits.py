@@ -33,10 +33,9 @@ def is_question(words: str) -> bool:
 def ask_in_step(work: Work, index: int, proposal: Proposal) -> bool:
     """Put a question of the model in words before a person, as askHuman would; False: asked already or too often."""
     question = proposal.content.strip()[-LONGEST_QUESTION:]
-    asked = [
-        read_json(one.arguments) for one in work.actions.values() if one.tool == human_tool.NAME and one.step == index
-    ]
-    if len(asked) >= MOST_QUESTIONS or _is_known(question, [str(one.get("question")) for one in asked]):
+    own = (one for one in work.actions.values() if one.tool == human_tool.NAME and one.step == index)
+    asked = [str(read_json(one.arguments).get("question")) for one in own]
+    if len(asked) >= MOST_QUESTIONS or _is_known(question, asked):
         return False
     run = work.run(index)
     work.note(index, proposal)

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Final
 
-from haltpoint.chain import policy
 from haltpoint.chain.contract import may_call
 from haltpoint.chain.references import write_json
 from haltpoint.chain.state import PlanOrigin
@@ -19,14 +18,10 @@ ARGUMENTS_WIDTH: Final = 2000
 def owner_of(work: Work, index: int, tool: str) -> str | None:
     """The id of the later step to which a call belongs that this step may not make; None when it belongs to none."""
     spec = work.world.tools.get(tool)
-    task, own = work.chain.task, work.steps[index]
-    if spec is None or may_call(own, spec, policy.mode(task, own), task):
+    if spec is None or may_call(work.steps[index], spec, work.mode(index), work.chain.task):
         return None
-    for number, step in enumerate(work.steps):
-        promised = tool in step.promised_tools
-        if number != index and promised and not work.run(number).status.done:
-            return step.id
-    return None
+    others = ((number, step) for number, step in enumerate(work.steps) if number != index)
+    return next((one.id for n, one in others if tool in one.promised_tools and not work.run(n).status.done), None)
 
 
 def drop_held(work: Work, index: int, reason: str) -> None:
@@ -50,6 +45,16 @@ def drop_held(work: Work, index: int, reason: str) -> None:
         elif position >= run.taken and not run.refused >> position & 1:
             _never(work, index, position, call, reason)
     work.move(index, replace(run, taken=len(calls) + 1))
+
+
+def tell_held(work: Work, index: int, proposal: Proposal) -> None:
+    """Record which calls of a proposal wait behind the one that runs, or for a later step."""
+    run = work.run(index)
+    for position, call in enumerate(proposal.calls):
+        waits = position >= run.taken and not run.refused >> position & 1
+        if waits or owner_of(work, index, call.tool) is not None:
+            step_id = work.steps[index].id
+            work.tell(FactType.ACTION_HELD, step_id=step_id, tool=call.tool, call=position + 1)
 
 
 def _never(work: Work, index: int, position: int, call: Call, reason: str) -> None:

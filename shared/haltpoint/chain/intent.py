@@ -1,7 +1,8 @@
 """What the goal asks for, makes conditional or forbids (CONTRACT C12): drawn up before any data is read.
 
 An entry of the model counts when it quotes the goal. Beside them stand the entries that patterns find there (C2). A
-literal plan has no intent, and nothing is held against it. `unasked` holds calls against it, `fulfilment` the end.
+literal plan has no intent, and nothing is held against it. `unasked` holds calls against it. At the end an effect that
+is asked for has a deed, or the words say why not; one with a condition never fails a chain.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,18 +12,21 @@ from haltpoint.chain import human_tool
 from haltpoint.chain.conditions import conditions_of
 from haltpoint.chain.patterns import fitting
 from haltpoint.chain.plain_text import plain
-from haltpoint.chain.words import goal_of, matches
+from haltpoint.chain.state import PlanOrigin
+from haltpoint.chain.words import goal_of, matches, succeeded
 from haltpoint.chain.work import Work
+from haltpoint.contracts.answers import NotDone, WhyNot
 from haltpoint.contracts.intent import ChainIntent, Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.policy import Does
+from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
 from haltpoint.contracts.tools import ToolSpec
 
 MOST_QUOTED: Final = 200
 """Characters of words that a correction or a reason quotes."""
 
-_SHOWN: Final = 3  # quotes that a correction tells
+_SHOWN: Final = 5  # quotes, marks and tools that a correction names
 
 Entries = tuple[IntentEntry, ...]
 
@@ -125,3 +129,52 @@ def _quotes(entry: IntentEntry) -> tuple[str, ...]:
 
 def _squeezed(text: str) -> str:
     return "".join(sign for sign in plain(text).casefold() if not sign.isspace() and sign not in "\"'`")
+
+
+# ---- the end ---------------------------------------------------------------------------------------------------------
+
+
+def unfulfilled(work: Work) -> tuple[NotDone, ...]:
+    """The effects that the goal asks for without a deed or a reported error; `message`: the condition of one."""
+    wanted, settled = expected(work), set[str]()
+    if wanted:
+        failed = (one.tool for one in work.actions.values() if one.outcome is not None and one.outcome.error)
+        settled = {*succeeded(work), *(name for tool in failed for name in effects_of(work, tool))}
+    return tuple(
+        NotDone(tool=" or ".join(tools[:_SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
+        for entry, tools in wanted
+        if settled.isdisjoint(tools)
+    )
+
+
+def owed(work: Work) -> tuple[NotDone, ...]:
+    """Those that it asks for without a condition."""
+    return tuple(one for one in unfulfilled(work) if not one.message)
+
+
+def remind(work: Work) -> tuple[Correction, ...]:
+    """What a strict chain still owes at its end, for the one time that the model is asked once more; then nothing."""
+    due = owed(work) if work.mode(None) is Mode.STRICT else ()
+    if not due or work.intent is None or work.intent.reminded:
+        return ()
+    work.intent = work.intent.model_copy(update={"reminded": True})
+    done = [one for one in work.actions.values() if one.outcome is not None and one.outcome.satisfies]
+    marks = ", ".join(f"[[{work.steps[one.step].id}.{one.number}]] ({one.tool})" for one in done[-_SHOWN:])
+    last = "Call it now. Or, if" if work.origin is PlanOrigin.REACT else "It cannot be called any more. If"
+    why = f" {last} a result shows that it is not needed, say so and cite it by its mark: {marks or 'none yet'}."
+    return tuple(
+        Correction(
+            violation=Violation.UNFULFILLED,
+            tool=one.tool.partition(" ")[0],
+            message=f'The words "{one.says[:MOST_QUOTED]}" ask for {one.tool}, and it was not done.{why}',
+        )
+        for one in due
+    )
+
+
+def falls_short(work: Work) -> str | None:
+    """Why a strict chain fails although nothing else is left to do; None when it need not, or cites why not."""
+    due = owed(work) if work.mode(None) is Mode.STRICT else ()
+    if not due or (work.intent is not None and work.intent.reminded and work.cited):
+        return None
+    return "; ".join(f'"{one.says[:MOST_QUOTED]}" asks for {one.tool}, and it was not done' for one in due)

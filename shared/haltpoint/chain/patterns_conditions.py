@@ -27,11 +27,10 @@ _DO_NOT: Final = (
     rf"(?:ever |yet |actually |also |just |please )*(?!(?:{_STYLE})\b|\w+ed\b)[a-z]{_REST}"
     rf"|\b(?:do not|don't|wouldn't) (?:want|like) (?:you|anyone|anything|anybody) (?:to )?\w{_REST}"
     r"|\bwithout (?:actually |ever )?(?:send|writ|mail|messag|reply|contact|notif|delet|remov|pay|buy|order|book|sav"
-    rf"|publish|post|shar|chang|edit){_REST}|\b(?:under no circumstances|on no account){_REST}"
-    rf"|(?:^\W*|[,;:(]\s*|\b(?:und|aber|bitte|dann|oder|doch)\s+)(?:bitte\s+)?{_TUN}\b"
-    rf"(?:(?!\b(?:dass|daß|ob|weil|wenn|falls|ich)\b)[^,;:.!?\n()])*?\b(?:nicht|nichts|nie|niemals|kein\w*)\b{_REST}"
-    rf"|(?<!vergiss )(?<!vergessen )\b(?:nicht|nichts|nie|niemals|kein\w* \w+) (?:\w+ ){{0,3}}?{_TUN}{_REST}"
-    rf"|\bohne\b(?: \w+){{0,6}}? {_TUN}{_REST}"
+    rf"|publish|post|shar|chang|edit){_REST}|\b(?:under no circumstances|on no account){_REST}|(?:^\W*|[,;:(]\s*"
+    rf"|\b(?:und|aber|bitte|dann|oder|doch)\s+)(?:bitte\s+)?{_TUN}\b(?:(?!\b(?:dass|daß|ob|weil|wenn|falls"
+    rf"|ich)\b)[^,;:.!?\n()])*?\b(?:nicht|nichts|nie|niemals|kein\w*)\b{_REST}|(?<!vergiss )(?<!vergessen )\b(?:nicht"
+    rf"|nichts|nie|niemals|kein\w* \w+) (?:\w+ ){{0,3}}?{_TUN}{_REST}|\bohne\b(?: \w+){{0,6}}? {_TUN}{_REST}"
 )
 _ASK_FIRST: Final = (
     r"(?<!don't )(?<!not )(?<!never )(?<!need to )(?<!have to )\b(?:"

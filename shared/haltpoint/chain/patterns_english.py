@@ -11,39 +11,31 @@ from haltpoint.chain.patterns_conditions import CONDITIONS
 from haltpoint.contracts.policy import Pattern
 
 _LEAD: Final = (
-    r"(?:(?:please|kindly|now|then|and|also|first|second|next|finally|ok|okay|so|just|hey|hi|hello|well|again"
-    r"|quickly|afterwards|yes|great"
-    r"|thanks|thank you|perfect|maybe|or|to|go ahead and|let's|let us|help me(?: to)?|remember to|be sure to"
-    r"|make sure (?:to|you|that you)"
-    r"|don't forget to|do not forget to|never forget to|try to|try and|your task is to|todo|task) )*"
+    r"(?:(?:please|kindly|now|then|and|also|first|second|next|finally|ok|okay|so|just|hey|hi|hello|well|again|quickly"
+    r"|afterwards|yes|great|thanks|thank you|perfect|maybe|or|to|go ahead and|let's|let us|help me(?: to)?|remember to"
+    r"|be sure to|make sure (?:to|you|that you)|don't forget to|do not forget to|never forget to|try to|try and"
+    r"|your task is to|todo|task) )*"
 )
 _ASK: Final = (
-    rf"(?:^\W*{_LEAD}"
-    rf"|\b(?:can|could|would|will|won't|why don't) (?:you|we) (?:please |kindly |also |just |now |then |maybe "
-    rf"|possibly |quickly )*{_LEAD}"
-    rf"|\b(?:want|need|like|expect|require) you to {_LEAD}"
-    rf"|\bi(?:'d like| would like| want| need| wish) to {_LEAD}"
-    r"|\bplease (?:also |just |now |then )?"
-    r"|^\W*(?!(?:i|we|you|he|she|they|it|this|that|these|those|the|my|our|your|his|her|their|there|who"
-    r"|what)\b)\w.*? (?:and|then)"
-    r" (?:also |then |please |just |finally )*)"
+    rf"(?:^\W*{_LEAD}|\b(?:can|could|would|will|won't|why don't) (?:you|we) (?:please |kindly |also |just |now |then "
+    rf"|maybe |possibly |quickly )*{_LEAD}|\b(?:want|need|like|expect|require) you to {_LEAD}|\bi(?:'d like| would like"
+    rf"| want| need| wish) to {_LEAD}"
+    r"|\bplease (?:also |just |now |then )?|^\W*(?!(?:i|we|you|he|she|they|it|this|that|these|those|the|my|our|your|his"
+    r"|her|their|there|who|what)\b)\w.*? (?:and|then) (?:also |then |please |just |finally )*)"
 )
 _NAME: Final = (
-    r"[\w/~-][\w./~-]*\.(?:md|txt|csv|tsv|json|jsonl|ya?ml|toml|ini|cfg|conf|env|py|js|ts|tsx|jsx|html?|css|scss|sh"
-    r"|bat|ps1|sql|xml|log"
-    r"|rs|go|java|kt|c|h|cpp|hpp|cs|rb|php|swift|tex|rst|docx?|xlsx?|pptx?|pdf|ipynb|svg|png|jpe?g)"
+    r"[\w/~-][\w./~-]*\.(?:md|txt|csv|tsv|json|jsonl|ya?ml|toml|ini|cfg|conf|env|py|js|ts|tsx|jsx|html?|css|scss|sh|bat"
+    r"|ps1|sql|xml|log|rs|go|java|kt|c|h|cpp|hpp|cs|rb|php|swift|tex|rst|docx?|xlsx?|pptx?|pdf|ipynb|svg|png|jpe?g)"
 )
 _THEN: Final = (
-    r"(?=\s*$|\s*[.,;:!?\")\]']|\s+(?:called|named|titled|with|in|at|to|for|from|that|which|containing|and|or|on|of"
-    r"|as|under|into|inside"
-    r"|please|now|then|again|there|here|using|holding|listing|describing|where|by|via|so|based|through|today|first"
-    r"|too|instead|when)\b"
+    r"(?=\s*$|\s*[.,;:!?\")\]']|\s+(?:called|named|titled|with|in|at|to|for|from|that|which|containing|and|or|on|of|as"
+    r"|under|into|inside|please|now|then|again|there|here|using|holding|listing|describing|where|by|via|so|based"
+    r"|through|today|first|too|instead|when)\b"
     rf"|\s+(?:§|{_NAME}))"
 )
 _ADJECTIVE: Final = (
-    r"(?!(?:about|regarding|how|why|what|that|which|who|where|when|if|from|for|with|without|like|than|because|to"
-    r"|into|of|on|in|as|by|and|or"
-    r"|is|are|was|were)\b)[\w.'/-]+\s+"
+    r"(?!(?:about|regarding|how|why|what|that|which|who|where|when|if|from|for|with|without|like|than|because|to|into"
+    r"|of|on|in|as|by|and|or|is|are|was|were)\b)[\w.'/-]+\s+"
 )
 _FILE: Final = rf"(?:files?|{_NAME}){_THEN}"
 _TARGET: Final = (
@@ -52,8 +44,7 @@ _TARGET: Final = (
 )
 _GAP: Final = (
     r"(?:(?:this|that|it|them|everything|all|§)\s+|(?!\s))(?:(?!(?:about|regarding|how|why|what|that|which|who|where"
-    r"|when|if|explaining|describing|from|for|without|like|than|because|to|into|as"
-    r"|inside{no})\b)[^\s]+\s+){{0,10}}?"
+    r"|when|if|explaining|describing|from|for|without|like|than|because|to|into|as|inside{no})\b)[^\s]+\s+){{0,10}}?"
 )
 _WRITE: Final = (
     rf"{_ASK}(?:(?:write|save|create|append|overwrite|store|generate|make(?! sure))"

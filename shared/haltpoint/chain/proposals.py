@@ -7,12 +7,12 @@ from typing import Final
 from haltpoint.chain import policy
 from haltpoint.chain.citations import false_marks
 from haltpoint.chain.codes import Code
-from haltpoint.chain.contract import NOT_CONFIRMED, call_fault, form_of, reading_faults, without_confirmed
+from haltpoint.chain.contract import NOT_CONFIRMED, call_fault, without_confirmed
 from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.exits import ask_in_step, is_question, last_error
-from haltpoint.chain.fulfilment import owes_effects, remind
-from haltpoint.chain.held import drop_held, owner_of
+from haltpoint.chain.held import drop_held, owner_of, tell_held
+from haltpoint.chain.intent import owed, remind
 from haltpoint.chain.needs import looks_at_goal
 from haltpoint.chain.provenance import provenance_fault
 from haltpoint.chain.reasons import reasons_for
@@ -20,26 +20,15 @@ from haltpoint.chain.references import read_json
 from haltpoint.chain.repeats import answered_by, decided_before, effect_before, give_back, repeat_fault
 from haltpoint.chain.sources import sources_for, users_words
 from haltpoint.chain.state import Action, PlanOrigin, StepStatus
-from haltpoint.chain.strikes import (
-    acted_on,
-    escalate,
-    let_pass,
-    missing_in_words,
-    missing_tools,
-    mode_of,
-    struck_out,
-    tell_correction,
-    violate,
-)
+from haltpoint.chain.strikes import acted_on, escalate, let_pass, no_call, struck_out, unread, violate
 from haltpoint.chain.thinking import may_think, spent_too_much, think_intent, think_step
 from haltpoint.chain.unasked import disregarded, note_asked, note_look, refusal, tellable, to_look_at
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import ActionProposed, IntentDrafted
-from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.intent import Intent
-from haltpoint.contracts.plans import Call, Step, StepType
+from haltpoint.contracts.plans import Call, StepType
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import BROKEN, Correction, Proposal, StepDecision, Violation
 
@@ -106,29 +95,31 @@ def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> Non
     A question goes to a person, and words behind a tool's error end the step as failed: neither is a strike (C11). A
     call that cannot be read is no words: it is refused like a faulty call, in every mode (C6).
     """
-    mode, words = mode_of(work, index), proposal.content
+    mode, words = work.mode(index), proposal.content
     if proposal.faults:
-        _correct(work, index, thought, _unread(work, index, proposal), words)
+        _correct(work, index, thought, unread(work, index, proposal), words)
         return
     tool_step = work.steps[index].step_type is StepType.TOOL
     missing = () if tool_step else pattern_faults(work)
     owes = tool_step or bool(missing)
-    asks = is_question(words) and (owes or work.origin is PlanOrigin.DRAFTED or owes_effects(work))
+    asks = is_question(words) and (owes or work.origin is PlanOrigin.DRAFTED or bool(owed(work)))
     if asks and ask_in_step(work, index, proposal):
         return
     if owes and mode is not Mode.OFF and words.strip() and (error := last_error(work, index)) is not None:
         work.note(index, proposal)
         fail_by_tool(work, index, Code.GIVEN_UP, *error)
         return
-    faults = () if mode is Mode.OFF else (_no_call(work, index),) if tool_step else missing
-    cites = () if faults else false_marks(work, index, words)
-    if cites and _ask_once_more(work, index, thought, cites, words):
-        return
+    faults = () if mode is Mode.OFF else (no_call(work, index),) if tool_step else missing
+    if not faults and (cites := false_marks(work, index, words)):  # at the limit the words are taken as they are (F2)
+        violate(work, index, work.steps[index].id, thought, cites, words)
+        if mode is Mode.STRICT and not struck_out(work, index) and may_think(work, index):
+            think_step(work, index, cites, thought, again=True)
+            return
     if faults and mode is Mode.STRICT:
         _correct(work, index, thought, faults, words)
         return
-    if not faults and work.origin is PlanOrigin.REACT and (owed := remind(work)):
-        _again(work, index, owed, thought, again=True)
+    if not faults and work.origin is PlanOrigin.REACT and (reminded := remind(work)):
+        _again(work, index, reminded, thought, again=True)
         return
     work.words = words
     if faults:
@@ -136,15 +127,6 @@ def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> Non
         let_pass(work, index)
     else:
         complete_step(work, index)
-
-
-def _ask_once_more(work: Work, index: int, thought: str, faults: tuple[Correction, ...], words: str) -> bool:
-    """Whether words that cite what there is not are asked for again (F2); at the limit they are taken as they are."""
-    violate(work, index, work.steps[index].id, thought, faults, words)
-    again = mode_of(work, index) is Mode.STRICT and not struck_out(work, index) and may_think(work, index)
-    if again:
-        _again(work, index, faults, thought, again=True)
-    return again
 
 
 def _give_up(work: Work, index: int, thought: str, proposal: Proposal) -> None:
@@ -156,11 +138,15 @@ def _give_up(work: Work, index: int, thought: str, proposal: Proposal) -> None:
     work.note(index, proposal)
     work.move(index, replace(work.run(index), taken=0, refused=0))
     drop_held(work, index, "proposed beside giving up")
-    if error is None:
-        faults = (_unfounded_fail(work.steps[index]), *_unread(work, index, proposal))
-        _correct(work, index, thought, faults, proposal.content)
-    else:
+    if error is not None:
         fail_by_tool(work, index, Code.GIVEN_UP, *error)
+        return
+    text = (
+        f"Step {work.steps[index].id!r} cannot be given up: no tool's last result in it is an error. "
+        'Go on with it, and say "next_step_decision": "fail" only after an error.'
+    )
+    unfounded = Correction(violation=Violation.UNFOUNDED_FAIL, message=text)
+    _correct(work, index, thought, (unfounded, *unread(work, index, proposal)), proposal.content)
 
 
 def _awaited(work: Work, index: int, thought: str) -> bool:
@@ -174,19 +160,16 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
     asked = work.run(index)
     work.note(index, proposal)
     work.move(index, replace(asked, turn=asked.turn + 1, thinking=False, taken=0, in_turn=0, refused=0))
-    mode, named = mode_of(work, index), partial(tellable, work, index)
-    unread = _unread(work, index, proposal)
-    if unread:
-        _strike(work, index, unread, _COUNTED)
+    if faults := unread(work, index, proposal):
+        _strike(work, index, faults, _COUNTED)
     for position, call in enumerate(proposal.calls):
         if owner_of(work, index, call.tool) is None:
-            plain = without_confirmed(call, work.world.tools)
-            fault = call_fault(plain, work.steps[index], work.world.tools, mode, work.chain.task, named)
+            fault = _form_fault(work, index, without_confirmed(call, work.world.tools))
             if fault is not None:
                 _strike(work, index, (fault,), 1 << position)
     if _release(work, index):
         if work.run(index).status is StepStatus.IN_PROGRESS:  # else the chain is over or a person is asked
-            _tell_held(work, index, proposal)
+            tell_held(work, index, proposal)
         return
     corrections = _corrections(work, index)
     drop_held(work, index, "no call of the proposal can run")
@@ -194,7 +177,7 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
     counted = work.run(index)
     work.move(index, replace(asked, thinking=False, strikes=counted.strikes))
     if not corrections:
-        corrections = (_no_call(work, index),)
+        corrections = (no_call(work, index),)
         violate(work, index, work.steps[index].id, thought, corrections, proposal.content)
     _again(work, index, corrections, thought, again=True)
 
@@ -208,7 +191,7 @@ def _release(work: Work, index: int) -> bool:
             continue
         call = without_confirmed(proposed, work.world.tools)
         fault = _fault(work, index, call)
-        mode = mode_of(work, index)
+        mode = work.mode(index)
         if fault is not None and fault.violation in _LET_RUN and mode is Mode.ADVISORY:
             _strike(work, index, (fault,), _COUNTED)
             fault = None
@@ -232,16 +215,22 @@ def _release(work: Work, index: int) -> bool:
     return False
 
 
+def _form_fault(work: Work, index: int, call: Call) -> Correction | None:
+    """Whether the tool may be called here, with these arguments (C6)."""
+    named = partial(tellable, work, index)
+    return call_fault(call, work.steps[index], work.world.tools, work.mode(index), work.chain.task, named)
+
+
 def _fault(work: Work, index: int, call: Call) -> Correction | None:
-    tools, mode = work.world.tools, mode_of(work, index)
-    call = without_confirmed(call, tools)
-    fault = call_fault(call, work.steps[index], tools, mode, work.chain.task, partial(tellable, work, index))
-    fault = fault or refusal(work, index, call.tool) or decided_before(work, call, tools[call.tool])
+    """The first reason to refuse a call, in this order: its form, the user's words, a person, the ledger, origins."""
+    tools, mode = work.world.tools, work.mode(index)
+    call, tool = without_confirmed(call, tools), call.tool
+    fault = _form_fault(work, index, call) or refusal(work, index, tool) or decided_before(work, call, tools[tool])
     if fault is not None or mode is Mode.OFF:
         return fault
-    fault = repeat_fault(work, index, call, tools[call.tool], mode)
-    words = users_words(work)
-    return fault or provenance_fault(call, tools[call.tool], work.chain.task.context, work.actions, words)
+    known = work.chain.task.context, work.actions, users_words(work)
+    fault = repeat_fault(work, index, call, tools[tool], mode)
+    return fault or provenance_fault(call, tools[tool], *known)
 
 
 def go_on(work: Work, index: int) -> None:
@@ -261,7 +250,7 @@ def watch_over(work: Work, action: Action, ran: str) -> None:
     `ran` are the arguments with which the call ran, as JSON text. In strict mode it did not run.
     """
     index, arguments, spec = action.step, read_json(ran), work.world.tools.get(action.tool)
-    if work.origin is PlanOrigin.LITERAL or mode_of(work, index) is not Mode.ADVISORY:
+    if work.origin is PlanOrigin.LITERAL or work.mode(index) is not Mode.ADVISORY:
         return
     if spec is None or not isinstance(arguments, dict):
         return
@@ -277,13 +266,7 @@ def _corrections(work: Work, index: int) -> tuple[Correction, ...]:
     """What is still wrong with the current proposal: what cannot be read of it, and its calls."""
     proposal, refused = work.proposals.get(index, Proposal()), work.run(index).refused
     faults = (_fault(work, index, call) for position, call in enumerate(proposal.calls) if refused >> position & 1)
-    return (*_unread(work, index, proposal), *(fault for fault in faults if fault is not None))
-
-
-def _unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
-    """What could not be read of a proposal, as the model is told it (C6)."""
-    tools = work.world.tools
-    return reading_faults(proposal.faults, (tools[name] for name in missing_tools(work, index) if name in tools))
+    return (*unread(work, index, proposal), *(fault for fault in faults if fault is not None))
 
 
 def _strike(work: Work, index: int, faults: tuple[Correction, ...], bits: int) -> None:
@@ -301,7 +284,7 @@ def _correct(work: Work, index: int, thought: str, corrections: tuple[Correction
 
 def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought: str | None, *, again: bool) -> None:
     """Ask for the next proposal, with what was wrong with the last; at the limit of strikes a person decides (D3)."""
-    mode = mode_of(work, index)
+    mode = work.mode(index)
     struck = corrections or work.run(index).refused  # a fault beside a call that ran may be mended by now, and counts
     if struck and mode is not Mode.OFF and struck_out(work, index):
         if mode is Mode.STRICT:
@@ -310,38 +293,4 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
         else:
             let_pass(work, index)
         return
-    for correction in corrections:
-        tell_correction(work, index, correction)
     think_step(work, index, corrections, thought, again=again)
-
-
-def _tell_held(work: Work, index: int, proposal: Proposal) -> None:
-    run = work.run(index)
-    for position, call in enumerate(proposal.calls):
-        waits = position >= run.taken and not run.refused >> position & 1
-        if waits or owner_of(work, index, call.tool) is not None:
-            step_id = work.steps[index].id
-            work.tell(FactType.ACTION_HELD, step_id=step_id, tool=call.tool, call=position + 1)
-
-
-def _no_call(work: Work, index: int) -> Correction:
-    """Words, or calls that belong elsewhere, where a call is required."""
-    step, tools, missing = work.steps[index], work.world.tools, missing_tools(work, index)
-    names = missing_in_words(work, index)
-    forms = " ".join(form_of(tools[name]) for name in dict.fromkeys(missing) if name in tools)
-    text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {names}. "
-    if step.step_type is StepType.TOOL:
-        advice = work.world.policy.messages.no_tool_used
-        text += advice.format(expected_tools=names, count=work.strikes + 1)
-        text += f" The exact form is: {forms}"
-    else:
-        text = f"No call of the proposal may run in step {step.id!r}; answer in words instead."
-    return Correction(violation=Violation.NO_CALL, message=text, tool=missing[0] if missing else None)
-
-
-def _unfounded_fail(step: Step) -> Correction:
-    text = (
-        f"Step {step.id!r} cannot be given up: no tool's last result in it is an error. "
-        'Go on with it, and say "next_step_decision": "fail" only after an error.'
-    )
-    return Correction(violation=Violation.UNFOUNDED_FAIL, message=text)

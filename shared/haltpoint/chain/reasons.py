@@ -1,7 +1,6 @@
 """Why a person decides before a call of a model runs: all reasons of one call, in one list (CONTRACT G5)."""
 
 from haltpoint.chain.repeats import repeat_reasons
-from haltpoint.chain.strikes import mode_of
 from haltpoint.chain.targets import Sources, target_reasons
 from haltpoint.chain.unasked import reasons_by_intent
 from haltpoint.chain.work import Work
@@ -19,5 +18,5 @@ def reasons_for(
     return (
         *(() if spec.read_only else (*guessed, *reasons_by_intent(work, index, call.tool))),
         *target_reasons(work, index, call.arguments, spec, sources),
-        *repeat_reasons(work, call, spec, mode_of(work, index)),
+        *repeat_reasons(work, call, spec, work.mode(index)),
     )

@@ -170,8 +170,7 @@ def give_back(work: Work, index: int, earlier: Action) -> None:
     action = action.done(outcome.model_copy(update={"metadata": cached}), earlier.data)
     work.move(index, replace(run, actions=number, taken=run.taken + 1, in_turn=run.in_turn + 1))
     work.outputs += (Record(action), Settle(action))
-    about = {"step_id": step_id, "action_id": action.id, "n": number, "tool": action.tool}
-    work.tell(FactType.ACTION_COMPLETED, **about, next_action=outcome.next_action.value, cached=earlier.id)
+    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, cached=earlier.id)
     work.given = action
 
 

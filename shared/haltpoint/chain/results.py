@@ -7,13 +7,13 @@ from haltpoint.chain.children import note_inside
 from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import carry_out, dispatch_literal, in_time
 from haltpoint.chain.ending import complete_step, fail_by_tool
-from haltpoint.chain.fulfilment import remind
 from haltpoint.chain.held import drop_held
+from haltpoint.chain.intent import remind
 from haltpoint.chain.proposals import go_on, watch_over
 from haltpoint.chain.provenance import denied
 from haltpoint.chain.repeats import note_effect
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin, StepStatus
-from haltpoint.chain.strikes import acted_on, fall_short, mode_of
+from haltpoint.chain.strikes import acted_on, fall_short
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, child_report_id
@@ -40,15 +40,7 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> None:
         return
     fault = outcome.error
     told = {} if fault is None else {"error_type": fault.error_type.value}
-    work.tell(
-        FactType.ACTION_COMPLETED,
-        step_id=work.steps[action.step].id,
-        action_id=action.id,
-        n=action.number,
-        tool=action.tool,
-        next_action=outcome.next_action.value,
-        **told,
-    )
+    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, **told)
     action = action.done(outcome, body)
     # A coherent result (B1) carries exactly what its next_action needs: this is next_action with its contents.
     if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
@@ -84,9 +76,9 @@ def succeed(work: Work, action: Action) -> None:
             kept = True
     met = receipts == (1 << len(promised)) - 1
     finished = met and _ends(action)
-    if work.origin is PlanOrigin.LITERAL and run.last_ok:
-        work.drop(action_id(work.chain.id, step.id, run.last_ok))
     if work.origin is PlanOrigin.LITERAL:
+        if run.last_ok:
+            work.drop(action_id(work.chain.id, step.id, run.last_ok))
         note_effect(work, action)
     work.keep(action)
     if work.strikes:
@@ -98,7 +90,7 @@ def succeed(work: Work, action: Action) -> None:
             complete_step(work, index)
         else:
             dispatch_literal(work, index)
-    elif (met and step.step_type is StepType.TOOL) or (_ends(action) and mode_of(work, index) is Mode.OFF):
+    elif (met and step.step_type is StepType.TOOL) or (_ends(action) and work.mode(index) is Mode.OFF):
         complete_step(work, index)
     elif finished:
         _end_open_step(work, index)
@@ -126,14 +118,12 @@ def _ends(action: Action) -> bool:
 def _end_open_step(work: Work, index: int) -> None:
     """`complete` in a step that promised no tool; it counts as `continue` while the user's words ask for one (C2)."""
     faults = pattern_faults(work)
-    if not faults and mode_of(work, index) is Mode.STRICT and remind(work):
+    if work.mode(index) is Mode.STRICT and (faults or remind(work)):
         go_on(work, index)
-    elif not faults:
-        complete_step(work, index)
-    elif mode_of(work, index) is Mode.STRICT:
-        go_on(work, index)
-    else:
+    elif faults:
         fall_short(work, index, acted_on(work, index), faults)
+    else:
+        complete_step(work, index)
 
 
 def _stop(work: Work, action: Action, kind: RequestKind, question: str) -> None:

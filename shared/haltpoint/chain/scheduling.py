@@ -7,7 +7,7 @@ comes after it in the plan, but for those that its own end made ready; the next 
 import json
 
 from haltpoint.chain.codes import Code
-from haltpoint.chain.contract import PlanFault, open_to_models, plan_faults
+from haltpoint.chain.contract import open_to_models, plan_faults
 from haltpoint.chain.delivering import deliver
 from haltpoint.chain.dispatching import IN_PROGRESS, dispatch_literal, in_time
 from haltpoint.chain.ending import READY, complete_chain, fail_chain
@@ -34,12 +34,13 @@ REACT_STEP = "react"
 def begin(work: Work) -> None:
     """Take up the task: carry out its plan, ask for one, or make one open-ended step of it."""
     task = work.chain.task
-    work.tell(FactType.CHAIN_STARTED, origin=_origin(work).value)
+    drafted = PlanOrigin.REACT if task.style is Style.REACT else PlanOrigin.DRAFTED
+    work.tell(FactType.CHAIN_STARTED, origin=(drafted if task.plan is None else PlanOrigin.LITERAL).value)
     work.status = ChainStatus.PLANNING
     if task.plan is not None:
         faults = plan_faults(task.plan, work.world.tools, work.world.policy, literal=True)
         if faults:
-            fail_chain(work, Code.PLAN_REFUSED, list_faults(faults))
+            fail_chain(work, Code.PLAN_REFUSED, "; ".join(map(str, faults)))
         else:
             adopt(work, task.plan, PlanOrigin.LITERAL)
     elif task.style is Style.REACT:
@@ -52,27 +53,12 @@ def begin(work: Work) -> None:
 
 
 def begin_open(work: Work, drafted: Intent | None) -> None:
-    """Begin the one open-ended step, now that it is known what the goal asks for."""
+    """Begin the one open-ended step, which may call every tool that a model may call, now that the goal was read."""
     take_up(work, drafted)
     work.thought = None
-    adopt(work, _react_plan(work), PlanOrigin.REACT)
-
-
-def list_faults(faults: tuple[PlanFault, ...]) -> str:
-    """All faults of a plan in one text."""
-    return "; ".join(str(fault) for fault in faults)
-
-
-def _origin(work: Work) -> PlanOrigin:
-    if work.chain.task.plan is not None:
-        return PlanOrigin.LITERAL
-    return PlanOrigin.REACT if work.chain.task.style is Style.REACT else PlanOrigin.DRAFTED
-
-
-def _react_plan(work: Work) -> Plan:
-    """One step that may call every tool that a model may call at all."""
     names = (name for name, spec in work.world.tools.items() if open_to_models(spec, work.chain.task))
-    return Plan(steps=(Step(id=REACT_STEP, description=goal_of(work), allowed_tools=tuple(sorted(names))),))
+    step = Step(id=REACT_STEP, description=goal_of(work), allowed_tools=tuple(sorted(names)))
+    adopt(work, Plan(steps=(step,)), PlanOrigin.REACT)
 
 
 def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
@@ -124,19 +110,14 @@ def _next_ready(work: Work, after: int) -> int | None:
 
 def _start(work: Work, index: int) -> None:
     work.move(index, IN_PROGRESS)
-    step = work.steps[index]
-    work.tell(FactType.STEP_STARTED, step_id=step.id, **_ignored(work, step))
+    step, ignored = work.steps[index], {}
+    if step.tool_validation_mode is ValidationMode.ADVISORY and work.chain.task.mode is Mode.STRICT:
+        ignored = {"ignored": "tool_validation_mode: advisory"}  # a plan may only tighten how it is checked
+    work.tell(FactType.STEP_STARTED, step_id=step.id, **ignored)
     if work.origin is PlanOrigin.LITERAL:
         dispatch_literal(work, index)
     else:
         think_step(work, index)
-
-
-def _ignored(work: Work, step: Step) -> dict[str, str]:
-    """What a plan says of its own checking may only tighten: what would loosen it is ignored, and told."""
-    if step.tool_validation_mode is ValidationMode.ADVISORY and work.chain.task.mode is Mode.STRICT:
-        return {"ignored": "tool_validation_mode: advisory"}
-    return {}
 
 
 def _wind_up(work: Work) -> None:

@@ -188,21 +188,20 @@ class Chain:
     succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's. `inside` are the
     tools that succeeded in the chains that carried out its skills. `intent` is what the goal asks for (C12), `effects`
     what was done or denied inside its skills (C14: `repeats.py`), `granted` the yeses that cover later calls (C13).
-    `unproven` are sentences of the answer (F3),
-    `unfulfilled` effects that the goal asks for and that have no deed. `questions` are those that the model asked while
-    planning (C11).
+    `unproven` are sentences of the answer (F3), `unfulfilled` effects that the goal asks for and that have no deed.
+    `questions` are those that the model asked while planning (C11).
     """
 
     id: str
     task: Task
-    status: ChainStatus = ChainStatus.ACCEPTED
     created_at: int = 0
     updated_at: int = 0
     deadline: int = 0
+    steps: tuple[StepRun, ...] = ()
+    status: ChainStatus = ChainStatus.ACCEPTED
     origin: PlanOrigin | None = None
     plan: Plan | None = None
     graph: Graph = field(default_factory=Graph)
-    steps: tuple[StepRun, ...] = ()
     resume: ChainStatus | None = None
     requests: tuple[OpenRequest, ...] = ()
     asked: int = 0

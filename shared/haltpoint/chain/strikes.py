@@ -6,6 +6,7 @@ from typing import Final
 
 from haltpoint.chain import policy
 from haltpoint.chain.asking import ask, next_request
+from haltpoint.chain.contract import form_of, reading_faults
 from haltpoint.chain.ending import complete_step
 from haltpoint.chain.state import StepStatus
 from haltpoint.chain.words import asked_for
@@ -13,19 +14,15 @@ from haltpoint.chain.work import Work
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.plans import StepType
 from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Correction, Strike
+from haltpoint.contracts.thoughts import Correction, Proposal, Strike, Violation
 
 MOST_REMEMBERED: Final = 10
 """Violations that a case shows: the last ones of the row."""
 
 MOST_SAID: Final = 500
 """Characters of the model's words that are kept with a violation; the whole lies with the thought."""
-
-
-def mode_of(work: Work, index: int | None) -> Mode:
-    """How far the model is held to its word in a step; None: before and after all steps."""
-    return policy.mode(work.chain.task, None if index is None else work.steps[index])
 
 
 def acted_on(work: Work, index: int) -> str:
@@ -41,14 +38,13 @@ def violate(
     thought: str,
     faults: Sequence[Correction],
     said: str,
-    *,
     counted: bool = False,
 ) -> None:
     """Write the faults of one thought down; together they are one strike of the step and of the chain (D1).
 
     `counted`: the step has had its strike for this thought, also when a success has ended the chain's row since.
     """
-    if mode_of(work, index) is not Mode.OFF and not (work.case and work.case[-1].thought_id == thought):
+    if work.mode(index) is not Mode.OFF and not (work.case and work.case[-1].thought_id == thought):
         work.strikes += 1
         if index is not None and not counted:
             run = work.run(index)
@@ -56,38 +52,26 @@ def violate(
     told = {} if index is None else {"step_id": work.steps[index].id}
     words = said[:MOST_SAID]
     for fault in faults:
-        strike = Strike(
-            place=place,
-            thought_id=thought,
-            violation=fault.violation,
-            message=fault.message,
-            tool=fault.tool,
-            said=words,
-        )
+        what, text, tool = fault.violation, fault.message, fault.tool
+        strike = Strike(place=place, thought_id=thought, violation=what, message=text, tool=tool, said=words)
         work.case = (*work.case, strike)[-MOST_REMEMBERED:]
-        about = {} if fault.tool is None else {"tool": fault.tool}
-        if fault.pattern is not None:
-            about["pattern"] = fault.pattern
-        work.tell(
-            FactType.CONTRACT_VIOLATED,
-            **told,
-            thought_id=thought,
-            violation=fault.violation.value,
-            message=fault.message,
-            **about,
-            said=words,
-            strikes=work.strikes,
-        )
+        about = {
+            "thought_id": thought,
+            "violation": what.value,
+            "message": text,
+            "tool": tool,
+            "pattern": fault.pattern,
+        }
+        about = {name: one for name, one in about.items() if one is not None}
+        work.tell(FactType.CONTRACT_VIOLATED, **told, **about, said=words, strikes=work.strikes)
 
 
-def tell_correction(work: Work, index: int | None, fault: Correction) -> None:
-    """The model is told what was wrong; it bears the marks of its violation, so that readers find the two together."""
-    details = {"violation": fault.violation.value, "message": fault.message}
-    if index is not None:
-        details["step_id"] = work.steps[index].id
-    if fault.tool is not None:
-        details["tool"] = fault.tool
-    work.tell(FactType.CONTRACT_CORRECTED, **details)
+def tell_corrections(work: Work, index: int | None, faults: Sequence[Correction]) -> None:
+    """The model is told what was wrong, in the words of its violations, so that readers find the two together."""
+    about = {} if index is None else {"step_id": work.steps[index].id}
+    for fault in faults:
+        told = about if fault.tool is None else {**about, "tool": fault.tool}
+        work.tell(FactType.CONTRACT_CORRECTED, violation=fault.violation.value, message=fault.message, **told)
 
 
 def struck_out(work: Work, index: int | None) -> bool:
@@ -124,14 +108,8 @@ def escalate(work: Work, index: int | None, reason: str) -> None:
         expected = missing_in_words(work, index) or ", ".join(missing)
         question = f"{template.format(expected_tools=expected, count=tries)} ({where})"
     told = {} if index is None else {"step_id": work.steps[index].id}
-    work.tell(
-        FactType.CHAIN_ESCALATED,
-        **told,
-        request_id=next_request(work),
-        reason=reason,
-        strikes=work.strikes,
-        missing=list(missing),
-    )
+    about = {"request_id": next_request(work), "reason": reason, "strikes": work.strikes, "missing": list(missing)}
+    work.tell(FactType.CHAIN_ESCALATED, **told, **about)
     if index is not None:
         work.clear(index)
         work.move(index, replace(work.run(index), status=StepStatus.WAITING, thinking=True))
@@ -154,6 +132,27 @@ def _unkept(work: Work, index: int | None) -> tuple[tuple[str, ...], ...]:
         return ()
     receipts = work.run(index).receipts
     return tuple(promise for bit, promise in enumerate(work.steps[index].promised) if not receipts >> bit & 1)
+
+
+def no_call(work: Work, index: int) -> Correction:
+    """Words, or calls that belong elsewhere, where a call is required."""
+    step, tools, missing = work.steps[index], work.world.tools, missing_tools(work, index)
+    names = missing_in_words(work, index)
+    forms = " ".join(form_of(tools[name]) for name in dict.fromkeys(missing) if name in tools)
+    text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {names}. "
+    if step.step_type is StepType.TOOL:
+        advice = work.world.policy.messages.no_tool_used
+        text += advice.format(expected_tools=names, count=work.strikes + 1)
+        text += f" The exact form is: {forms}"
+    else:
+        text = f"No call of the proposal may run in step {step.id!r}; answer in words instead."
+    return Correction(violation=Violation.NO_CALL, message=text, tool=missing[0] if missing else None)
+
+
+def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
+    """What could not be read of a proposal, as the model is told it (C6)."""
+    tools = work.world.tools
+    return reading_faults(proposal.faults, (tools[name] for name in missing_tools(work, index) if name in tools))
 
 
 def fall_short(work: Work, index: int, thought: str, faults: Sequence[Correction]) -> None:

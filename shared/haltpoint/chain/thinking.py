@@ -14,7 +14,7 @@ from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.needs import INTENT
 from haltpoint.chain.outputs import Think
 from haltpoint.chain.plural import count
-from haltpoint.chain.strikes import acted_on, escalate, fall_short, missing_in_words, missing_tools, mode_of
+from haltpoint.chain.strikes import acted_on, escalate, fall_short, missing_in_words, missing_tools, tell_corrections
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_id, thought_id
@@ -31,6 +31,7 @@ def think_plan(
     work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None, *, answered: str | None = None
 ) -> None:
     """Ask for a plan, or for a better one; `answered`: a person's words to the question in the previous reply."""
+    tell_corrections(work, None, corrections)
     attempt = work.chain.plan_attempts + 1
     if attempt > work.world.policy.max_chain_turns:
         fail_chain(work, Code.OVER_BUDGET, f"no plan after {count(work.chain.plan_attempts, 'attempt')}")
@@ -46,6 +47,7 @@ def think_intent(
     work: Work, corrections: tuple[Correction, ...] = (), previous: str | None = None, *, tool: str | None = None
 ) -> None:
     """Ask what the goal asks for; with a tool, whether it asks for this one. The model sees no results then (C12)."""
+    tell_corrections(work, None, corrections)
     if _tokens_left(work):
         work.plan_attempts += 1
         name = thought_id(work.chain.id, INTENT, 0, work.plan_attempts)
@@ -75,6 +77,7 @@ def think_step(
 
     Fails the step when its turns are used up, and the chain when its turns, tokens or time are.
     """
+    tell_corrections(work, index, corrections)
     run, step = work.run(index), work.steps[index]
     if run.proposals >= policy.max_turns(work.chain.task, step, work.world.policy):
         _out_of_turns(work, index, corrections, previous or acted_on(work, index))
@@ -96,7 +99,7 @@ def think_step(
 
 def _out_of_turns(work: Work, index: int, corrections: tuple[Correction, ...], thought: str) -> None:
     """A person decides when a tool is missing, a promised one or one that the words ask for (C2, D2); else it fails."""
-    mode = mode_of(work, index)
+    mode = work.mode(index)
     unheard = () if mode is Mode.OFF else pattern_faults(work)
     reason = f"not complete after {work.run(index).proposals} proposals of the model"
     missing = unheard or missing_tools(work, index)
@@ -121,6 +124,7 @@ def think_answer(
     """Ask for the words for the user, or for better ones. When it is too late to ask, those that there are answer, or
     the receipts.
     """
+    tell_corrections(work, None, corrections)
     attempt = 1 if previous is None else int(previous.rpartition(".")[2]) + 1
     spent = not policy.tokens_left(work.chain, work.tokens) or attempt > work.world.policy.max_chain_turns
     if spent or work.now >= work.chain.deadline:

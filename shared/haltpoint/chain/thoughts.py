@@ -8,15 +8,14 @@ from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.delivering import deliver, take_findings
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.exits import ask_while_planning
-from haltpoint.chain.fulfilment import remind
-from haltpoint.chain.intent import ask_again, left_out, take_up
+from haltpoint.chain.intent import ask_again, left_out, remind, take_up
 from haltpoint.chain.needs import looks_at_goal, reads_goal
 from haltpoint.chain.plural import count
 from haltpoint.chain.proposals import resume
 from haltpoint.chain.scheduling import adopt, begin_open
 from haltpoint.chain.schemas import SHOWN
 from haltpoint.chain.state import PlanOrigin
-from haltpoint.chain.strikes import escalate, mode_of, struck_out, tell_correction, violate
+from haltpoint.chain.strikes import escalate, struck_out, violate
 from haltpoint.chain.thinking import overspent, spent_too_much, stand_in, think_answer, think_intent, think_plan
 from haltpoint.chain.unasked import forbidden, tellable
 from haltpoint.chain.words import plan_pattern_faults
@@ -58,22 +57,18 @@ def take_plan(work: Work, message: PlanDrafted) -> None:
         return
     misquoted = take_up(work, data.intent)
     faults, missing = _faults(work, data.plan, data.fault)
-    mode = mode_of(work, None)
+    mode = work.mode(None)
     enforced = mode is Mode.STRICT or bool(faults)
     corrections = (*faults, *(() if mode is Mode.OFF else missing))
     if corrections:
         violate(work, None, "plan", data.thought_id, corrections, "")
     elif mode is not Mode.OFF and (better := ask_again(work, _amiss(work, data, misquoted))):
-        for correction in better:
-            tell_correction(work, None, correction)
         think_plan(work, better, data.thought_id)
         return
     if data.plan is not None and not (corrections and enforced):
         work.thought = None
         adopt(work, _without_calls(data.plan), PlanOrigin.DRAFTED)
     elif not struck_out(work, None) and (mode is not Mode.OFF or work.plan_attempts < work.world.policy.strikes):
-        for correction in corrections:
-            tell_correction(work, None, correction)
         think_plan(work, corrections, data.thought_id)
     elif mode is Mode.STRICT:
         work.thought = None
@@ -90,9 +85,7 @@ def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Cor
     tools = work.world.tools
     named = tellable(work, None)
     found = plan_faults(plan, tools, work.world.policy, literal=False, task=work.chain.task, named=named)
-    limits = (
-        (step.id, forbidden(work, mode_of(work, None), name)) for step in plan.steps for name in step.required_tools
-    )
+    limits = ((step.id, forbidden(work, work.mode(None), name)) for step in plan.steps for name in step.required_tools)
     found = (*found, *(PlanFault(step_id, limit.message) for step_id, limit in limits if limit is not None))
     if len(found) > MOST_FAULTS:
         found = (*found[:MOST_FAULTS], PlanFault(None, f"and {len(found) - MOST_FAULTS} more faults of these kinds"))
@@ -130,36 +123,28 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> None:
     if overspent(work):  # the work is done: a reply that cost too much is not acted on
         complete_chain(work, stand_in(work, "the model used more tokens than the budget has"))
         return
-    corrections = _no_words(data) or false_marks(work, None, data.text)
+    no_words = _no_words(data)
+    corrections = tuple(no_words) or false_marks(work, None, data.text)
     if corrections:
         violate(work, None, "answer", data.thought_id, corrections, data.text)
-    if not corrections or mode_of(work, None) is not Mode.STRICT or struck_out(work, None):
+    if not corrections or work.mode(None) is not Mode.STRICT or struck_out(work, None):
         words = "" if data.faults else data.text
         if not corrections and (owed := remind(work)):
-            _ask_better(work, owed, data.thought_id, words)
+            think_answer(work, owed, data.thought_id, words)
         elif words:
             deliver(work, words, data.thought_id)
+        elif data.faults:
+            complete_chain(work, stand_in(work, "the model's reply could not be read"))
         else:
-            complete_chain(work, stand_in(work, _why(data)))
+            said = "called a tool instead of answering" if data.called else "said nothing"
+            complete_chain(work, stand_in(work, f"the model {said}"))
     else:
-        _ask_better(work, corrections, data.thought_id, "" if _no_words(data) else data.text)
+        think_answer(work, corrections, data.thought_id, "" if no_words else data.text)
 
 
-def _ask_better(work: Work, corrections: tuple[Correction, ...], thought: str, words: str) -> None:
-    for correction in corrections:
-        tell_correction(work, None, correction)
-    think_answer(work, corrections, thought, words)
-
-
-def _why(data: DraftedAnswer) -> str:
-    if data.faults:
-        return "the model's reply could not be read"
-    return "the model called a tool instead of answering" if data.called else "the model said nothing"
-
-
-def _no_words(data: DraftedAnswer) -> tuple[Correction, ...]:
+def _no_words(data: DraftedAnswer) -> list[Correction]:
     """What an answer holds that is no words for the user: calls, and what could not be read."""
-    faults = []
+    faults: list[Correction] = []
     if data.called:
         names = ", ".join(dict.fromkeys(data.called))[:MOST_NAMED]
         text = f"{names} cannot be called now: the work is over. {_IN_WORDS}"
@@ -167,7 +152,7 @@ def _no_words(data: DraftedAnswer) -> tuple[Correction, ...]:
     if data.faults:
         text = f"Your reply could not be read: {'; '.join(data.faults[:SHOWN])}. {_IN_WORDS}"
         faults.append(Correction(violation=Violation.UNREADABLE, message=text))
-    return tuple(faults)
+    return faults
 
 
 def take_intent(work: Work, message: IntentDrafted) -> None:
@@ -184,8 +169,6 @@ def _begin_open(work: Work, drafted: Intent | None) -> None:
     """A model that gives no usable intent leaves what patterns find: the task goes on."""
     wrong = take_up(work, drafted)
     if better := ask_again(work, (_NO_INTENT,) if drafted is None else wrong):
-        for correction in better:
-            tell_correction(work, None, correction)
         think_intent(work, better, work.chain.thought)
     else:
         begin_open(work, drafted)

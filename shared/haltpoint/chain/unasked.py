@@ -18,10 +18,10 @@ from haltpoint.contracts.thoughts import Correction, Proposal, Violation
 
 def refusal(work: Work, index: int, tool: str) -> Correction | None:
     """Why this tool may not be called: the user's words forbid it, or do not ask for it and the policy refuses that."""
-    mode = policy.mode(work.chain.task, work.steps[index])
+    mode = work.mode(index)
     if (fault := forbidden(work, mode, tool)) is not None:
         return fault
-    if _unnamed(work, mode, tool) and _treatment(work, tool) is Treatment.REFUSE:
+    if _unnamed(work, mode, tool) and policy.treatment(work.world.policy.unasked_effects, tool) is Treatment.REFUSE:
         return _refused(f"Nothing in the goal asks for {tool}, so it may not be called. Go on without it.", tool)
     return None
 
@@ -34,18 +34,18 @@ def forbidden(work: Work, mode: Mode, tool: str) -> Correction | None:
 
 def disregarded(work: Work, index: int, tool: str) -> Correction | None:
     """What advisory mode only writes down: by the model's own reading the goal forbids the tool."""
-    mode = policy.mode(work.chain.task, work.steps[index])
+    mode = work.mode(index)
     entry = _limit(work, _intent(work).forbidden, Mode.STRICT, tool)
     return _refused(f"{tool} was called{_said(entry)}.", tool) if entry is not None and mode is Mode.ADVISORY else None
 
 
 def reasons_by_intent(work: Work, index: int, tool: str) -> tuple[Reason, ...]:
     """Why a person is asked before this call: the words want that, or do not ask for the tool at all."""
-    mode, found = policy.mode(work.chain.task, work.steps[index]), list[Reason]()
+    mode, found = work.mode(index), list[Reason]()
     entry = _limit(work, _intent(work).ask_before, mode, tool)
     if entry is not None and tool not in _intent(work).approved:
         found.append(Reason(kind=ReasonKind.ASK_BEFORE, words=f"{tool} is asked about first{_said(entry)}."))
-    if _unnamed(work, mode, tool) and _treatment(work, tool) is Treatment.ASK:
+    if _unnamed(work, mode, tool) and policy.treatment(work.world.policy.unasked_effects, tool) is Treatment.ASK:
         found.append(Reason(kind=ReasonKind.UNASKED, words=f"Nothing in the goal asks for {tool}."))
     return tuple(found)
 
@@ -60,12 +60,12 @@ def note_approval(work: Work, tool: str) -> None:
 def to_look_at(work: Work, index: int, proposal: Proposal) -> str | None:
     """The first tool of a proposal that no entry names and that was not looked at yet; None: there is none."""
     step, tools = work.steps[index], work.world.tools
-    mode, intent = policy.mode(work.chain.task, step), _intent(work)
+    mode, intent = work.mode(index), _intent(work)
     for tool in (call.tool for call in proposal.calls):
         if tool not in tools or tool in intent.looked_at or not may_call(step, tools[tool], mode, work.chain.task):
             continue
         open_question = _unnamed(work, mode, tool) and forbidden(work, mode, tool) is None
-        if open_question and _treatment(work, tool) is not Treatment.ALLOW:
+        if open_question and policy.treatment(work.world.policy.unasked_effects, tool) is not Treatment.ALLOW:
             return tool
     return None
 
@@ -81,9 +81,8 @@ def note_look(work: Work, seen: Intent) -> None:
     intent = _intent(work)
     about = {"tools": intent.looked_at[-1:], "origin": IntentOrigin.GOAL}
     kept = each(seen, lambda entries: tuple(one.model_copy(update=about) for one in quoting(work, entries)))
-    lists = {"effects_asked": (*intent.effects_asked, *kept.effects_asked)}
-    lists |= {"ask_before": (*intent.ask_before, *kept.ask_before)}
-    work.intent = intent.model_copy(update={**lists, "forbidden": (*intent.forbidden, *kept.forbidden)})
+    lists = ("effects_asked", "ask_before", "forbidden")
+    work.intent = intent.model_copy(update={name: (*getattr(intent, name), *getattr(kept, name)) for name in lists})
 
 
 def tellable(work: Work, index: int | None) -> frozenset[str]:
@@ -130,10 +129,6 @@ def _named(work: Work, tool: str) -> bool:
 def _precise(entry: IntentEntry) -> bool:
     """Whether each of its globs says something of a name; a model for which any tool would do has named none."""
     return all(any(map(str.isalnum, glob)) for glob in entry.tools)
-
-
-def _treatment(work: Work, tool: str) -> Treatment:
-    return policy.treatment(work.world.policy.unasked_effects, tool)
 
 
 def _said(entry: IntentEntry) -> str:

@@ -11,11 +11,8 @@ from haltpoint.chain.work import Work
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.thoughts import Correction, Violation
 
-_MOST_TOLD: Final = 3
-"""Tools that a correction names."""
-
-_MOST_QUOTED: Final = 200
-"""Characters of the user's words that a correction quotes."""
+_MOST_TOLD: Final = 3  # tools that a correction names
+_MOST_QUOTED: Final = 200  # characters of the user's words that it quotes
 
 
 def plan_pattern_faults(work: Work, plan: Plan) -> tuple[Correction, ...]:
@@ -93,7 +90,5 @@ def _missing(work: Work, match: Match) -> Correction:
 
 def succeeded(work: Work) -> frozenset[str]:
     """The tools that have a successful receipt in this chain, or in one that carried out a skill for it."""
-    called = (
-        action.tool for action in work.actions.values() if action.outcome is not None and action.outcome.satisfies
-    )
+    called = (one.tool for one in work.actions.values() if one.outcome is not None and one.outcome.satisfies)
     return frozenset((*called, *work.inside))

@@ -1,13 +1,20 @@
 """A decision while it is being made: the chain as it will be, and what has been said so far."""
 
-from typing import Any
+from dataclasses import fields
+from operator import attrgetter
+from typing import Any, Final
 
+from haltpoint.chain import policy
 from haltpoint.chain.outputs import Decision, Output
 from haltpoint.chain.state import Action, Chain, ChainStatus, StepRun
 from haltpoint.chain.world import World
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.plans import Step
+from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Proposal, Usage
+
+_values: Final = attrgetter(*(one.name for one in fields(Chain)[6:]))
+"""The fields of a chain that decisions change; `Work` has them under the same names."""
 
 
 class Work:
@@ -21,10 +28,10 @@ class Work:
     """
 
     __slots__ = (
-        "actions", "answer", "asked", "case", "chain", "cited", "digests", "effects", "ended", "error", "facts",
-        "given", "goal", "granted", "graph", "inside", "intent", "nearest", "now", "origin", "other_model", "outputs",
-        "plan", "plan_attempts", "proposals", "questions", "requests", "resume", "runs", "status", "steps", "strikes",
-        "thought", "tokens", "turns", "unfulfilled", "unproven", "used", "words", "world",
+        "actions", "actions_used", "answer", "asked", "case", "chain", "cited", "digests", "effects", "ended", "error",
+        "facts", "given", "goal", "granted", "graph", "inside", "intent", "nearest", "now", "origin", "other_model",
+        "outputs", "plan", "plan_attempts", "proposals", "questions", "requests", "resume", "runs", "status", "steps",
+        "strikes", "thought", "tokens", "turns", "unfulfilled", "unproven", "words", "world",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, world: World, now: int) -> None:
@@ -42,7 +49,7 @@ class Work:
         self.proposals = chain.proposals
         self.requests = chain.requests
         self.turns = chain.turns
-        self.used = chain.actions_used
+        self.actions_used = chain.actions_used
         self.tokens = chain.tokens
         self.resume = chain.resume
         self.asked = chain.asked
@@ -76,11 +83,20 @@ class Work:
         run = self.runs.get(index)
         return self.chain.steps[index] if run is None else run
 
+    def mode(self, index: int | None) -> Mode:
+        """How far the model is held to its word in a step; None: before and after all steps."""
+        return policy.mode(self.chain.task, None if index is None else self.steps[index])
+
     # ---- writing
 
     def tell(self, fact: FactType, **details: Any) -> None:
         """Add a line to the chain's log."""
         self.facts.append(Fact(fact, details))
+
+    def tell_action(self, fact: FactType, action: Action, **details: Any) -> None:
+        """Add a line about an action."""
+        about = {"step_id": self.steps[action.step].id, "action_id": action.id, "n": action.number, "tool": action.tool}
+        self.facts.append(Fact(fact, {**about, **details}))
 
     def move(self, index: int, run: StepRun) -> None:
         """Say how far a step has come."""
@@ -133,41 +149,6 @@ class Work:
         steps = list(self.chain.steps) if self.chain.steps else [StepRun()] * len(self.runs)
         for index, run in self.runs.items():
             steps[index] = run
-        before = self.chain
-        chain = Chain(  # written out: every decision comes by here, and `replace` costs twice as much
-            id=before.id,
-            task=before.task,
-            status=self.status,
-            created_at=before.created_at,
-            updated_at=self.now,
-            deadline=before.deadline,
-            origin=self.origin,
-            plan=self.plan,
-            graph=self.graph,
-            steps=tuple(steps),
-            resume=self.resume,
-            requests=self.requests,
-            asked=self.asked,
-            plan_attempts=self.plan_attempts,
-            thought=self.thought,
-            turns=self.turns,
-            actions_used=self.used,
-            tokens=self.tokens,
-            digests=self.digests,
-            actions=self.actions,
-            proposals=self.proposals,
-            strikes=self.strikes,
-            case=self.case,
-            goal=self.goal,
-            inside=self.inside,
-            intent=self.intent,
-            effects=self.effects,
-            questions=self.questions,
-            granted=self.granted,
-            other_model=self.other_model,
-            answer=self.answer,
-            unproven=self.unproven,
-            unfulfilled=self.unfulfilled,
-            error=self.error,
-        )
+        was = self.chain
+        chain = Chain(was.id, was.task, was.created_at, self.now, was.deadline, tuple(steps), *_values(self))
         return Decision(chain, tuple(self.outputs), tuple(self.facts), tuple(self.runs))

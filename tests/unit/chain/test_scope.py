@@ -224,7 +224,7 @@ def test_c1_a_literal_step_calls_one_of_them() -> None:
     assert plan_faults(plan(choice), TOOLS, Policy(), literal=True) == ()
     other = choice.model_copy(update={"actions": (call("lookup_contacts"),)})
     [fault] = plan_faults(plan(other), TOOLS, Policy(), literal=True)
-    assert fault.message == "one of send_mail, send_text is required, but no action of the step calls any of them"
+    assert fault.message == "send_mail or send_text is required, but no action of the step calls it"
 
     told = Story(Task(plan=plan(choice)), TEXT, MAIL)
     told.submit()

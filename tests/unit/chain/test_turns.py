@@ -482,7 +482,7 @@ def test_c11_the_honest_way_out() -> None:
     told.propose(content="I cannot find Zorg", give_up=True)
 
     assert told.chain.status is ChainStatus.FAILED
-    assert told.chain.answer == "no contact matches 'Zorg' Check the spelling."
+    assert told.chain.answer == "no contact matches 'Zorg'. Check the spelling."
     assert told.chain.error == ChainError("HP-205", "lookup: NOT_FOUND: no contact matches 'Zorg'", "find")
 
 
