@@ -103,7 +103,10 @@ class Form:
             elif text[start - 2 : start] == "./":
                 start -= 2
             before = text[start - 1] if start else " "
-            if not (before.isalnum() or before in _BEFORE) and not _BEHIND.match(text, end):
+            if before.isalnum() or before in _BEFORE or _BEHIND.match(text, end):
+                continue
+            # The case of a URL's path may carry data.
+            if "://" not in self.text or canonical(words[at:end]) == self.text:
                 return at, end
         if self.spelled is None or not self.is_in(folded(words)):
             return None

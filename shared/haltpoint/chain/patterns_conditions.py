@@ -26,9 +26,10 @@ _DO_NOT: Final = (
     rf"{_BEGIN}(?:please\s+)?(?:do not|don't|dont|never|must not|mustn't|should not|shouldn't|may not|are not to)\s+"
     rf"(?:ever |yet |actually |also |just |please )*(?!(?:{_STYLE})\b|\w+ed\b)[a-z]{_REST}"
     rf"|\b(?:do not|don't|wouldn't) (?:want|like) (?:you|anyone|anything|anybody) (?:to )?\w{_REST}"
-    r"|\bwithout (?:actually |ever )?(?:send|writ|mail|messag|reply|contact|notif|delet|remov|pay|buy|order|book|sav"
-    rf"|publish|post|shar|chang|edit){_REST}|\b(?:under no circumstances|on no account){_REST}|(?:^\W*|[,;:(]\s*"
-    rf"|\b(?:und|aber|bitte|dann|oder|doch)\s+)(?:bitte\s+)?{_TUN}\b(?:(?!\b(?:dass|daß|ob|weil|wenn|falls"
+    r"|\b(?:without|avoid|refrain from) (?:actually |ever )?(?:send|writ|mail|messag|reply|contact|notif|delet|remov"
+    rf"|pay|buy|order|book|sav|publish|post|shar|chang|edit){_REST}"
+    rf"|\b(?:under no circumstances|on no account){_REST}"
+    rf"|(?:^\W*|[,;:(]\s*|\b(?:und|aber|bitte|dann|oder|doch)\s+)(?:bitte\s+)?{_TUN}\b(?:(?!\b(?:dass|daß|ob|weil|wenn|falls"
     rf"|ich)\b)[^,;:.!?\n()])*?\b(?:nicht|nichts|nie|niemals|kein\w*)\b{_REST}|(?<!vergiss )(?<!vergessen )\b(?:nicht"
     rf"|nichts|nie|niemals|kein\w* \w+) (?:\w+ ){{0,3}}?{_TUN}{_REST}|\bohne\b(?: \w+){{0,6}}? {_TUN}{_REST}"
 )
@@ -40,6 +41,7 @@ _ASK_FIRST: Final = (
     rf"){_REST}"
     r"|\bbefore\b[^.!?\n]*?[, ](?:please )?(?:ask|consult|show|check with|confirm with) me\b"
     rf"|\b(?:wait|waiting) (?:for|until) (?:me|i|my)\b{_REST}"
+    r"|\b(?:ask|get (?:an? |the )?(?:approval|confirmation|permission|ok)) first\b"
     r"|\b(?:once|when|after|until|unless|only if) i(?:'ve| have)? (?:confirm|approv|agree|say|said|ok|give|allow)\w*"
     rf"|\bmy (?:explicit |prior |written |final )*{_SIGN_EN}\b"
     r"|\bi (?:want|wish|need|have|would like|'d like) to (?:confirm|approve|review)\b"
@@ -52,7 +54,7 @@ _ASK_FIRST: Final = (
 )
 
 _SEND: Final = (
-    "send|sent|mail|e-mail|messag|repl|notif|inform|tell|told|post|forward|invit|sms|schick|antwort|nachricht"
+    "send|sent|mail|email|e-mail|messag|repl|notif|inform|tell|told|post|forward|invit|sms|schick|antwort|nachricht"
 )
 _SAVE: Final = "sav|stor|writ|overwrit|append|record|note|speicher|notier"
 

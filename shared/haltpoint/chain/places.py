@@ -12,12 +12,16 @@ from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
 
 TABLE: Final = (
-    *("id", "*_id", "*_ids", "to", "recipient", "recipients", "cc", "bcc", "email", "user", "channel", "url", "iban"),
-    *("account", "path", "participants"),
+    *("id", "ids", "*_id", "*_ids", "to", "to_*", "recipient", "recipients", "recipient_*", "cc", "bcc"),
+    *("email", "emails", "*_email", "*_emails", "phone", "*_phone", "address", "addresses", "*_address"),
+    *("user", "users", "*_user", "*_users", "username", "participants", "attendees", "invitees", "guests", "members"),
+    *("channel", "*_channel", "url", "urls", "*_url", "*_urls", "uri", "*_uri", "link", "webhook", "host", "domain"),
+    *("iban", "*_iban", "bic", "account", "*_account", "account_*", "wallet", "*_wallet"),
+    *("path", "paths", "*_path", "*_paths", "file", "filename", "folder", "directory", "destination"),
 )
 """The names of parameters that say to whom or where; the policy file changes it."""
 FORMATS: Final = frozenset({"email", "idn-email", "uri", "url", "iri", "uuid"})
-_PATHS: Final = frozenset({"path", "paths", "file", "files", "filename", "folder", "dir", "directory"})
+_PATHS: Final = frozenset({"path", "paths", "file", "files", "filename", "folder", "dir", "directory", "destination"})
 _PLAIN: Final = ToolSpec(name="plain")
 
 

@@ -10,7 +10,7 @@ from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import NOT_CONFIRMED, call_fault, without_confirmed
 from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
-from haltpoint.chain.exits import ask_in_step, is_question, last_error
+from haltpoint.chain.exits import ask_in_step, is_only_question, is_question, last_error
 from haltpoint.chain.held import drop_held, owner_of, tell_held
 from haltpoint.chain.intent import owed, remind
 from haltpoint.chain.needs import looks_at_goal
@@ -102,7 +102,8 @@ def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> Non
     tool_step = work.steps[index].step_type is StepType.TOOL
     missing = () if tool_step else pattern_faults(work)
     owes = tool_step or bool(missing)
-    asks = is_question(words) and (owes or work.origin is PlanOrigin.DRAFTED or bool(owed(work)))
+    due = owes or work.origin is PlanOrigin.DRAFTED or bool(owed(work))
+    asks = is_question(words) if due else is_only_question(words)
     if asks and ask_in_step(work, index, proposal):
         return
     if owes and mode is not Mode.OFF and words.strip() and (error := last_error(work, index)) is not None:

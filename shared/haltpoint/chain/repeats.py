@@ -63,6 +63,8 @@ def decided_before(work: Work, call: Call, spec: ToolSpec) -> Correction | None:
         for made, tool in _made_by(work, call, spec):
             if any(map(denied, _equal(work, made, tool))) or any(map(_was_denied, _inside(work, made, tool))):
                 text = f"A person denied exactly this call of {made.tool}. Do not propose it again."
+    if any(map(_given_up, _equal(work, call, spec))):
+        text = f"A person said that exactly this call of {call.tool} failed and is not made again. Go on without it."
     if call.tool == human_tool.NAME and any(map(_succeeded, _equal(work, call, spec))):
         text = "A person has answered exactly this question; the answer is among the results. Go on with it."
     return None if text is None else Correction(violation=Violation.NOT_ALLOWED, tool=call.tool, message=text)
@@ -119,6 +121,12 @@ def note_effect(work: Work, action: Action) -> None:
     if mark:
         sign = signature_of(spec, metadata.arguments or action.arguments)
         keep_effects(work, f"{sign} {metadata.started_at} {action.id} {mark}")
+
+
+def _given_up(action: Action) -> bool:
+    """Whether a person said of a call in doubt that it failed, and is not to run again (E5)."""
+    outcome = action.outcome
+    return outcome is not None and outcome.error is not None and bool(outcome.metadata.by) and not denied(action)
 
 
 def _done(action: Action) -> Done | None:

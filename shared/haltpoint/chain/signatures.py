@@ -1,7 +1,8 @@
 """One signature per call, however a model spells it (CONTRACT C14).
 
-Names in any order, defaults of the schema filled in, texts without blanks around them, numbers as the schema types
-them: "7" is 7 where an integer is asked for, 7.0 is 7 everywhere. All else tells two calls apart.
+Names in any order, defaults of the schema filled in, texts in their canonical spelling (an IBAN with blanks, an address
+in capitals), numbers as the schema types them: "7" is 7 where an integer is asked for, 7.0 is 7 everywhere. All else
+tells two calls apart.
 """
 
 import hashlib
@@ -10,6 +11,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from haltpoint.chain import human_tool
+from haltpoint.chain.canonical import canonical
 from haltpoint.chain.nodes import Node, below, said
 from haltpoint.chain.references import read_json
 from haltpoint.chain.schemas import Compiled, compiled
@@ -42,6 +44,7 @@ def _canonical(value: Any, schema: Any, root: Node) -> Any:
     if isinstance(value, str):
         bare = value.strip()
         value = number_of(bare, kinds_of(leaves_of(schema, root), bare))
+        value = canonical(bare) if isinstance(value, str) else value
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if not isinstance(value, (list, dict)):

@@ -51,8 +51,10 @@ def after_hooks(sources: dict[str, Source], before: str, ran: str) -> dict[str, 
 
 
 def users_words(work: Work) -> tuple[str, ...]:
-    """What the user has said: the task's goal, and a person's words in its place."""
-    return tuple(words for words in (work.chain.task.goal, work.goal) if words)
+    """What the user has said: the goal, a person's words in its place, and this user's goals before (C15)."""
+    task = work.chain.task
+    earlier = (one.goal for one in task.earlier if one.user == task.user)
+    return tuple(words for words in (task.goal, work.goal, *earlier) if words)
 
 
 def folders_of(path: str) -> Iterator[str]:

@@ -47,12 +47,6 @@ def goal_of(work: Work) -> str:
     return work.chain.task.goal if work.goal is None else work.goal
 
 
-def users_words(work: Work) -> tuple[str, ...]:
-    """What counts as the user's words (C13): what is asked for, and this user's goals before in the conversation."""
-    task = work.chain.task
-    return goal_of(work), *(one.goal for one in task.earlier if one.user == task.user)
-
-
 def deeds_asked_for(work: Work) -> tuple[str, ...]:
     """The tools with effects that plan, intent or the user's words ask for, and that have done nothing yet (F3)."""
     tools = work.world.tools

@@ -90,6 +90,7 @@ def test_c13_a_value_is_found_in_words_in_any_of_its_spellings(value: object, wo
         ("evil.com", "see evil.com.attacker.net"),
         ("https://example.org", "see https://example.org/page"),
         ("https://example.org/page", "see https://example.org/page?d=1"),
+        ("https://example.org/PaGe", "see https://example.org/page"),
         ("docs", "the file /docs is gone"),
         ("ann", "tell Anna"),
         ("7", "order 17 and 7a and 7.5"),

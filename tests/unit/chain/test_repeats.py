@@ -121,6 +121,17 @@ def test_c14_an_effect_in_doubt_is_not_repeated_silently_and_one_that_failed_is_
     assert repeated(told, PAID) == ["The same call of pay was made (c.a.1) and may have taken effect. Make it again?"]
 
 
+def test_c14_a_call_that_failed_by_a_persons_word_is_not_proposed_again() -> None:
+    told = Story(Task(goal="pay ann"), *TOOLS)
+    told.submit()
+    told.draft(plan(tool_step("pay", PAID)))
+    told.propose(PAID)
+    told.result(failed(ErrorType.IN_DOUBT))
+    told.answer(RequestKind.IN_DOUBT, Choice.FAILED)
+
+    assert refused(told, PAID).startswith("not_allowed: A person said that exactly this call of pay failed")
+
+
 def test_c14_a_step_that_requires_the_effect_again_is_asked_about_too() -> None:
     told = Story(Task(goal="pay twice"), *TOOLS)
     told.submit()

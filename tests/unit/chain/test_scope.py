@@ -4,8 +4,8 @@ import pytest
 
 from haltpoint.chain.contract import callable_tools, plan_faults
 from haltpoint.chain.outputs import StartChild
+from haltpoint.chain.sources import users_words
 from haltpoint.chain.state import ChainStatus
-from haltpoint.chain.words import users_words
 from haltpoint.chain.work import Work
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.humans import RequestKind

@@ -395,7 +395,7 @@ def test_c13_a_yes_goes_as_far_as_it_says_until_the_chain_ends(
     reach: Reach | None, same: bool, other: bool, elsewhere: bool
 ) -> None:
     for arguments, asked in (
-        ({"to": ["EVE@x.org"]}, same),
+        ({"to": ["EVE@x.org"], "body": "Hello again"}, same),
         ({"to": ["mallory@x.org"]}, other),
         ({"cc": "eve@x.org"}, elsewhere),
     ):

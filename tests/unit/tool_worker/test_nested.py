@@ -330,18 +330,18 @@ async def test_a_function_that_cannot_wait_is_told_so() -> None:
 
 
 @tool
-async def notify(ctx: Ctx, address: str, whom: Annotated[str, Target] = "", fixed: bool = False) -> Any:
+async def notify(ctx: Ctx, mailbox: str, whom: Annotated[str, Target] = "", fixed: bool = False) -> Any:
     """What it was given it hands on to tools that take a target, or a value with an origin."""
     if fixed:
         return [await ctx.call("send", to="u1"), await ctx.call("deliver", to="team@x.org")]
     if whom:
         return await ctx.call("deliver", to=whom)
-    return await ctx.call("send" if "@" not in address else "deliver", to=address)
+    return await ctx.call("send" if "@" not in mailbox else "deliver", to=mailbox)
 
 
 @tool
-async def relay(ctx: Ctx, address: str) -> Any:
-    return await ctx.call("notify", address=address)
+async def relay(ctx: Ctx, mailbox: str) -> Any:
+    return await ctx.call("notify", mailbox=mailbox)
 
 
 @tool
@@ -366,24 +366,24 @@ FOUND = {"c.find.1": Action("c.find.1", 0, 1, "find", "{}", ActionStatus.DONE, o
 
 
 def of(kind: SourceKind, where: str = "") -> dict[str, Source]:
-    return {"address": Source(source=kind, where=where)}
+    return {"mailbox": Source(source=kind, where=where)}
 
 
 @pytest.mark.parametrize(
     ("name", "arguments", "order", "heard"),
     [
-        ("notify", {"address": "x", "fixed": True}, {}, "u1"),
-        ("notify", {"address": "u1"}, {"sources": of(SourceKind.RESULT, "c.find.1 data.id")}, "u1"),
-        ("notify", {"address": "u1"}, {"sources": of(SourceKind.MODEL)}, "its to must come from find.id"),
-        ("notify", {"address": "u1"}, {}, "declare the parameter of its caller with FromResult too"),
-        ("notify", {"address": "u1"}, {"context": {"me": "u1"}}, "u1"),
-        ("notify", {"address": "u1"}, {"unasked": "literal"}, "u1"),
-        ("relay", {"address": "u1"}, {}, "its to must come from find.id"),
-        ("relay", {"address": "e@x.org"}, {}, "Declare address of notify as Annotated[str, Target]"),
-        ("notify", {"address": "e@x.org"}, {"sources": of(SourceKind.TEXT)}, "Declare address of notify"),
-        ("notify", {"address": "e@x.org"}, {"sources": of(SourceKind.GOAL)}, "e@x.org"),
-        ("notify", {"address": "e@x.org"}, {"unasked": "advisory"}, "e@x.org"),
-        ("notify", {"address": "x", "whom": "e@x.org"}, {}, "e@x.org"),
+        ("notify", {"mailbox": "x", "fixed": True}, {}, "u1"),
+        ("notify", {"mailbox": "u1"}, {"sources": of(SourceKind.RESULT, "c.find.1 data.id")}, "u1"),
+        ("notify", {"mailbox": "u1"}, {"sources": of(SourceKind.MODEL)}, "its to must come from find.id"),
+        ("notify", {"mailbox": "u1"}, {}, "declare the parameter of its caller with FromResult too"),
+        ("notify", {"mailbox": "u1"}, {"context": {"me": "u1"}}, "u1"),
+        ("notify", {"mailbox": "u1"}, {"unasked": "literal"}, "u1"),
+        ("relay", {"mailbox": "u1"}, {}, "its to must come from find.id"),
+        ("relay", {"mailbox": "e@x.org"}, {}, "Declare mailbox of notify as Annotated[str, Target]"),
+        ("notify", {"mailbox": "e@x.org"}, {"sources": of(SourceKind.TEXT)}, "Declare mailbox of notify"),
+        ("notify", {"mailbox": "e@x.org"}, {"sources": of(SourceKind.GOAL)}, "e@x.org"),
+        ("notify", {"mailbox": "e@x.org"}, {"unasked": "advisory"}, "e@x.org"),
+        ("notify", {"mailbox": "x", "whom": "e@x.org"}, {}, "e@x.org"),
         ("summary", {"page": "https://x.org"}, {}, "Declare page of summary"),
         ("summary", {"page": "https://x.org"}, {"sources": {"page": Source(source=SourceKind.TEXT)}}, "https://x.org"),
     ],
@@ -401,9 +401,9 @@ async def test_c13_a_nested_value_keeps_the_source_that_it_had_at_its_caller(
 
 async def test_g5_a_nested_call_does_not_ask_for_its_callers_reasons() -> None:
     reason = Reason(kind=ReasonKind.REPAIRED, words="?")
-    approval = digest_of("notify", {"address": "e@x.org"})
+    approval = digest_of("notify", {"mailbox": "e@x.org"})
     order = {"reasons": (reason,), "approval": approval}
-    finished = await run_call("notify", '{"address": "e@x.org"}', order=order, more=CALLING)
+    finished = await run_call("notify", '{"mailbox": "e@x.org"}', order=order, more=CALLING)
     assert (finished.outcome.success, DONE) == (True, ["posted to e@x.org"])
 
 
