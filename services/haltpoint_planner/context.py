@@ -30,7 +30,7 @@ _ACTION: Final = ("tool", "args", "receipt", "data", "settled", "settled_data", 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """One earlier call and what came of it, as it counts: completed by a person's answer where there was one.
+    """One earlier call and its result, as it counts: completed by a person's answer where there was one.
 
     `deeds` of a skill are what the calls in its chain did (F1).
     """

@@ -19,7 +19,7 @@ Message = dict[str, Any]
 
 
 def messages(system: str, context: Context, task: str, last: str = "") -> tuple[Message, ...]:
-    """The whole conversation: `system`, `task`, what came of it so far, and `last` when something did."""
+    """The whole conversation: `system`, `task`, the turns so far, and `last` if there were any."""
     history = [_says("user", task), *_history(context), *_corrections(context)]
     if last and len(history) > 1:
         history.append(_says("user", last))

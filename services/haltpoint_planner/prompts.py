@@ -135,7 +135,7 @@ def _goal(context: Context) -> str:
 
 
 def _earlier(task: Task) -> Iterator[str]:
-    """What was said before in the conversation, a line for each goal and what came of it (C15)."""
+    """The earlier tasks of the conversation, a line for each goal and its answer (C15)."""
     if task.earlier:
         yield wording.EARLIER
     for one in task.earlier:

@@ -3,7 +3,7 @@
 Where a call is required such words are refused anyway; where words are enough they would end a step, or reach the user.
 Only marks that plain prose does not have: the tags around calls, ReAct's pair of lines, both keys of a call, a text
 that begins as JSON. What is written without them (`note text=hello`) is prose, and so are a tag between backticks and
-one key of a call alone: people are told of such things.
+one key of a call alone: an answer may explain such things.
 """
 
 import re

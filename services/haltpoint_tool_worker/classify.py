@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from haltpoint.contracts.tools import ErrorType, Fault
 from haltpoint.tools import MalformedResultError, ToolError
 from haltpoint.tools.errors import ContextError
-from haltpoint_tool_worker.failures import Cause, Failure, NestedError, fault_of, malformed, reported
+from haltpoint_tool_worker.failures import Cause, Failure, NestedError, cleaned, fault_of, malformed, reported
 from haltpoint_tool_worker.json_safe import name_of
 from haltpoint_tool_worker.redaction import first_line
 
@@ -100,16 +100,7 @@ def _by_kind(error: BaseException) -> Failure:
 
 
 def _declared(error: ToolError) -> Failure:
-    fault = error.fault  # validated: its fields may be anything by now
-    fault = fault_of(
-        fault.error_type,
-        fault.message,
-        suggestion=fault.suggestion,
-        recoverable=fault.recoverable,
-        invalid_fields=fault.invalid_fields,
-        retry_after=fault.retry_after,
-        no_effect=fault.no_effect,
-    )
+    fault = cleaned(error.fault)  # validated: its fields may be anything by now
     return Failure(fault, error.cause) if isinstance(error, NestedError) else reported(fault)
 
 

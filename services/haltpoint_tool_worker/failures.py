@@ -145,9 +145,22 @@ def reported(fault: Fault) -> Failure:
 
 
 def malformed(words: str, cause: Cause = Cause.MALFORMED) -> Failure:
-    """A result that nobody gets to see (B1): SERVER, not recoverable."""
+    """A result that is not passed on (B1): SERVER, not recoverable."""
     suggestion = "This is a mistake in the tool; calling it again will not help."
     return Failure(fault_of(ErrorType.SERVER, words, suggestion=suggestion, recoverable=False), cause)
+
+
+def cleaned(fault: Fault) -> Fault:
+    """A fault that a tool wrote, with clean words and a suggestion in any case."""
+    return fault_of(
+        fault.error_type,
+        fault.message,
+        suggestion=fault.suggestion,
+        recoverable=fault.recoverable,
+        invalid_fields=fault.invalid_fields,
+        retry_after=fault.retry_after,
+        no_effect=fault.no_effect,
+    )
 
 
 def fault_of(

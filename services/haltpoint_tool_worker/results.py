@@ -15,12 +15,12 @@ import jsonschema
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT, MAX_WHOLE, value
-from haltpoint.contracts.tools import DeedWords, ErrorType, Fault, NextAction, Option, Outcome, ToolResult
+from haltpoint.contracts.tools import DeedWords, ErrorType, NextAction, Option, Outcome, ToolResult
 from haltpoint.runtime import logs
 from haltpoint.runtime.wire import too_deep
 from haltpoint.tools import MalformedResultError, Tool
 from haltpoint.tools.signature import WRAP
-from haltpoint_tool_worker.failures import Failure, fault_of, malformed, reported
+from haltpoint_tool_worker.failures import Failure, cleaned, malformed, reported
 from haltpoint_tool_worker.json_safe import Tamed, name_of, tame
 from haltpoint_tool_worker.older_style import in_older_style
 from haltpoint_tool_worker.raised import stack_of
@@ -216,7 +216,7 @@ def _read_whole(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any], data: obje
         return _with_data(tool, _COMPLETE if raw.next_action is NextAction.COMPLETE else _CONTINUE, data)
     outcome = _checked(tool, raw)
     if outcome.error is not None:
-        failure = reported(_cleaned(outcome.error))
+        failure = reported(cleaned(outcome.error))
         return Reading(outcome.model_copy(update={"error": failure.fault}), failure=failure)
     if not outcome.satisfies:
         return Reading(outcome)
@@ -277,15 +277,3 @@ def _offered(tool: Tool, option: Option) -> Option:
     if violation := _violation(tool, value):
         raise MalformedResultError(f"the value of option {option.id!r}: {violation}")
     return option.model_copy(update={"value": value})
-
-
-def _cleaned(fault: Fault) -> Fault:
-    return fault_of(
-        fault.error_type,
-        fault.message,
-        suggestion=fault.suggestion,
-        recoverable=fault.recoverable,
-        invalid_fields=fault.invalid_fields,
-        retry_after=fault.retry_after,
-        no_effect=fault.no_effect,
-    )

@@ -51,7 +51,7 @@ class Judgement:
 
 
 MODELS: Final = {
-    "careless": "A careless model: it looks up and sends in one go, to an id that it made up",
+    "careless": "A careless model: it looks up and sends in one go, to a made-up id",
     "good": "A well-behaved model",
     "own": "Your model",
 }

@@ -28,7 +28,7 @@ ROWS: Final = (
     ("chains", "chains"),
     ("clarification_success", "choices that reached the person"),
     ("calls_after_stop", "stops with a call behind them"),
-    ("wrong_recipient", "effects on somebody who was not meant"),
+    ("wrong_recipient", "effects on the wrong person"),
     ("completed_without_receipt", "steps done without their receipts"),
     ("conditions_ignored", "effects against a condition of the goal"),
     ("repeated_effects", "effects that were had again"),

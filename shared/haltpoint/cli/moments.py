@@ -1,4 +1,4 @@
-"""What belongs together in a step: what the model wished for in one thought, and what came of it."""
+"""What belongs together in a step: the calls that a thought proposed, and their results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

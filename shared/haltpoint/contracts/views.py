@@ -95,7 +95,7 @@ class PromiseView(Contract):
 
 
 class ViolationView(Contract):
-    """Where the model broke its word (D1), and what came of it.
+    """Where the model broke its word (D1), and what followed.
 
     `place` is the step's id, `plan` or `answer`; `said` are the model's own words, cut. `correction` is what it was
     told; null: it was not asked again. `strikes` is the chain's count after it, 0 where nobody counts.

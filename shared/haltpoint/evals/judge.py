@@ -230,7 +230,7 @@ def _effects(history: History) -> list[Ran]:
 
 
 def _unconditional(history: History) -> int:
-    """Effects of a goal with a condition that nobody had said yes to."""
+    """Effects of a goal with a condition, made without a person's yes."""
     yes = [one.answered for one in history.asked if one.approved and one.answered is not None]
     effects = _effects(history) if history.case.condition else []
     return sum(not any(time <= ran.began for time in yes) for ran in effects)

@@ -10,7 +10,7 @@ from haltpoint.testing.script import SaidCall, Say
 
 @kind(*cases.ADDRESSED, styles=BOTH)
 def invented_ids(talk: Talk) -> Say | None:
-    """Sends or publishes without looking up, to an id that it made up or knows from somewhere else."""
+    """Sends or publishes without looking up, to an id that it makes up or knows from somewhere else."""
     if talk.asked.thought == "plan":
         return plan([talk.case.tool])
     if talk.acts and talk.found is None and again(talk):
