@@ -87,7 +87,7 @@ async def propose(bed: Bed, chain_id: str, turn: int, *calls: Call) -> None:
 
     async def taken() -> bool:
         chain = await bed.chain(chain_id)
-        return chain.status.final or (chain.steps[0].turn >= turn and chain.steps[0].thinking)
+        return chain.status.final or (chain.runs[0].turn >= turn and chain.runs[0].thinking)
 
     await wait_until(taken)
 

@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 
 from haltpoint.chain.contract import task_fault
 from haltpoint.chain.outputs import Dispatch, Think
-from haltpoint.chain.state import Action
+from haltpoint.chain.state import Action, Chain
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_DEPTH
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import (
@@ -147,7 +147,7 @@ def told_on(story: Story, message: Message) -> None:
     story.hear(reads(Stream.EVENTS, encode(message)))
     for output in story.decisions[-1].outputs:
         if isinstance(output, Think):
-            reads(Stream.PLANS, encode(ENVELOPE.thought_request(output, 0)))
+            reads(Stream.PLANS, encode(ENVELOPE.thought_request(output, story.chain)))
         elif isinstance(output, Dispatch):
             order = ENVELOPE.tool_request(output, story.chain.task)
             reads(Stream.TOOLS, order, output.action.arguments.encode())
@@ -200,7 +200,7 @@ def test_r11_a_question_to_the_model_is_bounded(corrections: int, receipts: int,
     wrong = Correction(violation=Violation.BAD_ARGUMENTS, message=letter * 30_000, tool="t" * 128)
     names = tuple(f"c{'~' * 2}{'s' * 64}.{'s' * 64}.{n}" for n in range(receipts))
     think = Think("c.s1.t1.1", ThoughtKind.ACT, "s1", 1, 1, names, (wrong,) * corrections)
-    message = reads(Stream.PLANS, encode(ENVELOPE.thought_request(think, 0)))
+    message = reads(Stream.PLANS, encode(ENVELOPE.thought_request(think, Chain("c", Task(goal="x")))))
     assert len(message.data.corrections) == corrections
 
 

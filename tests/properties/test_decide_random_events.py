@@ -214,13 +214,13 @@ class Chains(RuleBasedStateMachine):
             assert not dispatch.spec.internal
         if asked and after.task.mode is Mode.STRICT:  # whoever has too many strikes is before a person
             assert after.strikes < POLICY.strikes
-            assert all(run.strikes < POLICY.strikes for run in after.steps if run.thinking)
+            assert all(run.strikes < POLICY.strikes for run in after.runs if run.thinking)
         if asked and after.task.mode is Mode.STRICT:
             assert after.strikes < POLICY.strikes  # at the limit a person is asked, and nobody else (D2, D3)
         assert BROKEN not in (after.answer or ""), "what nobody can read is no answer (C6)"
         assert not {think.thought_id for think in asked} & {think.thought_id for think in self.thinks}
         changed = {
-            index for index, run in enumerate(after.steps) if index >= len(before.steps) or run != before.steps[index]
+            index for index, run in enumerate(after.runs) if index >= len(before.runs) or run != before.runs[index]
         }
         assert changed <= set(decision.touched)
         self.asked_for_input |= {
@@ -329,9 +329,9 @@ class Chains(RuleBasedStateMachine):
             return
         running = [action for action in chain.actions.values() if action.status is ActionStatus.DISPATCHED]
         looks = looks_at_goal(chain)  # then the step has its proposal, and waits for the look at the goal alone
-        thinking = [run for run in chain.steps if run.thinking and run.status is StepStatus.IN_PROGRESS and not looks]
+        thinking = [run for run in chain.runs if run.thinking and run.status is StepStatus.IN_PROGRESS and not looks]
         assert len(running) + len(thinking) + len(chain.requests) + (chain.thought is not None) == 1
-        busy = [run for run in chain.steps if run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING)]
+        busy = [run for run in chain.runs if run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING)]
         assert len(busy) == int(chain.plan is not None and (chain.thought is None or looks))
         assert (chain.status in WAITING.values()) == bool(chain.requests) == (chain.resume is not None)
 
@@ -348,7 +348,7 @@ class Chains(RuleBasedStateMachine):
         assert chain.turns <= min(budget.turns or 99, POLICY.max_chain_turns)
         assert chain.actions_used <= (budget.actions or 99)
         assert len(self.answered) == len(set(self.answered))
-        assert all(run.proposals <= POLICY.max_turns for run in chain.steps)
+        assert all(run.proposals <= POLICY.max_turns for run in chain.runs)
 
     @invariant()
     def a_completed_tool_step_has_its_receipts_and_no_more_is_remembered_than_needed(self) -> None:
@@ -356,7 +356,7 @@ class Chains(RuleBasedStateMachine):
         if chain is None or chain.plan is None:
             return
         assert forget(chain) == chain
-        for step, run in zip(chain.plan.steps, chain.steps, strict=True):
+        for step, run in zip(chain.plan.steps, chain.runs, strict=True):
             if run.status is StepStatus.COMPLETED:
                 kept = run.receipts == (1 << len(step.required_tools)) - 1
                 assert kept or mode(chain.task, step) is not Mode.STRICT

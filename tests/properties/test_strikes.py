@@ -59,7 +59,7 @@ def test_d2_d3_an_escalation_comes_exactly_at_the_limit(moves: list[str], limit:
         if got == {"first", "second"}:
             assert told.status_of("both") is StepStatus.COMPLETED
             return
-        assert (told.chain.strikes, told.chain.steps[0].strikes) == (of_chain, of_step)
+        assert (told.chain.strikes, told.chain.runs[0].strikes) == (of_chain, of_step)
         over = due and (of_chain >= limit or of_step >= (limit if own is None else own))
         assert (told.chain.status is ChainStatus.ESCALATED) == over
         if over:

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.outputs import Dispatch
-from haltpoint.chain.state import Action
+from haltpoint.chain.outputs import Dispatch, Think
+from haltpoint.chain.state import Action, Chain
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import RequestedTool, ToolRequested
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.outgoing import Envelope
 from haltpoint.runtime.wire import Decoded, decode, encode
@@ -75,3 +76,11 @@ def test_an_order_has_a_place_for_everything_that_the_contract_names() -> None:
 
     assert order.keys() == ToolRequested.model_fields.keys()
     assert order["data"].keys() == RequestedTool.model_fields.keys()
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_d3_a_question_to_the_model_says_whether_the_other_model_answers(other: bool) -> None:
+    think = Think("c.plan.t0.2", ThoughtKind.PLAN, None, 1, 2)
+    chain = Chain("c", Task(goal="g"), deadline=9, other_model=other)
+    data = Envelope("c", "2026-11-21T22:55:37.605+00:00", None).thought_request(think, chain).data
+    assert (data.other_model, data.deadline) == (other, 9)

@@ -18,7 +18,7 @@ from haltpoint.chain.references import references
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.templates import MOST_LEVELS, fill
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import MAX_BODY, action_id, action_of, levels_of
+from haltpoint.contracts.base import MAX_BODY, action_of, levels_of
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Fault, Metadata, NextAction, Outcome, ToolSpec
@@ -29,36 +29,28 @@ MAX_GOAL: Final = 1000
 MOST_KEPT: Final = 500
 """Effects of skills that a chain keeps, the last ones: what a child reports has to fit into one message."""
 
+_PASSED_ON: Final = ("conversation_id", "context", "private", "mode", "tenant", "user")
+
 
 def child_for(
     work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any], *, admitted: bool = False
 ) -> StartChild | tuple[Code, str]:
     """The chain that carries the action out, for the same tenant, user and contexts; or why there can be none."""
-    if levels_of(work.chain.id) >= MOST_LEVELS:
+    if levels_of(work.id) >= MOST_LEVELS:
         return Code.TOO_DEEP, f"{spec.name}: skills call skills more than {MOST_LEVELS} deep"
     if next(references(arguments), None) is not None:
         return Code.NOT_RESOLVED, f"{spec.name}: its arguments hold a $from, which would be read as one of the skill's"
     steps = fill(plan, arguments)
     if len(steps.model_dump_json()) > MAX_BODY:
         return Code.NOT_RESOLVED, f"{spec.name}: its steps with these arguments have more than {MAX_BODY} bytes"
-    task = work.chain.task
-    child = Task(
-        goal=f"{spec.name}: {spec.description}"[:MAX_GOAL],
-        plan=steps,
-        conversation_id=task.conversation_id,
-        context=task.context,
-        private=task.private,
-        mode=task.mode,
-        tenant=task.tenant,
-        user=task.user,
-    )
-    return StartChild(action, child, work.chain.deadline, admitted)
+    goal = f"{spec.name}: {spec.description}"[:MAX_GOAL]
+    passed_on = {name: getattr(work.task, name) for name in _PASSED_ON}
+    return StartChild(action, Task(goal=goal, plan=steps, **passed_on), work.deadline, admitted)
 
 
 def cancel_child(work: Work, index: int, reason: str) -> None:
     """The step is stopped: the chain that it waits for, if it does, hears of it."""
-    name = action_id(work.chain.id, work.steps[index].id, work.run(index).actions)
-    action = work.actions.get(name)
+    action = work.actions.get(work.action_id(index, work.run(index).actions))
     if action is not None and action.child and action.status is ActionStatus.DISPATCHED:
         work.outputs.append(CancelChild(action.child, f"the chain that called it was stopped: {reason}"))
 
@@ -76,7 +68,7 @@ def keep_effects(work: Work, *entries: str) -> None:
 
     The submitter of a literal plan has no ledger: such a root keeps none.
     """
-    if entries and (work.origin is not PlanOrigin.LITERAL or action_of(work.chain.id) is not None):
+    if entries and (work.origin is not PlanOrigin.LITERAL or action_of(work.id) is not None):
         work.effects = (*work.effects, *entries)[-MOST_KEPT:]
 
 
@@ -86,14 +78,14 @@ def report(work: Work, fault: Fault | None = None) -> None:
     The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). `inside` are the tools that
     succeeded: the plan is literal, the calls of a step succeed in their order, and an error ends the step.
     """
-    action = action_of(work.chain.id)
+    action = action_of(work.id)
     if action is None:
         return
     called = (call.tool for index, step in enumerate(work.steps) for call in step.actions[: work.run(index).last_ok])
     metadata = Metadata(
         action_id=action,
-        started_at=work.chain.created_at,
-        duration_ms=max(0, work.now - work.chain.created_at),
+        started_at=work.created_at,
+        duration_ms=max(0, work.now - work.created_at),
         inside=tuple(sorted({*called, *work.inside})),
         effects=work.effects,
     )

@@ -43,10 +43,9 @@ Everything here is a function of its arguments.
 from functools import partial
 from typing import assert_never
 
-from haltpoint.chain import answers, losses, results, scheduling, thoughts
+from haltpoint.chain import answers, losses, proposals, results, scheduling, thoughts
 from haltpoint.chain.outputs import Decision
-from haltpoint.chain.proposals import take_look, take_proposal
-from haltpoint.chain.state import Chain, ChainStatus
+from haltpoint.chain.state import WAITING, Chain, ChainStatus
 from haltpoint.chain.work import Work
 from haltpoint.chain.world import World
 from haltpoint.contracts.events import (
@@ -61,7 +60,6 @@ from haltpoint.contracts.events import (
     TaskSubmitted,
     ThoughtFailed,
     TimerDue,
-    ToExecutor,
     ToolCompleted,
 )
 
@@ -84,108 +82,37 @@ def decide(chain: Chain, received: Received, world: World, now: int) -> Decision
 
 
 def handler_for(status: ChainStatus, received: Received) -> Handler | None:
-    """The handler for an event in a state of the chain; None when such an event is ignored there."""
-    match status:
-        case ChainStatus.EXECUTING:
-            return _executing(received.message, received.body)
-        case ChainStatus.ACCEPTED:
-            return _accepted(received.message)
-        case ChainStatus.PLANNING:
-            return _planning(received.message)
-        case (
-            ChainStatus.AWAITING_CLARIFICATION
-            | ChainStatus.AWAITING_CONFIRMATION
-            | ChainStatus.AWAITING_INPUT
-            | ChainStatus.ESCALATED
-        ):
-            return _waiting(received.message)
-        case ChainStatus.COMPLETED | ChainStatus.FAILED | ChainStatus.CANCELLED:
-            return None  # nothing comes after the one final event (R1); a late receipt is only kept
-        case _ as never:
-            assert_never(never)
+    """The handler for an event in a state of the chain; None when such an event is ignored there.
 
-
-def _accepted(message: ToExecutor) -> Handler | None:
-    match message:
+    Ignored are repeats, and what nothing was asked for: thoughts and results before there is a plan, or while a
+    question is open (nothing else is under way then), and answers when none is. After the one final event nothing
+    comes (R1); a late receipt is only kept.
+    """
+    executing, planning = status is ChainStatus.EXECUTING, status is ChainStatus.PLANNING
+    match received.message:
+        case _ if status.final:
+            return None
+        case ToolCompleted() as message:
+            return partial(results.take_result, message=message, body=received.body) if executing else None
+        case ActionProposed() as message:
+            return partial(proposals.take_proposal, message=message) if executing else None
+        case AnswerDrafted() as message:
+            return partial(thoughts.end_with_answer, message=message) if executing else None
+        case PlanDrafted() as message:
+            return partial(thoughts.take_plan, message=message) if planning else None
+        case IntentDrafted() as message:
+            return partial(thoughts.take_intent, message=message) if planning or executing else None
+        case ThoughtFailed() as message:
+            return partial(thoughts.take_failed_thought, message=message) if planning or executing else None
         case TaskSubmitted():
-            return partial(scheduling.begin)
-        case TaskCancelled():
-            return partial(answers.cancel, message=message)
-        case TimerDue():
-            return partial(answers.check_deadline)
-        case MessageLost():
-            return partial(losses.end_if_awaited, message=message)
-        case IntentDrafted() | PlanDrafted() | ActionProposed() | AnswerDrafted() | ThoughtFailed():
-            return None  # nothing was asked of the model yet
-        case ToolCompleted() | HumanAnswered():
-            return None  # nothing was dispatched, nobody was asked yet
-        case _ as never:
-            assert_never(never)
-
-
-def _planning(message: ToExecutor) -> Handler | None:
-    match message:
-        case IntentDrafted():
-            return partial(thoughts.take_intent, message=message)
-        case PlanDrafted():
-            return partial(thoughts.take_plan, message=message)
-        case ThoughtFailed():
-            return partial(thoughts.fail_planning, message=message)
-        case TaskCancelled():
-            return partial(answers.cancel, message=message)
-        case TimerDue():
-            return partial(answers.check_deadline)
-        case MessageLost():
-            return partial(losses.end_if_awaited, message=message)
-        case TaskSubmitted():
-            return None  # a repeat: the task was taken up
-        case ActionProposed() | AnswerDrafted() | ToolCompleted() | HumanAnswered():
-            return None  # there is no step, no action and no question before there is a plan
-        case _ as never:
-            assert_never(never)
-
-
-def _executing(message: ToExecutor, body: str) -> Handler | None:
-    match message:
-        case ToolCompleted():
-            return partial(results.take_result, message=message, body=body)
-        case ActionProposed():
-            return partial(take_proposal, message=message)
-        case IntentDrafted():
-            return partial(take_look, message=message)
-        case AnswerDrafted():
-            return partial(thoughts.end_with_answer, message=message)
-        case ThoughtFailed():
-            return partial(thoughts.take_failed_thought, message=message)
-        case TaskCancelled():
-            return partial(answers.cancel, message=message)
-        case TimerDue():
-            return partial(answers.check_deadline)
-        case MessageLost():
-            return partial(losses.end_if_awaited, message=message)
-        case TaskSubmitted() | PlanDrafted():
-            return None  # repeats: the plan is being carried out
-        case HumanAnswered():
-            return None  # a repeat: no question is open
-        case _ as never:
-            assert_never(never)
-
-
-def _waiting(message: ToExecutor) -> Handler | None:
-    match message:
-        case HumanAnswered():
-            return partial(answers.apply_answer, message=message)
-        case TimerDue():
+            return partial(scheduling.begin) if status is ChainStatus.ACCEPTED else None
+        case HumanAnswered() as message:
+            return partial(answers.apply_answer, message=message) if status in WAITING.values() else None
+        case TimerDue() as message:
             return partial(answers.check_due, message=message)
-        case MessageLost():
+        case MessageLost() as message:
             return partial(losses.end_if_awaited, message=message)
-        case TaskCancelled():
+        case TaskCancelled() as message:
             return partial(answers.cancel, message=message)
-        case ToolCompleted():
-            return None  # a repeat: the one action under way is the one that asked
-        case IntentDrafted() | ActionProposed() | AnswerDrafted() | ThoughtFailed():
-            return None  # repeats: no thought is under way while a question is open; on resuming a new one is asked for
-        case TaskSubmitted() | PlanDrafted():
-            return None  # repeats: the plan is being carried out
         case _ as never:
             assert_never(never)

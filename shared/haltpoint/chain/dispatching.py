@@ -14,30 +14,18 @@ from haltpoint.chain.held import drop_held
 from haltpoint.chain.outputs import Dispatch, StartChild
 from haltpoint.chain.plural import count
 from haltpoint.chain.provenance import origin_actions, provenance_fault
-from haltpoint.chain.references import (
-    Reference,
-    UnresolvedError,
-    deeper_than,
-    is_flat,
-    read_json,
-    resolve,
-    write_json,
-)
+from haltpoint.chain.references import Reference, UnresolvedError, deeper_than, is_flat, read_json, resolve, write_json
 from haltpoint.chain.schemas import argument_faults, compiled
 from haltpoint.chain.sources import sources_for, users_words
-from haltpoint.chain.state import Action, ActionStatus, PlanOrigin, StepRun, StepStatus
+from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.templates import calls_inside
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH, action_id, child_id
+from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH, child_id
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.plans import Call
+from haltpoint.contracts.plans import Call, Plan
 from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ToolSpec
-
-IN_PROGRESS = StepRun(StepStatus.IN_PROGRESS)
-FIRST_SENT = StepRun(StepStatus.IN_PROGRESS, actions=1, taken=1, in_turn=1)
-"""A step that has just begun, and the same with its first call on its way: most steps of literal plans pass by here."""
 
 
 def dispatch_literal(work: Work, index: int) -> None:
@@ -46,34 +34,32 @@ def dispatch_literal(work: Work, index: int) -> None:
     Arguments are checked against the schema again when they were put together, or when the tool is not the one that the
     plan was checked with. What cannot be put together fails the step.
     """
-    step = work.steps[index]
-    call = step.actions[work.run(index).taken]
-    spec = work.world.tools.get(call.tool)
+    call = work.steps[index].actions[work.run(index).taken]
+    spec, arguments = work.world.tools.get(call.tool), call.arguments
     if spec is None:
         fail_step(work, index, Code.TOOL_GONE, f"no worker declares {call.tool} any more")
         return
-    arguments: dict[str, Any] = call.arguments
+    faults: tuple[str, ...] = ()
     refers = bool(work.graph.sources[index])
     if refers:
         try:
             arguments = resolve(arguments, lambda wanted: _receipt(work, wanted))
         except UnresolvedError as missing:
-            fail_step(work, index, Code.NOT_RESOLVED, f"{call.tool}: {missing}")
-            return
-    if refers or work.digests.get(call.tool) != compiled(spec).digest:
+            faults = (str(missing),)
+    if not faults and (refers or work.digests.get(call.tool) != compiled(spec).digest):
         faults = argument_faults(spec, arguments)
         if call.tool == human_tool.NAME:
             faults = faults or human_tool.question_faults(arguments)
-        if faults:
-            fail_step(work, index, Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}")
-            return
-    dispatch(work, index, call.tool, arguments, spec)
+    if faults:
+        fail_step(work, index, Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}")
+    else:
+        dispatch(work, index, call.tool, arguments, spec)
 
 
 def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
     """The receipt of a step's last successful action as readers see it: the outcome's fields and `data`."""
-    number = work.run(work.graph.index[wanted.step]).last_ok
-    action = work.actions.get(action_id(work.chain.id, wanted.step, number))
+    index = work.graph.index[wanted.step]
+    action = work.actions.get(work.action_id(index, work.run(index).last_ok))
     if action is None or action.outcome is None:
         return None
     data = {"data": read_json(action.data)}
@@ -99,47 +85,57 @@ def dispatch(
     if not in_time(work):
         return
     inside = 0 if spec.plan is None else calls_inside(spec.plan, work.world.tools)
-    if not policy.actions_left(work.chain, work.origin, work.world.policy, work.actions_used + inside):
-        fail_chain(
-            work,
-            Code.OVER_BUDGET,
-            f"the chain has used up its {count(work.actions_used, 'action')}",
-            work.steps[index].id,
-        )
+    if not policy.actions_left(work, work.origin, work.world.policy, work.actions_used + inside):
+        used = f"the chain has used up its {count(work.actions_used, 'action')}"
+        fail_chain(work, Code.OVER_BUDGET, used, work.steps[index].id)
         return
-    text = write_json(arguments)
+    text, wrong = write_json(arguments), ""
     if len(text) > MAX_ARGUMENTS:
-        fail_step(work, index, Code.NOT_RESOLVED, f"{tool}: its arguments have more than {MAX_ARGUMENTS} bytes")
+        wrong = f"its arguments have more than {MAX_ARGUMENTS} bytes"
+    elif not is_flat(arguments) and deeper_than(arguments, MAX_DEPTH):
+        wrong = f"its arguments are nested deeper than {MAX_DEPTH}"
+    if wrong:
+        fail_step(work, index, Code.NOT_RESOLVED, f"{tool}: {wrong}")
         return
-    if not is_flat(arguments) and deeper_than(arguments, MAX_DEPTH):
-        fail_step(work, index, Code.NOT_RESOLVED, f"{tool}: its arguments are nested deeper than {MAX_DEPTH}")
-        return
-    run = work.run(index)
-    number = run.actions + 1
-    action = Action(action_id(work.chain.id, work.steps[index].id, number), index, number, tool, text)
+    action = work.next_action(index, tool, text)
     work.actions_used += 1 + inside
-    if tool == human_tool.NAME:
-        _ask_a_person(work, action, arguments)
-        return
-    order: Dispatch | StartChild | tuple[Code, str]
-    if spec.plan is None or spec.hooks or reasons:
-        order = replace(_order(work, action, spec, reasons), notes=notes, sources=sources or {})
+    told: dict[str, Any] = {"repeats": repeats} if repeats else {}
+    if tool == human_tool.NAME:  # it goes to no worker: the calls behind it are dropped (B3, I4)
+        work.take(action)
+        work.tell_action(FactType.ACTION_DISPATCHED, action)
+        if work.origin is not PlanOrigin.LITERAL:
+            drop_held(work, index, f"stopped by {next_request(work)}")
+        ask_for_input(work, action, arguments)
+    elif spec.plan is not None and not spec.hooks and not reasons:
+        _start_child(work, action, spec, spec.plan, arguments, **told)
     else:
-        action = replace(action, child=child_id(action.id))
-        order = child_for(work, action, spec, spec.plan, arguments)
-        if not isinstance(order, StartChild):
-            fail_step(work, index, *order)
-            return
-    work.keep(action)
-    if run is IN_PROGRESS:
-        work.move(index, FIRST_SENT)
+        work.take(action)
+        work.keep(action)
+        work.outputs.append(replace(_order(work, action, spec, reasons), notes=notes, sources=sources or {}))
+        work.tell_action(FactType.ACTION_DISPATCHED, action, **told)
+
+
+def _start_child(
+    work: Work,
+    action: Action,
+    spec: ToolSpec,
+    plan: Plan,
+    arguments: dict[str, Any],
+    *,
+    admitted: bool = False,
+    **told: str,
+) -> None:
+    """Begin the chain that carries the action out; the step fails when there can be none."""
+    started = replace(action, child=child_id(action.id))
+    order = child_for(work, started, spec, plan, arguments, admitted=admitted)
+    if isinstance(order, StartChild):
+        if not admitted:
+            work.take(started)
+        work.keep(started)
+        work.outputs.append(order)
+        work.tell_action(FactType.ACTION_DISPATCHED, action, child=started.child, **told)
     else:
-        work.move(index, replace(run, actions=number, taken=run.taken + 1, in_turn=run.in_turn + 1))
-    work.outputs.append(order)
-    told = {"child": action.child} if action.child else {}
-    if repeats:
-        told["repeats"] = repeats
-    work.tell_action(FactType.ACTION_DISPATCHED, action, **told)
+        fail_step(work, action.step, *order)
 
 
 def carry_out(work: Work, action: Action, body: str) -> bool:
@@ -157,33 +153,17 @@ def carry_out(work: Work, action: Action, body: str) -> bool:
         return False
     if not in_time(work):
         return True
-    index, started = action.step, replace(action, child=child_id(action.id))
-    faults = argument_faults(spec, arguments)
+    index, faults = action.step, argument_faults(spec, arguments)
     strict = work.mode(index) is Mode.STRICT
     if strict and work.origin is not PlanOrigin.LITERAL and arguments != read_json(action.arguments):
         call = Call(tool=action.tool, arguments=arguments)
-        fault = provenance_fault(call, spec, work.chain.task.context, work.actions, users_words(work))
+        fault = provenance_fault(call, spec, work.task.context, work.actions, users_words(work))
         faults = faults if fault is None else (*faults, fault.message)
-    order = child_for(work, started, spec, spec.plan, arguments, admitted=True)
     if faults:
         fail_step(work, index, Code.NOT_RESOLVED, f"{action.tool}: {'; '.join(faults)}")
-    elif not isinstance(order, StartChild):
-        fail_step(work, index, *order)
     else:
-        work.keep(started)
-        work.outputs.append(order)
-        work.tell_action(FactType.ACTION_DISPATCHED, action, child=started.child)
+        _start_child(work, action, spec, spec.plan, arguments, admitted=True)
     return True
-
-
-def _ask_a_person(work: Work, action: Action, arguments: dict[str, Any]) -> None:
-    """AskHuman goes to no worker: the calls behind it are dropped, and the chain waits for the answer (B3, I4)."""
-    index, run = action.step, work.run(action.step)
-    work.move(index, replace(run, actions=action.number, taken=run.taken + 1, in_turn=run.in_turn + 1))
-    work.tell_action(FactType.ACTION_DISPATCHED, action)
-    if work.origin is not PlanOrigin.LITERAL:
-        drop_held(work, index, f"stopped by {next_request(work)}")
-    ask_for_input(work, action, arguments)
 
 
 def dispatch_again(work: Work, action: Action, *, approval: str | None) -> None:
@@ -194,36 +174,33 @@ def dispatch_again(work: Work, action: Action, *, approval: str | None) -> None:
     spec = work.world.tools.get(action.tool)
     if spec is None:
         fail_step(work, action.step, Code.TOOL_GONE, f"no worker declares {action.tool} any more")
-    else:
-        again = replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
-        work.keep(again)
-        sources = sources_for(work, action.step, read_json(action.arguments), spec)
-        warned = () if action.outcome is None else action.outcome.warnings
-        notes = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()
-        order = replace(_order(work, again, spec), approval=approval, again=True, notes=notes, sources=sources)
-        work.outputs.append(order)
-        work.tell_action(FactType.ACTION_DISPATCHED, action, attempt=again.attempt)
+        return
+    again = replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
+    work.keep(again)
+    sources = sources_for(work, action.step, read_json(action.arguments), spec)
+    warned = () if action.outcome is None else action.outcome.warnings
+    notes = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()
+    order = replace(_order(work, again, spec), approval=approval, again=True, notes=notes, sources=sources)
+    work.outputs.append(order)
+    work.tell_action(FactType.ACTION_DISPATCHED, action, attempt=again.attempt)
 
 
 def _order(work: Work, action: Action, spec: ToolSpec, reasons: tuple[Reason, ...] = ()) -> Dispatch:
     """The order to a worker, and what it needs to ask once more where values come from (H3)."""
-    order = partial(Dispatch, action, spec, work.chain.deadline, work.actions_used, reasons=reasons)
+    order = partial(Dispatch, action, spec, work.deadline, work.actions_used, reasons=reasons)
     if work.origin is PlanOrigin.LITERAL:
         return order(unasked=PlanOrigin.LITERAL.value)
-    if not spec.provenance:
-        return order()
     mode = work.mode(action.step)
-    if mode is not Mode.STRICT:
+    if spec.provenance and mode is not Mode.STRICT:
         return order(unasked=mode.value)
-    return order(origins=origin_actions(spec, work.actions))
+    return order(origins=origin_actions(spec, work.actions)) if spec.provenance else order()
 
 
 def in_time(work: Work) -> bool:
     """Whether the chain may still go on; it fails here when its time is over."""
-    chain = work.chain
-    if work.now < chain.deadline:
+    if work.now < work.deadline:
         return True
-    if (seconds := policy.seconds_that_bind(chain)) is None:
+    if (seconds := policy.seconds_that_bind(work)) is None:
         fail_chain(work, Code.TOO_LATE, "the chain's deadline has passed")
     else:
         fail_chain(work, Code.OVER_BUDGET, f"the chain has used up its {seconds:g} s")

@@ -9,25 +9,20 @@ from haltpoint.chain.needs import result_needed
 from haltpoint.chain.outputs import Withdraw
 from haltpoint.chain.state import ChainError, ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import action_id, request_id
+from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.tools import ErrorType, Fault
 
 WHO, WHY = 256, 2000
 """Characters of who stops a chain and of why it ends, as it is passed on."""
 
-READY = StepRun(StepStatus.READY)
-"""A step whose dependencies are done; nothing of it has happened yet."""
-
-# ---- steps ----------------------------------------------------------------------------------------------------------
-
 
 def complete_step(work: Work, index: int) -> None:
     """The step kept its promise; calls that are still held are dropped (C3)."""
     drop_held(work, index, "step completed")
     step, unkept = work.steps[index], work.run(index).unkept
-    validation = policy.validation(work.chain.task, step, work.origin, unkept=unkept)
-    work.tell(FactType.STEP_COMPLETED, step_id=step.id, validation_status=validation)
+    validation = policy.validation(work.task, step, work.origin, unkept=unkept)
+    work.tell(FactType.STEP_COMPLETED, index, validation_status=validation)
     _end_step(work, index, StepStatus.COMPLETED)
 
 
@@ -35,69 +30,51 @@ def fail_step(
     work: Work, index: int, code: Code | str, message: str, answer: str | None = None, fault: Fault | None = None
 ) -> None:
     """The step cannot keep its promise; its plan says what that does to the chain (C11)."""
-    step = work.steps[index]
-    work.tell(FactType.STEP_FAILED, step_id=step.id, code=str(code), reason=message)
-    if step.fatal:
-        work.move(index, work.run(index).ended(StepStatus.FAILED))
-        fail_chain(work, code, message, step.id, answer, fault)
+    work.tell(FactType.STEP_FAILED, index, code=str(code), reason=message)
+    if work.steps[index].fatal:
+        work.update(index, status=StepStatus.FAILED, thinking=False)
+        fail_chain(work, code, message, work.steps[index].id, answer, fault)
     else:
         _end_step(work, index, StepStatus.FAILED)
 
 
 def fail_by_tool(work: Work, index: int, code: Code, tool: str, fault: Fault) -> None:
     """The step fails because of a tool's error; the user is told the tool's own message and suggestion."""
-    message = f"{tool}: {fault.error_type.value}: {fault.message}"
     words = fault.message
     if fault.suggestion is not None:
         words += f"{'' if words.endswith(('.', '!', '?')) else '.'} {fault.suggestion}"
-    fail_step(work, index, code, message, words, fault)
+    fail_step(work, index, code, f"{tool}: {fault.error_type.value}: {fault.message}", words, fault)
 
 
 def _end_step(work: Work, index: int, status: StepStatus) -> None:
-    run = work.run(index)
-    work.move(index, run.ended(status))
-    work.clear(index)
-    work.ended = index
-    work.nearest = _free_dependants(work, index)
-    if work.origin is PlanOrigin.LITERAL:
-        if run.actions != run.last_ok:
-            work.drop(action_id(work.chain.id, work.steps[index].id, run.actions))
-        _let_go(work, index)
-
-
-def _free_dependants(work: Work, index: int) -> int:
-    """Make ready, or skip, the steps that waited for this one; the lowest that is ready now, else how many there are.
+    """Make ready, or skip, the steps that waited for this one; `nearest` is the lowest that is ready by it.
 
     A step that refers to a result which is missing is skipped, and so on by the same rule; other dependants run (C11).
     """
-    graph = work.graph
-    nearest = len(work.steps)
+    graph, run = work.graph, work.run(index)
+    work.update(index, status=status, thinking=False)
+    work.clear(index)
+    work.ended, work.nearest = index, len(work.steps)
+    if work.origin is PlanOrigin.LITERAL and run.actions != run.last_ok:
+        work.drop(work.action_id(index, run.actions))
     over = [index]
     for done in over:  # grows while it is walked
         for waiting in graph.dependants[done]:
             if not all(work.run(other).status.done for other in reversed(graph.dependencies[waiting])):
                 continue
-            missing = [o for o in graph.sources[waiting] if work.run(o).status is not StepStatus.COMPLETED]
+            missing = [one for one in graph.sources[waiting] if work.run(one).status is not StepStatus.COMPLETED]
             if missing:
                 reason = f"the result of step {work.steps[missing[0]].id!r} is missing"
-                work.tell(FactType.STEP_SKIPPED, step_id=work.steps[waiting].id, reason=reason)
+                work.tell(FactType.STEP_SKIPPED, waiting, reason=reason)
                 work.move(waiting, StepRun(StepStatus.SKIPPED))
                 over.append(waiting)
-                _let_go(work, waiting)
             else:
-                work.move(waiting, READY)
-                nearest = min(nearest, waiting)
-    return nearest
-
-
-def _let_go(work: Work, index: int) -> None:
-    """Forget the results that nobody may look at any more now that this step of a literal plan is over."""
-    for other in (*work.graph.sources[index], index - 1, index):
-        if other >= 0 and (number := work.run(other).last_ok) and not result_needed(work.run, work.graph, other):
-            work.drop(action_id(work.chain.id, work.steps[other].id, number))
-
-
-# ---- chains ---------------------------------------------------------------------------------------------------------
+                work.move(waiting, StepRun(StepStatus.READY))
+                work.nearest = min(work.nearest, waiting)
+    if work.origin is PlanOrigin.LITERAL:
+        for other in {other for done in over for other in (*graph.sources[done], done - 1, done) if other >= 0}:
+            if (number := work.run(other).last_ok) and not result_needed(work.run, graph, other):
+                work.drop(work.action_id(other, number))
 
 
 def complete_chain(work: Work, answer: str | None) -> None:
@@ -126,8 +103,7 @@ def fail_chain(
     details = {"code": str(code), "message": message}
     work.unfulfilled = unfulfilled(work)
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, details if step_id is None else {**details, "step_id": step_id})
-    work.error = ChainError(str(code), message, step_id)
-    work.answer = answer
+    work.error, work.answer = ChainError(str(code), message, step_id), answer
     report(work, fault or Fault(error_type=ErrorType.SERVER, message=message[:WHY], recoverable=False))
 
 
@@ -143,11 +119,11 @@ def cancel_chain(work: Work, by: str, reason: str) -> None:
 def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
     """Take back the open questions and stop the step that is under way, and the chain that it waits for."""
     for request in work.requests:
-        name = request_id(work.chain.id, request.number)
         work.outputs.append(Withdraw(request.number, why_withdrawn))
-        work.tell(FactType.REQUEST_WITHDRAWN, request_id=name, reason=why_withdrawn)
+        withdrawn = request_id(work.id, request.number)
+        work.tell(FactType.REQUEST_WITHDRAWN, request_id=withdrawn, reason=why_withdrawn)
     for index in range(len(work.steps)):
         if work.run(index).status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             cancel_child(work, index, why_withdrawn)
             drop_held(work, index, why_held)
-            work.move(index, work.run(index).ended(StepStatus.CANCELLED))
+            work.update(index, status=StepStatus.CANCELLED, thinking=False)

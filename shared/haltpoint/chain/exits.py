@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from haltpoint.chain import human_tool
@@ -11,7 +10,6 @@ from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.references import read_json
 from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import action_id
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.thoughts import Proposal
 from haltpoint.contracts.tools import Fault
@@ -45,9 +43,8 @@ def ask_in_step(work: Work, index: int, proposal: Proposal) -> bool:
     asked = [str(read_json(one.arguments).get("question")) for one in own]
     if len(asked) >= MOST_QUESTIONS or _is_known(question, asked):
         return False
-    run = work.run(index)
     work.note(index, proposal)
-    work.move(index, replace(run, turn=run.turn + 1, thinking=False, taken=0, in_turn=0, refused=0))
+    work.update(index, turn=work.run(index).turn + 1, thinking=False, taken=0, in_turn=0, refused=0)
     dispatch(work, index, human_tool.NAME, {"question": question}, human_tool.SPEC)
     return True
 
@@ -70,9 +67,9 @@ def _is_known(question: str, asked: Sequence[str]) -> bool:
 
 def last_error(work: Work, index: int) -> tuple[str, Fault] | None:
     """Of the last result of each tool of a step the newest that is an error, and whose it is."""
-    step_id, seen = work.steps[index].id, set[str]()
+    seen = set[str]()
     for number in range(work.run(index).actions, 0, -1):
-        action = work.actions[action_id(work.chain.id, step_id, number)]
+        action = work.actions[work.action_id(index, number)]
         if action.tool not in seen and action.outcome is not None and action.outcome.error is not None:
             return action.tool, action.outcome.error
         seen.add(action.tool)

@@ -1,6 +1,6 @@
 """Calls that wait behind another one, and what becomes of those that never run (CONTRACT B3, C7)."""
 
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Final
 
 from haltpoint.chain.contract import may_call
@@ -18,51 +18,45 @@ ARGUMENTS_WIDTH: Final = 2000
 def owner_of(work: Work, index: int, tool: str) -> str | None:
     """The id of the later step to which a call belongs that this step may not make; None when it belongs to none."""
     spec = work.world.tools.get(tool)
-    if spec is None or may_call(work.steps[index], spec, work.mode(index), work.chain.task):
+    if spec is None or may_call(work.steps[index], spec, work.mode(index), work.task):
         return None
     others = ((number, step) for number, step in enumerate(work.steps) if number != index)
     return next((one.id for n, one in others if tool in one.promised_tools and not work.run(n).status.done), None)
 
 
-def drop_held(work: Work, index: int, reason: str) -> None:
-    """Record every call that is still held as never executed.
+def _held(work: Work, index: int) -> Iterator[tuple[int, Call, str | None]]:
+    """The calls that were proposed and did not run, with their places and the later steps to which they belong.
 
-    A call that was refused is not held, and one that belongs to a later step is dropped for that reason. Of a proposal
-    this is told once: afterwards `taken` lies behind its last call.
+    A call that was refused is not held.
     """
     run = work.run(index)
     if work.origin is PlanOrigin.LITERAL:
-        for position, call in enumerate(work.steps[index].actions[run.taken :], run.taken):
-            _never(work, index, position, call, reason)
+        yield from ((place, call, None) for place, call in enumerate(work.steps[index].actions) if place >= run.taken)
         return
-    calls = work.proposals.get(index, Proposal()).calls
-    if run.taken > len(calls):
-        return
-    for position, call in enumerate(calls):
+    for place, call in enumerate(work.proposals.get(index, Proposal()).calls):
         owner = owner_of(work, index, call.tool)
-        if owner is not None:
-            _never(work, index, position, call, f"belongs to {owner}")
-        elif position >= run.taken and not run.refused >> position & 1:
-            _never(work, index, position, call, reason)
-    work.move(index, replace(run, taken=len(calls) + 1))
+        if owner is not None or (place >= run.taken and not run.refused >> place & 1):
+            yield place, call, owner
 
 
-def tell_held(work: Work, index: int, proposal: Proposal) -> None:
+def drop_held(work: Work, index: int, reason: str) -> None:
+    """Record every call that is still held as never executed.
+
+    Of a proposal this is told once: afterwards `taken` is behind its last call.
+    """
+    proposed = len(work.proposals.get(index, Proposal()).calls)
+    if work.origin is not PlanOrigin.LITERAL and work.run(index).taken > proposed:
+        return
+    for place, call, owner in _held(work, index):
+        why = reason if owner is None else f"belongs to {owner}"
+        arguments = write_json(call.arguments)[:ARGUMENTS_WIDTH]
+        never = FactType.ACTION_NEVER_EXECUTED
+        work.tell(never, index, tool=call.tool, call=place + 1, reason=why, arguments=arguments)
+    if work.origin is not PlanOrigin.LITERAL:
+        work.update(index, taken=proposed + 1)
+
+
+def tell_held(work: Work, index: int) -> None:
     """Record which calls of a proposal wait behind the one that runs, or for a later step."""
-    run = work.run(index)
-    for position, call in enumerate(proposal.calls):
-        waits = position >= run.taken and not run.refused >> position & 1
-        if waits or owner_of(work, index, call.tool) is not None:
-            step_id = work.steps[index].id
-            work.tell(FactType.ACTION_HELD, step_id=step_id, tool=call.tool, call=position + 1)
-
-
-def _never(work: Work, index: int, position: int, call: Call, reason: str) -> None:
-    work.tell(
-        FactType.ACTION_NEVER_EXECUTED,
-        step_id=work.steps[index].id,
-        tool=call.tool,
-        call=position + 1,
-        reason=reason,
-        arguments=write_json(call.arguments)[:ARGUMENTS_WIDTH],
-    )
+    for place, call, _ in _held(work, index):
+        work.tell(FactType.ACTION_HELD, index, tool=call.tool, call=place + 1)

@@ -21,10 +21,10 @@ def needed_actions(chain: Chain) -> tuple[str, ...]:
     if chain.plan is None or chain.status.final:
         return ()
     found: list[str] = []
-    for index, (step, run) in enumerate(zip(chain.plan.steps, chain.steps, strict=True)):
+    for index, (step, run) in enumerate(zip(chain.plan.steps, chain.runs, strict=True)):
         numbers = set(range(1, run.actions + 1))
         if chain.origin is PlanOrigin.LITERAL:
-            keeps = run.last_ok and result_needed(chain.steps.__getitem__, chain.graph, index)
+            keeps = run.last_ok and result_needed(chain.runs.__getitem__, chain.graph, index)
             numbers = {run.actions} if under_way(run) else set()
             numbers |= {run.last_ok} if keeps else set()
         found += (action_id(chain.id, step.id, number) for number in sorted(numbers))
@@ -53,7 +53,7 @@ def needed_thoughts(chain: Chain) -> dict[int, str]:
     looks = looks_at_goal(chain)
     return {
         index: thought_id(chain.id, step.id, run.turn + run.thinking, run.attempt)
-        for index, (step, run) in enumerate(zip(chain.plan.steps, chain.steps, strict=True))
+        for index, (step, run) in enumerate(zip(chain.plan.steps, chain.runs, strict=True))
         if under_way(run) or (looks and run.thinking)
     }
 

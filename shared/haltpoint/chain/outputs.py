@@ -46,7 +46,6 @@ class Think:
     receipts: tuple[str, ...] = ()
     corrections: tuple[Correction, ...] = ()
     previous: str | None = None
-    other_model: bool = False
     answered: str | None = None
     words: str | None = None
     tool: str | None = None

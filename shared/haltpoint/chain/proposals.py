@@ -1,6 +1,5 @@
 """The turns of a step with a model: check what it proposes, run calls one at a time, ask again (C3, C6, C7)."""
 
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -13,20 +12,18 @@ from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.exits import ask_in_step, is_only_question, is_question, last_error
 from haltpoint.chain.held import drop_held, owner_of, tell_held
 from haltpoint.chain.intent import owed, remind
-from haltpoint.chain.needs import looks_at_goal
 from haltpoint.chain.provenance import provenance_fault
 from haltpoint.chain.reasons import reasons_for
 from haltpoint.chain.references import read_json
 from haltpoint.chain.repeats import answered_by, decided_before, effect_before, give_back, repeat_fault
 from haltpoint.chain.sources import sources_for, users_words
 from haltpoint.chain.state import Action, PlanOrigin, StepStatus
-from haltpoint.chain.strikes import acted_on, escalate, let_pass, no_call, struck_out, unread, violate
+from haltpoint.chain.strikes import escalate, let_pass, no_call, struck_out, unread, violate
 from haltpoint.chain.thinking import may_think, spent_too_much, think_intent, think_step
 from haltpoint.chain.unasked import disregarded, note_asked, note_look, refusal, tellable, to_look_at
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import thought_id
-from haltpoint.contracts.events import ActionProposed, IntentDrafted
+from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Call, StepType
 from haltpoint.contracts.tasks import Mode
@@ -46,58 +43,51 @@ def take_proposal(work: Work, message: ActionProposed) -> None:
     """Act on the proposal: run its first call, end the step, or ask again."""
     data = message.data
     index = work.graph.index.get(data.step_id)
-    if index is None or index in work.proposals or not _awaited(work, index, data.thought_id):
+    if index is None or index in work.proposals or not work.run(index).thinking:
         return
-    work.spend(data.usage)
-    if not spent_too_much(work):
-        _consider(work, index, data.thought_id, data.proposal)
-
-
-def take_look(work: Work, message: IntentDrafted) -> None:
-    """Act on the proposal that waited: the goal was looked at for a tool that no entry named (C12)."""
-    if message.data.thought_id == work.chain.thought and looks_at_goal(work.chain):
-        work.spend(message.data.usage)
+    if data.thought_id == work.awaited(index):  # else a repeat, or one of an earlier attempt
+        work.spend(data.usage)
         if not spent_too_much(work):
-            resume(work, message.data.intent)
+            _consider(work, index, data.proposal)
 
 
 def resume(work: Work, seen: Intent | None) -> None:
     """Act on the proposal that waited for a look, as if it had just come. `seen` is what the look found in the goal."""
     index = next(number for number in work.proposals if work.run(number).thinking)
-    run, proposal = work.run(index), work.proposals[index]
+    proposal = work.proposals[index]
     note_look(work, seen or Intent())
     work.thought = None
     work.clear(index)
-    _consider(work, index, thought_id(work.chain.id, work.steps[index].id, run.turn + 1, run.attempt), proposal)
+    _consider(work, index, proposal)
 
 
-def _consider(work: Work, index: int, thought: str, proposal: Proposal) -> None:
+def _consider(work: Work, index: int, proposal: Proposal) -> None:
     if proposal.decision is StepDecision.FAIL:
-        _give_up(work, index, thought, proposal)
+        _give_up(work, index, proposal)
     elif len(proposal.calls) > MOST_CALLS:
         text = f"{len(proposal.calls)} calls are too many at once; propose {MOST_CALLS} at most."
         too_many = Correction(violation=Violation.NOT_ALLOWED, message=text)
-        _correct(work, index, thought, (too_many,), proposal.content)
+        _correct(work, index, (too_many,), proposal.content)
     elif (tool := to_look_at(work, index, proposal)) is not None:
         work.note(index, proposal)
-        work.move(index, replace(work.run(index), taken=0, in_turn=0, refused=0))
+        work.update(index, taken=0, in_turn=0, refused=0)
         note_asked(work, tool)
         think_intent(work, tool=tool)
     elif proposal.calls:
-        _act(work, index, thought, proposal)
+        _act(work, index, proposal)
     else:
-        _take_words(work, index, thought, proposal)
+        _take_words(work, index, proposal)
 
 
-def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> None:
+def _take_words(work: Work, index: int, proposal: Proposal) -> None:
     """Words complete a reasoning step (C4), and never a tool step (C3).
 
     A question goes to a person, and words behind a tool's error end the step as failed: neither is a strike (C11). A
     call that cannot be read is no words: it is refused like a faulty call, in every mode (C6).
     """
-    mode, words = work.mode(index), proposal.content
+    mode, words, thought = work.mode(index), proposal.content, work.awaited(index)
     if proposal.faults:
-        _correct(work, index, thought, unread(work, index, proposal), words)
+        _correct(work, index, unread(work, index, proposal), words)
         return
     tool_step = work.steps[index].step_type is StepType.TOOL
     missing = () if tool_step else pattern_faults(work)
@@ -112,32 +102,31 @@ def _take_words(work: Work, index: int, thought: str, proposal: Proposal) -> Non
         return
     faults = () if mode is Mode.OFF else (no_call(work, index),) if tool_step else missing
     if not faults and (cites := false_marks(work, index, words)):  # at the limit the words are taken as they are (F2)
-        violate(work, index, work.steps[index].id, thought, cites, words)
+        violate(work, index, thought, cites, words)
         if mode is Mode.STRICT and not struck_out(work, index) and may_think(work, index):
             think_step(work, index, cites, thought, again=True)
             return
     if faults and mode is Mode.STRICT:
-        _correct(work, index, thought, faults, words)
-        return
-    if not faults and work.origin is PlanOrigin.REACT and (reminded := remind(work)):
+        _correct(work, index, faults, words)
+    elif not faults and work.origin is PlanOrigin.REACT and (reminded := remind(work)):
         _again(work, index, reminded, thought, again=True)
-        return
-    work.words = words
-    if faults:
-        violate(work, index, work.steps[index].id, thought, faults, words)
+    elif faults:
+        work.words = words
+        violate(work, index, thought, faults, words)
         let_pass(work, index)
     else:
+        work.words = words
         complete_step(work, index)
 
 
-def _give_up(work: Work, index: int, thought: str, proposal: Proposal) -> None:
+def _give_up(work: Work, index: int, proposal: Proposal) -> None:
     """The honest way out (C11): a step may be given up for what a tool of it said last, if that is an error.
 
     Calls beside it never run.
     """
     error = last_error(work, index)
     work.note(index, proposal)
-    work.move(index, replace(work.run(index), taken=0, refused=0))
+    work.update(index, taken=0, refused=0)
     drop_held(work, index, "proposed beside giving up")
     if error is not None:
         fail_by_tool(work, index, Code.GIVEN_UP, *error)
@@ -147,20 +136,14 @@ def _give_up(work: Work, index: int, thought: str, proposal: Proposal) -> None:
         'Go on with it, and say "next_step_decision": "fail" only after an error.'
     )
     unfounded = Correction(violation=Violation.UNFOUNDED_FAIL, message=text)
-    _correct(work, index, thought, (unfounded, *unread(work, index, proposal)), proposal.content)
+    _correct(work, index, (unfounded, *unread(work, index, proposal)), proposal.content)
 
 
-def _awaited(work: Work, index: int, thought: str) -> bool:
-    """Whether this is the thought that the step waits for: not a repeat, not one of an earlier attempt."""
-    run = work.run(index)
-    return run.thinking and thought == thought_id(work.chain.id, work.steps[index].id, run.turn + 1, run.attempt)
-
-
-def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
+def _act(work: Work, index: int, proposal: Proposal) -> None:
     """Check every call for name, permission and schema, dispatch the first that will do, hold the others."""
-    asked = work.run(index)
+    asked, thought = work.run(index), work.awaited(index)
     work.note(index, proposal)
-    work.move(index, replace(asked, turn=asked.turn + 1, thinking=False, taken=0, in_turn=0, refused=0))
+    work.update(index, turn=asked.turn + 1, thinking=False, taken=0, in_turn=0, refused=0)
     if faults := unread(work, index, proposal):
         _strike(work, index, faults, _COUNTED)
     for position, call in enumerate(proposal.calls):
@@ -170,56 +153,52 @@ def _act(work: Work, index: int, thought: str, proposal: Proposal) -> None:
                 _strike(work, index, (fault,), 1 << position)
     if _release(work, index):
         if work.run(index).status is StepStatus.IN_PROGRESS:  # else the chain is over or a person is asked
-            tell_held(work, index, proposal)
+            tell_held(work, index)
         return
     corrections = _corrections(work, index)
     drop_held(work, index, "no call of the proposal can run")
     work.clear(index)
-    counted = work.run(index)
-    work.move(index, replace(asked, thinking=False, strikes=counted.strikes))
+    work.move(index, asked._replace(thinking=False, strikes=work.run(index).strikes))
     if not corrections:
         corrections = (no_call(work, index),)
-        violate(work, index, work.steps[index].id, thought, corrections, proposal.content)
+        violate(work, index, thought, corrections, proposal.content)
     _again(work, index, corrections, thought, again=True)
 
 
 def _release(work: Work, index: int) -> bool:
     """Dispatch the next held call that will do now; False when there is none. Only here provenance is checked."""
-    proposal = work.proposals.get(index, Proposal())
+    proposal, mode = work.proposals.get(index, Proposal()), work.mode(index)
     for position in range(work.run(index).taken, len(proposal.calls)):
         proposed = proposal.calls[position]
         if work.run(index).refused >> position & 1 or owner_of(work, index, proposed.tool) is not None:
             continue
         call = without_confirmed(proposed, work.world.tools)
         fault = _fault(work, index, call)
-        mode = work.mode(index)
         if fault is not None and fault.violation in _LET_RUN and mode is Mode.ADVISORY:
             _strike(work, index, (fault,), _COUNTED)
-            fault = None
-        if fault is None:
-            work.move(index, replace(work.run(index), taken=position))
-            spec = work.world.tools[call.tool]
-            earlier = answered_by(work, index, call, spec, mode)
-            if earlier is not None:
-                give_back(work, index, earlier)
-                return True
-            if (unheeded := disregarded(work, index, call.tool)) is not None:
-                _strike(work, index, (unheeded,), _COUNTED)
-            sources = sources_for(work, index, call.arguments, spec)
-            reasons = reasons_for(work, index, call, spec, repaired=proposal.repaired, sources=sources)
-            done = effect_before(work, call, spec) if mode is Mode.ADVISORY else None
-            notes = () if call is proposed else (NOT_CONFIRMED,)
-            repeats = done.action_id if done else ""
-            dispatch(work, index, call.tool, call.arguments, spec, reasons, notes, repeats, sources)
+        elif fault is not None:
+            _strike(work, index, (fault,), 1 << position)
+            continue
+        work.update(index, taken=position)
+        spec = work.world.tools[call.tool]
+        if (earlier := answered_by(work, index, call, spec, mode)) is not None:
+            give_back(work, index, earlier)
             return True
-        _strike(work, index, (fault,), 1 << position)
+        if (unheeded := disregarded(work, index, call.tool)) is not None:
+            _strike(work, index, (unheeded,), _COUNTED)
+        sources = sources_for(work, index, call.arguments, spec)
+        reasons = reasons_for(work, index, call, spec, repaired=proposal.repaired, sources=sources)
+        done = effect_before(work, call, spec) if mode is Mode.ADVISORY else None
+        notes = () if call is proposed else (NOT_CONFIRMED,)
+        dispatch(work, index, call.tool, call.arguments, spec, reasons, notes, done.action_id if done else "", sources)
+        return True
     return False
 
 
 def _form_fault(work: Work, index: int, call: Call) -> Correction | None:
     """Whether the tool may be called here, with these arguments (C6)."""
     named = partial(tellable, work, index)
-    return call_fault(call, work.steps[index], work.world.tools, work.mode(index), work.chain.task, named)
+    return call_fault(call, work.steps[index], work.world.tools, work.mode(index), work.task, named)
 
 
 def _fault(work: Work, index: int, call: Call) -> Correction | None:
@@ -229,23 +208,21 @@ def _fault(work: Work, index: int, call: Call) -> Correction | None:
     fault = _form_fault(work, index, call) or refusal(work, index, tool) or decided_before(work, call, tools[tool])
     if fault is not None or mode is Mode.OFF:
         return fault
-    known = work.chain.task.context, work.actions, users_words(work)
     fault = repeat_fault(work, index, call, tools[tool], mode)
-    return fault or provenance_fault(call, tools[tool], *known)
+    return fault or provenance_fault(call, tools[tool], work.task.context, work.actions, users_words(work))
 
 
-def go_on(work: Work, index: int) -> None:
+def continue_step(work: Work, index: int) -> None:
     """After a receipt or an answer: release the next held call, or drop what is left and ask for the next turn (C7)."""
-    step, run = work.steps[index], work.run(index)
-    most = policy.actions_per_turn(step, work.world.policy)
-    if run.in_turn < most and _release(work, index):
+    most = policy.actions_per_turn(work.steps[index], work.world.policy)
+    if work.run(index).in_turn < most and _release(work, index):
         return
     drop_held(work, index, "one action per turn" if most == 1 else f"{most} actions per turn")
     corrections = _corrections(work, index)
-    _again(work, index, corrections, acted_on(work, index) if corrections else None, again=False)
+    _again(work, index, corrections, work.acted_on(index) if corrections else None, again=False)
 
 
-def watch_over(work: Work, action: Action, ran: str) -> None:
+def check_hooks_changes(work: Work, action: Action, ran: str) -> None:
     """In advisory mode a value that hooks have made up is told like one of the model's, and counts (C6, H3).
 
     `ran` are the arguments with which the call ran, as JSON text. In strict mode it did not run.
@@ -255,7 +232,7 @@ def watch_over(work: Work, action: Action, ran: str) -> None:
         return
     if spec is None or not isinstance(arguments, dict):
         return
-    known = work.chain.task.context, work.actions, users_words(work)
+    known = work.task.context, work.actions, users_words(work)
     proposed = Call(tool=action.tool, arguments=read_json(action.arguments))
     fault = provenance_fault(Call(tool=action.tool, arguments=arguments), spec, *known)
     if fault is not None and fault != provenance_fault(proposed, spec, *known):
@@ -273,25 +250,25 @@ def _corrections(work: Work, index: int) -> tuple[Correction, ...]:
 def _strike(work: Work, index: int, faults: tuple[Correction, ...], bits: int) -> None:
     """Faults of the current proposal, which is one strike however many it has; `bits` are kept as refused."""
     refused, content = work.run(index).refused, work.proposals[index].content
-    violate(work, index, work.steps[index].id, acted_on(work, index), faults, content, counted=refused != 0)
-    work.move(index, replace(work.run(index), refused=refused | bits))
+    violate(work, index, work.acted_on(index), faults, content, counted=refused != 0)
+    work.update(index, refused=refused | bits)
 
 
-def _correct(work: Work, index: int, thought: str, corrections: tuple[Correction, ...], said: str) -> None:
+def _correct(work: Work, index: int, corrections: tuple[Correction, ...], said: str) -> None:
     """A violation: nothing ran, the same turn is asked again with what was missing and the exact form (D1)."""
-    violate(work, index, work.steps[index].id, thought, corrections, said)
+    thought = work.awaited(index)
+    violate(work, index, thought, corrections, said)
     _again(work, index, corrections, thought, again=True)
 
 
 def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought: str | None, *, again: bool) -> None:
     """Ask for the next proposal, with what was wrong with the last; at the limit of strikes a person decides (D3)."""
     mode = work.mode(index)
-    struck = corrections or work.run(index).refused  # a fault beside a call that ran may be mended by now, and counts
-    if struck and mode is not Mode.OFF and struck_out(work, index):
-        if mode is Mode.STRICT:
-            wrong = [*(strike.violation for strike in work.case), *(one.violation for one in corrections)]
-            escalate(work, index, BROKEN[wrong[-1]] if wrong else "too many strikes")
-        else:
-            let_pass(work, index)
-        return
-    think_step(work, index, corrections, thought, again=again)
+    struck = corrections or work.run(index).refused  # a fault beside a call that ran may be gone by now, and counts
+    if not struck or mode is Mode.OFF or not struck_out(work, index):
+        think_step(work, index, corrections, thought, again=again)
+    elif mode is Mode.STRICT:
+        wrong = [*(strike.violation for strike in work.case), *(one.violation for one in corrections)]
+        escalate(work, index, BROKEN[wrong[-1]] if wrong else "too many strikes")
+    else:
+        let_pass(work, index)

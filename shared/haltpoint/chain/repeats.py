@@ -6,7 +6,6 @@ the same call twice, so nothing is asked about a child's own plan: the caller lo
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -19,7 +18,7 @@ from haltpoint.chain.signatures import signature_of
 from haltpoint.chain.state import Action
 from haltpoint.chain.templates import MOST_LEVELS, fill
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import action_id, action_of, value
+from haltpoint.contracts.base import action_of, value
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.policy import Treatment
@@ -170,13 +169,12 @@ def answered_by(work: Work, index: int, call: Call, spec: ToolSpec, mode: Mode) 
 
 def give_back(work: Work, index: int, earlier: Action) -> None:
     """Write the call down as an action of its own with the receipt of the earlier one. It costs none of the budget."""
-    run, step_id, outcome = work.run(index), work.steps[index].id, earlier.outcome
+    outcome = earlier.outcome
     assert outcome is not None  # noqa: S101 - it answers because it has succeeded
-    number = run.actions + 1
     cached = outcome.metadata.model_copy(update={"cached": True, "repeats": earlier.id, "whole": 0})
-    action = Action(action_id(work.chain.id, step_id, number), index, number, earlier.tool, earlier.arguments)
+    action = work.next_action(index, earlier.tool, earlier.arguments)
     action = action.done(outcome.model_copy(update={"metadata": cached}), earlier.data)
-    work.move(index, replace(run, actions=number, taken=run.taken + 1, in_turn=run.in_turn + 1))
+    work.take(action)
     work.outputs += (Record(action), Settle(action))
     work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, cached=earlier.id)
     work.given = action

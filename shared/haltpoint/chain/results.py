@@ -1,7 +1,5 @@
 """What a result does to its step and chain (B2, B3, C3, C11, E5): the runtime obeys the tool, never the model."""
 
-from dataclasses import replace
-
 from haltpoint.chain.asking import ask, next_request
 from haltpoint.chain.children import note_inside
 from haltpoint.chain.codes import Code
@@ -9,33 +7,35 @@ from haltpoint.chain.dispatching import carry_out, dispatch_literal, in_time
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.intent import remind
-from haltpoint.chain.proposals import go_on, watch_over
+from haltpoint.chain.proposals import check_hooks_changes, continue_step
 from haltpoint.chain.provenance import denied
 from haltpoint.chain.repeats import note_effect
-from haltpoint.chain.state import Action, ActionStatus, PlanOrigin, StepStatus
-from haltpoint.chain.strikes import acted_on, fall_short
+from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
+from haltpoint.chain.strikes import fall_short
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import action_id, child_report_id
+from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import StepType
 from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.tools import ErrorType, Fault, NextAction
+from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
 
 
 def take_result(work: Work, message: ToolCompleted, body: str) -> None:
     """Take the receipt: go on, stop and ask, or end the step."""
-    action = work.actions.get(message.data.action_id)
-    if action is None or action.status is not ActionStatus.DISPATCHED or _is_foreign(message.id, action):
+    action, outcome = work.actions.get(message.data.action_id), message.data.outcome
+    if action is None or action.status is not ActionStatus.DISPATCHED:
         return
-    outcome = message.data.outcome
+    # Not that of the attempt under way: a person has answered since, or nobody dispatched it.
+    if message.id != (child_report_id(action.id) if action.child else f"{action.id}/{action.attempt}/done"):
+        return
     if action.child or outcome.metadata.calls:
         note_inside(work, outcome)
     ran = outcome.metadata.arguments
     if ran is not None and outcome.confirmation is None:  # else it has asked first, and runs when it is approved
-        watch_over(work, action, ran)
+        check_hooks_changes(work, action, ran)
     if outcome.satisfies and carry_out(work, action, body):
         return
     fault = outcome.error
@@ -44,22 +44,15 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> None:
     action = action.done(outcome, body)
     # A coherent result (B1) carries exactly what its next_action needs: this is next_action with its contents.
     if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
-        _stop(work, action, RequestKind.IN_DOUBT, fault.message)
+        _stop(work, action, outcome, RequestKind.IN_DOUBT, fault.message)
     elif fault is not None:
         err(work, action, fault)
     elif outcome.clarification is not None:
-        _stop(work, action, RequestKind.CLARIFICATION, outcome.clarification.question)
+        _stop(work, action, outcome, RequestKind.CLARIFICATION, outcome.clarification.question)
     elif outcome.confirmation is not None:
-        _stop(work, action, RequestKind.CONFIRMATION, outcome.confirmation.message)
+        _stop(work, action, outcome, RequestKind.CONFIRMATION, outcome.confirmation.message)
     else:
         succeed(work, action)
-
-
-def _is_foreign(message_id: str, action: Action) -> bool:
-    """Whether the result is not that of the attempt under way: a person has answered since, or nobody dispatched it."""
-    if action.child:
-        return message_id != child_report_id(action.id)
-    return message_id != f"{action.id}/{action.attempt}/done"
 
 
 def succeed(work: Work, action: Action) -> None:
@@ -68,34 +61,30 @@ def succeed(work: Work, action: Action) -> None:
     It ends the chain's row of violations, and the step's when the tool was required or none is (D2).
     """
     index = action.step
-    step, run = work.steps[index], work.run(index)
-    receipts, promised, kept = run.receipts, step.promised, False
-    for bit, tools in enumerate(promised):
-        if action.tool in tools:
-            receipts |= 1 << bit
-            kept = True
-    met = receipts == (1 << len(promised)) - 1
-    finished = met and _ends(action)
-    if work.origin is PlanOrigin.LITERAL:
+    step, run, literal = work.steps[index], work.run(index), work.origin is PlanOrigin.LITERAL
+    kept = sum(1 << bit for bit, tools in enumerate(step.promised) if action.tool in tools)
+    receipts = run.receipts | kept
+    met = receipts == (1 << len(step.promised)) - 1
+    ends = action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
+    if literal:
         if run.last_ok:
-            work.drop(action_id(work.chain.id, step.id, run.last_ok))
+            work.drop(work.action_id(index, run.last_ok))
         note_effect(work, action)
     work.keep(action)
-    if work.strikes:
-        work.strikes, work.case = 0, ()
-    strikes = 0 if kept or not promised else run.strikes
-    work.move(index, replace(run, receipts=receipts, last_ok=action.number, strikes=strikes))
-    if work.origin is PlanOrigin.LITERAL:
-        if finished or run.taken == len(step.actions):
+    work.strikes, work.case = 0, ()
+    strikes = 0 if kept or not step.promised else run.strikes
+    work.move(index, run._replace(receipts=receipts, last_ok=action.number, strikes=strikes))
+    if literal:
+        if (met and ends) or run.taken == len(step.actions):
             complete_step(work, index)
         else:
             dispatch_literal(work, index)
-    elif (met and step.step_type is StepType.TOOL) or (_ends(action) and work.mode(index) is Mode.OFF):
+    elif (met and step.step_type is StepType.TOOL) or (ends and work.mode(index) is Mode.OFF):
         complete_step(work, index)
-    elif finished:
+    elif met and ends:
         _end_open_step(work, index)
     else:
-        go_on(work, index)
+        continue_step(work, index)
 
 
 def err(work: Work, action: Action, fault: Fault) -> None:
@@ -103,55 +92,40 @@ def err(work: Work, action: Action, fault: Fault) -> None:
     index = action.step
     work.keep(action)
     drop_held(work, index, f"stopped by {fault.error_type.value}")
-    tell_model = fault.recoverable or denied(action)
-    if work.origin is PlanOrigin.LITERAL or not tell_model:
+    if work.origin is PlanOrigin.LITERAL or not (fault.recoverable or denied(action)):
         fail_by_tool(work, index, Code.TOOL_FAILED, action.tool, fault)
     else:
-        go_on(work, index)
-
-
-def _ends(action: Action) -> bool:
-    """Whether the tool says that this was all (B2); where nobody is held to its word, whatever else was promised."""
-    return action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
+        continue_step(work, index)
 
 
 def _end_open_step(work: Work, index: int) -> None:
     """`complete` in a step that promised no tool; it counts as `continue` while the user's words ask for one (C2)."""
     faults = pattern_faults(work)
     if work.mode(index) is Mode.STRICT and (faults or remind(work)):
-        go_on(work, index)
+        continue_step(work, index)
     elif faults:
-        fall_short(work, index, acted_on(work, index), faults)
+        fall_short(work, index, work.acted_on(index), faults)
     else:
         complete_step(work, index)
 
 
-def _stop(work: Work, action: Action, kind: RequestKind, question: str) -> None:
+def _stop(work: Work, action: Action, outcome: Outcome, kind: RequestKind, question: str) -> None:
     """Stop the chain at once and ask a person (B3): nothing goes out until the answer is here."""
     if not in_time(work):
         return
-    index, outcome = action.step, action.outcome
-    clarification = outcome.clarification if outcome is not None else None
-    asked = outcome.confirmation if outcome is not None else None
-    preview = asked.preview if asked is not None else None
-    ran = outcome.metadata.arguments if outcome is not None else None
-    arguments = (asked.arguments if asked is not None else None) or ran or action.arguments
+    clarification, asked = outcome.clarification, outcome.confirmation
     if work.origin is not PlanOrigin.LITERAL:
-        drop_held(work, index, f"stopped by {next_request(work)}")
-    asking = replace(action, status=ActionStatus.ASKING)
-    work.keep(asking)
-    work.move(index, replace(work.run(index), status=StepStatus.WAITING))
-    options = clarification.options if clarification is not None else ()
-    reasons = asked.reasons if asked is not None else ()
+        drop_held(work, action.step, f"stopped by {next_request(work)}")
+    work.keep(asking := action.asking())
     ask(
         work,
         kind,
-        index,
+        action.step,
         question,
         action=asking,
-        options=options,
-        preview=preview,
-        arguments=arguments,
-        reasons=reasons,
-        sources=None if outcome is None else outcome.metadata.sources,
+        options=() if clarification is None else clarification.options,
+        preview=None if asked is None else asked.preview,
+        arguments=(asked and asked.arguments) or outcome.metadata.arguments or action.arguments,
+        reasons=() if asked is None else asked.reasons,
+        sources=outcome.metadata.sources,
     )

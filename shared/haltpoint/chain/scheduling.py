@@ -9,8 +9,8 @@ import json
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import open_to_models, plan_faults
 from haltpoint.chain.delivering import deliver
-from haltpoint.chain.dispatching import IN_PROGRESS, dispatch_literal, in_time
-from haltpoint.chain.ending import READY, complete_chain, fail_chain
+from haltpoint.chain.dispatching import dispatch_literal, in_time
+from haltpoint.chain.ending import complete_chain, fail_chain
 from haltpoint.chain.graph import Graph
 from haltpoint.chain.intent import take_up
 from haltpoint.chain.references import read_json
@@ -20,20 +20,18 @@ from haltpoint.chain.state import ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.thinking import stand_in, think_answer, think_intent, think_plan, think_step
 from haltpoint.chain.words import goal_of
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import action_id, thought_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Plan, Step, ValidationMode
 from haltpoint.contracts.tasks import Mode, Style
 
-PENDING = StepRun()
 REACT_STEP = "react"
 """The id of the one open-ended step of a task in the style react."""
 
 
 def begin(work: Work) -> None:
     """Take up the task: carry out its plan, ask for one, or make one open-ended step of it."""
-    task = work.chain.task
+    task = work.task
     drafted = PlanOrigin.REACT if task.style is Style.REACT else PlanOrigin.DRAFTED
     work.tell(FactType.CHAIN_STARTED, origin=(drafted if task.plan is None else PlanOrigin.LITERAL).value)
     work.status = ChainStatus.PLANNING
@@ -56,7 +54,7 @@ def begin_open(work: Work, drafted: Intent | None) -> None:
     """Begin the one open-ended step, which may call every tool that a model may call, now that the goal was read."""
     take_up(work, drafted)
     work.thought = None
-    names = (name for name, spec in work.world.tools.items() if open_to_models(spec, work.chain.task))
+    names = (name for name, spec in work.world.tools.items() if open_to_models(spec, work.task))
     step = Step(id=REACT_STEP, description=goal_of(work), allowed_tools=tuple(sorted(names)))
     adopt(work, Plan(steps=(step,)), PlanOrigin.REACT)
 
@@ -70,14 +68,11 @@ def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
         for names in (step.promised_tools, step.allowed_tools or (), (call.tool for call in step.actions))
         for name in names
     }
-    work.plan = plan
-    work.steps = plan.steps
-    work.origin = origin
-    work.graph = Graph.of(plan)
+    work.plan, work.steps, work.origin, work.graph = plan, plan.steps, origin, Graph.of(plan)
     work.digests = {name: compiled(tools[name]).digest for name in sorted(named)}
     work.status = ChainStatus.EXECUTING
     for index, waits in enumerate(work.graph.dependencies):
-        work.move(index, PENDING if waits else READY)
+        work.move(index, StepRun() if waits else StepRun(StepStatus.READY))
     work.ended, work.nearest = -1, len(plan.steps)
 
 
@@ -89,15 +84,15 @@ def advance(work: Work) -> None:
         if work.given is not None:
             action, work.given = work.given, None
             succeed(work, action)
-            continue
-        if work.ended is None:
+        elif work.ended is not None:
+            index = _next_ready(work, work.ended)
+            work.ended = None
+            if index is None:
+                _wind_up(work)
+            elif in_time(work):
+                _start(work, index)
+        else:
             return
-        index = _next_ready(work, work.ended)
-        work.ended = None
-        if index is None:
-            _wind_up(work)
-        elif in_time(work):
-            _start(work, index)
 
 
 def _next_ready(work: Work, after: int) -> int | None:
@@ -109,11 +104,11 @@ def _next_ready(work: Work, after: int) -> int | None:
 
 
 def _start(work: Work, index: int) -> None:
-    work.move(index, IN_PROGRESS)
-    step, ignored = work.steps[index], {}
-    if step.tool_validation_mode is ValidationMode.ADVISORY and work.chain.task.mode is Mode.STRICT:
+    work.move(index, StepRun(StepStatus.IN_PROGRESS))
+    ignored = {}
+    if work.steps[index].tool_validation_mode is ValidationMode.ADVISORY and work.task.mode is Mode.STRICT:
         ignored = {"ignored": "tool_validation_mode: advisory"}  # a plan may only tighten how it is checked
-    work.tell(FactType.STEP_STARTED, step_id=step.id, **ignored)
+    work.tell(FactType.STEP_STARTED, index, **ignored)
     if work.origin is PlanOrigin.LITERAL:
         dispatch_literal(work, index)
     else:
@@ -125,8 +120,7 @@ def _wind_up(work: Work) -> None:
     if work.origin is PlanOrigin.LITERAL:
         complete_chain(work, _last_result(work))
     elif work.origin is PlanOrigin.REACT and work.words:
-        run = work.run(0)
-        deliver(work, work.words, thought_id(work.chain.id, REACT_STEP, run.turn + 1, run.attempt))
+        deliver(work, work.words, work.awaited(0))
     elif work.origin is PlanOrigin.REACT and work.words is not None:
         complete_chain(work, stand_in(work, "the model said nothing"))
     else:
@@ -136,8 +130,7 @@ def _wind_up(work: Work) -> None:
 def _last_result(work: Work) -> str | None:
     """The data of the last successful action in the order of the plan, as compact JSON text."""
     for index in range(len(work.steps) - 1, -1, -1):
-        number = work.run(index).last_ok
-        action = work.actions.get(action_id(work.chain.id, work.steps[index].id, number))
+        action = work.actions.get(work.action_id(index, work.run(index).last_ok))
         if action is not None:
             return json.dumps(read_json(action.data), ensure_ascii=False, separators=(",", ":"))
     return None

@@ -5,9 +5,9 @@ what one action costs does not depend on the length of its chain. Of the actions
 that a later decision may still need (`needs.py`).
 """
 
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from haltpoint.chain.graph import Graph
 from haltpoint.contracts.answers import NotDone
@@ -66,10 +66,7 @@ class StepStatus(StrEnum):
     @property
     def done(self) -> bool:
         """Whether the step is over, well or not."""
-        return self in _DONE
-
-
-_DONE = (StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.SKIPPED, StepStatus.CANCELLED)
+        return self in (StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.SKIPPED, StepStatus.CANCELLED)
 
 
 class ActionStatus(StrEnum):
@@ -88,8 +85,7 @@ class PlanOrigin(StrEnum):
     REACT = "react"
 
 
-@value
-class StepRun:
+class StepRun(NamedTuple):
     """How far a step has come.
 
     `turn` counts proposals that were acted on, `proposals` all that were asked for (max_turns bounds these),
@@ -116,13 +112,6 @@ class StepRun:
     strikes: int = 0
     unkept: bool = False
 
-    def ended(self, status: StepStatus) -> Self:
-        """The same run at its end. Written out, since every step comes by here and `replace` costs twice as much."""
-        return type(self)(
-            status, self.turn, self.attempt, self.proposals, self.actions, self.taken, self.in_turn, self.receipts,
-            self.last_ok, False, self.refused, self.strikes, self.unkept,  # noqa: FBT003
-        )  # fmt: skip
-
 
 @value
 class Action:
@@ -144,12 +133,13 @@ class Action:
     child: str = ""
 
     def done(self, outcome: Outcome, data: str) -> Self:
-        """The same action with its receipt (written out: see `StepRun.ended`)."""
-        status = ActionStatus.DONE
-        return type(self)(
-            self.id, self.step, self.number, self.tool, self.arguments, status, self.attempt, outcome, data,
-            self.child,
-        )  # fmt: skip
+        """The same action with its receipt; written out, since `replace` takes twice as long."""
+        names = self.id, self.step, self.number, self.tool, self.arguments
+        return type(self)(*names, ActionStatus.DONE, self.attempt, outcome, data, self.child)
+
+    def asking(self) -> Self:
+        """The same action, waiting for a person."""
+        return replace(self, status=ActionStatus.ASKING)
 
 
 @value
@@ -178,9 +168,9 @@ class ChainError:
     step_id: str | None = None
 
 
-@value
+@dataclass(slots=True)
 class Chain:
-    """One run of one task. Times in ms since the epoch.
+    """One run of one task; a value, which only the `Work` of a decision changes, in a copy of its own. Times in ms.
 
     `resume` is the state to take up again when no request is open. `proposals` holds, for steps in progress, the
     checked proposal whose held calls may still run. `actions` holds only what later decisions need. `requests` are
@@ -197,7 +187,7 @@ class Chain:
     created_at: int = 0
     updated_at: int = 0
     deadline: int = 0
-    steps: tuple[StepRun, ...] = ()
+    runs: tuple[StepRun, ...] = ()
     status: ChainStatus = ChainStatus.ACCEPTED
     origin: PlanOrigin | None = None
     plan: Plan | None = None

@@ -9,7 +9,7 @@ from haltpoint.chain.delivering import deliver, take_findings
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.exits import ask_while_planning
 from haltpoint.chain.intent import ask_again, left_out, remind, take_up
-from haltpoint.chain.needs import looks_at_goal, reads_goal
+from haltpoint.chain.needs import reads_goal
 from haltpoint.chain.plural import count
 from haltpoint.chain.proposals import resume
 from haltpoint.chain.scheduling import adopt, begin_open
@@ -20,7 +20,6 @@ from haltpoint.chain.thinking import overspent, spent_too_much, stand_in, think_
 from haltpoint.chain.unasked import forbidden, tellable
 from haltpoint.chain.words import plan_pattern_faults
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import (
     AnswerDrafted,
     DraftedAnswer,
@@ -46,8 +45,8 @@ _IN_WORDS: Final = "Answer the user in plain words, without JSON."
 
 def take_plan(work: Work, message: PlanDrafted) -> None:
     """Check the plan: carry it out, or send its faults back; at the limit of strikes a person decides."""
-    data = message.data
-    if data.thought_id != work.chain.thought or reads_goal(work.chain):
+    data, mode = message.data, work.mode(None)
+    if data.thought_id != work.thought or reads_goal(work):
         return
     work.spend(data.usage)
     if spent_too_much(work):
@@ -57,15 +56,13 @@ def take_plan(work: Work, message: PlanDrafted) -> None:
         return
     misquoted = take_up(work, data.intent)
     faults, missing = _faults(work, data.plan, data.fault)
-    mode = work.mode(None)
-    enforced = mode is Mode.STRICT or bool(faults)
     corrections = (*faults, *(() if mode is Mode.OFF else missing))
     if corrections:
-        violate(work, None, "plan", data.thought_id, corrections, "")
+        violate(work, None, data.thought_id, corrections, "", place="plan")
     elif mode is not Mode.OFF and (better := ask_again(work, _amiss(work, data, misquoted))):
         think_plan(work, better, data.thought_id)
         return
-    if data.plan is not None and not (corrections and enforced):
+    if data.plan is not None and not faults and not (missing and mode is Mode.STRICT):
         work.thought = None
         adopt(work, _without_calls(data.plan), PlanOrigin.DRAFTED)
     elif not struck_out(work, None) and (mode is not Mode.OFF or work.plan_attempts < work.world.policy.strikes):
@@ -81,25 +78,22 @@ def take_plan(work: Work, message: PlanDrafted) -> None:
 def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Correction, ...], tuple[Correction, ...]]:
     """What makes the plan impossible (C1), and what the user's words miss in it (C2)."""
     if plan is None:
-        return (_bad(fault or "there is no plan in the reply"),), ()
-    tools = work.world.tools
-    named = tellable(work, None)
-    found = plan_faults(plan, tools, work.world.policy, literal=False, task=work.chain.task, named=named)
-    limits = ((step.id, forbidden(work, work.mode(None), name)) for step in plan.steps for name in step.required_tools)
-    found = (*found, *(PlanFault(step_id, limit.message) for step_id, limit in limits if limit is not None))
+        found, missing = [fault or "there is no plan in the reply"], tuple[Correction, ...]()
+    else:
+        named, mode = tellable(work, None), work.mode(None)
+        wrong = plan_faults(plan, work.world.tools, work.world.policy, literal=False, task=work.task, named=named)
+        limits = ((step.id, forbidden(work, mode, name)) for step in plan.steps for name in step.required_tools)
+        wrong = (*wrong, *(PlanFault(step_id, limit.message) for step_id, limit in limits if limit is not None))
+        found, missing = [str(one) for one in wrong], plan_pattern_faults(work, plan)
     if len(found) > MOST_FAULTS:
-        found = (*found[:MOST_FAULTS], PlanFault(None, f"and {len(found) - MOST_FAULTS} more faults of these kinds"))
-    return tuple(_bad(str(one)) for one in found), plan_pattern_faults(work, plan)
+        found[MOST_FAULTS:] = [f"and {len(found) - MOST_FAULTS} more faults of these kinds"]
+    return tuple(Correction(violation=Violation.BAD_PLAN, message=text) for text in found), missing
 
 
 def _amiss(work: Work, data: DraftedPlan, misquoted: tuple[str, ...]) -> tuple[str, ...]:
     """What a plan with an intent is sent back for once, without a strike (C12)."""
-    read = data.intent is not None or work.chain.task.intent is not None
+    read = data.intent is not None or work.task.intent is not None
     return (*misquoted, *left_out(work, data.plan)) if data.plan is not None and read else ()
-
-
-def _bad(text: str) -> Correction:
-    return Correction(violation=Violation.BAD_PLAN, message=text)
 
 
 def _without_calls(plan: Plan) -> Plan:
@@ -114,7 +108,7 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> None:
     are delivered, or the results where it has none.
     """
     data = message.data
-    if data.thought_id != work.chain.thought or reads_goal(work.chain):
+    if data.thought_id != work.thought or reads_goal(work):
         return
     work.spend(data.usage)
     if data.findings is not None:
@@ -126,20 +120,20 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> None:
     no_words = _no_words(data)
     corrections = tuple(no_words) or false_marks(work, None, data.text)
     if corrections:
-        violate(work, None, "answer", data.thought_id, corrections, data.text)
-    if not corrections or work.mode(None) is not Mode.STRICT or struck_out(work, None):
-        words = "" if data.faults else data.text
-        if not corrections and (owed := remind(work)):
-            think_answer(work, owed, data.thought_id, words)
-        elif words:
-            deliver(work, words, data.thought_id)
-        elif data.faults:
-            complete_chain(work, stand_in(work, "the model's reply could not be read"))
-        else:
-            said = "called a tool instead of answering" if data.called else "said nothing"
-            complete_chain(work, stand_in(work, f"the model {said}"))
+        violate(work, None, data.thought_id, corrections, data.text, place="answer")
+        if work.mode(None) is Mode.STRICT and not struck_out(work, None):
+            think_answer(work, corrections, data.thought_id, "" if no_words else data.text)
+            return
+    words = "" if data.faults else data.text
+    if not corrections and (owed := remind(work)):
+        think_answer(work, owed, data.thought_id, words)
+    elif words:
+        deliver(work, words, data.thought_id)
+    elif data.faults:
+        complete_chain(work, stand_in(work, "the model's reply could not be read"))
     else:
-        think_answer(work, corrections, data.thought_id, "" if no_words else data.text)
+        said = "called a tool instead of answering" if data.called else "said nothing"
+        complete_chain(work, stand_in(work, f"the model {said}"))
 
 
 def _no_words(data: DraftedAnswer) -> list[Correction]:
@@ -156,42 +150,36 @@ def _no_words(data: DraftedAnswer) -> list[Correction]:
 
 
 def take_intent(work: Work, message: IntentDrafted) -> None:
-    """Begin the open-ended step: the model has read what the goal asks for. A misquotation is sent back once."""
+    """Continue with what the goal asks for: begin the open-ended step, or act on the proposal that waited for it."""
     data = message.data
-    if data.thought_id != work.chain.thought or not reads_goal(work.chain):
+    if data.thought_id == work.thought and reads_goal(work):
+        work.spend(data.usage)
+        if not spent_too_much(work):
+            _read_goal(work, data.intent)
+
+
+def _read_goal(work: Work, drafted: Intent | None) -> None:
+    """A model that gives no usable intent leaves what patterns find: the task goes on (C12)."""
+    if work.plan is not None:
+        resume(work, drafted)
         return
-    work.spend(data.usage)
-    if not spent_too_much(work):
-        _begin_open(work, data.intent)
-
-
-def _begin_open(work: Work, drafted: Intent | None) -> None:
-    """A model that gives no usable intent leaves what patterns find: the task goes on."""
     wrong = take_up(work, drafted)
     if better := ask_again(work, (_NO_INTENT,) if drafted is None else wrong):
-        think_intent(work, better, work.chain.thought)
+        think_intent(work, better, work.thought)
     else:
         begin_open(work, drafted)
-
-
-def fail_planning(work: Work, message: ThoughtFailed) -> None:
-    """Fail the chain: no plan can be had. An open-ended task goes on without an intent."""
-    if message.data.thought_id != work.chain.thought:
-        return
-    if reads_goal(work.chain):
-        _begin_open(work, None)
-    else:
-        fail_chain(work, message.data.code, message.data.message)
 
 
 def take_failed_thought(work: Work, message: ThoughtFailed) -> None:
     """Do without the thought: fail the step that waited for it; in place of an answer show the results."""
     data = message.data
-    if data.thought_id == work.chain.thought and looks_at_goal(work.chain):
-        resume(work, None)
-    elif data.thought_id == work.chain.thought:
+    if data.thought_id != work.thought:
+        for index in range(len(work.steps)):
+            if work.run(index).thinking and data.thought_id == work.awaited(index):
+                fail_step(work, index, data.code, data.message)
+    elif reads_goal(work):
+        _read_goal(work, None)
+    elif work.plan is None:
+        fail_chain(work, data.code, data.message)
+    else:
         complete_chain(work, stand_in(work, f"{data.message.rstrip('.')} ({data.code})"))
-    for index, step in enumerate(work.steps):
-        run = work.run(index)
-        if run.thinking and data.thought_id == thought_id(work.chain.id, step.id, run.turn + 1, run.attempt):
-            fail_step(work, index, data.code, data.message)

@@ -8,66 +8,34 @@ from haltpoint.chain import policy
 from haltpoint.chain.outputs import Decision, Output
 from haltpoint.chain.state import Action, Chain, ChainStatus, StepRun
 from haltpoint.chain.world import World
+from haltpoint.contracts.base import action_id, thought_id
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Proposal, Usage
 
-_values: Final = attrgetter(*(one.name for one in fields(Chain)[6:]))
-"""The fields of a chain that decisions change; `Work` has them under the same names."""
+_values: Final = attrgetter(*(one.name for one in fields(Chain)))
 
 
-class Work:
-    """The one mutable thing of the core; it lives for one call of `decide` and is never shared.
+class Work(Chain):
+    """The one mutable thing of the core: a copy of the chain that lives for one call of `decide`.
 
     Handlers write down what becomes of the chain; `decision` makes a value of it. A handler that writes nothing has
-    ignored the event. `ended` is the step that has just come to its end, so that the next one can be started; `nearest`
-    the lowest step that became ready by it; `words` the text with which a reasoning step ended. `given` is an action
-    whose receipt is here without a run, since an earlier one answers it (C14), and is taken next. `cited`: the answer
-    cites a successful receipt.
+    ignored the event. `chain` is the chain before the event, `changed` are the steps that have moved since. `ended` is
+    the step that has just come to its end, so that the next one can be started; `nearest` the lowest step that became
+    ready by it; `words` the text with which a reasoning step ended. `given` is an action whose receipt is here without
+    a run, since an earlier one answers it (C14), and is taken next. `cited`: the answer cites a successful receipt.
     """
 
     __slots__ = (
-        "actions", "actions_used", "answer", "asked", "case", "chain", "cited", "digests", "effects", "ended", "error",
-        "facts", "given", "goal", "granted", "graph", "inside", "intent", "nearest", "now", "origin", "other_model",
-        "outputs", "plan", "plan_attempts", "proposals", "questions", "requests", "resume", "runs", "status", "steps",
-        "strikes", "thought", "tokens", "turns", "unfulfilled", "unproven", "words", "world",
+        "chain", "changed", "cited", "ended", "facts", "given", "nearest", "now", "outputs", "steps", "words", "world",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, world: World, now: int) -> None:
-        self.chain = chain
-        self.world = world
-        self.now = now
-        self.status = chain.status
-        self.origin = chain.origin
-        self.plan = chain.plan
+        super().__init__(*_values(chain))
+        self.chain, self.world, self.now = chain, world, now
         self.steps: tuple[Step, ...] = () if chain.plan is None else chain.plan.steps
-        self.graph = chain.graph
-        self.digests = chain.digests
-        self.runs: dict[int, StepRun] = {}
-        self.actions = chain.actions
-        self.proposals = chain.proposals
-        self.requests = chain.requests
-        self.turns = chain.turns
-        self.actions_used = chain.actions_used
-        self.tokens = chain.tokens
-        self.resume = chain.resume
-        self.asked = chain.asked
-        self.plan_attempts = chain.plan_attempts
-        self.thought = chain.thought
-        self.strikes = chain.strikes
-        self.case = chain.case
-        self.goal = chain.goal
-        self.inside = chain.inside
-        self.intent = chain.intent
-        self.effects = chain.effects
-        self.questions = chain.questions
-        self.granted = chain.granted
-        self.other_model = chain.other_model
-        self.answer = chain.answer
-        self.unproven = chain.unproven
-        self.unfulfilled = chain.unfulfilled
-        self.error = chain.error
+        self.changed: dict[int, StepRun] = {}
         self.outputs: list[Output] = []
         self.facts: list[Fact] = []
         self.ended: int | None = None
@@ -80,18 +48,32 @@ class Work:
 
     def run(self, index: int) -> StepRun:
         """How far a step has come by now."""
-        run = self.runs.get(index)
-        return self.chain.steps[index] if run is None else run
+        run = self.changed.get(index)
+        return self.runs[index] if run is None else run
 
     def mode(self, index: int | None) -> Mode:
         """How far the model is held to its word in a step; None: before and after all steps."""
-        return policy.mode(self.chain.task, None if index is None else self.steps[index])
+        return policy.mode(self.task, None if index is None else self.steps[index])
+
+    def action_id(self, index: int, number: int) -> str:
+        """The id of a step's action."""
+        return action_id(self.id, self.steps[index].id, number)
+
+    def awaited(self, index: int) -> str:
+        """The id of the thought that a step asks for, or waits for."""
+        run = self.run(index)
+        return thought_id(self.id, self.steps[index].id, run.turn + 1, run.attempt)
+
+    def acted_on(self, index: int) -> str:
+        """The id of the thought whose proposal a step is acting on, or has acted on last."""
+        run = self.run(index)
+        return thought_id(self.id, self.steps[index].id, run.turn, run.attempt)
 
     # ---- writing
 
-    def tell(self, fact: FactType, **details: Any) -> None:
-        """Add a line to the chain's log."""
-        self.facts.append(Fact(fact, details))
+    def tell(self, fact: FactType, index: int | None = None, **details: Any) -> None:
+        """Add a line to the chain's log, about a step or about the chain."""
+        self.facts.append(Fact(fact, details if index is None else {"step_id": self.steps[index].id, **details}))
 
     def tell_action(self, fact: FactType, action: Action, **details: Any) -> None:
         """Add a line about an action."""
@@ -100,7 +82,21 @@ class Work:
 
     def move(self, index: int, run: StepRun) -> None:
         """Say how far a step has come."""
-        self.runs[index] = run
+        self.changed[index] = run
+
+    def update(self, index: int, **values: Any) -> None:
+        """Change some fields of how far a step has come."""
+        self.changed[index] = self.run(index)._replace(**values)
+
+    def next_action(self, index: int, tool: str, arguments: str) -> Action:
+        """The step's next action, with its arguments as JSON text."""
+        number = self.run(index).actions + 1
+        return Action(self.action_id(index, number), index, number, tool, arguments)
+
+    def take(self, action: Action) -> None:
+        """Begin the step's next action: one more of its calls is no longer held."""
+        run = self.run(action.step)
+        self.changed[action.step] = run._replace(actions=action.number, taken=run.taken + 1, in_turn=run.in_turn + 1)
 
     def keep(self, action: Action) -> None:
         """Put an action, or what became of it, in its place."""
@@ -110,10 +106,7 @@ class Work:
 
     def drop(self, action_id: str) -> None:
         """Let go of an action that no later decision needs."""
-        if action_id in self.actions:
-            if self.actions is self.chain.actions:
-                self.actions = dict(self.actions)
-            del self.actions[action_id]
+        self.actions = {name: one for name, one in self.actions.items() if name != action_id}
 
     def note(self, index: int, proposal: Proposal) -> None:
         """Keep the proposal that a step acts on."""
@@ -133,11 +126,7 @@ class Work:
         self.status = status
         if status is not ChainStatus.COMPLETED:  # words that were to be looked at once more are not delivered
             self.answer, self.unproven = None, ()
-        self.actions = {}
-        self.proposals = {}
-        self.requests = ()
-        self.resume = None
-        self.thought = None
+        self.actions, self.proposals, self.requests, self.resume, self.thought = {}, {}, (), None, None
         self.tell(fact, **details)
 
     # ---- the value
@@ -146,9 +135,8 @@ class Work:
         """What was written down, as a value; the very same chain when nothing was."""
         if not self.facts and not self.outputs:
             return Decision(self.chain)
-        steps = list(self.chain.steps) if self.chain.steps else [StepRun()] * len(self.runs)
-        for index, run in self.runs.items():
-            steps[index] = run
-        was = self.chain
-        chain = Chain(was.id, was.task, was.created_at, self.now, was.deadline, tuple(steps), *_values(self))
-        return Decision(chain, tuple(self.outputs), tuple(self.facts), tuple(self.runs))
+        runs = list(self.runs) or [StepRun()] * len(self.changed)
+        for index, run in self.changed.items():
+            runs[index] = run
+        self.runs, self.updated_at = tuple(runs), self.now
+        return Decision(Chain(*_values(self)), tuple(self.outputs), tuple(self.facts), tuple(self.changed))

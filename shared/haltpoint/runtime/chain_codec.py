@@ -47,9 +47,9 @@ def changed_fields(old: Chain, new: Chain, touched: frozenset[int] | set[int]) -
     for (name, _, written), value, before in zip(_HEAD, _values(new), _values(old), strict=True):
         if value is not before and value != before:
             fields += (name, written(value))
-    steps = range(len(new.steps)) if len(new.steps) != len(old.steps) else sorted(touched)
+    steps = range(len(new.runs)) if len(new.runs) != len(old.runs) else sorted(touched)
     for index in steps:
-        fields += (f"s{index}", encode_step(new.steps[index]))
+        fields += (f"s{index}", encode_step(new.runs[index]))
     return fields
 
 
@@ -83,7 +83,7 @@ def decode_head(chain_id: str, task: Task, fields: Mapping[bytes, bytes]) -> Cha
         strikes=number(b"strikes"),
         other_model=bool(number(b"other_model")),
         thought=f"{chain_id}.{thought}" if thought else None,
-        steps=tuple(decode_step(field) for field in _step_fields(fields)),
+        runs=tuple(decode_step(field) for field in _step_fields(fields)),
     )
 
 

@@ -194,7 +194,7 @@ def _names(chain: Chain) -> Iterator[str]:
     for kind in ("chain", "task", "plan", "end", "log"):
         yield f"{kind}:{chain.id}"
     if chain.plan is not None:
-        for step, run in zip(chain.plan.steps, chain.steps, strict=True):
+        for step, run in zip(chain.plan.steps, chain.runs, strict=True):
             for number in range(1, run.actions + 1):
                 yield f"action:{action_id(chain.id, step.id, number)}"
     for number in range(1, chain.asked + 1):
@@ -234,7 +234,7 @@ def _operation(each: Decided, output: Output) -> list[Argument]:
         case Dispatch():
             return _dispatch(chain, output, envelope)
         case Think():
-            return ["X", Stream.PLANS, encode(envelope.thought_request(output, chain.deadline))]
+            return ["X", Stream.PLANS, encode(envelope.thought_request(output, chain))]
         case Ask():
             return _ask(chain, output, envelope, each.now)
         case Withdraw():

@@ -188,7 +188,7 @@ def intent_of(stored: bytes | None) -> Intent | None:
 
 def _sent(chain: Chain) -> frozenset[str]:
     """The actions whose results the chain has not taken yet, whatever their hashes say by now."""
-    steps = () if chain.plan is None else zip(chain.plan.steps, chain.steps, strict=True)
+    steps = () if chain.plan is None else zip(chain.plan.steps, chain.runs, strict=True)
     return frozenset(action_id(chain.id, step.id, run.actions) for step, run in steps if under_way(run))
 
 

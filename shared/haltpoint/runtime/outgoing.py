@@ -7,6 +7,7 @@ from typing import Final
 from pydantic_core import to_json
 
 from haltpoint.chain.outputs import Dispatch, Think
+from haltpoint.chain.state import Chain
 from haltpoint.contracts import events
 from haltpoint.contracts.base import child_report_id, value
 from haltpoint.contracts.humans import Question
@@ -99,7 +100,7 @@ class Envelope:
             del message["traceparent"]
         return to_json(message)
 
-    def thought_request(self, output: Think, deadline: int) -> events.ToPlanner:
+    def thought_request(self, output: Think, chain: Chain) -> events.ToPlanner:
         """The question to the model."""
         return _THOUGHTS[output.kind](
             id=output.thought_id,
@@ -114,11 +115,11 @@ class Envelope:
                 tool=output.tool,
                 turn=output.turn,
                 attempt=output.attempt,
-                deadline=deadline,
+                deadline=chain.deadline,
                 receipts=output.receipts[-MOST_RECEIPTS:],
                 corrections=_cut(output.corrections),
                 previous=output.previous,
-                other_model=output.other_model,
+                other_model=chain.other_model,
                 answered=output.answered,
                 words=output.words,
             ),

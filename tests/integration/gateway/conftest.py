@@ -103,7 +103,7 @@ class System:
             resume=ChainStatus.EXECUTING,
             origin=PlanOrigin.LITERAL,
             plan=chain.task.plan,
-            steps=(StepRun(StepStatus.WAITING, actions=1),),
+            runs=(StepRun(StepStatus.WAITING, actions=1),),
             requests=(*chain.requests, request),
             asked=number,
         )

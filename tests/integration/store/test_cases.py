@@ -131,7 +131,7 @@ async def test_d4_d5_what_was_let_pass_is_read_as_it_was_decided(desk: Desk) -> 
     await tell(desk, plan(both, both.model_copy(update={"id": "again"})), words("I wrote it."), words("and again"), "x")
     chain = await desk.chain(chain_id)
     assert chain.status is ChainStatus.COMPLETED
-    assert [run.unkept for run in chain.steps] == [True, True]
+    assert [run.unkept for run in chain.runs] == [True, True]
 
 
 async def test_d5_an_open_ended_chain_that_was_put_anew_is_read_as_it_was_decided(desk: Desk) -> None:

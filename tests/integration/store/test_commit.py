@@ -233,7 +233,7 @@ async def test_a_large_batch_and_a_long_plan_are_no_problem(desk: Desk) -> None:
     many = [await desk.submit(literal_task()) for _ in range(300)]
     await desk.decide_all()
     assert set(desk.commits) == {CommitStatus.OK}
-    assert len((await desk.chain(long)).steps) == 500
+    assert len((await desk.chain(long)).runs) == 500
     assert len(await desk.orders()) == len(many) + 1
 
 

@@ -221,10 +221,10 @@ class Story:
     @property
     def statuses(self) -> dict[str, str]:
         steps = self.chain.plan.steps if self.chain.plan else ()
-        return {step.id: run.status.value for step, run in zip(steps, self.chain.steps, strict=True)}
+        return {step.id: run.status.value for step, run in zip(steps, self.chain.runs, strict=True)}
 
     def status_of(self, step_id: str) -> StepStatus:
-        return self.chain.steps[self.chain.graph.index[step_id]].status
+        return self.chain.runs[self.chain.graph.index[step_id]].status
 
     def without(self, *tools: str) -> None:
         """These tools are no longer declared by anybody."""

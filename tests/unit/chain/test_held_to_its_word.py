@@ -56,7 +56,7 @@ def test_d1_a_proposal_is_one_strike_of_its_step_also_after_a_success_in_its_mid
         told.result()
 
     assert told.chain.status is ChainStatus.EXECUTING
-    assert told.chain.steps[0].strikes == 1
+    assert told.chain.runs[0].strikes == 1
 
 
 def test_d1_in_advisory_mode_values_that_are_let_pass_are_one_strike_too() -> None:
@@ -68,7 +68,7 @@ def test_d1_in_advisory_mode_values_that_are_let_pass_are_one_strike_too() -> No
     told.result()
 
     assert told.tools_called == ["send", "lookup", "send"]
-    assert told.chain.steps[0].strikes == 1
+    assert told.chain.runs[0].strikes == 1
 
 
 def test_c7_calls_that_were_refused_are_no_held_calls_when_the_step_is_let_pass() -> None:
@@ -193,7 +193,7 @@ def test_d3_words_by_hand_are_a_receipt_and_not_the_models_thought() -> None:
     assert json.loads(settled.action.data) == {"answer": "Nobody was told.", "said": "Nobody was told."}
     assert settled.action.outcome is not None
     assert settled.action.outcome.metadata.by == "ann"
-    run = told.chain.steps[0]
+    run = told.chain.runs[0]
     assert (run.turn + 1, run.attempt) == (2, 1)  # no thought has this place, so none is taken for the step's outcome
     assert told.thought.receipts == ("c.think.1",)
 
@@ -455,7 +455,7 @@ def test_c6_in_advisory_mode_a_value_that_hooks_made_up_is_told_and_counts() -> 
     [broken] = told.told("contract.violated")
     assert (broken["violation"], broken["tool"], broken["thought_id"]) == ("no_provenance", "send", "c.send.t1.1")
     assert broken["message"].startswith("Hooks have changed the call.")
-    assert (told.chain.strikes, told.chain.steps[0].strikes) == (1, 1)
+    assert (told.chain.strikes, told.chain.runs[0].strikes) == (1, 1)
     assert told.thought.corrections == (), "it goes on"
 
 

@@ -357,7 +357,7 @@ def test_b4_a_lookup_for_which_a_person_chose_gives_the_choice_back(mode: Mode) 
     action = told.chain.actions["c.react.2"]
     assert json.loads(action.data)["selected"]["id"] == "u2"
     assert len(told.questions) == 1
-    assert told.chain.steps[0].status is StepStatus.IN_PROGRESS
+    assert told.chain.runs[0].status is StepStatus.IN_PROGRESS
 
 
 # ---- cached ----------------------------------------------------------------------------------------------------------

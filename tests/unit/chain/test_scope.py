@@ -94,7 +94,7 @@ def test_c15_a_task_says_how_many_turns_a_step_has(task: int | None, step: int |
     while told.chain.status is ChainStatus.EXECUTING:
         told.propose(content="soon")
 
-    assert told.chain.steps[0].proposals == most
+    assert told.chain.runs[0].proposals == most
 
 
 def test_c15_what_is_private_goes_to_the_tools_of_a_skill_too() -> None:

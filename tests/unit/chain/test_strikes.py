@@ -49,7 +49,7 @@ def test_d1_each_violation_is_a_strike_of_the_step_and_of_the_chain() -> None:
     told = planned(FIND)
     told.propose(content="I have looked it up.")
 
-    assert (told.chain.strikes, told.chain.steps[0].strikes) == (1, 1)
+    assert (told.chain.strikes, told.chain.runs[0].strikes) == (1, 1)
     [violated] = told.told("contract.violated")
     assert violated["violation"] == "no_call"
     assert violated["thought_id"] == "c.find.t1.1"
@@ -87,7 +87,7 @@ def test_d2_a_successful_receipt_of_a_required_tool_ends_the_row_of_the_step() -
     told.propose(call("lookup"))
     told.result(data='{"id": "u1"}')
 
-    assert (told.chain.strikes, told.chain.steps[0].strikes, told.chain.case) == (0, 0, ())
+    assert (told.chain.strikes, told.chain.runs[0].strikes, told.chain.case) == (0, 0, ())
     told.propose(content="three")
     assert told.chain.status is ChainStatus.EXECUTING
 
@@ -98,7 +98,7 @@ def test_d2_any_successful_receipt_ends_the_row_of_the_chain_and_not_that_of_the
         told.propose(content="saved")
         told.propose(call("lookup"))
         told.result(data='{"id": "u1"}')
-    assert (told.chain.strikes, told.chain.steps[0].strikes) == (0, 2)
+    assert (told.chain.strikes, told.chain.runs[0].strikes) == (0, 2)
     told.propose(content="saved")
 
     assert told.chain.status is ChainStatus.ESCALATED
@@ -112,7 +112,7 @@ def test_d2_any_successful_receipt_ends_the_row_of_a_step_that_requires_no_tool(
         told.propose(call("nope"))
         told.propose(call("lookup", number=number))
         told.result(data='{"id": "u1"}')
-    assert (told.chain.strikes, told.chain.steps[0].strikes) == (0, 0)
+    assert (told.chain.strikes, told.chain.runs[0].strikes) == (0, 0)
 
     for _ in range(3):
         told.propose(call("nope"))
@@ -192,7 +192,7 @@ def test_d3_rephrase_gives_the_step_new_words_and_all_its_turns() -> None:
     assert [step.description for step in told.chain.plan.steps] == ["Call lookup with John.", ""]
     assert (told.chain.strikes, told.chain.case) == (0, ())
     assert (told.thought.thought_id, told.thought.corrections) == ("c.find.t1.4", ())
-    assert told.chain.steps[0].proposals == 1
+    assert told.chain.runs[0].proposals == 1
     told.propose(call("lookup"))
     told.result(data='{"id": "u1"}')
     assert told.status_of("find") is StepStatus.COMPLETED
@@ -200,12 +200,11 @@ def test_d3_rephrase_gives_the_step_new_words_and_all_its_turns() -> None:
 
 def test_d3_retry_asks_the_other_model_from_then_on() -> None:
     told = struck_out()
-    assert told.thoughts[0].other_model is False
+    before = told.chain.other_model
     told.answer(ESCALATION, Choice.RETRY)
-
-    assert told.thought.other_model
+    other = told.chain.other_model
     told.propose(content="no call")
-    assert told.thought.other_model
+    assert (before, other, told.chain.other_model) == (False, True, True)
 
 
 def test_d3_a_result_given_by_hand_counts_and_is_marked_as_theirs() -> None:
@@ -386,7 +385,7 @@ def test_d4_in_advisory_mode_the_step_goes_on_and_says_that_its_promise_was_not_
     told.propose(content="I looked it up.")
 
     assert told.statuses == {"find": "completed", "after": "in_progress"}
-    assert told.chain.steps[0].unkept
+    assert told.chain.runs[0].unkept
     assert told.told("step.completed") == [{"step_id": "find", "validation_status": "failed"}]
     assert told.told("contract.violated")[0]["violation"] == "no_call"
     assert told.told("contract.corrected") == []
