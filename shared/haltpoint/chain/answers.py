@@ -65,7 +65,8 @@ def _resume(work: Work, request: OpenRequest) -> None:
     work.status, work.resume = work.resume or work.status, None
     index = None if request.step < 0 else request.step
     if index is not None:
-        work.update(index, status=StepStatus.IN_PROGRESS, thinking=False)
+        run = work.edit(index)
+        run.status, run.thinking = StepStatus.IN_PROGRESS, False
     work.tell(FactType.CHAIN_RESUMED, index, request_id=request_id(work.id, request.number))
 
 
@@ -266,7 +267,8 @@ def _record(work: Work, index: int, tool: str, value: dict[str, Any], by: str) -
     """The receipt that a person gave, as an action in a turn of its own: no thought and no worker has a part in it."""
     forgive(work, index)
     action = work.next_action(index, tool, "{}")
-    work.update(index, actions=action.number, turn=work.run(index).turn + 1)
+    run = work.edit(index)
+    run.actions, run.turn = action.number, run.turn + 1
     action = _settle(work, action, "{}", value, by)
     work.outputs.insert(-1, Record(action))
     work.keep(action)

@@ -50,7 +50,7 @@ def ask(
     work.resume, work.status = work.status, WAITING[kind]
     work.requests, work.asked = (*work.requests, request), work.asked + 1
     if index is not None:
-        work.update(index, status=StepStatus.WAITING)
+        work.edit(index).status = StepStatus.WAITING
     work.outputs.append(Ask(request, question, wanted, arguments, preview, priority, strikes, reasons, sources or {}))
     told = {"action_id": about} if about else {}
     work.tell(FactType.REQUEST_OPENED, index, request_id=name, kind=kind.value, **told)

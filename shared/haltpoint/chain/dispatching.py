@@ -1,7 +1,6 @@
 """The only place from which an action goes out (R7): budget, deadline and references are checked here."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from haltpoint.chain import human_tool, policy
@@ -111,7 +110,7 @@ def dispatch(
     else:
         work.take(action)
         work.keep(action)
-        work.outputs.append(replace(_order(work, action, spec, reasons), notes=notes, sources=sources or {}))
+        work.outputs.append(_order(work, action, spec, reasons=reasons, notes=notes, sources=sources or {}))
         work.tell_action(FactType.ACTION_DISPATCHED, action, **told)
 
 
@@ -180,20 +179,20 @@ def dispatch_again(work: Work, action: Action, *, approval: str | None) -> None:
     sources = sources_for(work, action.step, read_json(action.arguments), spec)
     warned = () if action.outcome is None else action.outcome.warnings
     notes = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()
-    order = replace(_order(work, again, spec), approval=approval, again=True, notes=notes, sources=sources)
-    work.outputs.append(order)
+    work.outputs.append(_order(work, again, spec, approval=approval, again=True, notes=notes, sources=sources))
     work.tell_action(FactType.ACTION_DISPATCHED, action, attempt=again.attempt)
 
 
-def _order(work: Work, action: Action, spec: ToolSpec, reasons: tuple[Reason, ...] = ()) -> Dispatch:
+def _order(work: Work, action: Action, spec: ToolSpec, **said: Any) -> Dispatch:
     """The order to a worker, and what it needs to ask once more where values come from (H3)."""
-    order = partial(Dispatch, action, spec, work.deadline, work.actions_used, reasons=reasons)
+    origins, unasked = None, None
     if work.origin is PlanOrigin.LITERAL:
-        return order(unasked=PlanOrigin.LITERAL.value)
-    mode = work.mode(action.step)
-    if spec.provenance and mode is not Mode.STRICT:
-        return order(unasked=mode.value)
-    return order(origins=origin_actions(spec, work.actions)) if spec.provenance else order()
+        unasked = PlanOrigin.LITERAL.value
+    elif spec.provenance and (mode := work.mode(action.step)) is not Mode.STRICT:
+        unasked = mode.value
+    elif spec.provenance:
+        origins = origin_actions(spec, work.actions)
+    return Dispatch(action, spec, work.deadline, work.actions_used, origins=origins, unasked=unasked, **said)
 
 
 def in_time(work: Work) -> bool:

@@ -32,7 +32,7 @@ def fail_step(
     """The step cannot keep its promise; its plan says what that does to the chain (C11)."""
     work.tell(FactType.STEP_FAILED, index, code=str(code), reason=message)
     if work.steps[index].fatal:
-        work.update(index, status=StepStatus.FAILED, thinking=False)
+        _leave(work, index, StepStatus.FAILED)
         fail_chain(work, code, message, work.steps[index].id, answer, fault)
     else:
         _end_step(work, index, StepStatus.FAILED)
@@ -46,13 +46,18 @@ def fail_by_tool(work: Work, index: int, code: Code, tool: str, fault: Fault) ->
     fail_step(work, index, code, f"{tool}: {fault.error_type.value}: {fault.message}", words, fault)
 
 
+def _leave(work: Work, index: int, status: StepStatus) -> StepRun:
+    run = work.edit(index)
+    run.status, run.thinking = status, False
+    return run
+
+
 def _end_step(work: Work, index: int, status: StepStatus) -> None:
     """Make ready, or skip, the steps that waited for this one; `nearest` is the lowest that is ready by it.
 
     A step that refers to a result which is missing is skipped, and so on by the same rule; other dependants run (C11).
     """
-    graph, run = work.graph, work.run(index)
-    work.update(index, status=status, thinking=False)
+    graph, run = work.graph, _leave(work, index, status)
     work.clear(index)
     work.ended, work.nearest = index, len(work.steps)
     if work.origin is PlanOrigin.LITERAL and run.actions != run.last_ok:
@@ -66,13 +71,13 @@ def _end_step(work: Work, index: int, status: StepStatus) -> None:
             if missing:
                 reason = f"the result of step {work.steps[missing[0]].id!r} is missing"
                 work.tell(FactType.STEP_SKIPPED, waiting, reason=reason)
-                work.move(waiting, StepRun(StepStatus.SKIPPED))
+                work.move(waiting, StepStatus.SKIPPED)
                 over.append(waiting)
             else:
-                work.move(waiting, StepRun(StepStatus.READY))
+                work.move(waiting, StepStatus.READY)
                 work.nearest = min(work.nearest, waiting)
     if work.origin is PlanOrigin.LITERAL:
-        for other in {other for done in over for other in (*graph.sources[done], done - 1, done) if other >= 0}:
+        for other in (other for done in over for other in (*graph.sources[done], done - 1, done) if other >= 0):
             if (number := work.run(other).last_ok) and not result_needed(work.run, graph, other):
                 work.drop(work.action_id(other, number))
 
@@ -126,4 +131,4 @@ def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
         if work.run(index).status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             cancel_child(work, index, why_withdrawn)
             drop_held(work, index, why_held)
-            work.update(index, status=StepStatus.CANCELLED, thinking=False)
+            _leave(work, index, StepStatus.CANCELLED)

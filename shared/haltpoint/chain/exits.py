@@ -44,7 +44,7 @@ def ask_in_step(work: Work, index: int, proposal: Proposal) -> bool:
     if len(asked) >= MOST_QUESTIONS or _is_known(question, asked):
         return False
     work.note(index, proposal)
-    work.update(index, turn=work.run(index).turn + 1, thinking=False, taken=0, in_turn=0, refused=0)
+    work.begin_turn(index)
     dispatch(work, index, human_tool.NAME, {"question": question}, human_tool.SPEC)
     return True
 

@@ -30,9 +30,6 @@ def _held(work: Work, index: int) -> Iterator[tuple[int, Call, str | None]]:
     A call that was refused is not held.
     """
     run = work.run(index)
-    if work.origin is PlanOrigin.LITERAL:
-        yield from ((place, call, None) for place, call in enumerate(work.steps[index].actions) if place >= run.taken)
-        return
     for place, call in enumerate(work.proposals.get(index, Proposal()).calls):
         owner = owner_of(work, index, call.tool)
         if owner is not None or (place >= run.taken and not run.refused >> place & 1):
@@ -44,16 +41,22 @@ def drop_held(work: Work, index: int, reason: str) -> None:
 
     Of a proposal this is told once: afterwards `taken` is behind its last call.
     """
-    proposed = len(work.proposals.get(index, Proposal()).calls)
-    if work.origin is not PlanOrigin.LITERAL and work.run(index).taken > proposed:
+    taken = work.run(index).taken
+    if work.origin is PlanOrigin.LITERAL:
+        for place, call in enumerate(work.steps[index].actions[taken:], taken):
+            _never(work, index, place, call, reason)
         return
-    for place, call, owner in _held(work, index):
-        why = reason if owner is None else f"belongs to {owner}"
-        arguments = write_json(call.arguments)[:ARGUMENTS_WIDTH]
-        never = FactType.ACTION_NEVER_EXECUTED
-        work.tell(never, index, tool=call.tool, call=place + 1, reason=why, arguments=arguments)
-    if work.origin is not PlanOrigin.LITERAL:
-        work.update(index, taken=proposed + 1)
+    proposed = len(work.proposals.get(index, Proposal()).calls)
+    if taken <= proposed:
+        for place, call, owner in _held(work, index):
+            _never(work, index, place, call, reason if owner is None else f"belongs to {owner}")
+        work.edit(index).taken = proposed + 1
+
+
+def _never(work: Work, index: int, place: int, call: Call, reason: str) -> None:
+    arguments = write_json(call.arguments)[:ARGUMENTS_WIDTH]
+    never = FactType.ACTION_NEVER_EXECUTED
+    work.tell(never, index, tool=call.tool, call=place + 1, reason=reason, arguments=arguments)
 
 
 def tell_held(work: Work, index: int) -> None:

@@ -70,7 +70,8 @@ def _consider(work: Work, index: int, proposal: Proposal) -> None:
         _correct(work, index, (too_many,), proposal.content)
     elif (tool := to_look_at(work, index, proposal)) is not None:
         work.note(index, proposal)
-        work.update(index, taken=0, in_turn=0, refused=0)
+        run = work.edit(index)
+        run.taken, run.in_turn, run.refused = 0, 0, 0
         note_asked(work, tool)
         think_intent(work, tool=tool)
     elif proposal.calls:
@@ -126,7 +127,8 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> None:
     """
     error = last_error(work, index)
     work.note(index, proposal)
-    work.update(index, taken=0, refused=0)
+    run = work.edit(index)
+    run.taken, run.refused = 0, 0
     drop_held(work, index, "proposed beside giving up")
     if error is not None:
         fail_by_tool(work, index, Code.GIVEN_UP, *error)
@@ -141,9 +143,9 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> None:
 
 def _act(work: Work, index: int, proposal: Proposal) -> None:
     """Check every call for name, permission and schema, dispatch the first that will do, hold the others."""
-    asked, thought = work.run(index), work.awaited(index)
+    thought = work.awaited(index)
     work.note(index, proposal)
-    work.update(index, turn=asked.turn + 1, thinking=False, taken=0, in_turn=0, refused=0)
+    work.begin_turn(index)
     if faults := unread(work, index, proposal):
         _strike(work, index, faults, _COUNTED)
     for position, call in enumerate(proposal.calls):
@@ -158,7 +160,8 @@ def _act(work: Work, index: int, proposal: Proposal) -> None:
     corrections = _corrections(work, index)
     drop_held(work, index, "no call of the proposal can run")
     work.clear(index)
-    work.move(index, asked._replace(thinking=False, strikes=work.run(index).strikes))
+    run = work.edit(index)
+    run.turn, run.taken, run.refused = run.turn - 1, 0, 0
     if not corrections:
         corrections = (no_call(work, index),)
         violate(work, index, thought, corrections, proposal.content)
@@ -179,7 +182,7 @@ def _release(work: Work, index: int) -> bool:
         elif fault is not None:
             _strike(work, index, (fault,), 1 << position)
             continue
-        work.update(index, taken=position)
+        work.edit(index).taken = position
         spec = work.world.tools[call.tool]
         if (earlier := answered_by(work, index, call, spec, mode)) is not None:
             give_back(work, index, earlier)
@@ -251,7 +254,7 @@ def _strike(work: Work, index: int, faults: tuple[Correction, ...], bits: int) -
     """Faults of the current proposal, which is one strike however many it has; `bits` are kept as refused."""
     refused, content = work.run(index).refused, work.proposals[index].content
     violate(work, index, work.acted_on(index), faults, content, counted=refused != 0)
-    work.update(index, refused=refused | bits)
+    work.edit(index).refused |= bits
 
 
 def _correct(work: Work, index: int, corrections: tuple[Correction, ...], said: str) -> None:

@@ -61,19 +61,19 @@ def succeed(work: Work, action: Action) -> None:
     It ends the chain's row of violations, and the step's when the tool was required or none is (D2).
     """
     index = action.step
-    step, run, literal = work.steps[index], work.run(index), work.origin is PlanOrigin.LITERAL
+    step, run, literal = work.steps[index], work.edit(index), work.origin is PlanOrigin.LITERAL
     kept = sum(1 << bit for bit, tools in enumerate(step.promised) if action.tool in tools)
-    receipts = run.receipts | kept
-    met = receipts == (1 << len(step.promised)) - 1
+    run.receipts |= kept
+    met = run.receipts == (1 << len(step.promised)) - 1
     ends = action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
     if literal:
         if run.last_ok:
             work.drop(work.action_id(index, run.last_ok))
         note_effect(work, action)
     work.keep(action)
-    work.strikes, work.case = 0, ()
-    strikes = 0 if kept or not step.promised else run.strikes
-    work.move(index, run._replace(receipts=receipts, last_ok=action.number, strikes=strikes))
+    work.strikes, work.case, run.last_ok = 0, (), action.number
+    if kept or not step.promised:
+        run.strikes = 0
     if literal:
         if (met and ends) or run.taken == len(step.actions):
             complete_step(work, index)

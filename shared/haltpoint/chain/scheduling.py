@@ -16,7 +16,7 @@ from haltpoint.chain.intent import take_up
 from haltpoint.chain.references import read_json
 from haltpoint.chain.results import succeed
 from haltpoint.chain.schemas import compiled
-from haltpoint.chain.state import ChainStatus, PlanOrigin, StepRun, StepStatus
+from haltpoint.chain.state import ChainStatus, PlanOrigin, StepStatus
 from haltpoint.chain.thinking import stand_in, think_answer, think_intent, think_plan, think_step
 from haltpoint.chain.words import goal_of
 from haltpoint.chain.work import Work
@@ -72,7 +72,7 @@ def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
     work.digests = {name: compiled(tools[name]).digest for name in sorted(named)}
     work.status = ChainStatus.EXECUTING
     for index, waits in enumerate(work.graph.dependencies):
-        work.move(index, StepRun() if waits else StepRun(StepStatus.READY))
+        work.move(index, StepStatus.PENDING if waits else StepStatus.READY)
     work.ended, work.nearest = -1, len(plan.steps)
 
 
@@ -104,7 +104,7 @@ def _next_ready(work: Work, after: int) -> int | None:
 
 
 def _start(work: Work, index: int) -> None:
-    work.move(index, StepRun(StepStatus.IN_PROGRESS))
+    work.move(index, StepStatus.IN_PROGRESS)
     ignored = {}
     if work.steps[index].tool_validation_mode is ValidationMode.ADVISORY and work.task.mode is Mode.STRICT:
         ignored = {"ignored": "tool_validation_mode: advisory"}  # a plan may only tighten how it is checked

@@ -7,7 +7,7 @@ that a later decision may still need (`needs.py`).
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from haltpoint.chain.graph import Graph
 from haltpoint.contracts.answers import NotDone
@@ -85,8 +85,9 @@ class PlanOrigin(StrEnum):
     REACT = "react"
 
 
-class StepRun(NamedTuple):
-    """How far a step has come.
+@dataclass(slots=True, unsafe_hash=True)
+class StepRun:
+    """How far a step has come; a value, which only the `Work` of a decision changes, in a copy of its own.
 
     `turn` counts proposals that were acted on, `proposals` all that were asked for (max_turns bounds these),
     `attempt` is the number of the asking within the turn. `actions` is the number of the last action; `taken` how

@@ -40,7 +40,7 @@ def violate(
     if work.mode(index) is not Mode.OFF and not (work.case and work.case[-1].thought_id == thought):
         work.strikes += 1
         if index is not None and not counted:
-            work.update(index, strikes=work.run(index).strikes + 1)
+            work.edit(index).strikes += 1
     where = place if index is None else work.steps[index].id
     for fault in faults:
         about = fault.model_dump(exclude_none=True)
@@ -71,7 +71,8 @@ def forgive(work: Work, index: int | None) -> None:
     """A person has decided how to go on: the row is over, and a step has all its turns again."""
     work.strikes, work.case = 0, ()
     if index is not None:
-        work.update(index, strikes=0, proposals=0)
+        run = work.edit(index)
+        run.strikes, run.proposals = 0, 0
 
 
 def escalate(work: Work, index: int | None, reason: str) -> None:
@@ -93,7 +94,7 @@ def escalate(work: Work, index: int | None, reason: str) -> None:
     work.tell(FactType.CHAIN_ESCALATED, index, **about)
     if index is not None:
         work.clear(index)
-        work.update(index, thinking=True)
+        work.edit(index).thinking = True
     ask(work, RequestKind.ESCALATION, index, question, tool=missing[0] if missing else "", strikes=work.case)
 
 
@@ -144,5 +145,5 @@ def fall_short(work: Work, index: int, thought: str, faults: Sequence[Correction
 
 def let_pass(work: Work, index: int) -> None:
     """D4: in advisory mode the step goes on although its promise was not kept, and says so."""
-    work.update(index, unkept=True)
+    work.edit(index).unkept = True
     complete_step(work, index)

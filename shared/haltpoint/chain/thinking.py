@@ -68,19 +68,19 @@ def think_step(
     Fails the step when its turns are used up, and the chain when its turns, tokens or time are.
     """
     tell_corrections(work, index, corrections)
-    run, step = work.run(index), work.steps[index]
+    run, step = work.edit(index), work.steps[index]
     if run.proposals >= policy.max_turns(work.task, step, work.world.policy):
         _out_of_turns(work, index, corrections, previous or work.acted_on(index))
     elif not policy.turns_left(work, work.world.policy, work.turns):
         fail_chain(work, Code.OVER_BUDGET, f"the chain has used up its {count(work.turns, 'turn')}", step.id)
     elif _tokens_left(work):
-        attempt = run.attempt + 1 if again else 1
+        run.attempt = run.attempt + 1 if again else 1
+        run.proposals, run.thinking = run.proposals + 1, True
         kind = ThoughtKind.ACT if step.step_type is StepType.TOOL else ThoughtKind.REASON
         work.turns += 1
         work.clear(index)
-        work.move(index, run._replace(attempt=attempt, proposals=run.proposals + 1, thinking=True))
         name, receipts = work.awaited(index), _receipts(work)
-        work.outputs.append(Think(name, kind, step.id, run.turn + 1, attempt, receipts, corrections, previous))
+        work.outputs.append(Think(name, kind, step.id, run.turn + 1, run.attempt, receipts, corrections, previous))
 
 
 def _out_of_turns(work: Work, index: int, corrections: Corrections, thought: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from haltpoint.chain import policy
 from haltpoint.chain.outputs import Decision, Output
-from haltpoint.chain.state import Action, Chain, ChainStatus, StepRun
+from haltpoint.chain.state import Action, Chain, ChainStatus, StepRun, StepStatus
 from haltpoint.chain.world import World
 from haltpoint.contracts.base import action_id, thought_id
 from haltpoint.contracts.facts import Fact, FactType
@@ -15,6 +15,7 @@ from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Proposal, Usage
 
 _values: Final = attrgetter(*(one.name for one in fields(Chain)))
+_run_values: Final = attrgetter(*(one.name for one in fields(StepRun)))
 
 
 class Work(Chain):
@@ -80,13 +81,20 @@ class Work(Chain):
         about = {"step_id": self.steps[action.step].id, "action_id": action.id, "n": action.number, "tool": action.tool}
         self.facts.append(Fact(fact, {**about, **details}))
 
-    def move(self, index: int, run: StepRun) -> None:
-        """Say how far a step has come."""
-        self.changed[index] = run
+    def edit(self, index: int) -> StepRun:
+        """How far a step has come, to be changed: a copy of this decision's own."""
+        if index not in self.changed:
+            self.changed[index] = StepRun(*_run_values(self.runs[index]))
+        return self.changed[index]
 
-    def update(self, index: int, **values: Any) -> None:
-        """Change some fields of how far a step has come."""
-        self.changed[index] = self.run(index)._replace(**values)
+    def move(self, index: int, status: StepStatus) -> None:
+        """Begin a step anew, in this state."""
+        self.changed[index] = StepRun(status)
+
+    def begin_turn(self, index: int) -> None:
+        """Act on the proposal that a step has waited for: nothing of it was taken or refused yet."""
+        run = self.edit(index)
+        run.turn, run.thinking, run.taken, run.in_turn, run.refused = run.turn + 1, False, 0, 0, 0
 
     def next_action(self, index: int, tool: str, arguments: str) -> Action:
         """The step's next action, with its arguments as JSON text."""
@@ -95,8 +103,8 @@ class Work(Chain):
 
     def take(self, action: Action) -> None:
         """Begin the step's next action: one more of its calls is no longer held."""
-        run = self.run(action.step)
-        self.changed[action.step] = run._replace(actions=action.number, taken=run.taken + 1, in_turn=run.in_turn + 1)
+        run = self.edit(action.step)
+        run.actions, run.taken, run.in_turn = action.number, run.taken + 1, run.in_turn + 1
 
     def keep(self, action: Action) -> None:
         """Put an action, or what became of it, in its place."""
