@@ -51,7 +51,7 @@ def ask(
     work.requests, work.asked = (*work.requests, request), work.asked + 1
     if index is not None:
         work.edit(index).status = StepStatus.WAITING
-    work.outputs.append(Ask(request, question, wanted, arguments, preview, priority, strikes, reasons, sources or {}))
+    work.outputs.append(Ask(request, question, arguments, preview, priority, strikes, reasons, sources or {}))
     told = {"action_id": about} if about else {}
     work.tell(FactType.REQUEST_OPENED, index, request_id=name, kind=kind.value, **told)
     work.tell(FactType.CHAIN_STOPPED, index, request_id=name, reason=kind.value)

@@ -26,17 +26,10 @@ action runs. From this follow the rules that keep the machine small:
 - Nothing leaves but from two places: `dispatching` and `thinking`. There the deadline and the budget are checked, so a
   chain fails instead of overshooting.
 
-How to read on: `state` is what a chain is, `world` what lies outside it, `outputs` what a decision asks to be done.
-`handler_for` says which handler takes which event in which state, and the type checkers prove that no pair was
-forgotten. `scheduling` begins chains and steps, `results` takes what tools report, `proposals` runs the turns
-of the model, `thoughts` takes plans and answers, `asking` stops the chain and asks a person, `answers` takes what
-people and clocks bring, `children` has skills carried out by chains of their own, `strikes` holds the model to
-its word and brings it before a person, `intent` and `unasked` hold it to the goal, `losses` hears what
-nobody could process, `ending` ends steps and chains, and `contract`, `words` (with `patterns` and `conditions`),
-`delivering` (with `hint`), `provenance` and `schemas` judge, `repeats` (with `signatures`) knows equal calls again,
-`sources` finds where values come from (with `canonical`, `documents`, `places`, `nodes`), `targets` which of them a
-person decides about, and `reasons` says why a person is asked before a call runs. `references` and `templates` put
-arguments together, `human_tool` is askHuman, and `needs` says what has to be loaded for all of this.
+How to read on: `state` is what a chain is, `world` what is outside of it, `outputs` what a decision asks to be done, and
+`handler_for` below says which handler takes which event. `scheduling` begins chains and steps; `proposals` runs the
+turns of the model and `strikes` holds it to its word; `asking` stops the chain and `answers` resumes it. What judges
+plans, calls and words is `contract`, `provenance`, `targets`, `repeats`, `intent` and `delivering`.
 Everything here is a function of its arguments.
 """
 

@@ -57,7 +57,6 @@ class Ask:
 
     request: OpenRequest
     question: str
-    tool: str = ""
     arguments: str = ""
     preview: str | None = None
     priority: str | None = None

@@ -5,6 +5,7 @@ Pure, and the executor's hottest path: what an output needs is written once, and
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import Any, Final, assert_never
 
 from pydantic_core import to_json
@@ -38,6 +39,10 @@ _CHUNK: Final = 200  # values in one HSET
 _RANKS: Final = {"low": 0, "high": 2}
 _RANK: Final = 10**14
 """What one rank weighs in the inbox's order: more than any time in ms, so that urgent questions come first."""
+
+BESIDE_PLAN: Final = ("goal", "case", "inside", "intent", "effects", "questions", "granted")
+"""What of a chain is stored with its plan, as it changes as rarely."""
+_beside_plan: Final = attrgetter(*BESIDE_PLAN)
 
 
 @value
@@ -90,7 +95,7 @@ def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]
         for start in range(0, len(fields), _CHUNK):
             chunk = fields[start : start + _CHUNK]
             args += ("H", len(chunk), *chunk)
-        if _worked_on_otherwise(old, new):
+        if new.plan is not old.plan or _beside_plan(new) != _beside_plan(old):
             args += ("S", f"plan:{new.id}", to_json(_worked_on(new), exclude_none=True))
         if new.answer is not old.answer or new.error is not old.error or new.unproven is not old.unproven:
             args += ("S", f"end:{new.id}", to_json(_ended(new), exclude_none=True))
@@ -109,49 +114,17 @@ def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]
     return args
 
 
-def _worked_on_otherwise(old: Chain, new: Chain) -> bool:
-    return (
-        new.plan is not old.plan
-        or new.case is not old.case
-        or new.goal is not old.goal
-        or new.inside is not old.inside
-        or new.intent is not old.intent
-        or new.effects is not old.effects
-        or new.questions is not old.questions
-        or new.granted is not old.granted
-    )
-
-
 def _worked_on(chain: Chain) -> dict[str, Any]:
-    """What lies under plan:<id> (see `loading.StoredPlan`). A literal plan lies in the task already."""
-    stored: dict[str, Any] = {"digests": chain.digests}
-    if chain.plan is not None and chain.origin is not PlanOrigin.LITERAL:
-        stored["plan"] = chain.plan
-    if chain.goal is not None:
-        stored["goal"] = chain.goal
-    if chain.case:
-        stored["case"] = chain.case
-    if chain.inside:
-        stored["inside"] = chain.inside
-    if chain.intent is not None:
-        stored["intent"] = chain.intent
-    if chain.effects:
-        stored["effects"] = chain.effects
-    if chain.questions:
-        stored["questions"] = chain.questions
-    if chain.granted:
-        stored["granted"] = chain.granted
-    return stored
+    """What is stored under plan:<id> (see `loading.StoredPlan`). A literal plan is in the task already."""
+    plan = {} if chain.plan is None or chain.origin is PlanOrigin.LITERAL else {"plan": chain.plan}
+    beside = zip(BESIDE_PLAN, _beside_plan(chain), strict=True)
+    return {"digests": chain.digests, **plan, **{name: value for name, value in beside if value not in (None, ())}}
 
 
 def _ended(chain: Chain) -> dict[str, Any]:
     """What is stored under end:<id> (see `loading.StoredEnd`)."""
-    ended: dict[str, Any] = {"answer": chain.answer, "error": chain.error}
-    if chain.unproven:
-        ended["unproven"] = chain.unproven
-    if chain.unfulfilled:
-        ended["unfulfilled"] = chain.unfulfilled
-    return ended
+    beside = {"unproven": chain.unproven, "unfulfilled": chain.unfulfilled}
+    return {"answer": chain.answer, "error": chain.error, **{name: one for name, one in beside.items() if one}}
 
 
 def unspeakable(commit: ChainCommit, error: Exception) -> list[Argument]:
@@ -290,7 +263,7 @@ def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> list[Argume
         question=output.question,
         step_id=chain.plan.steps[request.step].id if chain.plan is not None and request.step >= 0 else "",
         action_id=request.action_id,
-        tool=output.tool,
+        tool=request.tool,
         options=request.options,
         form=request.form,
         arguments=output.arguments,

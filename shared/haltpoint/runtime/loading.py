@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import structlog
 from pydantic import TypeAdapter
@@ -21,7 +21,7 @@ from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Strike
 from haltpoint.contracts.tools import Outcome
 from haltpoint.runtime.chain_codec import decode_head, open_numbers
-from haltpoint.runtime.committing import Loaded
+from haltpoint.runtime.committing import BESIDE_PLAN, Loaded
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.topology import Topology
 
@@ -146,28 +146,13 @@ def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: b
     chain = decode_head(chain_id, Task.model_validate_json(task), fields)
     if plan is not None:
         stored = _PLAN.validate_json(plan)
-        chain = replace(
-            chain,
-            goal=stored.goal,
-            case=stored.case,
-            inside=stored.inside,
-            intent=stored.intent,
-            effects=stored.effects,
-            questions=stored.questions,
-            granted=stored.granted,
-        )
+        chain = replace(chain, **{name: getattr(stored, name) for name in BESIDE_PLAN})
         adopted = stored.plan or chain.task.plan
         if adopted is not None:
             chain = replace(chain, plan=adopted, digests=stored.digests, graph=Graph.of(adopted))
     if end is not None:
         ended = end_of(end)
-        chain = replace(
-            chain,
-            answer=ended.answer,
-            error=ended.error,
-            unproven=ended.unproven,
-            unfulfilled=ended.unfulfilled,
-        )
+        chain = replace(chain, **{one.name: getattr(ended, one.name) for one in fields(ended)})
     return chain
 
 

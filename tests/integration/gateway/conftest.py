@@ -96,6 +96,7 @@ class System:
             deadline=chain.updated_at + within,
             options=options if kind is RequestKind.CLARIFICATION else (),
             form=form,
+            tool="lookup_contacts",
         )
         after = replace(
             chain,
@@ -108,7 +109,7 @@ class System:
             asked=number,
         )
         about = '{"query":"John"}'
-        ask = Ask(request, "Which John?", "lookup_contacts", about, priority=priority, strikes=strikes)
+        ask = Ask(request, "Which John?", about, priority=priority, strikes=strikes)
         facts = (
             Fact(FactType.STEP_STARTED, {"step_id": "find"}),
             Fact(FactType.REQUEST_OPENED, {"request_id": request_id(chain_id, number)}),

@@ -183,7 +183,7 @@ def test_c3_the_model_and_a_person_are_told_that_any_of_them_will_do() -> None:
     [question] = told.questions
     assert question.request.kind is RequestKind.ESCALATION
     assert "send_mail or send_text" in question.question
-    assert question.tool == "send_mail"
+    assert question.request.tool == "send_mail"
 
 
 def test_c3_in_advisory_mode_a_step_without_any_of_them_says_so() -> None:

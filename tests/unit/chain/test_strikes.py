@@ -176,7 +176,7 @@ def test_d3_the_third_violation_brings_the_case_before_a_person() -> None:
     assert len(told.thoughts) == 4  # the plan and three proposals: nothing more is asked of the model
     [question] = told.questions
     assert question.request.kind is ESCALATION
-    assert question.tool == "lookup"
+    assert question.request.tool == "lookup"
     assert [strike.said for strike in question.strikes] == ["I will look it up.", "I looked it up.", "Looking ..."]
     [case] = told.told("chain.escalated")
     assert (case["step_id"], case["strikes"], case["missing"]) == ("find", 3, ["lookup"])
