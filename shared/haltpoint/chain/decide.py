@@ -26,7 +26,7 @@ action runs. From this follow the rules that keep the machine small:
 - Nothing leaves but from two places: `dispatching` and `thinking`. There the deadline and the budget are checked, so a
   chain fails instead of overshooting.
 
-How to read on: `state` is what a chain is, `world` what is outside of it, `outputs` what a decision asks to be done, and
+How to read on: `state` is what a chain is, `world` what is outside of it, `outputs` what a decision asks for, and
 `handler_for` below says which handler takes which event. `scheduling` begins chains and steps; `proposals` runs the
 turns of the model and `strikes` holds it to its word; `asking` stops the chain and `answers` resumes it. What judges
 plans, calls and words is `contract`, `provenance`, `targets`, `repeats`, `intent` and `delivering`.

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import structlog
 from pydantic import TypeAdapter
@@ -152,7 +152,7 @@ def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: b
             chain = replace(chain, plan=adopted, digests=stored.digests, graph=Graph.of(adopted))
     if end is not None:
         ended = end_of(end)
-        chain = replace(chain, **{one.name: getattr(ended, one.name) for one in fields(ended)})
+        chain = replace(chain, **{name: getattr(ended, name) for name in StoredEnd.__slots__})
     return chain
 
 
