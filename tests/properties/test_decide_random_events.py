@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from haltpoint.chain import human_tool
-from haltpoint.chain.needs import forget, looks_at_goal
+from haltpoint.chain.needs import forget
 from haltpoint.chain.outputs import Decision, Dispatch, Record, Think
 from haltpoint.chain.policy import mode
 from haltpoint.chain.replay import fold
@@ -328,8 +328,9 @@ class Chains(RuleBasedStateMachine):
         if chain is None or chain.status.final:
             return
         running = [action for action in chain.actions.values() if action.status is ActionStatus.DISPATCHED]
-        looks = looks_at_goal(chain)  # then the step has its proposal, and waits for the look at the goal alone
-        thinking = [run for run in chain.runs if run.thinking and run.status is StepStatus.IN_PROGRESS and not looks]
+        looks = any(run.here for run in chain.runs)  # then a step has its proposal, and waits for the look at the goal
+        asked = [run for run in chain.runs if run.thinking and not run.here]
+        thinking = [run for run in asked if run.status is StepStatus.IN_PROGRESS]
         assert len(running) + len(thinking) + len(chain.requests) + (chain.thought is not None) == 1
         busy = [run for run in chain.runs if run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING)]
         assert len(busy) == int(chain.plan is not None and (chain.thought is None or looks))

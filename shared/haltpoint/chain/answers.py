@@ -13,9 +13,9 @@ from haltpoint.chain.outputs import Record, Settle
 from haltpoint.chain.provenance import SAID
 from haltpoint.chain.references import write_json
 from haltpoint.chain.repeats import note_effect
-from haltpoint.chain.results import err, succeed
+from haltpoint.chain.results import err, record, succeed
 from haltpoint.chain.schemas import result_faults
-from haltpoint.chain.state import Action, OpenRequest, PlanOrigin, StepStatus
+from haltpoint.chain.state import WAITING, Action, OpenRequest, PlanOrigin, StepStatus
 from haltpoint.chain.strikes import escalate, forgive
 from haltpoint.chain.targets import granted
 from haltpoint.chain.thinking import think_plan, think_step
@@ -61,12 +61,17 @@ def _close(work: Work, request: OpenRequest, fact: FactType, **told: Any) -> Non
 
 
 def _resume(work: Work, request: OpenRequest) -> None:
-    """Take up the state before the question. The chain asks one question at a time, so none is open now."""
-    work.status, work.resume = work.resume or work.status, None
+    """Free the step that asked. When no question is open any more, the chain takes up the state before them."""
     index = None if request.step < 0 else request.step
     if index is not None:
         run = work.edit(index)
-        run.status, run.thinking = StepStatus.IN_PROGRESS, False
+        run.status, run.thinking, run.freed = StepStatus.IN_PROGRESS, False, True
+    if work.requests:
+        work.status = WAITING[work.requests[0].kind]
+        return
+    work.status, work.resume = work.resume or work.status, None
+    for freed in (one for one in work.active if work.run(one).freed):
+        work.edit(freed).freed = False
     work.tell(FactType.CHAIN_RESUMED, index, request_id=request_id(work.id, request.number))
 
 
@@ -186,9 +191,9 @@ def check_due(work: Work, message: TimerDue) -> None:
     if not in_time(work):
         return
     for request in work.requests:
-        if request_id(work.id, request.number) in message.data.expired or work.now >= request.deadline + UNDER_WAY:
+        expired = request_id(work.id, request.number) in message.data.expired
+        if not work.status.final and (expired or work.now >= request.deadline + UNDER_WAY):
             _go_without(work, request)
-            return
 
 
 def _go_without(work: Work, request: OpenRequest) -> None:
@@ -205,7 +210,7 @@ def _go_without(work: Work, request: OpenRequest) -> None:
     if request.action_id:
         kind = ErrorType.IN_DOUBT if request.kind is RequestKind.IN_DOUBT else ErrorType.TIMEOUT
         fault = Fault(error_type=kind, message=words, recoverable=False)
-        work.keep(_failed(work, work.actions[request.action_id], fault))
+        record(work, _failed(work, work.actions[request.action_id], fault), succeeded=False)
     drop_held(work, index, f"stopped by {Code.NO_ANSWER}")
     fail_step(work, index, Code.NO_ANSWER, words)
 

@@ -38,8 +38,8 @@ def ask(
 ) -> None:
     """Open a request about a step (None: about the plan) and stop the chain, which keeps the state before it.
 
-    No other request is open then. `action` waits for the answer; `arguments` are those of the call that is asked about.
-    `seconds` until it expires: the policy's at most, and never past the chain's deadline.
+    A waiting state is that of the oldest request. `action` waits for the answer; `arguments` are those of the call that
+    is asked about. `seconds` until it expires: the policy's at most, and never past the chain's deadline.
     """
     name = next_request(work)
     patience = work.world.policy.request_timeout
@@ -47,8 +47,12 @@ def ask(
     about, wanted = ("", tool) if action is None else (action.id, action.tool)
     place = -1 if index is None else index
     request = OpenRequest(work.asked + 1, kind, place, about, min(work.deadline, deadline), options, form, wanted)
-    work.resume, work.status = work.status, WAITING[kind]
+    stops = not work.requests
+    if stops:
+        work.resume, work.status = work.status, WAITING[kind]
     work.requests, work.asked = (*work.requests, request), work.asked + 1
+    for freed in (one for one in work.active if work.run(one).freed):
+        work.edit(freed).freed = False  # a new question stops them all (B3)
     if index is not None:
         work.edit(index).status = StepStatus.WAITING
     work.outputs.append(Ask(request, question, arguments, preview, priority, strikes, reasons, sources or {}))

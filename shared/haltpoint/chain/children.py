@@ -48,11 +48,12 @@ def child_for(
     return StartChild(action, Task(goal=goal, plan=steps, **passed_on), work.deadline, admitted)
 
 
-def cancel_child(work: Work, index: int, reason: str) -> None:
-    """The step is stopped: the chain that it waits for, if it does, hears of it."""
-    action = work.actions.get(work.action_id(index, work.run(index).actions))
-    if action is not None and action.child and action.status is ActionStatus.DISPATCHED:
-        work.outputs.append(CancelChild(action.child, f"the chain that called it was stopped: {reason}"))
+def cancel_children(work: Work, index: int, reason: str) -> None:
+    """The step is stopped: the chains that it waits for hear of it."""
+    for number in work.run(index).pending:
+        action = work.actions[work.action_id(index, number)]
+        if action.child and action.status is ActionStatus.DISPATCHED:
+            work.outputs.append(CancelChild(action.child, f"the chain that called it was stopped: {reason}"))
 
 
 def note_inside(work: Work, outcome: Outcome) -> None:

@@ -82,21 +82,22 @@ def handler_for(status: ChainStatus, received: Received) -> Handler | None:
     comes (R1); a late receipt is only kept.
     """
     executing, planning = status is ChainStatus.EXECUTING, status is ChainStatus.PLANNING
+    begun = not status.final and not planning and status is not ChainStatus.ACCEPTED
     match received.message:
         case _ if status.final:
             return None
         case ToolCompleted() as message:
-            return partial(results.take_result, message=message, body=received.body) if executing else None
+            return partial(results.take_result, message=message, body=received.body) if begun else None
         case ActionProposed() as message:
-            return partial(proposals.take_proposal, message=message) if executing else None
+            return partial(proposals.take_proposal, message=message) if begun else None
         case AnswerDrafted() as message:
             return partial(thoughts.end_with_answer, message=message) if executing else None
         case PlanDrafted() as message:
             return partial(thoughts.take_plan, message=message) if planning else None
         case IntentDrafted() as message:
-            return partial(thoughts.take_intent, message=message) if planning or executing else None
+            return partial(thoughts.take_intent, message=message) if begun or planning else None
         case ThoughtFailed() as message:
-            return partial(thoughts.take_failed_thought, message=message) if planning or executing else None
+            return partial(thoughts.take_failed_thought, message=message) if begun or planning else None
         case TaskSubmitted():
             return partial(scheduling.begin) if status is ChainStatus.ACCEPTED else None
         case HumanAnswered() as message:

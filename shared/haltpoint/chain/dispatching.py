@@ -12,16 +12,16 @@ from haltpoint.chain.ending import fail_chain, fail_step
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.outputs import Dispatch, StartChild
 from haltpoint.chain.plural import count
-from haltpoint.chain.provenance import origin_actions, provenance_fault
+from haltpoint.chain.provenance import origin_actions
 from haltpoint.chain.references import Reference, UnresolvedError, deeper_than, is_flat, read_json, resolve, write_json
 from haltpoint.chain.schemas import argument_faults, compiled
-from haltpoint.chain.sources import sources_for, users_words
+from haltpoint.chain.sources import sources_for
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.templates import calls_inside
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH, child_id
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.plans import Call, Plan
+from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ToolSpec
@@ -98,7 +98,6 @@ def dispatch(
         return
     action = work.next_action(index, tool, text)
     work.actions_used += 1 + inside
-    told: dict[str, Any] = {"repeats": repeats} if repeats else {}
     if tool == human_tool.NAME:  # it goes to no worker: the calls behind it are dropped (B3, I4)
         work.take(action)
         work.tell_action(FactType.ACTION_DISPATCHED, action)
@@ -106,15 +105,17 @@ def dispatch(
             drop_held(work, index, f"stopped by {next_request(work)}")
         ask_for_input(work, action, arguments)
     elif spec.plan is not None and not spec.hooks and not reasons:
-        _start_child(work, action, spec, spec.plan, arguments, **told)
+        if (refused := start_child(work, action, spec, spec.plan, arguments, repeats=repeats)) is not None:
+            fail_step(work, index, *refused)
     else:
         work.take(action)
         work.keep(action)
         work.outputs.append(_order(work, action, spec, reasons=reasons, notes=notes, sources=sources or {}))
+        told = {"repeats": repeats} if repeats else {}
         work.tell_action(FactType.ACTION_DISPATCHED, action, **told)
 
 
-def _start_child(
+def start_child(
     work: Work,
     action: Action,
     spec: ToolSpec,
@@ -122,47 +123,20 @@ def _start_child(
     arguments: dict[str, Any],
     *,
     admitted: bool = False,
-    **told: str,
-) -> None:
-    """Begin the chain that carries the action out; the step fails when there can be none."""
+    repeats: str = "",
+) -> tuple[Code, str] | None:
+    """Begin the chain that carries the action out; why there can be none, else None."""
     started = replace(action, child=child_id(action.id))
     order = child_for(work, started, spec, plan, arguments, admitted=admitted)
-    if isinstance(order, StartChild):
-        if not admitted:
-            work.take(started)
-        work.keep(started)
-        work.outputs.append(order)
-        work.tell_action(FactType.ACTION_DISPATCHED, action, child=started.child, **told)
-    else:
-        fail_step(work, action.step, *order)
-
-
-def carry_out(work: Work, action: Action, body: str) -> bool:
-    """Begin the chain of a skill whose hooks have let the call pass, with the arguments as they left them.
-
-    False when the result is that of anything else. A value that they changed needs an origin where a model's own needs
-    one (H3).
-    """
-    spec = work.world.tools.get(action.tool)
-    if spec is None or spec.plan is None or action.child:
-        return False  # most results come by here: they are not read, and may be large
-    given = read_json(body)
-    arguments = given.get("arguments") if isinstance(given, dict) else None
-    if not isinstance(arguments, dict):
-        return False
-    if not in_time(work):
-        return True
-    index, faults = action.step, argument_faults(spec, arguments)
-    strict = work.mode(index) is Mode.STRICT
-    if strict and work.origin is not PlanOrigin.LITERAL and arguments != read_json(action.arguments):
-        call = Call(tool=action.tool, arguments=arguments)
-        fault = provenance_fault(call, spec, work.task.context, work.actions, users_words(work))
-        faults = faults if fault is None else (*faults, fault.message)
-    if faults:
-        fail_step(work, index, Code.NOT_RESOLVED, f"{action.tool}: {'; '.join(faults)}")
-    else:
-        _start_child(work, action, spec, spec.plan, arguments, admitted=True)
-    return True
+    if not isinstance(order, StartChild):
+        return order
+    if not admitted:
+        work.take(started)
+    work.keep(started)
+    work.outputs.append(order)
+    told = {"repeats": repeats} if repeats else {}
+    work.tell_action(FactType.ACTION_DISPATCHED, action, child=started.child, **told)
+    return None
 
 
 def dispatch_again(work: Work, action: Action, *, approval: str | None) -> None:

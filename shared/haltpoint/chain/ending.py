@@ -1,16 +1,17 @@
 """How a step and a chain come to their ends (CONTRACT C3, C11; R1)."""
 
 from haltpoint.chain import policy
-from haltpoint.chain.children import cancel_child, report
+from haltpoint.chain.children import cancel_children, report
 from haltpoint.chain.codes import Code
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.intent import falls_short, unfulfilled
 from haltpoint.chain.needs import result_needed
 from haltpoint.chain.outputs import Withdraw
-from haltpoint.chain.state import ChainError, ChainStatus, PlanOrigin, StepRun, StepStatus
+from haltpoint.chain.state import ActionStatus, ChainError, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.plans import Siblings
 from haltpoint.contracts.tools import ErrorType, Fault
 
 WHO, WHY = 256, 2000
@@ -31,11 +32,19 @@ def fail_step(
 ) -> None:
     """The step cannot keep its promise; its plan says what that does to the chain (C11)."""
     work.tell(FactType.STEP_FAILED, index, code=str(code), reason=message)
-    if work.steps[index].fatal:
-        _leave(work, index, StepStatus.FAILED)
-        fail_chain(work, code, message, work.steps[index].id, answer, fault)
-    else:
+    if not work.steps[index].fatal:
         _end_step(work, index, StepStatus.FAILED)
+        return
+    _leave(work, index, StepStatus.FAILED)
+    if (work.steps[index].siblings or work.task.siblings) is Siblings.FAIL_FAST or not is_acting(work):
+        fail_chain(work, code, message, work.steps[index].id, answer, fault)
+    elif work.error is None:  # the first failure counts; what is under way ends first (C8)
+        work.error, work.answer = ChainError(str(code), message, work.steps[index].id, fault), answer
+
+
+def is_acting(work: Work) -> bool:
+    """Whether a worker or a child carries an action out now."""
+    return any(one.status is ActionStatus.DISPATCHED for one in work.actions.values() if one.outcome is None)
 
 
 def fail_by_tool(work: Work, index: int, code: Code, tool: str, fault: Fault) -> None:
@@ -46,22 +55,20 @@ def fail_by_tool(work: Work, index: int, code: Code, tool: str, fault: Fault) ->
     fail_step(work, index, code, f"{tool}: {fault.error_type.value}: {fault.message}", words, fault)
 
 
-def _leave(work: Work, index: int, status: StepStatus) -> StepRun:
+def _leave(work: Work, index: int, status: StepStatus) -> None:
     run = work.edit(index)
-    run.status, run.thinking = status, False
-    return run
+    run.status, run.thinking, run.here, run.freed = status, False, False, False
+    work.place(index)
 
 
 def _end_step(work: Work, index: int, status: StepStatus) -> None:
-    """Make ready, or skip, the steps that waited for this one; `nearest` is the lowest that is ready by it.
+    """Make ready, or skip, the steps that waited for this one.
 
     A step that refers to a result which is missing is skipped, and so on by the same rule; other dependants run (C11).
     """
-    graph, run = work.graph, _leave(work, index, status)
+    graph = work.graph
+    _leave(work, index, status)
     work.clear(index)
-    work.ended, work.nearest = index, len(work.steps)
-    if work.origin is PlanOrigin.LITERAL and run.actions != run.last_ok:
-        work.drop(work.action_id(index, run.actions))
     over = [index]
     for done in over:  # grows while it is walked
         for waiting in graph.dependants[done]:
@@ -75,7 +82,6 @@ def _end_step(work: Work, index: int, status: StepStatus) -> None:
                 over.append(waiting)
             else:
                 work.move(waiting, StepStatus.READY)
-                work.nearest = min(work.nearest, waiting)
     if work.origin is PlanOrigin.LITERAL:
         for other in (other for done in over for other in (*graph.sources[done], done - 1, done) if other >= 0):
             if (number := work.run(other).last_ok) and not result_needed(work.run, graph, other):
@@ -122,13 +128,15 @@ def cancel_chain(work: Work, by: str, reason: str) -> None:
 
 
 def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
-    """Take back the open questions and stop the step that is under way, and the chain that it waits for."""
+    """Take back the open questions and stop the steps that are under way, and the chains that they wait for."""
     for request in work.requests:
         work.outputs.append(Withdraw(request.number, why_withdrawn))
         withdrawn = request_id(work.id, request.number)
         work.tell(FactType.REQUEST_WITHDRAWN, request_id=withdrawn, reason=why_withdrawn)
-    for index in range(len(work.steps)):
+    for index in work.active:
         if work.run(index).status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
-            cancel_child(work, index, why_withdrawn)
             drop_held(work, index, why_held)
             _leave(work, index, StepStatus.CANCELLED)
+        cancel_children(work, index, why_withdrawn)
+        work.edit(index).pending = ()
+        work.place(index)

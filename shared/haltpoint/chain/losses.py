@@ -6,8 +6,7 @@ natural, so the chain knows those that it waits for; one that bears another id, 
 
 from haltpoint.chain.codes import Code
 from haltpoint.chain.ending import fail_chain
-from haltpoint.chain.needs import looks_at_goal
-from haltpoint.chain.state import ActionStatus, ChainStatus, StepStatus
+from haltpoint.chain.state import ActionStatus, ChainStatus
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import child_report_id, request_id
 from haltpoint.contracts.events import MessageLost
@@ -39,9 +38,5 @@ def _waits_for(work: Work, message_id: str) -> bool:
 
 
 def _thoughts(work: Work) -> set[str | None]:
-    """The thoughts that are under way. Where a step waits and is not in progress, a person decides in the model's place
-    (D3); while the goal is looked at for a step, its own thought is here already.
-    """
-    waiting = (run.thinking and run.status is StepStatus.IN_PROGRESS for run in work.runs)
-    asked = () if looks_at_goal(work) else (work.awaited(index) for index, one in enumerate(waiting) if one)
-    return {work.thought, *asked}
+    """The thoughts that are under way. Where a step is not in progress, a person decides in the model's place (D3)."""
+    return {work.thought, *(name for index in work.active if work.awaits(index, name := work.awaited(index)))}

@@ -1,15 +1,16 @@
 """What of a chain must be at hand to decide about it: so much is loaded, and no more is kept in memory.
 
-A literal plan needs the action that is under way, the results to which unfinished steps refer, and the one that may
-become the chain's answer (the last result in the order of the plan). A chain with a model needs all its receipts: any
-of them may be the origin of a value (C6), and they are the answer when no words can be had; the policy bounds them.
+A literal plan needs the actions that are under way, the results to which unfinished steps refer, and the
+one that may become the chain's answer (the last result in the order of the plan). A chain with a model needs all its
+receipts: any of them may be the origin of a value (C6), and they are the answer when no words can be had; the policy
+bounds them.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 
 from haltpoint.chain.graph import Graph
-from haltpoint.chain.state import Chain, PlanOrigin, StepRun, StepStatus
+from haltpoint.chain.state import Chain, PlanOrigin, StepRun, StepStatus, is_active
 from haltpoint.contracts.base import action_id, thought_id
 
 INTENT = "intent"
@@ -17,7 +18,9 @@ INTENT = "intent"
 
 
 def needed_actions(chain: Chain) -> tuple[str, ...]:
-    """The ids of the actions that a later decision may look at; worked out from head, plan and steps alone."""
+    """The ids of the actions that a later decision may look at, in the order of the plan; worked out from head, plan
+    and steps alone.
+    """
     if chain.plan is None or chain.status.final:
         return ()
     found: list[str] = []
@@ -25,15 +28,9 @@ def needed_actions(chain: Chain) -> tuple[str, ...]:
         numbers = set(range(1, run.actions + 1))
         if chain.origin is PlanOrigin.LITERAL:
             keeps = run.last_ok and result_needed(chain.runs.__getitem__, chain.graph, index)
-            numbers = {run.actions} if under_way(run) else set()
-            numbers |= {run.last_ok} if keeps else set()
+            numbers = {*run.pending, *((run.last_ok,) if keeps else ())}
         found += (action_id(chain.id, step.id, number) for number in sorted(numbers))
     return tuple(found)
-
-
-def under_way(run: StepRun) -> bool:
-    """Whether the step's last action has no receipt that counts yet."""
-    return run.status in (StepStatus.WAITING, StepStatus.IN_PROGRESS) and not run.thinking
 
 
 def result_needed(runs: Callable[[int], StepRun], graph: Graph, index: int) -> bool:
@@ -47,14 +44,14 @@ def result_needed(runs: Callable[[int], StepRun], graph: Graph, index: int) -> b
 
 
 def needed_thoughts(chain: Chain) -> dict[int, str]:
-    """The thoughts whose proposals steps act on, or will when the goal was looked at, by the index of the step."""
+    """The thoughts whose proposals steps act on, or will when they may, by the index of the step."""
     if chain.plan is None or chain.origin is PlanOrigin.LITERAL or chain.status.final:
         return {}
-    looks = looks_at_goal(chain)
+    begun = (StepStatus.IN_PROGRESS, StepStatus.WAITING)
     return {
-        index: thought_id(chain.id, step.id, run.turn + run.thinking, run.attempt)
+        index: thought_id(chain.id, step.id, run.turn + run.here, run.attempt)
         for index, (step, run) in enumerate(zip(chain.plan.steps, chain.runs, strict=True))
-        if under_way(run) or (looks and run.thinking)
+        if run.status in begun and (run.here or not run.thinking)
     }
 
 
@@ -63,14 +60,16 @@ def reads_goal(chain: Chain) -> bool:
     return (chain.thought or "").startswith(f"{chain.id}.{INTENT}.")
 
 
-def looks_at_goal(chain: Chain) -> bool:
-    """Whether it is a look at the goal for a tool: a step's proposal waits for it."""
-    return chain.plan is not None and reads_goal(chain)
+def with_places(chain: Chain) -> Chain:
+    """The same chain with the indexes of its steps that are active and ready, as they follow from its runs."""
+    active = tuple(index for index, run in enumerate(chain.runs) if is_active(run))
+    ready = tuple(index for index, run in enumerate(chain.runs) if run.status is StepStatus.READY)
+    return replace(chain, active=active, ready=ready)
 
 
 def forget(chain: Chain) -> Chain:
-    """The same chain with no more actions and proposals than are needed: as a fresh load would give it."""
+    """The same chain with no more than is needed: as a fresh load would give it."""
     actions = {name: chain.actions[name] for name in needed_actions(chain) if name in chain.actions}
     thoughts = needed_thoughts(chain)
     proposals = {index: kept for index, kept in chain.proposals.items() if index in thoughts}
-    return replace(chain, actions=actions, proposals=proposals)
+    return with_places(replace(chain, actions=actions, proposals=proposals))

@@ -10,58 +10,55 @@ from haltpoint.chain.contract import NOT_CONFIRMED, call_fault, without_confirme
 from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.exits import ask_in_step, is_only_question, is_question, last_error
+from haltpoint.chain.gate import Gate, gate, gate_for
 from haltpoint.chain.held import drop_held, owner_of, tell_held
 from haltpoint.chain.intent import owed, remind
 from haltpoint.chain.provenance import provenance_fault
 from haltpoint.chain.reasons import reasons_for
-from haltpoint.chain.references import read_json
 from haltpoint.chain.repeats import answered_by, decided_before, effect_before, give_back, repeat_fault
+from haltpoint.chain.results import succeed
 from haltpoint.chain.sources import sources_for, users_words
-from haltpoint.chain.state import Action, PlanOrigin, StepStatus
-from haltpoint.chain.strikes import escalate, let_pass, no_call, struck_out, unread, violate
+from haltpoint.chain.state import PlanOrigin, StepStatus
+from haltpoint.chain.strikes import (
+    COUNTED,
+    MOST_CALLS,
+    escalate,
+    let_pass,
+    no_call,
+    strike,
+    struck_out,
+    unread,
+    violate,
+)
 from haltpoint.chain.thinking import may_think, spent_too_much, think_intent, think_step
-from haltpoint.chain.unasked import disregarded, note_asked, note_look, refusal, tellable, to_look_at
+from haltpoint.chain.unasked import disregarded, note_asked, refusal, tellable, to_look_at
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.events import ActionProposed
-from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Call, StepType
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import BROKEN, Correction, Proposal, StepDecision, Violation
 
-MOST_CALLS: Final = 32
-"""Calls of one proposal; one with more is sent back whole."""
-
 _LET_RUN: Final = (Violation.NO_PROVENANCE, Violation.STUCK)
 """Faults of a call that runs in advisory mode all the same, and counts."""
 
-_COUNTED: Final = 1 << MOST_CALLS
-"""The bit of `StepRun.refused` of no call: the proposal is a strike by its words, or by a call that was let pass."""
-
 
 def take_proposal(work: Work, message: ActionProposed) -> None:
-    """Act on the proposal: run its first call, end the step, or ask again."""
+    """Act on the proposal: run its first call, end the step, or ask again. While the chain is stopped it waits."""
     data = message.data
     index = work.graph.index.get(data.step_id)
-    if index is None or index in work.proposals or not work.run(index).thinking:
-        return
-    if data.thought_id == work.awaited(index):  # else a repeat, or one of an earlier attempt
+    if index is not None and work.awaits(index, data.thought_id):
         work.spend(data.usage)
         if not spent_too_much(work):
-            _consider(work, index, data.proposal)
+            work.note(index, data.proposal)
+            work.edit(index).here = True
 
 
-def resume(work: Work, seen: Intent | None) -> None:
-    """Act on the proposal that waited for a look, as if it had just come. `seen` is what the look found in the goal."""
-    index = next(number for number in work.proposals if work.run(number).thinking)
+def consider(work: Work, index: int) -> None:
+    """Act on the proposal that has come. Before a call that nothing in the intent names the goal is looked at (C12)."""
     proposal = work.proposals[index]
-    note_look(work, seen or Intent())
-    work.thought = None
+    work.edit(index).here = False
     work.clear(index)
-    _consider(work, index, proposal)
-
-
-def _consider(work: Work, index: int, proposal: Proposal) -> None:
     if proposal.decision is StepDecision.FAIL:
         _give_up(work, index, proposal)
     elif len(proposal.calls) > MOST_CALLS:
@@ -70,8 +67,7 @@ def _consider(work: Work, index: int, proposal: Proposal) -> None:
         _correct(work, index, (too_many,), proposal.content)
     elif (tool := to_look_at(work, index, proposal)) is not None:
         work.note(index, proposal)
-        run = work.edit(index)
-        run.taken, run.in_turn, run.refused = 0, 0, 0
+        work.edit(index).here = True
         note_asked(work, tool)
         think_intent(work, tool=tool)
     elif proposal.calls:
@@ -147,13 +143,15 @@ def _act(work: Work, index: int, proposal: Proposal) -> None:
     work.note(index, proposal)
     work.begin_turn(index)
     if faults := unread(work, index, proposal):
-        _strike(work, index, faults, _COUNTED)
+        strike(work, index, faults, COUNTED)
     for position, call in enumerate(proposal.calls):
         if owner_of(work, index, call.tool) is None:
             fault = _form_fault(work, index, without_confirmed(call, work.world.tools))
             if fault is not None:
-                _strike(work, index, (fault,), 1 << position)
-    if _release(work, index):
+                strike(work, index, (fault,), 1 << position)
+    if (sent := _release(work, index)) is not None:
+        while sent is Gate.GO and work.run(index).pending:
+            sent = _release(work, index)  # what reads may run beside it (C8)
         if work.run(index).status is StepStatus.IN_PROGRESS:  # else the chain is over or a person is asked
             tell_held(work, index)
         return
@@ -168,34 +166,41 @@ def _act(work: Work, index: int, proposal: Proposal) -> None:
     _again(work, index, corrections, thought, again=True)
 
 
-def _release(work: Work, index: int) -> bool:
-    """Dispatch the next held call that will do now; False when there is none. Only here provenance is checked."""
+def _release(work: Work, index: int) -> Gate | None:
+    """Dispatch the next held call that will do, if it may go now; None when there is none. Only here provenance is
+    checked, and while other calls of the step are under way nothing is refused: their results may be origins.
+    """
     proposal, mode = work.proposals.get(index, Proposal()), work.mode(index)
     for position in range(work.run(index).taken, len(proposal.calls)):
         proposed = proposal.calls[position]
         if work.run(index).refused >> position & 1 or owner_of(work, index, proposed.tool) is not None:
             continue
-        call = without_confirmed(proposed, work.world.tools)
+        call, beside = without_confirmed(proposed, work.world.tools), bool(work.run(index).pending)
         fault = _fault(work, index, call)
-        if fault is not None and fault.violation in _LET_RUN and mode is Mode.ADVISORY:
-            _strike(work, index, (fault,), _COUNTED)
-        elif fault is not None:
-            _strike(work, index, (fault,), 1 << position)
+        if fault is not None and beside:
+            return Gate.HELD
+        let_run = fault is not None and fault.violation in _LET_RUN and mode is Mode.ADVISORY
+        if fault is not None and not let_run:
+            strike(work, index, (fault,), 1 << position)
             continue
-        work.edit(index).taken = position
         spec = work.world.tools[call.tool]
-        if (earlier := answered_by(work, index, call, spec, mode)) is not None:
-            give_back(work, index, earlier)
-            return True
-        if (unheeded := disregarded(work, index, call.tool)) is not None:
-            _strike(work, index, (unheeded,), _COUNTED)
+        earlier = answered_by(work, index, call, spec, mode)
         sources = sources_for(work, index, call.arguments, spec)
         reasons = reasons_for(work, index, call, spec, repaired=proposal.repaired, sources=sources)
+        if (shut := gate_for(work, index, call, spec, reasons)) is not Gate.GO:
+            return shut
+        for unheeded in (fault, None if earlier else disregarded(work, index, call.tool)):
+            if unheeded is not None:
+                strike(work, index, (unheeded,), COUNTED)
+        work.edit(index).taken = position
+        if earlier is not None:
+            succeed(work, give_back(work, index, earlier))
+            return Gate.GO
         done = effect_before(work, call, spec) if mode is Mode.ADVISORY else None
         notes = () if call is proposed else (NOT_CONFIRMED,)
         dispatch(work, index, call.tool, call.arguments, spec, reasons, notes, done.action_id if done else "", sources)
-        return True
-    return False
+        return Gate.GO
+    return None
 
 
 def _form_fault(work: Work, index: int, call: Call) -> Correction | None:
@@ -215,32 +220,17 @@ def _fault(work: Work, index: int, call: Call) -> Correction | None:
     return fault or provenance_fault(call, tools[tool], work.task.context, work.actions, users_words(work))
 
 
-def continue_step(work: Work, index: int) -> None:
-    """After a receipt or an answer: release the next held call, or drop what is left and ask for the next turn (C7)."""
+def continue_step(work: Work, index: int) -> bool:
+    """Release the next held call, or drop what is left and ask for the next turn (C7). False: it has to wait."""
     most = policy.actions_per_turn(work.steps[index], work.world.policy)
-    if work.run(index).in_turn < most and _release(work, index):
-        return
+    if (work.run(index).in_turn < most or work.run(index).pending) and (sent := _release(work, index)) is not None:
+        return sent is Gate.GO
+    if work.run(index).pending or gate(work, index) is not Gate.GO:
+        return False
     drop_held(work, index, "one action per turn" if most == 1 else f"{most} actions per turn")
     corrections = _corrections(work, index)
     _again(work, index, corrections, work.acted_on(index) if corrections else None, again=False)
-
-
-def check_hooks_changes(work: Work, action: Action, ran: str) -> None:
-    """In advisory mode a value that hooks have made up is told like one of the model's, and counts (C6, H3).
-
-    `ran` are the arguments with which the call ran, as JSON text. In strict mode it did not run.
-    """
-    index, arguments, spec = action.step, read_json(ran), work.world.tools.get(action.tool)
-    if work.origin is PlanOrigin.LITERAL or work.mode(index) is not Mode.ADVISORY:
-        return
-    if spec is None or not isinstance(arguments, dict):
-        return
-    known = work.task.context, work.actions, users_words(work)
-    proposed = Call(tool=action.tool, arguments=read_json(action.arguments))
-    fault = provenance_fault(Call(tool=action.tool, arguments=arguments), spec, *known)
-    if fault is not None and fault != provenance_fault(proposed, spec, *known):
-        told = fault.model_copy(update={"message": f"Hooks have changed the call. {fault.message}"})
-        _strike(work, index, (told,), _COUNTED)
+    return True
 
 
 def _corrections(work: Work, index: int) -> tuple[Correction, ...]:
@@ -248,13 +238,6 @@ def _corrections(work: Work, index: int) -> tuple[Correction, ...]:
     proposal, refused = work.proposals.get(index, Proposal()), work.run(index).refused
     faults = (_fault(work, index, call) for position, call in enumerate(proposal.calls) if refused >> position & 1)
     return (*unread(work, index, proposal), *(fault for fault in faults if fault is not None))
-
-
-def _strike(work: Work, index: int, faults: tuple[Correction, ...], bits: int) -> None:
-    """Faults of the current proposal, which is one strike however many it has; `bits` are kept as refused."""
-    refused, content = work.run(index).refused, work.proposals[index].content
-    violate(work, index, work.acted_on(index), faults, content, counted=refused != 0)
-    work.edit(index).refused |= bits
 
 
 def _correct(work: Work, index: int, corrections: tuple[Correction, ...], said: str) -> None:

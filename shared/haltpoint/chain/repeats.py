@@ -167,7 +167,7 @@ def answered_by(work: Work, index: int, call: Call, spec: ToolSpec, mode: Mode) 
     return max(found, key=lambda action: action.id, default=None)
 
 
-def give_back(work: Work, index: int, earlier: Action) -> None:
+def give_back(work: Work, index: int, earlier: Action) -> Action:
     """Write the call down as an action of its own with the receipt of the earlier one. It costs none of the budget."""
     outcome = earlier.outcome
     assert outcome is not None  # noqa: S101 - it answers because it has succeeded
@@ -177,7 +177,7 @@ def give_back(work: Work, index: int, earlier: Action) -> None:
     work.take(action)
     work.outputs += (Record(action), Settle(action))
     work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, cached=earlier.id)
-    work.given = action
+    return action
 
 
 def _succeeded(action: Action) -> bool:

@@ -3,22 +3,25 @@
 from haltpoint.chain.asking import ask, next_request
 from haltpoint.chain.children import note_inside
 from haltpoint.chain.codes import Code
-from haltpoint.chain.dispatching import carry_out, dispatch_literal, in_time
-from haltpoint.chain.ending import complete_step, fail_by_tool
+from haltpoint.chain.dispatching import in_time, start_child
+from haltpoint.chain.ending import complete_step, fail_by_tool, fail_step
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.intent import remind
-from haltpoint.chain.proposals import check_hooks_changes, continue_step
-from haltpoint.chain.provenance import denied
+from haltpoint.chain.outputs import Settle
+from haltpoint.chain.provenance import denied, provenance_fault
+from haltpoint.chain.references import read_json
 from haltpoint.chain.repeats import note_effect
+from haltpoint.chain.schemas import argument_faults
+from haltpoint.chain.sources import users_words
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
-from haltpoint.chain.strikes import fall_short
+from haltpoint.chain.strikes import COUNTED, fall_short, strike
 from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.plans import StepType
+from haltpoint.contracts.plans import Call, StepType
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
 
@@ -36,12 +39,16 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> None:
     ran = outcome.metadata.arguments
     if ran is not None and outcome.confirmation is None:  # else it has asked first, and runs when it is approved
         check_hooks_changes(work, action, ran)
-    if outcome.satisfies and carry_out(work, action, body):
+    if outcome.satisfies and _carry_out(work, action, body):
         return
     fault = outcome.error
     told = {} if fault is None else {"error_type": fault.error_type.value}
     work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, **told)
     action = action.done(outcome, body)
+    if work.error is not None or work.run(action.step).status.done:  # it ran beside what ended the step or the chain
+        note_effect(work, action)
+        record(work, action, succeeded=False)
+        return
     # A coherent result (B1) carries exactly what its next_action needs: this is next_action with its contents.
     if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
         _stop(work, action, outcome, RequestKind.IN_DOUBT, fault.message)
@@ -55,8 +62,53 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> None:
         succeed(work, action)
 
 
+def _carry_out(work: Work, action: Action, body: str) -> bool:
+    """Begin the chain of a skill whose hooks have let the call pass, with the arguments as they left them.
+
+    False when the result is that of anything else. A value that they changed needs an origin where a model's own needs
+    one (H3).
+    """
+    spec = work.world.tools.get(action.tool)
+    if spec is None or spec.plan is None or action.child:
+        return False  # most results come by here: they are not read, and may be large
+    given = read_json(body)
+    arguments = given.get("arguments") if isinstance(given, dict) else None
+    if not isinstance(arguments, dict):
+        return False
+    if not in_time(work):
+        return True
+    faults = argument_faults(spec, arguments)
+    strict = work.mode(action.step) is Mode.STRICT
+    if strict and work.origin is not PlanOrigin.LITERAL and arguments != read_json(action.arguments):
+        call = Call(tool=action.tool, arguments=arguments)
+        made_up = provenance_fault(call, spec, work.task.context, work.actions, users_words(work))
+        faults = faults if made_up is None else (*faults, made_up.message)
+    refused: tuple[Code, str] | None = (Code.NOT_RESOLVED, f"{action.tool}: {'; '.join(faults)}")
+    if not faults:
+        refused = start_child(work, action, spec, spec.plan, arguments, admitted=True)
+    if refused is not None:
+        fault = Fault(error_type=ErrorType.VALIDATION, message=refused[1], recoverable=False)
+        failed = action.done(Outcome(success=False, next_action=NextAction.ERROR, error=fault), "{}")
+        work.outputs.append(Settle(failed))
+        record(work, failed, succeeded=False)
+        fail_step(work, action.step, *refused)
+    return True
+
+
+def record(work: Work, action: Action, *, succeeded: bool) -> None:
+    """Keep a receipt that counts. Of a literal plan's step only the last successful one is needed later."""
+    run = work.edit(action.step)
+    numbers = {run.last_ok, action.number}
+    if succeeded:
+        run.last_ok = max(numbers)
+    work.keep(action)
+    if work.origin is PlanOrigin.LITERAL:
+        for number in numbers - {run.last_ok}:
+            work.drop(work.action_id(action.step, number))
+
+
 def succeed(work: Work, action: Action) -> None:
-    """A successful receipt: end the step when it has all that was promised, else go on with its next call or turn.
+    """A successful receipt: end the step when it has all that was promised; else it continues (see `scheduling`).
 
     It ends the chain's row of violations, and the step's when the tool was required or none is (D2).
     """
@@ -67,43 +119,54 @@ def succeed(work: Work, action: Action) -> None:
     met = run.receipts == (1 << len(step.promised)) - 1
     ends = action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
     if literal:
-        if run.last_ok:
-            work.drop(work.action_id(index, run.last_ok))
         note_effect(work, action)
-    work.keep(action)
-    work.strikes, work.case, run.last_ok = 0, (), action.number
+    record(work, action, succeeded=True)
+    work.strikes, work.case = 0, ()
     if kept or not step.promised:
         run.strikes = 0
-    if literal:
-        if (met and ends) or run.taken == len(step.actions):
-            complete_step(work, index)
-        else:
-            dispatch_literal(work, index)
-    elif (met and step.step_type is StepType.TOOL) or (ends and work.mode(index) is Mode.OFF):
+    if (met and (ends if literal else step.step_type is StepType.TOOL)) or (
+        ends and not literal and work.mode(index) is Mode.OFF
+    ):
         complete_step(work, index)
     elif met and ends:
         _end_open_step(work, index)
-    else:
-        continue_step(work, index)
 
 
 def err(work: Work, action: Action, fault: Fault) -> None:
     """A receipt with an error ends the turn. The model may try something else if that can help (C11, E3, E4)."""
-    index = action.step
-    work.keep(action)
+    index, literal = action.step, work.origin is PlanOrigin.LITERAL
+    record(work, action, succeeded=False)
+    if literal and work.steps[index].actions[action.number - 1].optional:
+        return
     drop_held(work, index, f"stopped by {fault.error_type.value}")
-    if work.origin is PlanOrigin.LITERAL or not (fault.recoverable or denied(action)):
+    if literal or not (fault.recoverable or denied(action)):
         fail_by_tool(work, index, Code.TOOL_FAILED, action.tool, fault)
-    else:
-        continue_step(work, index)
+
+
+def check_hooks_changes(work: Work, action: Action, ran: str) -> None:
+    """In advisory mode a value that hooks have made up is told like one of the model's, and counts (C6, H3).
+
+    `ran` are the arguments with which the call ran, as JSON text. In strict mode it did not run.
+    """
+    index, arguments, spec = action.step, read_json(ran), work.world.tools.get(action.tool)
+    if work.origin is PlanOrigin.LITERAL or work.mode(index) is not Mode.ADVISORY:
+        return
+    if spec is None or not isinstance(arguments, dict):
+        return
+    known = work.task.context, work.actions, users_words(work)
+    proposed = Call(tool=action.tool, arguments=read_json(action.arguments))
+    fault = provenance_fault(Call(tool=action.tool, arguments=arguments), spec, *known)
+    if fault is not None and fault != provenance_fault(proposed, spec, *known):
+        told = fault.model_copy(update={"message": f"Hooks have changed the call. {fault.message}"})
+        strike(work, index, (told,), COUNTED)
 
 
 def _end_open_step(work: Work, index: int) -> None:
     """`complete` in a step that promised no tool; it counts as `continue` while the user's words ask for one (C2)."""
     faults = pattern_faults(work)
     if work.mode(index) is Mode.STRICT and (faults or remind(work)):
-        continue_step(work, index)
-    elif faults:
+        return
+    if faults:
         fall_short(work, index, work.acted_on(index), faults)
     else:
         complete_step(work, index)

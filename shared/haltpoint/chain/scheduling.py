@@ -1,7 +1,8 @@
-"""How a chain begins and which step is next (CONTRACT C1, C3).
+"""How a chain begins, and what is sent next (CONTRACT C1, C3, C8).
 
-One step is in progress at a time: the lowest of those that are ready. So when a step ends, every step that is ready
-comes after it in the plan, but for those that its own end made ready; the next is found without searching the plan.
+Handlers write down what has happened; only here it is decided what is sent because of it. The steps that have begun are
+walked in the order of the plan, each does what it may, then the next one that is ready begins. With `parallel` 1 this
+is one step at a time, and one thing at a time in it.
 """
 
 import json
@@ -10,13 +11,14 @@ from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import open_to_models, plan_faults
 from haltpoint.chain.delivering import deliver
 from haltpoint.chain.dispatching import dispatch_literal, in_time
-from haltpoint.chain.ending import complete_chain, fail_chain
+from haltpoint.chain.ending import complete_chain, complete_step, fail_chain, is_acting
+from haltpoint.chain.gate import Gate, gate, gate_for
 from haltpoint.chain.graph import Graph
 from haltpoint.chain.intent import take_up
+from haltpoint.chain.proposals import consider, continue_step
 from haltpoint.chain.references import read_json
-from haltpoint.chain.results import succeed
 from haltpoint.chain.schemas import compiled
-from haltpoint.chain.state import ChainStatus, PlanOrigin, StepStatus
+from haltpoint.chain.state import ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.thinking import stand_in, think_answer, think_intent, think_plan, think_step
 from haltpoint.chain.words import goal_of
 from haltpoint.chain.work import Work
@@ -72,35 +74,61 @@ def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
     work.digests = {name: compiled(tools[name]).digest for name in sorted(named)}
     work.status = ChainStatus.EXECUTING
     for index, waits in enumerate(work.graph.dependencies):
-        work.move(index, StepStatus.PENDING if waits else StepStatus.READY)
-    work.ended, work.nearest = -1, len(plan.steps)
+        work.changed[index] = StepRun(StepStatus.PENDING if waits else StepStatus.READY)
+    work.ready = tuple(index for index, waits in enumerate(work.graph.dependencies) if not waits)
 
 
 def advance(work: Work) -> None:
-    """Take receipts that are here at once, start the next step as long as one has just ended, and wind the chain up
-    when there is none left.
-    """
-    while not work.status.final:
-        if work.given is not None:
-            action, work.given = work.given, None
-            succeed(work, action)
-        elif work.ended is not None:
-            index = _next_ready(work, work.ended)
-            work.ended = None
-            if index is None:
-                _wind_up(work)
-            elif in_time(work):
-                _start(work, index)
-        else:
-            return
+    """Send what may be sent now; wind the chain up when nothing is left, or end it when it has failed."""
+    while not work.status.final and _walk(work):
+        pass
+    if work.status.final:
+        return
+    if work.error is not None:
+        if not is_acting(work):
+            failed = work.error
+            fail_chain(work, failed.code, failed.message, failed.step_id, work.answer, failed.fault)
+    elif work.plan is not None and not (work.active or work.ready or work.thought or work.requests):
+        _wind_up(work)
 
 
-def _next_ready(work: Work, after: int) -> int | None:
-    """The lowest step that is ready. In a plan without circles there is one until every step is done."""
-    for index in range(after + 1, work.nearest):
-        if work.run(index).status is StepStatus.READY:
-            return index
-    return work.nearest if work.nearest < len(work.steps) else None
+def _walk(work: Work) -> bool:
+    """Do the first thing that may be done, if there is one."""
+    if any(_continue(work, index) for index in work.active):
+        return True
+    if not work.ready or gate(work, work.ready[0]) is not Gate.GO:
+        return False
+    if in_time(work):
+        _start(work, work.ready[0])
+    return True
+
+
+def _continue(work: Work, index: int) -> bool:
+    """Do what a step that has begun does next; False when it has to wait."""
+    run = work.run(index)
+    if run.status is not StepStatus.IN_PROGRESS:
+        return False
+    if work.origin is PlanOrigin.LITERAL:
+        return _next_call(work, index)
+    if not run.thinking:
+        return continue_step(work, index)
+    if not run.here or work.thought is not None or gate(work, index) is not Gate.GO:
+        return False
+    consider(work, index)
+    return True
+
+
+def _next_call(work: Work, index: int) -> bool:
+    run, calls = work.run(index), work.steps[index].actions
+    if run.taken == len(calls):
+        if not run.pending:
+            complete_step(work, index)
+        return not run.pending
+    spec = work.world.tools.get(calls[run.taken].tool)
+    if spec is not None and gate_for(work, index, calls[run.taken], spec) is not Gate.GO:
+        return False
+    dispatch_literal(work, index)
+    return True
 
 
 def _start(work: Work, index: int) -> None:
@@ -109,9 +137,7 @@ def _start(work: Work, index: int) -> None:
     if work.steps[index].tool_validation_mode is ValidationMode.ADVISORY and work.task.mode is Mode.STRICT:
         ignored = {"ignored": "tool_validation_mode: advisory"}  # a plan may only tighten how it is checked
     work.tell(FactType.STEP_STARTED, index, **ignored)
-    if work.origin is PlanOrigin.LITERAL:
-        dispatch_literal(work, index)
-    else:
+    if work.origin is not PlanOrigin.LITERAL:
         think_step(work, index)
 
 

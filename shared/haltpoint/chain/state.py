@@ -18,7 +18,7 @@ from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.reasons import Grant
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Proposal, Strike
-from haltpoint.contracts.tools import Option, Outcome
+from haltpoint.contracts.tools import Fault, Option, Outcome
 
 
 class ChainStatus(StrEnum):
@@ -93,10 +93,12 @@ class StepRun:
     `attempt` is the number of the asking within the turn. `actions` is the number of the last action; `taken` how
     many calls of the current proposal (or of a literal step's actions) were dispatched; `in_turn` how many of them
     in this turn; `receipts` has bit i set when a receipt keeps the step's i-th promise; `last_ok` is the number of the
-    last successful action (0: none); `thinking` whether a thought is under way, or a person decides how to go
-    on in its place (D3); `refused` has bit i set when call i of the current proposal was refused, bit 32 when it is a
-    strike for something else; `strikes` counts the violations since a required tool last succeeded (D2); `unkept`
-    whether the step was let pass without its promise kept (D4).
+    successful action that was dispatched last (0: none); `thinking` whether a thought is under way, or a person decides
+    how to continue in its place (D3), `here` whether its proposal has come and waits; `refused` has bit i set when call
+    i of the current proposal was refused, bit 32 when it is a strike for something else; `strikes` counts the
+    violations since a required tool last succeeded (D2); `unkept` whether the step was let pass without its promise
+    kept (D4); `freed` whether its own question is answered, so that it may continue while those of others are open
+    (B3); `pending` are the numbers of the actions without a receipt that counts: a worker has them, or a person.
     """
 
     status: StepStatus = StepStatus.PENDING
@@ -112,6 +114,9 @@ class StepRun:
     refused: int = 0
     strikes: int = 0
     unkept: bool = False
+    here: bool = False
+    freed: bool = False
+    pending: tuple[int, ...] = ()
 
 
 @value
@@ -162,11 +167,15 @@ class OpenRequest:
 
 @value
 class ChainError:
-    """Why a chain failed, for people: a code of the error catalogue, what happened, and where."""
+    """Why a chain failed, for people: a code of the error catalogue, what happened, and where. `fault` is a tool's own.
+
+    A chain that has an error and is not final yet waits for what is under way (C8).
+    """
 
     code: str
     message: str
     step_id: str | None = None
+    fault: Fault | None = None
 
 
 @dataclass(slots=True)
@@ -180,7 +189,8 @@ class Chain:
     tools that succeeded in the chains that carried out its skills. `intent` is what the goal asks for (C12), `effects`
     what was done or denied inside its skills (C14: `repeats.py`), `granted` the yeses that cover later calls (C13).
     `unproven` are sentences of the answer (F3), `unfulfilled` effects that the goal asks for and that have no deed.
-    `questions` are those that the model asked while planning (C11).
+    `questions` are those that the model asked while planning (C11). `active` are the indexes of the steps that have
+    begun and have something to do or to wait for, `ready` those of the steps that may begin; both follow from `runs`.
     """
 
     id: str
@@ -217,6 +227,13 @@ class Chain:
     unproven: tuple[str, ...] = ()
     unfulfilled: tuple[NotDone, ...] = ()
     error: ChainError | None = None
+    active: tuple[int, ...] = ()
+    ready: tuple[int, ...] = ()
+
+
+def is_active(run: StepRun) -> bool:
+    """Whether a step has begun and has something to do, or to wait for."""
+    return run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING) or bool(run.pending)
 
 
 def next_due(chain: Chain) -> int:

@@ -18,6 +18,12 @@ from haltpoint.contracts.thoughts import Correction, Proposal, Strike, Violation
 MOST_REMEMBERED: Final = 10
 """Violations that a case shows: the last ones of the row."""
 
+MOST_CALLS: Final = 32
+"""Calls of one proposal; one with more is sent back whole."""
+
+COUNTED: Final = 1 << MOST_CALLS
+"""The bit of `StepRun.refused` of no call: the proposal is a strike by its words, or by a call that was let pass."""
+
 MOST_SAID: Final = 500
 """Characters of the model's words that are kept with a violation; the whole is with the thought."""
 
@@ -48,6 +54,13 @@ def violate(
         work.case = (*work.case, strike)[-MOST_REMEMBERED:]
         told = {**about, "violation": fault.violation.value, "said": strike.said, "strikes": work.strikes}
         work.tell(FactType.CONTRACT_VIOLATED, index, thought_id=thought, **told)
+
+
+def strike(work: Work, index: int, faults: tuple[Correction, ...], bits: int) -> None:
+    """Faults of the current proposal, which is one strike however many it has; `bits` are kept as refused."""
+    counted = work.run(index).refused != 0
+    violate(work, index, work.acted_on(index), faults, work.proposals[index].content, counted=counted)
+    work.edit(index).refused |= bits
 
 
 def tell_corrections(work: Work, index: int | None, faults: Sequence[Correction]) -> None:

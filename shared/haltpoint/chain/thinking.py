@@ -160,11 +160,12 @@ def stand_in(work: Work, why: str) -> str:
 
 
 def _receipts(work: Work) -> tuple[str, ...]:
-    """The ids of all actions so far: nothing is under way when the model is asked, so each has its receipt."""
+    """The ids of all actions with a receipt, in the order of the plan."""
     return tuple(
         work.action_id(index, number)
         for index in range(len(work.steps))
         for number in range(1, work.run(index).actions + 1)
+        if number not in work.run(index).pending
     )
 
 

@@ -11,13 +11,12 @@ from haltpoint.chain.exits import ask_while_planning
 from haltpoint.chain.intent import ask_again, left_out, remind, take_up
 from haltpoint.chain.needs import reads_goal
 from haltpoint.chain.plural import count
-from haltpoint.chain.proposals import resume
 from haltpoint.chain.scheduling import adopt, begin_open
 from haltpoint.chain.schemas import SHOWN
 from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.strikes import escalate, struck_out, violate
 from haltpoint.chain.thinking import overspent, spent_too_much, stand_in, think_answer, think_intent, think_plan
-from haltpoint.chain.unasked import forbidden, tellable
+from haltpoint.chain.unasked import forbidden, note_look, tellable
 from haltpoint.chain.words import plan_pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.events import (
@@ -150,7 +149,7 @@ def _no_words(data: DraftedAnswer) -> list[Correction]:
 
 
 def take_intent(work: Work, message: IntentDrafted) -> None:
-    """Continue with what the goal asks for: begin the open-ended step, or act on the proposal that waited for it."""
+    """Continue with what the goal asks for: begin the open-ended step, or let the proposal that waits for it go on."""
     data = message.data
     if data.thought_id == work.thought and reads_goal(work):
         work.spend(data.usage)
@@ -161,7 +160,8 @@ def take_intent(work: Work, message: IntentDrafted) -> None:
 def _read_goal(work: Work, drafted: Intent | None) -> None:
     """A model that gives no usable intent leaves what patterns find: the task goes on (C12)."""
     if work.plan is not None:
-        resume(work, drafted)
+        note_look(work, drafted or Intent())
+        work.thought = None
         return
     wrong = take_up(work, drafted)
     if better := ask_again(work, (_NO_INTENT,) if drafted is None else wrong):
@@ -175,7 +175,7 @@ def take_failed_thought(work: Work, message: ThoughtFailed) -> None:
     data = message.data
     if data.thought_id != work.thought:
         for index in range(len(work.steps)):
-            if work.run(index).thinking and data.thought_id == work.awaited(index):
+            if work.awaits(index, data.thought_id):
                 fail_step(work, index, data.code, data.message)
     elif reads_goal(work):
         _read_goal(work, None)

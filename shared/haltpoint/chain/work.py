@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from haltpoint.chain import policy
 from haltpoint.chain.outputs import Decision, Output
-from haltpoint.chain.state import Action, Chain, ChainStatus, StepRun, StepStatus
+from haltpoint.chain.state import Action, ActionStatus, Chain, ChainStatus, StepRun, StepStatus, is_active
 from haltpoint.chain.world import World
 from haltpoint.contracts.base import action_id, thought_id
 from haltpoint.contracts.facts import Fact, FactType
@@ -22,14 +22,12 @@ class Work(Chain):
     """The one mutable thing of the core: a copy of the chain that lives for one call of `decide`.
 
     Handlers write down what becomes of the chain; `decision` makes a value of it. A handler that writes nothing has
-    ignored the event. `chain` is the chain before the event, `changed` are the steps that have moved since. `ended` is
-    the step that has just come to its end, so that the next one can be started; `nearest` the lowest step that became
-    ready by it; `words` the text with which a reasoning step ended. `given` is an action whose receipt is here without
-    a run, since an earlier one answers it (C14), and is taken next. `cited`: the answer cites a successful receipt.
+    ignored the event. `chain` is the chain before the event, `changed` are the steps that have moved since. `words` is
+    the text with which a reasoning step ended. `cited`: the answer cites a successful receipt.
     """
 
     __slots__ = (
-        "chain", "changed", "cited", "ended", "facts", "given", "nearest", "now", "outputs", "steps", "words", "world",
+        "chain", "changed", "cited", "facts", "now", "outputs", "steps", "words", "world",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, world: World, now: int) -> None:
@@ -39,11 +37,8 @@ class Work(Chain):
         self.changed: dict[int, StepRun] = {}
         self.outputs: list[Output] = []
         self.facts: list[Fact] = []
-        self.ended: int | None = None
-        self.nearest = 0
         self.words: str | None = None
         self.cited = False
-        self.given: Action | None = None
 
     # ---- reading
 
@@ -60,10 +55,21 @@ class Work(Chain):
         """The id of a step's action."""
         return action_id(self.id, self.steps[index].id, number)
 
+    def under_way(self) -> int:
+        """How many calls and thoughts are under way (C8). What a person is asked about keeps its place meanwhile."""
+        runs = [self.run(index) for index in self.active]
+        return (self.thought is not None) + sum(len(run.pending) + (run.thinking and not run.here) for run in runs)
+
     def awaited(self, index: int) -> str:
         """The id of the thought that a step asks for, or waits for."""
         run = self.run(index)
         return thought_id(self.id, self.steps[index].id, run.turn + 1, run.attempt)
+
+    def awaits(self, index: int, thought: str) -> bool:
+        """Whether a step waits for this thought. Where a case is open, a person decides in its place (D3)."""
+        run = self.run(index)
+        asked = run.thinking and not run.here and run.status is StepStatus.IN_PROGRESS
+        return asked and thought == self.awaited(index)
 
     def acted_on(self, index: int) -> str:
         """The id of the thought whose proposal a step is acting on, or has acted on last."""
@@ -90,6 +96,12 @@ class Work(Chain):
     def move(self, index: int, status: StepStatus) -> None:
         """Begin a step anew, in this state."""
         self.changed[index] = StepRun(status)
+        self.ready = _placed(self.ready, index, inside=status is StepStatus.READY)
+        self.place(index)
+
+    def place(self, index: int) -> None:
+        """Put a step among those that are active, or take it out."""
+        self.active = _placed(self.active, index, inside=is_active(self.run(index)))
 
     def begin_turn(self, index: int) -> None:
         """Act on the proposal that a step has waited for: nothing of it was taken or refused yet."""
@@ -102,15 +114,23 @@ class Work(Chain):
         return Action(self.action_id(index, number), index, number, tool, arguments)
 
     def take(self, action: Action) -> None:
-        """Begin the step's next action: one more of its calls is no longer held."""
+        """Begin the step's next action: one more of its calls is no longer held. Calls side by side count as one."""
         run = self.edit(action.step)
-        run.actions, run.taken, run.in_turn = action.number, run.taken + 1, run.in_turn + 1
+        run.actions, run.taken, run.in_turn = action.number, run.taken + 1, run.in_turn + (not run.pending)
 
     def keep(self, action: Action) -> None:
-        """Put an action, or what became of it, in its place."""
+        """Put an action, or what became of it, in its place: they are in the order of the plan, not of arrival."""
         if self.actions is self.chain.actions:
             self.actions = dict(self.actions)
+        last = next(reversed(self.actions.values()), action)
         self.actions[action.id] = action
+        if (action.step, action.number) < (last.step, last.number):
+            self.actions = dict(sorted(self.actions.items(), key=lambda one: (one[1].step, one[1].number)))
+        run = self.edit(action.step)
+        others = tuple(number for number in run.pending if number != action.number)
+        done = action.status is ActionStatus.DONE
+        run.pending = others if done else tuple(sorted((*others, action.number)))
+        self.place(action.step)
 
     def drop(self, action_id: str) -> None:
         """Let go of an action that no later decision needs."""
@@ -134,7 +154,14 @@ class Work(Chain):
         self.status = status
         if status is not ChainStatus.COMPLETED:  # words that were to be looked at once more are not delivered
             self.answer, self.unproven = None, ()
-        self.actions, self.proposals, self.requests, self.resume, self.thought = {}, {}, (), None, None
+        self.actions, self.proposals, self.requests, self.resume, self.thought, self.error = (
+            {},
+            {},
+            (),
+            None,
+            None,
+            None,
+        )
         self.tell(fact, **details)
 
     # ---- the value
@@ -148,3 +175,10 @@ class Work(Chain):
             runs[index] = run
         self.runs, self.updated_at = tuple(runs), self.now
         return Decision(Chain(*_values(self)), tuple(self.outputs), tuple(self.facts), tuple(self.changed))
+
+
+def _placed(places: tuple[int, ...], index: int, *, inside: bool) -> tuple[int, ...]:
+    """Indexes in ascending order with this one among them, or without it."""
+    if (index in places) is inside:
+        return places
+    return tuple(sorted((*places, index))) if inside else tuple(one for one in places if one != index)

@@ -13,6 +13,7 @@ class Policy:
 
     max_turns: int = 10
     actions_per_turn: int = 1
+    parallel: int = 1
     strikes: int = 3
     max_steps: int = 50
     max_actions: int = 100

@@ -1,12 +1,15 @@
 """Plans (CONTRACT C): a directed acyclic graph of steps, each a promise that receipts must keep."""
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from pydantic import Field, model_validator
 
 from haltpoint.contracts.base import Strict
 from haltpoint.contracts.step_ids import tidied
+
+MOST_PARALLEL: Final = 16
+"""Calls and thoughts of one chain that may be under way side by side (C8)."""
 
 
 class StepType(StrEnum):
@@ -30,11 +33,21 @@ class OnFailure(StrEnum):
     CONTINUE = "continue"
 
 
+class Siblings(StrEnum):
+    """What happens to the calls beside one that failed, before that takes effect (C8): they end, or none is awaited."""
+
+    COLLECT = "collect"
+    FAIL_FAST = "fail_fast"
+
+
 class Call(Strict):
-    """One wished call. In a literal plan an argument may be `{"$from": "step.data.path"}`."""
+    """One proposed call. In a literal plan an argument may be `{"$from": "step.data.path"}`, and an `optional` call may
+    fail.
+    """
 
     tool: str = Field(min_length=1, max_length=128)
     arguments: dict[str, Any] = Field(default_factory=dict)
+    optional: bool = False
 
 
 class Step(Strict):
@@ -57,6 +70,8 @@ class Step(Strict):
     actions: tuple[Call, ...] = ()
     on_failure: OnFailure = OnFailure.FAIL
     may_fail: bool = False
+    siblings: Siblings | None = None
+    parallel: int | None = Field(default=None, ge=1, le=MOST_PARALLEL)
     max_turns: int | None = Field(default=None, ge=1)
     actions_per_turn: int | None = Field(default=None, ge=1)
 

@@ -9,7 +9,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from haltpoint.contracts.base import Contract, Strict
 from haltpoint.contracts.intent import Intent
-from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.plans import MOST_PARALLEL, Plan, Siblings
 
 
 class Style(StrEnum):
@@ -68,6 +68,12 @@ class Task(Strict):
         default=None, max_length=100, description="globs over the names of the tools that a model may call (C15)"
     )
     max_turns: int | None = Field(default=None, ge=1, le=100, description="proposals that one step may ask for")
+    parallel: int | None = Field(
+        default=None, ge=1, le=MOST_PARALLEL, description="calls and thoughts that may be under way side by side (C8)"
+    )
+    siblings: Siblings = Field(
+        default=Siblings.COLLECT, description="whether a failure waits for the calls beside it (C8)"
+    )
     strikes: int | None = Field(default=None, ge=1, description="violations in a row until a person decides (D3)")
     patterns_off: tuple[str, ...] = Field(default=(), description="ids of patterns that do not apply, * for all (C2)")
     intent: Intent | None = Field(default=None, description="in place of what a model reads from the goal (C12)")

@@ -8,10 +8,10 @@ import structlog
 from pydantic import TypeAdapter
 
 from haltpoint.chain.graph import Graph
-from haltpoint.chain.needs import needed_actions, needed_thoughts, under_way
+from haltpoint.chain.needs import needed_actions, needed_thoughts, with_places
 from haltpoint.chain.state import Action, ActionStatus, Chain, ChainError, OpenRequest
 from haltpoint.contracts.answers import NotDone
-from haltpoint.contracts.base import action_id, request_id
+from haltpoint.contracts.base import request_id
 from haltpoint.contracts.events import ProposedActions
 from haltpoint.contracts.humans import Question
 from haltpoint.contracts.intent import ChainIntent, Intent
@@ -114,15 +114,14 @@ async def _read_one(calls: Coalescer, topology: Topology, partition: int, chain_
         )
     ]
     asked_about = {question.action_id for question in questions if question.action_id}
-    sent = _sent(chain)
-    action_ids = sorted(asked_about.union(needed_actions(chain)))
+    action_ids = needed_actions(chain)
     thoughts = needed_thoughts(chain)
     hashes, proposals = await asyncio.gather(
         asyncio.gather(*(calls.call("HGETALL", key("action", one)) for one in action_ids)),
         asyncio.gather(*(calls.call("HGET", key("thought", one), "data") for one in thoughts.values())),
     )
     actions = {
-        one: decode_action(one, fields, _status(one, sent, asked_about))
+        one: decode_action(one, fields, _status(chain, fields, asked_about, one))
         for one, fields in zip(action_ids, hashes, strict=True)
         if fields
     }
@@ -138,7 +137,7 @@ async def _read_one(calls: Coalescer, topology: Topology, partition: int, chain_
             if data is not None
         },
     )
-    return Loaded(chain, version, trace)
+    return Loaded(with_places(chain), version, trace)
 
 
 def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: bytes | None) -> Chain:
@@ -171,16 +170,12 @@ def intent_of(stored: bytes | None) -> Intent | None:
     return None if stored is None else _PLAN.validate_json(stored).intent
 
 
-def _sent(chain: Chain) -> frozenset[str]:
-    """The actions whose results the chain has not taken yet, whatever their hashes say by now."""
-    steps = () if chain.plan is None else zip(chain.plan.steps, chain.runs, strict=True)
-    return frozenset(action_id(chain.id, step.id, run.actions) for step, run in steps if under_way(run))
-
-
-def _status(action: str, sent: frozenset[str], asked_about: set[str]) -> ActionStatus:
-    if action in asked_about:
+def _status(chain: Chain, fields: Fields, asked_about: set[str], name: str) -> ActionStatus:
+    """What the chain has made of an action so far, whatever its hash says by now."""
+    if name in asked_about:
         return ActionStatus.ASKING
-    return ActionStatus.DISPATCHED if action in sent else ActionStatus.DONE
+    sent = int(fields[b"n"]) in chain.runs[int(fields[b"step"])].pending
+    return ActionStatus.DISPATCHED if sent else ActionStatus.DONE
 
 
 def decode_action(name: str, fields: Fields, status: ActionStatus) -> Action:

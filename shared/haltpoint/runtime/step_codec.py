@@ -26,11 +26,12 @@ def encode_step(run: StepRun) -> str:
         run.in_turn,
         run.receipts,
         run.last_ok,
-        0,  # the place of a field that is no more
+        sum(1 << (run.actions - number) for number in run.pending),
         int(run.thinking),
         run.refused,
         run.strikes,
         int(run.unkept),
+        run.here + 2 * run.freed,
     ]
     while numbers and not numbers[-1]:
         numbers.pop()
@@ -40,10 +41,10 @@ def encode_step(run: StepRun) -> str:
 def decode_step(field: bytes) -> StepRun:
     """The run of a field. Raises ValueError when it is none."""
     numbers = [int(number) for number in field.strip(b"[]").split(b",") if number]
-    status, turn, attempt, proposals, actions, taken, in_turn, receipts, last_ok, _, thinking, *rest = (
-        numbers + [0] * (14 - len(numbers))
-    )[:14]
-    refused, strikes, unkept = rest
+    status, turn, attempt, proposals, actions, taken, in_turn, receipts, last_ok, pending, thinking, *rest = (
+        numbers + [0] * (15 - len(numbers))
+    )[:15]
+    refused, strikes, unkept, marks = rest
     return StepRun(
         _STATUSES[status],
         turn,
@@ -58,4 +59,7 @@ def decode_step(field: bytes) -> StepRun:
         refused,
         strikes,
         bool(unkept),
+        bool(marks & 1),
+        bool(marks & 2),
+        tuple(actions - bit for bit in reversed(range(pending.bit_length())) if pending >> bit & 1),
     )

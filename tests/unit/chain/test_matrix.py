@@ -18,7 +18,7 @@ def test_every_state_and_every_event_has_a_place_in_the_matrix() -> None:
 
     assert header.count("|") == 12
     assert [row.count("|") for row in rows] == [12] * 11
-    assert "| `tool.completed` | · | · | Take the receipt | · | · | · | · | · | · | · |" in rows
+    assert f"| `tool.completed` | · | · |{' Take the receipt |' * 5} · | · | · |" in rows
 
 
 if __name__ == "__main__":
