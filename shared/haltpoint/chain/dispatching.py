@@ -12,7 +12,6 @@ from haltpoint.chain.contract import NOT_CONFIRMED
 from haltpoint.chain.ending import fail_chain, fail_step
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.outputs import Dispatch, StartChild
-from haltpoint.chain.plural import count
 from haltpoint.chain.provenance import origin_actions, provenance_fault
 from haltpoint.chain.references import (
     Reference,
@@ -30,6 +29,7 @@ from haltpoint.chain.templates import calls_inside
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH, action_id, child_id
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.phrases import count
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.tasks import Mode

@@ -1,13 +1,16 @@
 """Limits as they apply to one chain or step: policy, budget and plan put together."""
 
+from collections.abc import Collection, Mapping
 from datetime import UTC
 from fnmatch import fnmatchcase
 
+from haltpoint.chain.plain_text import folded
 from haltpoint.chain.state import Chain, PlanOrigin
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.plans import Step, StepType
 from haltpoint.contracts.policy import Treatment, Treatments
 from haltpoint.contracts.tasks import Mode, Task
+from haltpoint.contracts.tools import ToolSpec
 
 
 def deadline_of(task: Task, policy: Policy, now: int) -> int:
@@ -94,3 +97,10 @@ def tokens_left(chain: Chain, tokens: int) -> bool:
     """Whether the model may be asked again after so many tokens."""
     limit = chain.task.budget.tokens
     return limit is None or tokens < limit
+
+
+def without_blocked(tools: Mapping[str, ToolSpec], blocked: Collection[str]) -> dict[str, ToolSpec]:
+    """The tools, with those internal that the policy file blocks, in whatever case, with whatever signs."""
+    names = {folded(name) for name in blocked}
+    found = (name for name in tools if names and folded(name) in names)
+    return {**tools, **{name: tools[name].model_copy(update={"internal": True}) for name in found}}

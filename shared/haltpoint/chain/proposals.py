@@ -11,8 +11,9 @@ from haltpoint.chain.contract import NOT_CONFIRMED, call_fault, without_confirme
 from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.exits import ask_in_step, is_only_question, is_question, last_error
+from haltpoint.chain.goal import note_look
 from haltpoint.chain.held import drop_held, owner_of, tell_held
-from haltpoint.chain.intent import owed, remind
+from haltpoint.chain.intent import disregarded, note_asked, owed, pattern_faults, refusal, remind, tellable, to_look_at
 from haltpoint.chain.needs import looks_at_goal
 from haltpoint.chain.provenance import provenance_fault
 from haltpoint.chain.reasons import reasons_for
@@ -22,8 +23,6 @@ from haltpoint.chain.sources import sources_for, users_words
 from haltpoint.chain.state import Action, PlanOrigin, StepStatus
 from haltpoint.chain.strikes import acted_on, escalate, let_pass, no_call, struck_out, unread, violate
 from haltpoint.chain.thinking import may_think, spent_too_much, think_intent, think_step
-from haltpoint.chain.unasked import disregarded, note_asked, note_look, refusal, tellable, to_look_at
-from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import ActionProposed, IntentDrafted

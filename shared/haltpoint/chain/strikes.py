@@ -8,8 +8,8 @@ from haltpoint.chain import policy
 from haltpoint.chain.asking import ask, next_request
 from haltpoint.chain.contract import form_of, reading_faults
 from haltpoint.chain.ending import complete_step
+from haltpoint.chain.intent import asked_for
 from haltpoint.chain.state import StepStatus
-from haltpoint.chain.words import asked_for
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import FactType

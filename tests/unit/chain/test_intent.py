@@ -309,6 +309,25 @@ def test_c12_a_model_that_obeys_a_prohibition_is_done_without_the_effect(
     assert (story.chain.status, story.tools_called, words in goal) == (ChainStatus.COMPLETED, [], True)
 
 
+@pytest.mark.parametrize(
+    ("off", "asked", "forbidden"),
+    [((), ["*"], ["pay_invoice"]), (("do-not",), ["*"], []), (("ask-first",), [], ["pay_invoice"]), (("*",), [], [])],
+)
+def test_c2_what_patterns_restrict_may_be_off_for_a_task(
+    off: tuple[str, ...], asked: list[str], forbidden: list[str]
+) -> None:
+    intent = open_ended("Ask me first. Never pay invoices.", patterns_off=off).chain.intent
+    assert intent is not None
+    assert [tool for one in intent.ask_before for tool in one.tools] == asked
+    assert [tool for one in intent.forbidden for tool in one.tools] == forbidden
+    assert {one.pattern for one in (*intent.ask_before, *intent.forbidden)}.isdisjoint(off)
+
+
+def test_c2_an_entry_of_an_older_chain_names_no_pattern() -> None:
+    stored = '{"tools": ["send_message"], "words": "tell John", "from": "pattern"}'
+    assert IntentEntry.model_validate_json(stored).pattern is None
+
+
 def test_c12_the_first_call_asks_and_once_approved_the_tool_is_not_asked_about_again() -> None:
     story = open_ended("Tell John and Ann, but ask me first", asks(entry("Tell John and Ann")))
     story.propose(call("send_message", to="john"))

@@ -130,6 +130,23 @@ def test_c2_a_pattern_whose_tools_nobody_serves_or_may_call_is_off() -> None:
     assert told.chain.status is ChainStatus.COMPLETED
 
 
+def test_c2_what_the_words_ask_for_is_read_once_and_waits_for_no_tool_that_leaves_or_comes() -> None:
+    told = saving(style=Style.REACT)
+    told.world.tools["store_note"] = spec("store_note", read_only=False)  # the open step cannot call it
+    told.world.tools["write_file"] = spec("write_file", read_only=False, gone=True)
+    told.propose(content="There is nothing to save.")
+
+    assert violations(told) == []
+    assert told.chain.status is ChainStatus.COMPLETED
+
+
+def test_c2_a_tool_that_the_submitter_forbids_is_not_required() -> None:
+    told = saving(style=Style.REACT, intent={"forbidden": [{"tools": ["write_*"]}]})
+    told.propose(content="I may not save it.")
+
+    assert violations(told) == []
+
+
 def test_the_words_of_corrections_are_the_policys() -> None:
     messages = Messages(missing_tool="Use {expected_tools}!", no_tool_used="Call {expected_tools} ({count}).")
     policy = Policy(patterns=(SAVING,), messages=messages)
