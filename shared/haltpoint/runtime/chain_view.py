@@ -247,7 +247,7 @@ def _result(
 
 def _cited(record: ChainRecord, mark: Mark) -> str | None:
     """What the action that a mark names did (F2)."""
-    name = action_id(record.id, mark.step, mark.number)
+    name = action_id(record.id, mark["step"], int(mark["number"]))
     action = _action(name, record.actions[name], {}) if name in record.actions else None
     if action is None or action.receipt is None or not action.receipt.satisfies:
         return None
