@@ -5,6 +5,8 @@ question whether the goal asks for an effect at all, in strict. At the end an ef
 the words say why not; one with a condition never fails a chain.
 """
 
+import re
+
 from haltpoint.chain import policy
 from haltpoint.chain.contract import may_call, open_to_models
 from haltpoint.chain.goal import MOST_QUOTED, SHOWN, intent_of, with_effects
@@ -38,14 +40,6 @@ def forbidden(work: Work, mode: Mode, tool: str) -> Correction | None:
     return None if entry is None else _refused(f"{tool} may not be called{_said(entry)}. Go on without it.", tool)
 
 
-def disregarded(work: Work, index: int, tool: str) -> Correction | None:
-    """What advisory mode only writes down: by the model's own reading the goal forbids the tool."""
-    entry = _limit(work, intent_of(work).forbidden, Mode.STRICT, tool)
-    if entry is None or work.mode(index) is not Mode.ADVISORY:
-        return None
-    return _refused(f"{tool} was called{_said(entry)}.", tool)
-
-
 def reasons_by_intent(work: Work, index: int, tool: str) -> tuple[Reason, ...]:
     """Why a person is asked before this call: the words want that, or do not ask for the tool at all."""
     mode, intent, found = work.mode(index), intent_of(work), list[Reason]()
@@ -66,14 +60,11 @@ def note_approval(work: Work, tool: str) -> None:
 
 def to_look_at(work: Work, index: int, proposal: Proposal) -> str | None:
     """The first tool of a proposal that no entry names and that was not looked at yet; None: there is none."""
-    step, mode, looked_at = work.steps[index], work.mode(index), intent_of(work).looked_at
-    for tool in (call.tool for call in proposal.calls):
-        spec = work.world.tools.get(tool)
-        if spec is None or tool in looked_at or not may_call(step, spec, mode, work.chain.task):
-            continue
-        if _unasked(work, mode, tool) is not Treatment.ALLOW and forbidden(work, mode, tool) is None:
-            return tool
-    return None
+    step, mode, tools, looked_at = work.steps[index], work.mode(index), work.world.tools, intent_of(work).looked_at
+    new = [call.tool for call in proposal.calls if call.tool in tools and call.tool not in looked_at]
+    open_ones = [tool for tool in new if may_call(step, tools[tool], mode, work.chain.task)]
+    free = (tool for tool in open_ones if forbidden(work, mode, tool) is None)
+    return next((tool for tool in free if _unasked(work, mode, tool) is not Treatment.ALLOW), None)
 
 
 def note_asked(work: Work, tool: str) -> None:
@@ -104,22 +95,17 @@ def _unasked(work: Work, mode: Mode, tool: str) -> Treatment:
 
 
 def _named(work: Work, tool: str) -> bool:
-    """Whether the goal asks for a tool, or for all that it calls as a skill; required tools are drawn from the goal.
-
-    A model for which any tool would do has named none.
-    """
+    """Whether the goal asks for a tool, or for all that it calls as a skill; required tools are drawn from the goal."""
     if any(tool in step.promised_tools for step in work.steps):
         return True
     intent = intent_of(work)
     entries = (*intent.effects_asked, *(one for one in intent.ask_before if one.origin is not IntentOrigin.PATTERN))
-    globs = [glob for one in entries for glob in one.tools if one.origin is not IntentOrigin.GOAL or _tells(glob)]
+    said = [(one.origin, glob) for one in entries for glob in one.tools]
+    # a model for which any tool would do has named none
+    globs = [glob for origin, glob in said if origin is not IntentOrigin.GOAL or re.search(r"[^\W_]", glob)]
     effects = _effects_of(work, tool)
     inside = [name for name in effects if name != tool] or effects
     return bool(fitting(globs, (tool,))) or len(fitting(globs, inside)) == len(inside)
-
-
-def _tells(glob: str) -> bool:
-    return any(map(str.isalnum, glob))
 
 
 def _effects_of(work: Work, tool: str) -> list[str]:
@@ -143,7 +129,7 @@ def _refused(text: str, tool: str) -> Correction:
     return Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=text)
 
 
-# ---- a plan ----------------------------------------------------------------------------------------------------------
+# ---- a plan, and the end ---------------------------------------------------------------------------------------------
 
 
 def plan_pattern_faults(work: Work, plan: Plan) -> tuple[Correction, ...]:
@@ -169,9 +155,6 @@ def left_out(work: Work, plan: Plan) -> tuple[str, ...]:
     )
 
 
-# ---- the end ---------------------------------------------------------------------------------------------------------
-
-
 def pattern_faults(work: Work) -> tuple[Correction, ...]:
     """The tools that patterns found in the words and that have no successful receipt in the chain yet (C2).
 
@@ -181,19 +164,12 @@ def pattern_faults(work: Work) -> tuple[Correction, ...]:
     return tuple(_missing(work, entry, tools) for entry, tools in required if done.isdisjoint(tools))
 
 
-def asked_for(work: Work) -> tuple[str, ...]:
-    """The tools with which those words would be met: one for each."""
-    return tuple(dict.fromkeys(fault.tool or "" for fault in pattern_faults(work)))
-
-
 def deeds_asked_for(work: Work) -> tuple[str, ...]:
     """The tools with effects that plan or goal ask for, and that have done nothing yet (F3)."""
     tools = work.world.tools
     promised = with_those_inside((name for step in work.steps for name in step.promised_tools), tools)
     globs = [glob for entry in intent_of(work).effects_asked for glob in entry.tools]
-    receipts = [one.outcome.metadata for one in work.actions.values() if one.outcome is not None]
-    nested = {call.tool for one in receipts for call in one.calls if call.error is None}
-    asked = promised.union(fitting(globs, tools)) - _succeeded(work) - nested
+    asked = promised.union(fitting(globs, tools)) - _succeeded(work)
     return tuple(sorted(name for name in asked if name in tools and with_effects(tools[name])))
 
 
@@ -246,11 +222,13 @@ def _asked(work: Work, *, by_patterns: bool) -> list[tuple[IntentEntry, tuple[st
 
     What patterns found is required of the model, by a tool that it may call; all others ask for an effect.
     """
-    intent, tools, task = intent_of(work), work.world.tools, work.chain.task
-    limits = fitting([glob for entry in intent.forbidden for glob in entry.tools], tools)
-    for_effects = [name for name, spec in tools.items() if with_effects(spec) and not spec.internal]
-    open_ones = [name for name, spec in tools.items() if open_to_models(spec, task)]
-    free = set(open_ones if by_patterns else for_effects).difference(limits)
+    intent, task = intent_of(work), work.chain.task
+    there = [
+        name
+        for name, spec in work.world.tools.items()
+        if (open_to_models(spec, task) if by_patterns else with_effects(spec) and not spec.internal)
+    ]
+    free = set(there).difference(fitting([glob for entry in intent.forbidden for glob in entry.tools], there))
     found = (one for one in intent.effects_asked if (one.origin is IntentOrigin.PATTERN) is by_patterns)
     return [(one, names) for one in found if (names := fitting(one.tools, free))]
 
@@ -263,7 +241,8 @@ def _missing(work: Work, entry: IntentEntry, tools: tuple[str, ...]) -> Correcti
     return Correction(violation=Violation.MISSING_TOOL, message=text, tool=tools[0], pattern=entry.pattern)
 
 
-def _succeeded(work: Work) -> frozenset[str]:
-    """The tools that have a successful receipt in this chain, or in one that carried out a skill for it."""
-    called = (one.tool for one in work.actions.values() if one.outcome is not None and one.outcome.satisfies)
-    return frozenset((*called, *work.inside))
+def _succeeded(work: Work) -> set[str]:
+    """The tools that have a successful receipt in this chain, in a skill's for it, or inside of another call."""
+    receipts = [(one.tool, one.outcome) for one in work.actions.values() if one.outcome is not None]
+    nested = {call.tool for _, outcome in receipts for call in outcome.metadata.calls if call.error is None}
+    return {*work.inside, *nested, *(tool for tool, outcome in receipts if outcome.satisfies)}

@@ -139,7 +139,7 @@ def _conditions(pattern: Pattern, said: str, rest: str, tools: Mapping[str, Tool
 
 
 def _spoken_of(said: str, tools: Mapping[str, ToolSpec]) -> tuple[str, ...]:
-    deeds, words = _meanings(said, _SAID), {word for word in _words(said) if len(word) >= _SHORTEST}
+    deeds, words = _meanings(said, _SAID), {word for word in _WORD.findall(said.lower()) if len(word) >= _SHORTEST}
     by_deed = tuple(name for name, spec in tools.items() if deeds & _means(spec))
     return by_deed or tuple(name for name in tools if words.intersection(words_of(name).split("_")))
 
@@ -152,9 +152,5 @@ def _means(spec: ToolSpec) -> frozenset[int]:
 @lru_cache(maxsize=4096)
 def _meanings(text: str, deeds: tuple[re.Pattern[str], ...]) -> frozenset[int]:
     """The deeds that a text speaks of, by their numbers in `DEEDS`."""
-    found = _words(text)
+    found = _WORD.findall(text.lower())
     return frozenset(number for number, deed in enumerate(deeds) if any(map(deed.match, found)))
-
-
-def _words(text: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(text)]

@@ -44,9 +44,9 @@ _LEAD: Final = (
 _ASK: Final = (
     rf"(?:^\W*{_LEAD}|\b(?:can|could|would|will|won't|why don't) (?:you|we) (?:please |kindly |also |just |now |then "
     rf"|maybe |possibly |quickly )*{_LEAD}|\b(?:want|need|like|expect|require) you to {_LEAD}|\bi(?:'d like| would like"
-    rf"| want| need| wish) to {_LEAD}"
-    r"|\bplease (?:also |just |now |then )?|^\W*(?!(?:i|we|you|he|she|they|it|this|that|these|those|the|my|our|your|his"
-    r"|her|their|there|who|what)\b)\w.*? (?:and|then) (?:also |then |please |just |finally )*)"
+    rf"| want| need| wish) to {_LEAD}|\bplease (?:also |just |now |then )?|^\W*(?!(?:i|we|you|he|she|they|it|this|that"
+    r"|these|those|the|my|our|your|his|her|their|there|who|what)\b)\w.*? (?:and|then) (?:also |then |please |just "
+    r"|finally )*)"
 )
 _NAME: Final = (
     r"[\w/~-][\w./~-]*\.(?:md|txt|csv|tsv|json|jsonl|ya?ml|toml|ini|cfg|conf|env|py|js|ts|tsx|jsx|html?|css|scss|sh|bat"
@@ -55,8 +55,7 @@ _NAME: Final = (
 _THEN: Final = (
     r"(?=\s*$|\s*[.,;:!?\")\]']|\s+(?:called|named|titled|with|in|at|to|for|from|that|which|containing|and|or|on|of|as"
     r"|under|into|inside|please|now|then|again|there|here|using|holding|listing|describing|where|by|via|so|based"
-    r"|through|today|first|too|instead|when)\b"
-    rf"|\s+(?:§|{_NAME}))"
+    rf"|through|today|first|too|instead|when)\b|\s+(?:§|{_NAME}))"
 )
 _ADJECTIVE: Final = (
     r"(?!(?:about|regarding|how|why|what|that|which|who|where|when|if|from|for|with|without|like|than|because|to|into"
@@ -76,13 +75,11 @@ _WRITE: Final = (
     rf"\s+(?:(?:me|us)\s+)?(?:{_ADJECTIVE}){{0,4}}?{_FILE}"
     rf"|(?:write|append|create|store)\s+{_GAP.format(no='|of')}(?:{_TARGET})|save\s+{_GAP.format(no='')}(?:{_TARGET}))"
 )
-_DATABASE: Final = r"(?:db|database|databases)\b"
+_DATABASE: Final = r"(?:db|databases?)\b"
+_OURS: Final = rf"(?:the|our|my|your|this|that)\s+(?:[\w-]+\s+){{0,2}}?{_DATABASE}{_THEN}"
 _SEARCH: Final = (
-    rf"{_ASK}(?:query\s+(?:[\w'-]+\s+){{0,3}}?{_DATABASE}"
-    r"|(?:query|search|find|look up|look|fetch|get)\s+(?!out\b)(?:[^\s]+\s+){0,10}?(?:in|from|through)\s+(?:the|our"
-    r"|my|your|this|that)\s+"
-    rf"(?:[\w-]+\s+){{0,2}}?{_DATABASE}{_THEN}"
-    rf"|search\s+(?:the|our|my|your|this|that)\s+(?:[\w-]+\s+){{0,2}}?{_DATABASE}{_THEN})"
+    rf"{_ASK}(?:query\s+(?:[\w'-]+\s+){{0,3}}?{_DATABASE}|search\s+{_OURS}|(?:query|search|find|look up|look|fetch|get)"
+    rf"\s+(?!out\b)(?:[^\s]+\s+){{0,10}}?(?:in|from|through)\s+{_OURS})"
 )
 
 

@@ -28,11 +28,6 @@ def plain(text: str) -> str:
     return _SPACES.sub(" ", text)
 
 
-def folded(name: str) -> str:
-    """A name as it is compared when looks must not matter: `purgeArchive` and `Purge-archive` are `purgearchive`."""
-    return words_of(name).replace("_", "")
-
-
 def words_of(name: str) -> str:
     """A tool's name as words: `WritePlanTool_begin` and `write-plan.tool/begin` are `write_plan_tool_begin`.
 

@@ -13,7 +13,7 @@ from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.exits import ask_in_step, is_only_question, is_question, last_error
 from haltpoint.chain.goal import note_look
 from haltpoint.chain.held import drop_held, owner_of, tell_held
-from haltpoint.chain.intent import disregarded, note_asked, owed, pattern_faults, refusal, remind, tellable, to_look_at
+from haltpoint.chain.intent import forbidden, note_asked, owed, pattern_faults, refusal, remind, tellable, to_look_at
 from haltpoint.chain.needs import looks_at_goal
 from haltpoint.chain.provenance import provenance_fault
 from haltpoint.chain.reasons import reasons_for
@@ -202,7 +202,7 @@ def _release(work: Work, index: int) -> bool:
             if earlier is not None:
                 give_back(work, index, earlier)
                 return True
-            if (unheeded := disregarded(work, index, call.tool)) is not None:
+            if mode is Mode.ADVISORY and (unheeded := forbidden(work, Mode.STRICT, call.tool)) is not None:
                 _strike(work, index, (unheeded,), _COUNTED)
             sources = sources_for(work, index, call.arguments, spec)
             reasons = reasons_for(work, index, call, spec, repaired=proposal.repaired, sources=sources)

@@ -3,7 +3,6 @@
 import pytest
 
 from haltpoint.chain.human_tool import NAME, SPEC, question_faults, with_built_in
-from haltpoint.chain.plain_text import folded
 from haltpoint.chain.policy import without_blocked
 from haltpoint.chain.replay import fold, with_matrix
 from haltpoint.chain.schemas import form_value_faults
@@ -20,7 +19,6 @@ def test_a_blocked_tools_are_internal_in_every_spelling_of_their_names(name: str
     assert without_blocked(specs(spec(name), spec("load")), ["SAVE"])[name].internal
     assert not without_blocked(specs(spec(name), spec("load")), ["SAVE"])["load"].internal
     assert not without_blocked(specs(spec(name)), [])[name].internal
-    assert folded(name) == "save"
 
 
 @pytest.mark.parametrize("name", ["Secret", "ѕecret", "secret\u200b", "secret ", "functions.secret", "SECRET"])
