@@ -218,19 +218,18 @@ def _not_done(effect: NotDone) -> str:
 
 
 def _asked(work: Work, *, by_patterns: bool) -> list[tuple[IntentEntry, tuple[str, ...]]]:
-    """The entries that ask for something, each with the tools for it that exist here and that nothing forbids.
+    """The entries that ask for something, each with the tools for it that are here.
 
-    What patterns found is required of the model, by a tool that it may call; all others ask for an effect.
+    What patterns found is required, by a tool that a model may call, and no reading of a model takes that back. All
+    others ask for an effect that nothing forbids.
     """
-    intent, task = intent_of(work), work.chain.task
-    there = [
-        name
-        for name, spec in work.world.tools.items()
-        if (open_to_models(spec, task) if by_patterns else with_effects(spec) and not spec.internal)
-    ]
-    free = set(there).difference(fitting([glob for entry in intent.forbidden for glob in entry.tools], there))
+    intent, tools = intent_of(work), work.world.tools.values()
+    limits = fitting([glob for entry in intent.forbidden for glob in entry.tools], work.world.tools)
+    effects = (spec for spec in tools if with_effects(spec) and not spec.internal and spec.name not in limits)
+    required = (spec for spec in tools if open_to_models(spec, work.chain.task))
+    there = [spec.name for spec in (required if by_patterns else effects)]
     found = (one for one in intent.effects_asked if (one.origin is IntentOrigin.PATTERN) is by_patterns)
-    return [(one, names) for one in found if (names := fitting(one.tools, free))]
+    return [(one, names) for one in found if (names := fitting(one.tools, there))]
 
 
 def _missing(work: Work, entry: IntentEntry, tools: tuple[str, ...]) -> Correction:

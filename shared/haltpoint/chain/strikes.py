@@ -99,7 +99,7 @@ def escalate(work: Work, index: int | None, reason: str) -> None:
     the step promised, or one that the user's words ask for (C2): its result is what may be given by hand.
     """
     reason = reason[:MOST_SAID]
-    missing = missing_tools(work, index) or tuple(one.tool or "" for one in pattern_faults(work))
+    missing = missing_tools(work, index) or tuple(dict.fromkeys(one.tool or "" for one in pattern_faults(work)))
     where = f"{'the plan' if index is None else f'step {work.steps[index].id!r}'}: {reason}"
     question = f"The model does not keep its word in {where}. How shall it go on?"
     if missing:

@@ -16,7 +16,16 @@ from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind, Usage, Violation
-from haltpoint.contracts.tools import Confirmation, ErrorType, NextAction, Outcome, Target, ToolSpec
+from haltpoint.contracts.tools import (
+    Confirmation,
+    ErrorType,
+    Metadata,
+    NestedCall,
+    NextAction,
+    Outcome,
+    Target,
+    ToolSpec,
+)
 from tests.support.builders import OK, call, failed, literal_task, plan, spec
 from tests.unit.chain.story import Story
 
@@ -631,6 +640,16 @@ def test_c12_the_call_of_a_skill_is_a_deed_of_what_it_called() -> None:
     data = CompletedTool(action_id="c.react.1", outcome=report)
     story.hear(ToolCompleted(id="c.react.1/child/done", source="t", subject="c", data=data), "{}")
     story.propose(content="They know.")
+
+    assert (story.chain.status, story.chain.unfulfilled) == (ChainStatus.COMPLETED, ())
+
+
+def test_c12_a_call_inside_of_another_is_a_deed() -> None:
+    story = open_ended("Pay it and tell John", asks(entry("tell John"), entry("Pay it", "pay_invoice")))
+    story.propose(call("pay_invoice"))
+    nested = NestedCall(tool="send_message", key="c.react.1/1")
+    story.result(OK.model_copy(update={"metadata": Metadata(calls=(nested,))}))
+    story.propose(content="It is paid, and John knows.")
 
     assert (story.chain.status, story.chain.unfulfilled) == (ChainStatus.COMPLETED, ())
 
