@@ -7,7 +7,7 @@ are starred, and what nobody could see is spelt out.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from string import Formatter
 from typing import Any, Final
 
@@ -47,19 +47,17 @@ def deed_of(spec: ToolSpec | None, tool: str, arguments: str, data: str) -> Deed
 def deed_line(spec: ToolSpec, arguments: str, data: str) -> str:
     """What a call did, in one line."""
     given = _object(arguments)
-    line = _title(spec, given) if spec.says is None else "".join(_filled(spec, given, data))
+    line = _title(spec, given) if spec.says is None else _filled(spec, given, data)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
-def _filled(spec: ToolSpec, given: Mapping[str, Any], data: str) -> Iterator[str]:
+def _filled(spec: ToolSpec, given: Mapping[str, Any], data: str) -> str:
     declared = spec.parameters.get("properties", {})
     known = dict(said(spec.parameters, "default")) | {name: one for name, one in given.items() if name in declared}
     parts = list(Formatter().parse(spec.says or ""))
     if any(name and name not in declared for _, name, *_ in parts):
         known |= {name: one for name, one in _object(data).items() if name not in declared}
-    for text, name, *_ in parts:
-        yield text
-        yield "" if name is None else shown(name, known.get(name, ...))
+    return "".join(text + ("" if name is None else shown(name, known.get(name, ...))) for text, name, *_ in parts)
 
 
 def _title(spec: ToolSpec, given: Mapping[str, Any]) -> str:
