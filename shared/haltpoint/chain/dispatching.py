@@ -11,7 +11,6 @@ from haltpoint.chain.contract import NOT_CONFIRMED
 from haltpoint.chain.ending import fail_chain, fail_step
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.outputs import Dispatch, StartChild
-from haltpoint.chain.plural import count
 from haltpoint.chain.provenance import origin_actions, provenance_fault
 from haltpoint.chain.references import Reference, UnresolvedError, deeper_than, is_flat, read_json, resolve, write_json
 from haltpoint.chain.schemas import argument_faults, compiled
@@ -21,6 +20,7 @@ from haltpoint.chain.templates import calls_inside
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH, child_id
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.phrases import count
 from haltpoint.contracts.plans import Call, Plan
 from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.tasks import Mode

@@ -10,8 +10,9 @@ from haltpoint.chain.contract import NOT_CONFIRMED, call_fault, without_confirme
 from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.exits import ask_in_step, is_only_question, is_question, last_error
+from haltpoint.chain.goal import note_look
 from haltpoint.chain.held import drop_held, owner_of, tell_held
-from haltpoint.chain.intent import owed, remind
+from haltpoint.chain.intent import forbidden, note_asked, owed, pattern_faults, refusal, remind, tellable, to_look_at
 from haltpoint.chain.provenance import provenance_fault
 from haltpoint.chain.reasons import reasons_for
 from haltpoint.chain.references import read_json
@@ -20,8 +21,6 @@ from haltpoint.chain.sources import sources_for, users_words
 from haltpoint.chain.state import Action, PlanOrigin, StepStatus
 from haltpoint.chain.strikes import escalate, let_pass, no_call, struck_out, unread, violate
 from haltpoint.chain.thinking import may_think, spent_too_much, think_intent, think_step
-from haltpoint.chain.unasked import disregarded, note_asked, note_look, refusal, tellable, to_look_at
-from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.intent import Intent
@@ -187,7 +186,7 @@ def _release(work: Work, index: int) -> bool:
         if (earlier := answered_by(work, index, call, spec, mode)) is not None:
             give_back(work, index, earlier)
             return True
-        if (unheeded := disregarded(work, index, call.tool)) is not None:
+        if mode is Mode.ADVISORY and (unheeded := forbidden(work, Mode.STRICT, call.tool)) is not None:
             _strike(work, index, (unheeded,), _COUNTED)
         sources = sources_for(work, index, call.arguments, spec)
         reasons = reasons_for(work, index, call, spec, repaired=proposal.repaired, sources=sources)

@@ -6,13 +6,12 @@ from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import carry_out, dispatch_literal, in_time
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.held import drop_held
-from haltpoint.chain.intent import remind
+from haltpoint.chain.intent import pattern_faults, remind
 from haltpoint.chain.proposals import check_hooks_changes, continue_step
 from haltpoint.chain.provenance import denied
 from haltpoint.chain.repeats import note_effect
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.strikes import fall_short
-from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted

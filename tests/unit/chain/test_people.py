@@ -79,7 +79,12 @@ def test_b3_a_tool_that_is_unsure_stops_the_chain_at_once(
     assert told.statuses == {"find": "waiting", "send": "pending"}
     assert told.tools_called == ["find"]
     [ask] = told.questions
-    assert (ask.request.kind, ask.question, ask.request.tool, ask.arguments) == (kind, question, "find", '{"query":"John"}')
+    assert (ask.request.kind, ask.question, ask.request.tool, ask.arguments) == (
+        kind,
+        question,
+        "find",
+        '{"query":"John"}',
+    )
     assert (ask.request.number, ask.request.action_id, ask.request.deadline) == (1, "c.find.1", START + DAY)
     assert ask.preview == ("to Ann" if kind is CONFIRMATION else None)
     assert told.told("request.opened") == [
