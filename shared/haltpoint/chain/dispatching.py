@@ -18,7 +18,6 @@ from haltpoint.chain.references import (
     Reference,
     UnresolvedError,
     deeper_than,
-    is_flat,
     read_json,
     resolve,
     write_json,
@@ -111,7 +110,7 @@ def dispatch(
     if len(text) > MAX_ARGUMENTS:
         fail_step(work, index, Code.NOT_RESOLVED, f"{tool}: its arguments have more than {MAX_ARGUMENTS} bytes")
         return
-    if not is_flat(arguments) and deeper_than(arguments, MAX_DEPTH):
+    if deeper_than(arguments, MAX_DEPTH):
         fail_step(work, index, Code.NOT_RESOLVED, f"{tool}: its arguments are nested deeper than {MAX_DEPTH}")
         return
     run = work.run(index)

@@ -4,12 +4,12 @@ from typing import Final
 
 from haltpoint.chain.citations import false_marks
 from haltpoint.chain.codes import Code
-from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.delivering import deliver, take_findings
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.exits import ask_while_planning
 from haltpoint.chain.intent import ask_again, left_out, remind, take_up
 from haltpoint.chain.needs import looks_at_goal, reads_goal
+from haltpoint.chain.plan_check import PlanFault, plan_faults
 from haltpoint.chain.plural import count
 from haltpoint.chain.proposals import resume
 from haltpoint.chain.scheduling import adopt, begin_open

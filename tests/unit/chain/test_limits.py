@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from haltpoint.chain import schemas
-from haltpoint.chain.codes import MEANING, Code
+from haltpoint.chain.codes import Code
 from haltpoint.chain.graph import Graph
 from haltpoint.chain.needs import forget, needed_actions
 from haltpoint.chain.policy import deadline_of
@@ -54,7 +54,7 @@ def test_a_chain_ends_at_the_earliest_of_its_limits(task: Task, deadline: int) -
 
 
 def test_every_code_has_a_meaning() -> None:
-    assert set(MEANING) == set(Code)
+    assert all(code.meaning.endswith(".") for code in Code)
 
 
 def test_equal_declarations_share_their_validators_and_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
