@@ -109,12 +109,12 @@ def question_faults(arguments: Any) -> tuple[str, ...]:
         return ()
     if faults := form_value_faults(_FORM, form, "arguments.schema"):
         return faults
-    fault = _contradiction({"type": "object", **form}, _LEVELS)
+    fault = _unfillable({"type": "object", **form}, _LEVELS)
     return () if fault is None else (f"arguments.schema: {fault}",)
 
 
-def _contradiction(form: dict[str, Any], levels: int) -> str | None:
-    """Why nobody could ever fill in a well-formed form, or a part of it; what it says word by word is looked at."""
+def _unfillable(form: dict[str, Any], levels: int) -> str | None:
+    """Why a well-formed form, or a part of it, cannot be shown or filled in; what it says word by word is looked at."""
     if levels == 0:
         return f"is nested deeper than {_LEVELS}"
     try:
@@ -131,4 +131,4 @@ def _contradiction(form: dict[str, Any], levels: int) -> str | None:
         if least in form and most in form and form[least] > form[most]:
             return f"{least} is more than {most}"
     inner = (part for part in (*named.values(), form.get("items"), others) if isinstance(part, dict))
-    return next((fault for part in inner if (fault := _contradiction(part, levels - 1)) is not None), None)
+    return next((fault for part in inner if (fault := _unfillable(part, levels - 1)) is not None), None)

@@ -88,8 +88,8 @@ def compiled(spec: ToolSpec) -> Compiled:
         if len(_by_spec) >= MOST:
             _by_spec.clear()
         arguments, result = _validator(write_json(spec.parameters)), _validator(write_json(spec.result_schema or {}))
-        plain = None if arguments is None else flat(spec.parameters)
-        known = _by_spec[id(spec)] = Compiled(spec, spec.digest, arguments, result, plain)
+        fits = None if arguments is None else flat(spec.parameters)
+        known = _by_spec[id(spec)] = Compiled(spec, spec.digest, arguments, result, fits)
     return known
 
 
