@@ -6,6 +6,7 @@ step may ask a person when it requires or allows that, so that a weak model does
 """
 
 import json
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any, Final
 
@@ -86,7 +87,7 @@ def _alike(words: Any) -> str:
     return " ".join(str(words).casefold().split())
 
 
-def call_faults(spec: ToolSpec, arguments: Any, unknown: tuple[Place, ...] = ()) -> tuple[str, ...]:
+def call_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -> tuple[str, ...]:
     """What is wrong with the arguments of a call of any tool; of a question also with its options and its form."""
     faults = argument_faults(spec, arguments, unknown)
     return faults or (question_faults(arguments) if spec.name == NAME else ())

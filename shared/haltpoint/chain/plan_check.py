@@ -57,7 +57,7 @@ def plan_faults(
     """
     return (
         *_tool_faults(plan, tools, None if literal else task, tools if named is None else named),
-        *(_call_faults(plan, tools) if literal else ()),
+        *(_literal_faults(plan, tools) if literal else ()),
         *_shape_faults(plan, MAX_STEPS if literal else policy.max_steps),
     )
 
@@ -82,7 +82,7 @@ def _tool_faults(plan: Plan, tools: Tools, task: Task | None, named: Collection[
                 yield PlanFault(step.id, f"{name} {why}; those that may be called: {names}")
 
 
-def _call_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
+def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
     before = cache(lambda: _ancestors(plan))  # most plans refer to direct dependencies only, and never ask
     for step in plan.steps:
         if not step.actions:
@@ -98,7 +98,7 @@ def _call_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
                     yield PlanFault(step.id, f"actions[{number}]: {fault}")
             if (spec := tools.get(call.tool)) is not None:
                 plain = without_confirmed(call, tools)
-                faults = human_tool.call_faults(spec, plain.arguments, tuple(place for place, _ in found))
+                faults = human_tool.call_faults(spec, plain.arguments, [place for place, _ in found])
                 if plain is not call:
                     faults = (*faults, f"leave out {CONFIRMED}: it is set only when a person has approved this call")
                 for fault in faults:

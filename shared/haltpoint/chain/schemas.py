@@ -1,10 +1,10 @@
-"""JSON Schema checks that remember: validators are built once per schema of a tool.
+"""JSON Schema checks that remember: a validator is built once per schema, of a tool as of a form.
 
-The memory is bounded and holds nothing but what follows from a spec, so the answers are those of a pure function.
+The memory is bounded and holds nothing but what follows from a schema, so the answers are those of a pure function.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, cast
@@ -19,7 +19,7 @@ from referencing.exceptions import Unresolvable
 from haltpoint.chain.references import Place, path_text, read_json, write_json
 from haltpoint.contracts.tools import ToolSpec
 
-MOST: Final = 4096  # remembered specs; more than any deployment has tools
+MOST: Final = 4096  # remembered specs, and schemas; more than any deployment has tools
 SHOWN: Final = 5  # faults told at once
 WIDTH: Final = 200  # characters of one fault, and of its place: a model writes keys of any length
 
@@ -27,8 +27,6 @@ _ABOUT_THE_OUTSIDE: Final = frozenset(
     {"required", "type", "additionalProperties", "propertyNames"}
     | {"minProperties", "maxProperties", "minItems", "maxItems"}
 )
-
-
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),
     "integer": (int,),
@@ -74,7 +72,6 @@ class Compiled:
     spec: ToolSpec
     digest: str
     arguments: Validator | None
-    result: Validator | None
     fits: Callable[[Any], bool] | None
 
 
@@ -82,14 +79,14 @@ _by_spec: dict[int, Compiled] = {}
 
 
 def compiled(spec: ToolSpec) -> Compiled:
-    """The digest and validators of a spec, remembered by its identity; equal schemas share a validator."""
+    """The digest and the validator of a spec, remembered by its identity; equal schemas share a validator."""
     known = _by_spec.get(id(spec))
     if known is None or known.spec is not spec:
         if len(_by_spec) >= MOST:
             _by_spec.clear()
-        arguments, result = _validator(write_json(spec.parameters)), _validator(write_json(spec.result_schema or {}))
+        arguments = _validator(write_json(spec.parameters))
         fits = None if arguments is None else flat(spec.parameters)
-        known = _by_spec[id(spec)] = Compiled(spec, spec.digest, arguments, result, fits)
+        known = _by_spec[id(spec)] = Compiled(spec, spec.digest, arguments, fits)
     return known
 
 
@@ -116,7 +113,7 @@ def _unique_items(validator: Validator, unique: bool, value: Any, _schema: Any) 
         yield ValidationError("the same item is in it more than once")
 
 
-def argument_faults(spec: ToolSpec, arguments: Any, unknown: tuple[Place, ...] = ()) -> tuple[str, ...]:
+def argument_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -> tuple[str, ...]:
     """What is wrong with the arguments of a call, in words; nothing is asked of the values at `unknown` places."""
     known = compiled(spec)
     if known.fits is not None and known.fits(arguments):
@@ -126,7 +123,9 @@ def argument_faults(spec: ToolSpec, arguments: Any, unknown: tuple[Place, ...] =
 
 def result_faults(spec: ToolSpec, data: Any) -> tuple[str, ...]:
     """What is wrong with a result's data, in words; a tool without a result schema takes any object."""
-    return _faults(compiled(spec).result, data, "data") if isinstance(data, dict) else ("data: is not an object",)
+    if not isinstance(data, dict):
+        return ("data: is not an object",)
+    return form_value_faults(spec.result_schema or {}, data, "data")
 
 
 def form_value_faults(form: dict[str, Any], value: Any, name: str = "value") -> tuple[str, ...]:
@@ -134,7 +133,7 @@ def form_value_faults(form: dict[str, Any], value: Any, name: str = "value") -> 
     return _faults(_validator(write_json(form)), value, name)
 
 
-def _faults(validator: Validator | None, value: Any, name: str, unknown: tuple[Place, ...] = ()) -> tuple[str, ...]:
+def _faults(validator: Validator | None, value: Any, name: str, unknown: Sequence[Place] = ()) -> tuple[str, ...]:
     if validator is None:
         return (f"{name}: the tool's own schema is not valid JSON Schema",)
     try:
@@ -152,7 +151,7 @@ def _short(text: str) -> str:
     return text if len(text) <= WIDTH else f"{text[: WIDTH // 2]} ... {text[-WIDTH // 2 :]}"
 
 
-def _concerns(error: ValidationError, unknown: tuple[Place, ...]) -> bool:
+def _concerns(error: ValidationError, unknown: Sequence[Place]) -> bool:
     """Whether an error is about a value that is not known yet, or may be because of one."""
     path = tuple(error.absolute_path)
     return any(

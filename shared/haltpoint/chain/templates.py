@@ -61,8 +61,8 @@ def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
 
 def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """What is wrong with the steps of a skill, as far as that can be told without its tools (C1)."""
-    anything = {name: ToolSpec(name=name) for step in plan.steps for name in step.promised_tools}
-    anything |= {call.tool: ToolSpec(name=call.tool, parameters={}) for call in _calls(plan)}
+    named = {call.tool for call in _calls(plan)}.union(*(step.promised_tools for step in plan.steps))
+    anything = {name: ToolSpec(name=name) for name in named}
     declared = parameters.get("properties", {})
     return (
         *(f"step {step.id!r}: {INPUT} is the name of the skill's arguments" for step in plan.steps if step.id == INPUT),
