@@ -135,22 +135,17 @@ def _shape_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
             if name not in ids:
                 yield PlanFault(step.id, f"depends on {name!r}, which is not a step of the plan")
     try:
-        TopologicalSorter(_waits(plan)).prepare()
+        TopologicalSorter({step.id: step.dependencies for step in plan.steps}).prepare()
     except CycleError as circle:
         yield PlanFault(None, f"the dependencies go round in a circle: {', '.join(circle.args[1][:-1])}")
 
 
 def _ancestors(plan: Plan) -> dict[str, set[str]]:
-    """For each step all that it waits for, directly or through others; nothing where there is a circle."""
-    waits = _waits(plan)
-    found = {name: set[str]() for name in waits}
+    """For each step all that it waits for, directly or through others; directly only where there is a circle."""
+    waits = {step.id: step.dependencies for step in plan.steps}
+    found = {name: set(others) for name, others in waits.items()}
     with suppress(CycleError):
         for name in TopologicalSorter(waits).static_order():
-            found[name] = waits[name].union(*(found[other] for other in waits[name]))
+            for other in waits.get(name, ()):
+                found[name] |= found.get(other, set())
     return found
-
-
-def _waits(plan: Plan) -> dict[str, set[str]]:
-    """For each step those that it waits for, as far as there are such steps."""
-    ids = {step.id for step in plan.steps}
-    return {step.id: ids.intersection(step.dependencies) for step in plan.steps}

@@ -16,11 +16,11 @@ FROM: Final = "$from"
 LEFT_OUT: Final = object()
 ANY: Final = None
 KEYS: Final = ...
-_SIGNS: Final = {"None": "[]", "Ellipsis": "{}"}
 
 Part = str | int | None | EllipsisType
 Path = tuple[Part, ...]
 Place = tuple[str | int, ...]
+_SIGNS: Final[dict[Part, str]] = {ANY: "[]", KEYS: "{}"}
 _PART: Final = re.compile(r"\.?\[(\d{0,6})\]|(\{\})|(?:^|\.)((?:[^.\[\]{]|\{(?!\}))+)")
 _PATH: Final = re.compile(rf"(?!\.)(?:{_PART.pattern})+")
 
@@ -48,7 +48,7 @@ def parse_path(text: str) -> Path | None:
 
 def path_text(path: Path) -> str:
     """A path as it is written."""
-    parts = (f".{part}" if isinstance(part, str) else _SIGNS.get(str(part), f"[{part}]") for part in path)
+    parts = (f".{part}" if isinstance(part, str) else _SIGNS.get(part, f"[{part}]") for part in path)
     return "".join(parts).removeprefix(".")
 
 

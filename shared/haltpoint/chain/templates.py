@@ -197,7 +197,7 @@ def calls_inside(plan: Plan, tools: Tools, levels: int = MOST_LEVELS) -> int:
     count = 0
     for call in _calls(plan):
         tool = tools.get(call.tool)
-        count += (
-            1 if tool is None or tool.plan is None or levels == 1 else 1 + calls_inside(tool.plan, tools, levels - 1)
-        )
+        count += 1
+        if tool is not None and tool.plan is not None and levels > 1:
+            count += calls_inside(tool.plan, tools, levels - 1)
     return count
