@@ -7,12 +7,13 @@ comes after it in the plan, but for those that its own end made ready; the next 
 import json
 
 from haltpoint.chain.codes import Code
-from haltpoint.chain.contract import open_to_models, plan_faults
+from haltpoint.chain.contract import open_to_models
 from haltpoint.chain.delivering import deliver
 from haltpoint.chain.dispatching import dispatch_literal, in_time
 from haltpoint.chain.ending import complete_chain, fail_chain
 from haltpoint.chain.goal import goal_of, take_up
 from haltpoint.chain.graph import Graph
+from haltpoint.chain.plan_check import plan_faults
 from haltpoint.chain.references import read_json
 from haltpoint.chain.results import succeed
 from haltpoint.chain.schemas import compiled

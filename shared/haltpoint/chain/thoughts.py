@@ -4,13 +4,13 @@ from typing import Final
 
 from haltpoint.chain.citations import false_marks
 from haltpoint.chain.codes import Code
-from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.delivering import deliver, take_findings
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.exits import ask_while_planning
 from haltpoint.chain.goal import ask_again, take_up
 from haltpoint.chain.intent import forbidden, left_out, plan_pattern_faults, remind, tellable
 from haltpoint.chain.needs import reads_goal
+from haltpoint.chain.plan_check import PlanFault, plan_faults
 from haltpoint.chain.proposals import resume
 from haltpoint.chain.scheduling import adopt, begin_open
 from haltpoint.chain.schemas import SHOWN
