@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
-from haltpoint.chain.contract import task_fault
+from haltpoint.chain.plan_check import task_fault
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, Received, TaskSubmitted, ToExecutor
 from haltpoint.runtime.dead_letters import DeadLetters, Unheard

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from haltpoint.chain import human_tool
 from haltpoint.chain.contract import callable_tools, open_to_models
-from haltpoint.chain.intent import with_effects
+from haltpoint.chain.goal import with_effects
 from haltpoint.chain.state import ChainStatus, StepStatus
 from haltpoint.contracts.base import action_id, chain_of, thought_id
 from haltpoint.contracts.events import ThoughtRequest

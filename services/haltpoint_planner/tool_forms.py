@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from haltpoint.chain.intent import with_effects
+from haltpoint.chain.goal import with_effects
 from haltpoint.chain.provenance import GOAL, told
 from haltpoint.chain.references import parse_path
 from haltpoint.contracts.tools import ToolSpec

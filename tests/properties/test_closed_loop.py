@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic_core import from_json, to_json
 
-from haltpoint.chain.contract import task_fault
 from haltpoint.chain.outputs import Dispatch, Think
+from haltpoint.chain.plan_check import task_fault
 from haltpoint.chain.state import Action, Chain
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_DEPTH
 from haltpoint.contracts.catalogue import Stream

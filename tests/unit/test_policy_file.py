@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from haltpoint.chain.blocking import with_policy
 from haltpoint.chain.patterns import required_by_words
 from haltpoint.chain.patterns_english import PATTERNS
-from haltpoint.chain.policy import treatment
+from haltpoint.chain.policy import treatment, without_blocked
 from haltpoint.contracts.policy import PolicyFile, Treatment
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime import policy_file, settings_sources
@@ -58,11 +57,11 @@ def test_the_example_of_the_page_loads(example: Path) -> None:
         == "The model did not use x, 3 times. Please decide."
     )
     served = ("deploy_shop", "WritePlanTool_begin")
-    (match,) = required_by_words("Please deploy the shop", None, policy.patterns, served, ())
-    assert (match.pattern_id, match.expected_tools) == ("deploy", ("deploy_shop",))
-    (match,) = required_by_words("finish it", "write_plan", policy.patterns, served, ())
-    assert (match.pattern_id, match.expected_tools) == ("open-plan", ("WritePlanTool_begin",))
-    assert required_by_words("finish it", "chat", policy.patterns, served, ()) == ()
+    (match,) = required_by_words("Please deploy the shop", "", policy.patterns, served)
+    assert (match.pattern, match.tools) == ("deploy", ("deploy_shop",))
+    (match,) = required_by_words("finish it", "write_plan", policy.patterns, served)
+    assert (match.pattern, match.tools) == ("open-plan", ("WritePlanTool_begin",))
+    assert required_by_words("finish it", "chat", policy.patterns, served) == ()
 
 
 def test_without_a_file_the_defaults_count() -> None:
@@ -163,14 +162,14 @@ def test_c6_blocked_tools_are_internal_in_every_spelling() -> None:
     tools = {
         name: ToolSpec(name=name) for name in ("finalize_plan", "FINALIZE_PLAN", "fin\u0430lize_plan", "finalize", "x")
     }
-    told = with_policy(tools, ["finalize_plan"])
+    told = without_blocked(tools, ["finalize_plan"])
     assert [name for name, spec in told.items() if spec.internal] == [
         "finalize_plan",
         "FINALIZE_PLAN",
         "fin\u0430lize_plan",
     ]
-    assert with_policy(tools, ["finalize_pl\u200ban"])["finalize_plan"].internal
-    assert with_policy(tools, ()) == tools
+    assert without_blocked(tools, ["finalize_pl\u200ban"])["finalize_plan"].internal
+    assert without_blocked(tools, ()) == tools
 
 
 def test_f3_the_check_of_answers_is_a_word_or_a_function(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request
 
-from haltpoint.chain.contract import plan_faults, task_fault
+from haltpoint.chain.plan_check import plan_faults, task_fault
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.base import Entrance, derived_chain_id
 from haltpoint.contracts.plans import Plan

@@ -7,8 +7,9 @@ from haltpoint.chain.codes import Code
 from haltpoint.chain.deeds import deed_of
 from haltpoint.chain.dispatching import dispatch_again, in_time
 from haltpoint.chain.ending import cancel_chain, complete_step, fail_chain, fail_step
+from haltpoint.chain.goal import goal_of, take_up
 from haltpoint.chain.held import drop_held
-from haltpoint.chain.intent import take_up
+from haltpoint.chain.intent import note_approval
 from haltpoint.chain.outputs import Record, Settle
 from haltpoint.chain.provenance import SAID
 from haltpoint.chain.references import write_json
@@ -19,8 +20,6 @@ from haltpoint.chain.state import WAITING, Action, OpenRequest, PlanOrigin, Step
 from haltpoint.chain.strikes import escalate, forgive
 from haltpoint.chain.targets import granted
 from haltpoint.chain.thinking import think_plan, think_step
-from haltpoint.chain.unasked import note_approval
-from haltpoint.chain.words import goal_of
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import request_id, thought_id
 from haltpoint.contracts.events import HumanAnswer, HumanAnswered, TaskCancelled, TimerDue

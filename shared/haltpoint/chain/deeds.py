@@ -7,7 +7,7 @@ are starred, and what nobody could see is spelt out.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from string import Formatter
 from typing import Any, Final
 
@@ -38,35 +38,35 @@ def deed_of(spec: ToolSpec | None, tool: str, arguments: str, data: str) -> Deed
     spec = spec or ToolSpec(name=tool)
     if spec.read_only or spec.plan is not None or tool == human_tool.NAME:
         return None
-    _, target = _target(spec, _object(arguments))
+    given = _object(arguments)
+    name = _target(spec, given)
+    target = None if name is None else shown(name, given[name]).strip('"')
     return DeedWords(says=deed_line(spec, arguments, data), target=target)
 
 
 def deed_line(spec: ToolSpec, arguments: str, data: str) -> str:
     """What a call did, in one line."""
     given = _object(arguments)
-    line = _title(spec, given) if spec.says is None else "".join(_filled(spec, given, data))
+    line = _title(spec, given) if spec.says is None else _filled(spec, given, data)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
-def _filled(spec: ToolSpec, given: Mapping[str, Any], data: str) -> Iterator[str]:
+def _filled(spec: ToolSpec, given: Mapping[str, Any], data: str) -> str:
     declared = spec.parameters.get("properties", {})
     known = dict(said(spec.parameters, "default")) | {name: one for name, one in given.items() if name in declared}
     parts = list(Formatter().parse(spec.says or ""))
     if any(name and name not in declared for _, name, *_ in parts):
         known |= {name: one for name, one in _object(data).items() if name not in declared}
-    for text, name, *_ in parts:
-        yield text
-        yield "" if name is None else shown(name, known.get(name, ...))
+    return "".join(text + ("" if name is None else shown(name, known.get(name, ...))) for text, name, *_ in parts)
 
 
 def _title(spec: ToolSpec, given: Mapping[str, Any]) -> str:
     """The first sentence of the description, else the name in words; then the target, and other plain arguments."""
     first = re.split(r"(?<=[^.])[.!?](?:\s|$)|\n", spec.description.strip(), maxsplit=1)[0]
     title = _visible(first) or words_of(spec.name).replace("_", " ").strip().capitalize() or _visible(spec.name)
-    name, _ = _target(spec, given)
+    target = _target(spec, given)
     plain = [name for name, value in given.items() if not isinstance(value, dict | list)]
-    names = list(dict.fromkeys((*name, *plain)))
+    names = list(dict.fromkeys(plain if target is None else (target, *plain)))
     told = [f"{_visible(name)} {shown(name, given[name])}" for name in names[:MOST_NAMED]]
     told += ["…"] if len(names) > MOST_NAMED else []
     return f"{title}: {', '.join(told)}" if told else title
@@ -84,11 +84,8 @@ def shown(name: str, value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and not any(isinstance(one, dict | list) for one in value):
-        return ", ".join(one if isinstance(one, str) else write_json(one) for one in value)
-    return write_json(value)
+    plain = isinstance(value, list) and not any(isinstance(one, dict | list) for one in value)
+    return ", ".join(one if isinstance(one, str) else write_json(one) for one in (value if plain else [value]))
 
 
 def _visible(text: str) -> str:
@@ -105,15 +102,12 @@ def _spelt(sign: str) -> str:
     return f"\\u{ord(sign):04x}" if sign <= "\uffff" else f"\\U{ord(sign):08x}"
 
 
-def _target(spec: ToolSpec, given: Mapping[str, Any]) -> tuple[list[str], str | None]:
-    """The parameter that says whom or what the call is about, and its value: one with an origin, or named so."""
+def _target(spec: ToolSpec, given: Mapping[str, Any]) -> str | None:
+    """The parameter that says whom or what the call is about: one with an origin, or named so."""
     marked = [re.split(r"[.\[]", place, maxsplit=1)[0] for place in spec.provenance]
     formed = [name for name, form in said(spec.parameters, "format") if form in FORMATS]
-    for name in (*marked, *formed, *filter(is_named(), given)):
-        value = given.get(name)
-        if value not in (None, "", []) and not isinstance(value, dict):
-            return [name], shown(name, value).strip('"')
-    return [], None
+    told = (name for name in (*marked, *formed, *filter(is_named(), given)) if given.get(name) not in (None, "", []))
+    return next((name for name in told if not isinstance(given[name], dict)), None)
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable
 from haltpoint.chain.citations import cite
 from haltpoint.chain.ending import complete_chain
 from haltpoint.chain.hint import MOST, claims
+from haltpoint.chain.intent import deeds_asked_for
 from haltpoint.chain.thinking import overspent, think_answer, think_verify
-from haltpoint.chain.words import deeds_asked_for
 from haltpoint.chain.work import Work
 from haltpoint.contracts.events import DraftedAnswer
 from haltpoint.contracts.tasks import Mode

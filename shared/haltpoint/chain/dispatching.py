@@ -11,16 +11,16 @@ from haltpoint.chain.contract import NOT_CONFIRMED
 from haltpoint.chain.ending import fail_chain, fail_step
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.outputs import Dispatch, StartChild
-from haltpoint.chain.plural import count
 from haltpoint.chain.provenance import origin_actions
-from haltpoint.chain.references import Reference, UnresolvedError, deeper_than, is_flat, read_json, resolve, write_json
-from haltpoint.chain.schemas import argument_faults, compiled
+from haltpoint.chain.references import Reference, UnresolvedError, deeper_than, read_json, resolve, write_json
+from haltpoint.chain.schemas import compiled
 from haltpoint.chain.sources import sources_for
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.templates import calls_inside
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH, child_id
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.phrases import count
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.tasks import Mode
@@ -46,9 +46,7 @@ def dispatch_literal(work: Work, index: int) -> None:
         except UnresolvedError as missing:
             faults = (str(missing),)
     if not faults and (refers or work.digests.get(call.tool) != compiled(spec).digest):
-        faults = argument_faults(spec, arguments)
-        if call.tool == human_tool.NAME:
-            faults = faults or human_tool.question_faults(arguments)
+        faults = human_tool.call_faults(spec, arguments)
     if faults:
         fail_step(work, index, Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}")
     else:
@@ -91,7 +89,7 @@ def dispatch(
     text, wrong = write_json(arguments), ""
     if len(text) > MAX_ARGUMENTS:
         wrong = f"its arguments have more than {MAX_ARGUMENTS} bytes"
-    elif not is_flat(arguments) and deeper_than(arguments, MAX_DEPTH):
+    elif deeper_than(arguments, MAX_DEPTH):
         wrong = f"its arguments are nested deeper than {MAX_DEPTH}"
     if wrong:
         fail_step(work, index, Code.NOT_RESOLVED, f"{tool}: {wrong}")

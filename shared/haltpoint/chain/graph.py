@@ -3,7 +3,7 @@
 from dataclasses import field
 from typing import Self
 
-from haltpoint.chain.references import steps_referred_to
+from haltpoint.chain.references import references
 from haltpoint.contracts.base import value
 from haltpoint.contracts.plans import Plan
 
@@ -23,10 +23,12 @@ class Graph:
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        """The graph of a checked plan (C1: ids are unique, every dependency exists, there is no cycle)."""
+        """The graph of a plan without faults (C1), or of a skill's: its `input` is no step."""
         index = {step.id: number for number, step in enumerate(plan.steps)}
         dependencies = tuple(tuple(index[name] for name in step.dependencies) for step in plan.steps)
-        sources = tuple(tuple(sorted(index[name] for name in steps_referred_to(step))) for step in plan.steps)
+        found = ((ref for call in step.actions for _, ref in references(call.arguments)) for step in plan.steps)
+        named = ({index[ref.step] for ref in refs if ref is not None and ref.step in index} for refs in found)
+        sources = tuple(tuple(sorted(steps)) for steps in named)
         return cls(index, dependencies, _turned(dependencies), sources, _turned(sources))
 
 

@@ -6,7 +6,6 @@ names of the tools that are asked about. Most count only beside the thing that t
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -17,7 +16,7 @@ MOST: Final = 10
 _LONGEST: Final = 600  # characters of a sentence that is looked at
 
 _SHOWN: Final = re.compile(
-    r"```(?s:.*?)(?:```|\Z)|^[ \t]*(?:[>|#*+•\[{]|-+ |\d+[.)]).*|^.*\|.*|`[^`\n]*`"
+    r"```(?s:.*?)(?:```|\Z)|^[ \t]*(?:[>|#*+•\[{]|-+ |\d+[.)]).*|`[^`\n]*`"
     r"|[\"“”„«»][^\"“”„«»\n]*[\"“”„«»]?|(?<!\w)['‘‚][^'’\n]*['’](?!\w)"
     r"|^[ \t]*(?:(?:dear|hi|hello|hallo|liebe[rs]?|guten tag|sehr geehrte[rs]?)\b[^.!?\n]{0,60},[ \t]*$"
     r"|(?:subject|betreff)[ \t]*:)(?s:.*)|:[ \t]*\n(?s:.*)",
@@ -30,22 +29,16 @@ _OPENERS: Final = (
     "yes|ok|okay|sure|great|perfect|done|good news|all set|and|so|but|then|also|now|meanwhile|i can confirm(?: that)?"
     "|as you (?:asked|requested|wished|wanted)|as (?:asked|requested)"
 )
-_WORD: Final = re.compile(r"\w+")
-_SPEAKERS: Final = frozenset(("i", "your", "ich", "deine", "dein", "ihre", "ihr", "eure", "euer"))
 _START: Final = rf"^\W*(?:(?:{_OPENERS})\b[,:! -]*)*"
 _I: Final = rf"(?:{_START}|[,;] (?:and |so |but |then )?|\b(?:and|so|but|then) )i(?:'ve| have)?"
-_NO_THING: Final = r"(?! (?:have|the|an?|my|your|her|his|some)\b)"
-_YOUR: Final = rf"(?:{_START}|[,;] (?:and )?|\band )your (?:[\w-]+ ){{1,4}}(?:has|have)"
+_OTHERS: Final = r"(?:(?!\b(?:that|who|which|what|you|he|she|they|i)\b)[^,;:]){1,60}"
+_DID_MORE: Final = rf"(?! (?:have|the|an?|my|your|her|his|some)\b){_OTHERS} and"
+_SOME: Final = rf"(?: (?:{PARTICLES}))*"
+_YOUR: Final = rf"(?:{_START}|[,;] (?:and )?|\band )your (?:[\w-]+ ){{1,4}}(?:has|have){_SOME} been{_SOME}"
 _DEINE: Final = r"(?:^\W*|[,;] |\bund )(?:deine?|ihre?|eure?) (?:[\w-]+ ){1,4}wurden? (?:[\w-]+ ){0,4}"
 
-
-@dataclass(frozen=True, slots=True)
-class _Deed:
-    """One verb of a tool's name: its forms, how a deed is told with them, and the thing that has to stand beside it."""
-
-    forms: frozenset[str]
-    told: re.Pattern[str]
-    thing: re.Pattern[str] | None
+Deed = tuple[re.Pattern[str], re.Pattern[str] | None]
+"""How a deed is told, and the thing that has to stand beside it."""
 
 
 def claims(text: str, tools: tuple[str, ...]) -> tuple[str, ...]:
@@ -55,61 +48,46 @@ def claims(text: str, tools: tuple[str, ...]) -> tuple[str, ...]:
     hidden = _SHOWN.sub(lambda shown: "§" * len(shown[0]), text) if deeds else ""
     for match in _SENTENCE.finditer(hidden):
         sentence = plain(match[0][:_LONGEST]).strip()
-        spoken = frozenset(_WORD.findall(sentence.lower()))
-        if not spoken.isdisjoint(_SPEAKERS) and any(_tells(sentence, spoken, deed) for deed in deeds):
+        if any(_tells(sentence, told, thing) for told, thing in deeds):
             found.append(text[match.start() : match.end()].strip()[:_LONGEST])
     return tuple(dict.fromkeys(found))[:MOST]
 
 
-def _tells(sentence: str, spoken: frozenset[str], deed: _Deed) -> bool:
-    if spoken.isdisjoint(deed.forms) or (deed.thing is not None and not deed.thing.search(sentence)):
+def _tells(sentence: str, told: re.Pattern[str], thing: re.Pattern[str] | None) -> bool:
+    if thing is not None and not thing.search(sentence):
         return False
-    told = deed.told.search(sentence)
-    return told is not None and ":" not in sentence[: told.start()] and not NOT_DONE.search(sentence)
+    deed = told.search(sentence)
+    return deed is not None and ":" not in sentence[: deed.start()] and not NOT_DONE.search(sentence)
 
 
 @lru_cache(maxsize=1024)
-def _deeds_of(tool: str) -> tuple[_Deed, ...]:
-    """Each word of a tool's name that may be its verb, as a deed."""
-    words = tuple(word for word in words_of(tool).split("_") if word.isalpha())
-    return tuple(
-        _Deed(
-            frozenset((verb, *past_of(verb), *GERMAN_VERBS.get(verb, ()))),
-            _told(verb),
-            None if verb in OF_ANY_THING else _things(words, verb),
-        )
-        for verb in words
-    )
+def _deeds_of(tool: str) -> list[Deed]:
+    """The deeds of a tool: each word of its name may be its verb, and the others the thing."""
+    words = [word for word in words_of(tool).split("_") if word.isalpha()]
+    deeds = list[Deed]()
+    for verb in words:
+        names = [word.removesuffix("s") for word in words if word != verb]
+        german = (form for name in names for form in GERMAN_THINGS.get(name, ()))
+        things = "|".join((*(rf"\b{name}\w{{0,2}}" for name in names), *german, "(?!)"))
+        deeds.append((_told(verb), None if verb in OF_ANY_THING else re.compile(things, re.IGNORECASE)))
+    return deeds
 
 
-def _things(words: tuple[str, ...], verb: str) -> re.Pattern[str]:
-    names = [word.removesuffix("s") for word in words if word != verb]
-    german = [form for name in names for form in GERMAN_THINGS.get(name, ())]
-    named = "|".join((*(rf"\b{name}\w{{0,2}}" for name in names), *german, "(?!)"))
-    return re.compile(named, re.IGNORECASE)
-
-
-@lru_cache(maxsize=1024)
 def _told(verb: str) -> re.Pattern[str]:
-    """A deed as it is told: in the first person, or of something of yours. "I told you so" tells of none."""
-    past, some = "|".join(past_of(verb)), rf"(?: (?:{PARTICLES}))*"
-    others = r"(?:(?!\b(?:that|who|which|what|you|he|she|they|i)\b)[^,;:]){1,60}"
-    went = rf"(?:(?: gone| went)(?: ahead)? and)?{some} (?:{past})|{some} (?:did|managed to|was able to) {verb}"
-    forms = [
-        rf"{_I}{some}(?:{went})\b(?! (?:you|myself|so|attention|your mind)\b)",
-        rf"{_START}i(?:'ve| have)?{_NO_THING}{others} and{some}(?: have)? (?:{past})\b(?! you\b)",
-        rf"{_YOUR}{some} been{some} (?:{past})\b",
-    ]
-    if verb in GERMAN_VERBS:
-        done = "|".join(GERMAN_VERBS[verb])
-        forms += [rf"\b(?:ich habe|habe ich)(?: [^.;:]{{0,80}})? (?:{done})\b", rf"{_DEINE}(?:{done})\b"]
+    """A deed as it is told: in the first person, or of something of yours. "I sent you away" tells of none."""
+    past, done = "|".join(past_of(verb)), "|".join(GERMAN_VERBS.get(verb, ("(?!)",)))
+    forms = (
+        rf"{_I}(?:{_DID_MORE})?{_SOME}(?:(?: have)? (?:{past})| (?:did|managed to|was able to) {verb})\b(?! you\b)",
+        rf"{_YOUR} (?:{past})\b",
+        rf"\b(?:ich habe|habe ich)(?: [^.;:]{{0,80}})? (?:{done})\b",
+        rf"{_DEINE}(?:{done})\b",
+    )
     return re.compile("|".join(forms), re.IGNORECASE)
 
 
 def past_of(verb: str) -> tuple[str, ...]:
     """The past forms of a verb: sent; booked, moved, copied."""
-    if verb in IRREGULAR:
-        return IRREGULAR[verb]
+    regular = f"{verb}d" if verb.endswith("e") else f"{verb}ed"
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
-        return (f"{verb[:-1]}ied",)
-    return (f"{verb}d" if verb.endswith("e") else f"{verb}ed",)
+        regular = f"{verb[:-1]}ied"
+    return IRREGULAR.get(verb, (regular,))

@@ -10,12 +10,9 @@ def _table(text: str) -> dict[str, tuple[str, ...]]:
 
 
 IRREGULAR: Final = _table("""
-    send sent; write wrote written; pay paid; make made; put put; set set; tell told; buy bought; sell sold; run ran
-    do did done; give gave given; take took taken; get got; let let; cut cut; withdraw withdrew withdrawn; build built
-    begin began begun; bring brought; draw drew drawn; find found; forget forgot forgotten; hold held; leave left
-    lend lent; reset reset; rewrite rewrote rewritten; resend resent; spend spent; submit submitted; plan planned
-    ship shipped; stop stopped; drop dropped; log logged; tag tagged; ban banned; swap swapped; refer referred
-    transfer transferred; cancel cancelled canceled; commit committed; permit permitted; cc copied
+    send sent; resend resent; write wrote written; pay paid; make made; put put; set set; reset reset; tell told
+    buy bought; sell sold; run ran; build built; give gave given; withdraw withdrew withdrawn; submit submitted
+    ship shipped; stop stopped; drop dropped; log logged; transfer transferred; cancel cancelled canceled
 """)
 
 OF_ANY_THING: Final = frozenset(
@@ -42,20 +39,15 @@ NOT_DONE: Final = re.compile(
 
 GERMAN_VERBS: Final = _table("""
     send gesendet geschickt verschickt abgeschickt; email gemailt geschrieben; mail gemailt geschickt
-    message geschrieben; notify benachrichtigt informiert; inform informiert; tell gesagt mitgeteilt
-    book gebucht reserviert; reserve reserviert; pay bezahlt gezahlt überwiesen; transfer überwiesen
-    cancel storniert abgesagt gekündigt; delete gelöscht; remove entfernt gelöscht; create erstellt angelegt
-    make erstellt gemacht; add hinzugefügt eingetragen; update aktualisiert geändert; change geändert
-    edit bearbeitet geändert; write geschrieben; save gespeichert; store gespeichert; schedule geplant angesetzt
-    order bestellt; buy gekauft; refund erstattet; move verschoben; publish veröffentlicht; invite eingeladen
-    post veröffentlicht gepostet; upload hochgeladen; close geschlossen; open geöffnet; restart neugestartet
-    unlock entsperrt aufgeschlossen; lock gesperrt abgeschlossen
+    message geschrieben; notify benachrichtigt informiert; book gebucht reserviert; reserve reserviert
+    pay bezahlt gezahlt überwiesen; transfer überwiesen; cancel storniert abgesagt gekündigt; delete gelöscht
+    create erstellt angelegt; add hinzugefügt eingetragen; update aktualisiert geändert; write geschrieben
+    save gespeichert; schedule geplant angesetzt; order bestellt; buy gekauft; move verschoben
+    publish veröffentlicht; post veröffentlicht gepostet; invite eingeladen
 """)
 
 GERMAN_THINGS: Final = _table("""
-    file datei; message nachricht; email mail; mail mail; room raum zimmer; event termin; meeting termin treffen
-    appointment termin; booking buchung; reservation reservierung; order bestellung; invoice rechnung; bill rechnung
-    payment zahlung; contact kontakt; ticket ticket; note notiz; page seite; report bericht; document dokument
-    account konto; record eintrag datensatz; task aufgabe; reminder erinnerung; calendar kalender; door tür
-    user nutzer
+    file datei; message nachricht; email mail; event termin; meeting termin treffen; appointment termin
+    invoice rechnung; bill rechnung; contact kontakt; ticket ticket; note notiz; page seite; report bericht
+    document dokument; record eintrag datensatz; task aufgabe; reminder erinnerung
 """)

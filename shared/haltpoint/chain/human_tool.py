@@ -6,9 +6,12 @@ step may ask a person when it requires or allows that, so that a weak model does
 """
 
 import json
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Final
 
-from haltpoint.chain.schemas import form_value_faults, is_schema
+from haltpoint.chain.references import Place
+from haltpoint.chain.schemas import argument_faults, form_value_faults
 from haltpoint.contracts.tools import ToolSpec
 
 NAME: Final = "askHuman"
@@ -43,13 +46,29 @@ SPEC: Final = ToolSpec(
     timeout=86400.0,
 )
 
-_WORDS: Final = frozenset(
-    {"type", "title", "description", "properties", "required", "additionalProperties", "items", "enum", "default"}
-    | {"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"}
-)
 _BOUNDS: Final = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
+_WORDS: Final = ("type", "title", "description", "properties", "required", "additionalProperties", "items", "enum")
 _LEVELS: Final = 6
-_LISTED: Final = 100  # names in `required`, values in `enum`
+_LIST: Final = {"maxItems": 100}
+_PART: Final = {"$ref": "#/$defs/part"}
+_FORM: Final = {
+    "allOf": [{"$ref": "https://json-schema.org/draft/2020-12/schema"}, _PART],
+    "properties": {"type": {"const": "object"}},
+    "$defs": {
+        "part": {
+            "type": "object",
+            "propertyNames": {"enum": [*_WORDS, "default", *chain.from_iterable(_BOUNDS)]},
+            "properties": {
+                "properties": {"additionalProperties": _PART},
+                "additionalProperties": {"if": {"type": "boolean"}, "else": _PART},
+                "items": _PART,
+                "required": _LIST,
+                "enum": _LIST,
+            },
+        }
+    },
+}
+"""The forms that a question may ask for, as a JSON Schema of their schemas."""
 
 
 def with_built_in(tools: dict[str, ToolSpec]) -> dict[str, ToolSpec]:
@@ -68,6 +87,12 @@ def _alike(words: Any) -> str:
     return " ".join(str(words).casefold().split())
 
 
+def call_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -> tuple[str, ...]:
+    """What is wrong with the arguments of a call of any tool; of a question also with its options and its form."""
+    faults = argument_faults(spec, arguments, unknown)
+    return faults or (question_faults(arguments) if spec.name == NAME else ())
+
+
 def question_faults(arguments: Any) -> tuple[str, ...]:
     """What is wrong with the options that a question offers, or with the form that it asks for.
 
@@ -78,63 +103,27 @@ def question_faults(arguments: Any) -> tuple[str, ...]:
     """
     if not isinstance(arguments, dict):
         return ()
-    options = arguments.get("options")
+    options, form = arguments.get("options"), arguments.get("schema")
     if isinstance(options, list) and len({_alike(option) for option in options}) < len(options):
         return ("arguments.options: an option stands there twice; each must say something else",)
-    form = arguments.get("schema")
     if form is None:
         return ()
-    fault = _fault(form, _LEVELS)
-    if fault is None and form.get("type", "object") != "object":
-        fault = "a form is an object of named values"
-    if fault is None and not (_speakable(form) and is_schema(form)):
-        fault = "is no JSON Schema: no value can be held against it"
-    if fault is None:
-        fault = _contradiction(form)
-    if fault is None and not any(isinstance(one, dict) for one in form.get("enum", [{}])):
-        fault = "a form is an object of named values"
+    if faults := form_value_faults(_FORM, form, "arguments.schema"):
+        return faults
+    fault = _unfillable({"type": "object", **form}, _LEVELS)
     return () if fault is None else (f"arguments.schema: {fault}",)
 
 
-def _speakable(form: Any) -> bool:
-    """Whether all of it can be said in JSON, which has no NaN and no infinity."""
+def _unfillable(form: dict[str, Any], levels: int) -> str | None:
+    """Why a well-formed form, or a part of it, cannot be shown or filled in; what it says word by word is looked at."""
+    if levels == 0:
+        return f"is nested deeper than {_LEVELS}"
     try:
         json.dumps(form, allow_nan=False)
     except ValueError:
-        return False
-    return True
-
-
-def _fault(form: Any, levels: int) -> str | None:
-    if not isinstance(form, dict):
-        return "is not an object"
-    if levels == 0:
-        return f"is nested deeper than {_LEVELS}"
-    unknown = sorted(str(word) for word in form.keys() - _WORDS)
-    if unknown:
-        return f"a form knows no {', '.join(unknown[:3])}"
-    if any(isinstance(part, list) and len(part) > _LISTED for part in form.values()):
-        return f"a list in it has more than {_LISTED} entries"
-    inner = form.get("properties", {})
-    if not isinstance(inner, dict):
-        return "properties is not an object"
-    return next((fault for part in _parts(form) if (fault := _fault(part, levels - 1)) is not None), None)
-
-
-def _parts(form: dict[str, Any]) -> list[Any]:
-    """The schemas inside of a form; of names that it does not list, a plain yes or no is none."""
-    others = form.get("additionalProperties", True)
-    return [
-        *form.get("properties", {}).values(),
-        *([form["items"]] if "items" in form else []),
-        *([] if isinstance(others, bool) else [others]),
-    ]
-
-
-def _contradiction(form: dict[str, Any]) -> str | None:
-    """Why nobody could ever fill in a well-formed form, or a part of it; what it says word by word is looked at."""
-    names = form.get("required", ()) if form.get("additionalProperties") is False else ()
-    forbidden = sorted(set(names) - form.get("properties", {}).keys())
+        return "is not JSON, which has no NaN and no infinity"
+    named, others = form.get("properties", {}), form.get("additionalProperties")
+    forbidden = sorted(set(form.get("required", ())) - named.keys()) if others is False else ()
     if forbidden:
         return f"{', '.join(forbidden[:3])} is required, but no names are allowed except those in properties"
     if "enum" in form and all(form_value_faults(form, one) for one in form["enum"]):
@@ -142,4 +131,5 @@ def _contradiction(form: dict[str, Any]) -> str | None:
     for least, most in _BOUNDS:
         if least in form and most in form and form[least] > form[most]:
             return f"{least} is more than {most}"
-    return next((fault for part in _parts(form) if (fault := _contradiction(part)) is not None), None)
+    inner = (part for part in (*named.values(), form.get("items"), others) if isinstance(part, dict))
+    return next((fault for part in inner if (fault := _unfillable(part, levels - 1)) is not None), None)

@@ -1,148 +1,185 @@
-"""What the goal asks for, makes conditional or forbids (CONTRACT C12): drawn up before any data is read.
+"""Plans, calls and the end held against what the goal asks for, makes conditional and forbids (CONTRACT C2, C12).
 
-An entry of the model counts when it quotes the goal. Beside them stand the entries that patterns find there (C2). A
-literal plan has no intent, and nothing is held against it. `unasked` holds calls against it. At the end an effect that
-is asked for has a deed, or the words say why not; one with a condition never fails a chain.
+Limits that patterns found or that the submitter set hold in every mode but off; those that the model read, and the
+question whether the goal asks for an effect at all, in strict. At the end an effect that is asked for has a deed, or
+the words say why not; one with a condition never fails a chain.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Final
+import re
 
-from haltpoint.chain import human_tool
-from haltpoint.chain.conditions import conditions_of
+from haltpoint.chain import policy
+from haltpoint.chain.contract import may_call, open_to_models
+from haltpoint.chain.goal import MOST_QUOTED, SHOWN, intent_of, with_effects
 from haltpoint.chain.patterns import fitting
-from haltpoint.chain.plain_text import plain
 from haltpoint.chain.state import PlanOrigin
-from haltpoint.chain.words import goal_of, matches, succeeded
+from haltpoint.chain.templates import with_those_inside
 from haltpoint.chain.work import Work
 from haltpoint.contracts.answers import NotDone, WhyNot
-from haltpoint.contracts.intent import ChainIntent, Intent, IntentEntry, IntentOrigin
+from haltpoint.contracts.intent import IntentEntry, IntentOrigin
 from haltpoint.contracts.plans import Plan
-from haltpoint.contracts.policy import Does
+from haltpoint.contracts.policy import Treatment
+from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Correction, Violation
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.thoughts import Correction, Proposal, Violation
 
-MOST_QUOTED: Final = 200
-"""Characters of words that a correction or a reason quotes."""
-
-_SHOWN: Final = 5  # quotes, marks and tools that a correction names
-
-Entries = tuple[IntentEntry, ...]
+# ---- a call ----------------------------------------------------------------------------------------------------------
 
 
-def with_effects(spec: ToolSpec) -> bool:
-    """Whether a call may change something. Asking a person changes nothing."""
-    return not spec.read_only and spec.name != human_tool.NAME
+def refusal(work: Work, index: int, tool: str) -> Correction | None:
+    """Why this tool may not be called: the user's words forbid it, or do not ask for it and the policy refuses that."""
+    mode = work.mode(index)
+    fault = forbidden(work, mode, tool)
+    if fault is None and _unasked(work, mode, tool) is Treatment.REFUSE:
+        return _refused(f"Nothing in the goal asks for {tool}, so it may not be called. Go on without it.", tool)
+    return fault
 
 
-def take_up(work: Work, drafted: Intent | None) -> tuple[str, ...]:
-    """Keep the submitter's intent, else what is sound of the model's, with what the patterns find.
+def forbidden(work: Work, mode: Mode, tool: str) -> Correction | None:
+    """Why the user's words forbid a tool, in a step or in a plan that requires it."""
+    entry = _limit(work, intent_of(work).forbidden, mode, tool)
+    return None if entry is None else _refused(f"{tool} may not be called{_said(entry)}. Go on without it.", tool)
 
-    What is wrong with the model's quotes comes back: such entries do not count.
-    """
-    task, given = work.chain.task, work.chain.task.intent
-    read = drafted if drafted is not None and given is None else Intent()
-    sound = each(read, lambda entries: marked(quoting(work, entries), IntentOrigin.GOAL))
-    if given is not None:
-        sound = each(given, lambda entries: marked(entries, IntentOrigin.SUBMITTER))
-    required = (IntentEntry(tools=one.expected_tools, words=one.matched) for one in matches(work))
-    tools = {name: spec for name, spec in work.world.tools.items() if with_effects(spec) and not spec.internal}
-    conditions = conditions_of(goal_of(work), work.world.policy.patterns, tools, task.patterns_off)
-    work.intent = (work.intent or ChainIntent()).model_copy(
-        update={
-            "effects_asked": (*sound.effects_asked, *marked(required, IntentOrigin.PATTERN)),
-            "ask_before": (*sound.ask_before, *(one for does, one in conditions if does is Does.ASK_BEFORE)),
-            "forbidden": (*sound.forbidden, *(one for does, one in conditions if does is Does.FORBIDDEN)),
-        }
+
+def reasons_by_intent(work: Work, index: int, tool: str) -> tuple[Reason, ...]:
+    """Why a person is asked before this call: the words want that, or do not ask for the tool at all."""
+    mode, intent, found = work.mode(index), intent_of(work), list[Reason]()
+    entry = _limit(work, intent.ask_before, mode, tool)
+    if entry is not None and tool not in intent.approved:
+        found.append(Reason(kind=ReasonKind.ASK_BEFORE, words=f"{tool} is asked about first{_said(entry)}."))
+    if _unasked(work, mode, tool) is Treatment.ASK:
+        found.append(Reason(kind=ReasonKind.UNASKED, words=f"Nothing in the goal asks for {tool}."))
+    return tuple(found)
+
+
+def note_approval(work: Work, tool: str) -> None:
+    """A person has allowed a call: when the words want to be asked first, this tool is not asked about again."""
+    intent = intent_of(work)
+    if _limit(work, intent.ask_before, Mode.STRICT, tool) is not None and tool not in intent.approved:
+        work.intent = intent.model_copy(update={"approved": (*intent.approved, tool)})
+
+
+def to_look_at(work: Work, index: int, proposal: Proposal) -> str | None:
+    """The first tool of a proposal that no entry names and that was not looked at yet; None: there is none."""
+    step, mode, tools, looked_at = work.steps[index], work.mode(index), work.world.tools, intent_of(work).looked_at
+    new = [call.tool for call in proposal.calls if call.tool in tools and call.tool not in looked_at]
+    open_ones = [tool for tool in new if may_call(step, tools[tool], mode, work.chain.task)]
+    free = (tool for tool in open_ones if forbidden(work, mode, tool) is None)
+    return next((tool for tool in free if _unasked(work, mode, tool) is not Treatment.ALLOW), None)
+
+
+def note_asked(work: Work, tool: str) -> None:
+    """The goal is looked at for a tool now, and never again."""
+    intent = intent_of(work)
+    work.intent = intent.model_copy(update={"looked_at": (*intent.looked_at, tool)})
+
+
+def tellable(work: Work, index: int | None) -> frozenset[str]:
+    """The tools that a correction may name: without effects, or asked for by the step or the goal (D1)."""
+    due = () if index is None else work.steps[index].promised_tools
+    known = [spec for spec in work.world.tools.values() if not spec.internal]
+    return frozenset(one.name for one in known if not with_effects(one) or one.name in due or _named(work, one.name))
+
+
+def _limit(work: Work, entries: tuple[IntentEntry, ...], mode: Mode, tool: str) -> IntentEntry | None:
+    """The first of the entries that holds in this mode and is about this tool, or one that it calls as a skill."""
+    names = () if mode is Mode.OFF or not entries else _effects_of(work, tool)
+    holding = (one for one in entries if mode is Mode.STRICT or one.origin is not IntentOrigin.GOAL)
+    return next((one for one in holding if fitting(one.tools, names)), None)
+
+
+def _unasked(work: Work, mode: Mode, tool: str) -> Treatment:
+    """What the policy says of a call with effects that nothing asks for; any other is allowed."""
+    if work.intent is None or mode is not Mode.STRICT or _named(work, tool):
+        return Treatment.ALLOW
+    return policy.treatment(work.world.policy.unasked_effects, tool)
+
+
+def _named(work: Work, tool: str) -> bool:
+    """Whether the goal asks for a tool, or for all that it calls as a skill; required tools are drawn from the goal."""
+    if any(tool in step.promised_tools for step in work.steps):
+        return True
+    intent = intent_of(work)
+    entries = (*intent.effects_asked, *(one for one in intent.ask_before if one.origin is not IntentOrigin.PATTERN))
+    said = [(one.origin, glob) for one in entries for glob in one.tools]
+    # a model for which any tool would do has named none
+    globs = [glob for origin, glob in said if origin is not IntentOrigin.GOAL or re.search(r"[^\W_]", glob)]
+    effects = _effects_of(work, tool)
+    inside = [name for name in effects if name != tool] or effects
+    return bool(fitting(globs, (tool,))) or len(fitting(globs, inside)) == len(inside)
+
+
+def _effects_of(work: Work, tool: str) -> list[str]:
+    """The tools with effects that a call of this one may run: itself, and those that a skill's steps call."""
+    names, tools = [tool], work.world.tools
+    for name in names:  # grows while it is walked
+        if name in tools and (plan := tools[name].plan) is not None:
+            names += [call.tool for step in plan.steps for call in step.actions if call.tool not in names]
+    return [name for name in names if name in tools and with_effects(tools[name])]
+
+
+def _said(entry: IntentEntry) -> str:
+    return f": the goal says {_quoted(entry)}" if entry.words else ": the task says so"
+
+
+def _quoted(entry: IntentEntry) -> str:
+    return f'"{entry.words[:MOST_QUOTED]}"'
+
+
+def _refused(text: str, tool: str) -> Correction:
+    return Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=text)
+
+
+# ---- a plan, and the end ---------------------------------------------------------------------------------------------
+
+
+def plan_pattern_faults(work: Work, plan: Plan) -> tuple[Correction, ...]:
+    """The tools that patterns found in the words and that no step of a plan promises, whatever it chooses (C2)."""
+    tools = work.world.tools
+    promises = [[with_those_inside((name,), tools) for name in one] for step in plan.steps for one in step.promised]
+    return tuple(
+        _missing(work, entry, names)
+        for entry, names in _asked(work, by_patterns=True)
+        if not any(all(inside.intersection(names) for inside in promise) for promise in promises)
     )
-    entries = (*read.effects_asked, *read.ask_before, *read.forbidden)
-    quotes = (quote for one in entries if not quoting(work, (one,)) for quote in _quotes(one))
-    return tuple(f'"{quote[:MOST_QUOTED]}" is not in the goal. Quote its own words.' for quote in quotes)
-
-
-def ask_again(work: Work, wrong: tuple[str, ...]) -> tuple[Correction, ...]:
-    """What is wrong with an intent, for the one time that the model is asked for a better one; later nothing is."""
-    if not wrong or work.intent is None or work.intent.asked_again:
-        return ()
-    work.intent = work.intent.model_copy(update={"asked_again": True})
-    return tuple(Correction(violation=Violation.BAD_INTENT, message=text) for text in wrong[:_SHOWN])
 
 
 def left_out(work: Work, plan: Plan) -> tuple[str, ...]:
     """What a drafted plan leaves out of what its goal asks for without a condition."""
     planned = {name for step in plan.steps for name in (*step.promised_tools, *(step.allowed_tools or ()))}
-    inside = {name for tool in planned for name in effects_of(work, tool)}
+    inside = {name for tool in planned for name in _effects_of(work, tool)}
     return tuple(
-        f'The words "{entry.words[:MOST_QUOTED]}" ask for {" or ".join(tools)}, and no step promises it. '
+        f"The words {_quoted(entry)} ask for {' or '.join(tools)}, and no step promises it. "
         "Add a step, or quote the condition in `when`."
-        for entry, tools in expected(work)
+        for entry, tools in _asked(work, by_patterns=False)
         if inside.isdisjoint(tools)
     )
 
 
-def expected(work: Work) -> tuple[tuple[IntentEntry, tuple[str, ...]], ...]:
-    """The effects that the goal asks for by the model's reading or the submitter's word, each with the tools for it
-    that exist here and that nothing forbids.
+def pattern_faults(work: Work) -> tuple[Correction, ...]:
+    """The tools that patterns found in the words and that have no successful receipt in the chain yet (C2).
+
+    Asked of open-ended steps: those of a plan are its own promises, and the plan was held against the words before.
     """
-    if work.intent is None:
-        return ()
-    forbidden = [glob for entry in work.intent.forbidden for glob in entry.tools]
-    served = {name for name, spec in work.world.tools.items() if with_effects(spec) and not spec.internal}
-    free = served.difference(fitting(forbidden, served))
-    found = ((one, fitting(one.tools, free)) for one in work.intent.effects_asked)
-    return tuple((one, tools) for one, tools in found if tools and one.origin is not IntentOrigin.PATTERN)
+    required, done = _asked(work, by_patterns=True) if work.origin is PlanOrigin.REACT else (), _succeeded(work)
+    return tuple(_missing(work, entry, tools) for entry, tools in required if done.isdisjoint(tools))
 
 
-def effects_of(work: Work, tool: str) -> tuple[str, ...]:
-    """The tools with effects that a call of this one may run: itself, and those that a skill's steps call."""
-    names = [tool]
-    for name in names:  # grows while it is walked
-        spec = work.world.tools.get(name)
-        if spec is not None and spec.plan is not None:
-            names += [call.tool for step in spec.plan.steps for call in step.actions if call.tool not in names]
-    return tuple(name for name in names if (spec := work.world.tools.get(name)) is not None and with_effects(spec))
-
-
-def each(intent: Intent, change: Callable[[Entries], Entries]) -> Intent:
-    """The intent with all of its lists changed."""
-    lists = change(intent.effects_asked), change(intent.ask_before), change(intent.forbidden)
-    return Intent(effects_asked=lists[0], ask_before=lists[1], forbidden=lists[2])
-
-
-def marked(entries: Iterable[IntentEntry], origin: IntentOrigin) -> Entries:
-    """The entries as somebody's word."""
-    return tuple(one.model_copy(update={"origin": origin}) for one in entries)
-
-
-def quoting(work: Work, entries: Entries) -> Entries:
-    """The entries whose words, and whose conditions, are in the goal; case, spacing and quotation marks aside."""
-    goal = _squeezed(goal_of(work))
-    return tuple(
-        one for one in entries if all(len(_squeezed(text)) > 1 and _squeezed(text) in goal for text in _quotes(one))
-    )
-
-
-def _quotes(entry: IntentEntry) -> tuple[str, ...]:
-    return (entry.words, entry.when) if entry.when else (entry.words,)
-
-
-def _squeezed(text: str) -> str:
-    return "".join(sign for sign in plain(text).casefold() if not sign.isspace() and sign not in "\"'`")
-
-
-# ---- the end ---------------------------------------------------------------------------------------------------------
+def deeds_asked_for(work: Work) -> tuple[str, ...]:
+    """The tools with effects that plan or goal ask for, and that have done nothing yet (F3)."""
+    tools = work.world.tools
+    promised = with_those_inside((name for step in work.steps for name in step.promised_tools), tools)
+    globs = [glob for entry in intent_of(work).effects_asked for glob in entry.tools]
+    asked = promised.union(fitting(globs, tools)) - _succeeded(work)
+    return tuple(sorted(name for name in asked if name in tools and with_effects(tools[name])))
 
 
 def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     """The effects that the goal asks for without a deed or a reported error; `message`: the condition of one."""
-    wanted, settled = expected(work), set[str]()
-    if wanted:
-        failed = (one.tool for one in work.actions.values() if one.outcome is not None and one.outcome.error)
-        settled = {*succeeded(work), *(name for tool in failed for name in effects_of(work, tool))}
+    failed = [one.tool for one in work.actions.values() if one.outcome is not None and one.outcome.error]
+    settled = _succeeded(work).union(name for tool in failed for name in _effects_of(work, tool))
     return tuple(
-        NotDone(tool=" or ".join(tools[:_SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
-        for entry, tools in wanted
+        NotDone(tool=" or ".join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
+        for entry, tools in _asked(work, by_patterns=False)
         if settled.isdisjoint(tools)
     )
 
@@ -159,15 +196,11 @@ def remind(work: Work) -> tuple[Correction, ...]:
         return ()
     work.intent = work.intent.model_copy(update={"reminded": True})
     done = [one for one in work.actions.values() if one.outcome is not None and one.outcome.satisfies]
-    marks = ", ".join(f"[[{work.steps[one.step].id}.{one.number}]] ({one.tool})" for one in done[-_SHOWN:])
+    marks = ", ".join(f"[[{work.steps[one.step].id}.{one.number}]] ({one.tool})" for one in done[-SHOWN:])
     last = "Call it now. Or, if" if work.origin is PlanOrigin.REACT else "It cannot be called any more. If"
-    why = f" {last} a result shows that it is not needed, say so and cite it by its mark: {marks or 'none yet'}."
+    why = f"{last} a result shows that it is not needed, say so and cite it by its mark: {marks or 'none yet'}."
     return tuple(
-        Correction(
-            violation=Violation.UNFULFILLED,
-            tool=one.tool.partition(" ")[0],
-            message=f'The words "{one.says[:MOST_QUOTED]}" ask for {one.tool}, and it was not done.{why}',
-        )
+        Correction(violation=Violation.UNFULFILLED, tool=one.tool.partition(" ")[0], message=f"{_not_done(one)}. {why}")
         for one in due
     )
 
@@ -175,6 +208,40 @@ def remind(work: Work) -> tuple[Correction, ...]:
 def falls_short(work: Work) -> str | None:
     """Why a strict chain fails although nothing else is left to do; None when it need not, or cites why not."""
     due = owed(work) if work.mode(None) is Mode.STRICT else ()
-    if not due or (work.intent is not None and work.intent.reminded and work.cited):
+    if not due or (intent_of(work).reminded and work.cited):
         return None
-    return "; ".join(f'"{one.says[:MOST_QUOTED]}" asks for {one.tool}, and it was not done' for one in due)
+    return "; ".join(map(_not_done, due))
+
+
+def _not_done(effect: NotDone) -> str:
+    return f'The words "{effect.says[:MOST_QUOTED]}" ask for {effect.tool}, and it was not done'
+
+
+def _asked(work: Work, *, by_patterns: bool) -> list[tuple[IntentEntry, tuple[str, ...]]]:
+    """The entries that ask for something, each with the tools for it that are here.
+
+    What patterns found is required, by a tool that a model may call, and no reading of a model takes that back. All
+    others ask for an effect that nothing forbids.
+    """
+    intent, tools = intent_of(work), work.world.tools.values()
+    limits = fitting([glob for entry in intent.forbidden for glob in entry.tools], work.world.tools)
+    effects = (spec for spec in tools if with_effects(spec) and not spec.internal and spec.name not in limits)
+    required = (spec for spec in tools if open_to_models(spec, work.chain.task))
+    there = [spec.name for spec in (required if by_patterns else effects)]
+    found = (one for one in intent.effects_asked if (one.origin is IntentOrigin.PATTERN) is by_patterns)
+    return [(one, names) for one in found if (names := fitting(one.tools, there))]
+
+
+def _missing(work: Work, entry: IntentEntry, tools: tuple[str, ...]) -> Correction:
+    rules, names = work.world.policy, " or ".join(tools[:SHOWN])
+    advice = rules.messages.missing_tool.format(expected_tools=names, count=work.strikes + 1)
+    why = next((f": {one.reason}" for one in rules.patterns if one.id == entry.pattern and one.reason), "")
+    text = f"{advice} The words are {_quoted(entry)} (pattern {entry.pattern}{why})."
+    return Correction(violation=Violation.MISSING_TOOL, message=text, tool=tools[0], pattern=entry.pattern)
+
+
+def _succeeded(work: Work) -> set[str]:
+    """The tools that have a successful receipt in this chain, in a skill's for it, or inside of another call."""
+    receipts = [(one.tool, one.outcome) for one in work.actions.values() if one.outcome is not None]
+    nested = {call.tool for _, outcome in receipts for call in outcome.metadata.calls if call.error is None}
+    return {*work.inside, *nested, *(tool for tool, outcome in receipts if outcome.satisfies)}

@@ -1,23 +1,33 @@
-"""Required by the words (CONTRACT C2): which tools the user's words ask for, and why.
+"""What the user's words ask for, make conditional or forbid, read by patterns and without a model (CONTRACT C2).
 
-A pattern is searched in each clause that may ask for something. Clauses that ask for information ("who wrote this?"),
-that are negated ("don't save the file"), that tell how ("explain how to write a file") or that depend on something
-("if you create a file") do not count, nor does what stands in quotation marks, unless it is a file name.
+A pattern that requires a tool is searched in each clause that may ask for something. Clauses that ask for information
+("who wrote this?"), that are negated ("don't save the file"), that tell how ("explain how to write a file") or that
+depend on something ("if you create a file") do not count, nor does what stands in quotation marks, unless it is a file
+name.
+
+One that restricts is searched in each sentence. Its tools are those that its globs name, else those with effects that
+the words it found speak of: a word of the tool's name or of its description's first sentence means the same deed
+(`DEEDS`), or the name holds the very word. What is forbidden so is asked about instead when no tool is known, or when
+the rest of the goal speaks of the tool too: then it cannot be told which call is meant.
 """
 
 import re
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
+from haltpoint.chain.patterns_conditions import DEEDS
+from haltpoint.chain.patterns_english import ASKS_POLITELY, ASKS_TO_KNOW, NO_NEGATION, NO_REQUEST
 from haltpoint.chain.plain_text import plain, words_of
+from haltpoint.contracts.intent import IntentEntry, IntentOrigin
 from haltpoint.contracts.policy import Does, Pattern
+from haltpoint.contracts.tools import ToolSpec
 
 ALL: Final = "*"
-QUOTED: Final = "§"  # stands where something was quoted
+_QUOTE: Final = "§"  # stands where something was quoted
 _LONGEST: Final = 600  # characters of a clause that are looked at
+_SHORTEST: Final = 4  # letters of a word that names a tool by itself
 
 _BLOCK: Final = re.compile(r"```.*?(?:```|\Z)|^\s*>.*$", re.DOTALL | re.MULTILINE)
 _QUOTED: Final = re.compile(r'"([^"\n]*)"|(?<!\w)\'([^\'\n]*)\'(?!\w)|`([^`\n]*)`')
@@ -25,62 +35,44 @@ _FILE_NAME: Final = re.compile(r"[\w./~-]*\w\.\w{1,8}")
 _SENTENCE: Final = re.compile(r"[^.!?\n]*(?:\.(?!\s|$)[^.!?\n]*)*[.!?\n]*")
 _CLAUSE: Final = re.compile(r"[,;:()]+(?:\s|$)|\s-+\s|\s(?:but|however|though)\s", re.IGNORECASE)
 _BULLET: Final = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+|[*_#]{2,}|^#+\s")
-_ASKS_POLITELY: Final = re.compile(r"\b(?:can|could|would|will|won't|why don't) (?:you|we)\b", re.IGNORECASE)
-_ASKS_TO_KNOW: Final = re.compile(
-    r"^\W*(?:(?:and|so|but|or|also|ok|hey|hi|well|then|no|yes|please)\W+)*(?:who|whose|whom|what|what's|where|which"
-    r"|why|how|when)\b"
-    r"(?! (?:you are|you're|you have) done)"
-    r"|^\W*do (?:i|he|she|it|we|they|any\w*|some\w*)\b|^\W*do (?:the|my|your|our|his|her|their|these|those)\b.*\?"
-    r"|^\W*(?:does|did|is|are|am|was|were|has|have|had|should|shall|may|might|can|could|will|would|don't|didn't"
-    r"|haven't|isn't) "
-    r"(?:i|he|she|it|we|they|this|that|these|those|there|the|a|an|any\w*|some\w*|every\w*|my|your|our|his|her|their)\b"
-    r"|^\W*(?:do|did|have|had|are|were|should|may|might|didn't|haven't) you\b",
-    re.IGNORECASE,
-)
-_NO_REQUEST: Final = re.compile(
-    r"\b(?:do not|does not|did not|is not|was not|not|never|cannot|without|instead of|rather than|avoid\w*|unable"
-    r"|fail\w* to|refus\w+ to"
-    r"|stop|quit|hate|tri(?:es|ed) to|trying to|no (?:need|reason|point)|nor|neither|hardly|if|unless|whether|in case"
-    r"|how (?:to|do|does|can|could|would|should|i|you|we|one)|ways? (?:to|of)|examples? of|able to|ability to"
-    r"|used to|meant to"
-    r"|allowed to|supposed to|going to|asked (?:me|him|her|us|them|you) to|told (?:me|him|her|us|them) to|when"
-    r"|whenever|while|until"
-    r"|after|before|once|because|since|mean(?:s)? (?:to|by)|said|says|called)\b|n't\b",
-    re.IGNORECASE,
-)
-_NO_NEGATION: Final = re.compile(
-    r"\b(?:don't|do not|never) forget\b|\bnot only\b|\bwhy don't (?:you|we)\b", re.IGNORECASE
-)
+_WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_JOINED: Final = re.compile(r"^(?:\W|(?:and|but|or|so|then|also|und|aber|oder|dann|doch)\b)+", re.IGNORECASE)
+_PREFIX: Final = "(?:ab|an|zu|ver|weg|auf)?(?:zu|ge)?"
+_DONE: Final = tuple(re.compile(f"{_PREFIX}(?:{words})") for words, _ in DEEDS)
+_SAID: Final = tuple(re.compile(f"{_PREFIX}(?:{'|'.join(filter(None, words))})") for words in DEEDS)
 
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """One pattern that the words fit. `expected_tools`: those that are served; a success of any is enough."""
-
-    pattern_id: str
-    expected_tools: tuple[str, ...]
-    reason: str
-    matched: str
+Condition = tuple[Does, IntentEntry]
 
 
 def required_by_words(
-    words: str, session: str | None, patterns: Iterable[Pattern], served: Collection[str], off: Collection[str]
-) -> tuple[Match, ...]:
-    """What the user's words, and the session that is active, ask for. `off` are ids, or `*` for all.
+    words: str, session: str, patterns: Iterable[Pattern], served: Collection[str]
+) -> tuple[IntentEntry, ...]:
+    """What the words, and the session that is active, ask for. A success of any tool of an entry is enough.
 
-    A pattern whose tools nobody serves is off.
+    A pattern whose tools nobody serves asks for nothing.
     """
-    if ALL in off:
-        return ()
-    on = [one for one in patterns if one.does is Does.REQUIRED and one.id not in off]
-    expected = {one.id: fitting(one.tools, served) for one in on}
-    found = ((one, _found(one, words, session)) for one in on if expected[one.id])
-    return tuple(Match(one.id, expected[one.id], one.reason, matched) for one, matched in found if matched is not None)
+    requests, found = _requests(words), list[IntentEntry]()
+    for pattern in patterns:
+        tools = fitting(pattern.tools, served) if pattern.does is Does.REQUIRED else ()
+        if tools and (said := _asked(pattern, requests, plain(session))) is not None:
+            found.append(_entry(pattern, tools, said))
+    return tuple(found)
 
 
-def unmet(matches: Iterable[Match], tools: Collection[str]) -> tuple[Match, ...]:
-    """The matches of which none of the tools was called, or is planned."""
-    return tuple(match for match in matches if not any(name in tools for name in match.expected_tools))
+def conditions_of(words: str, patterns: Iterable[Pattern], tools: Mapping[str, ToolSpec]) -> tuple[Condition, ...]:
+    """What the words make conditional or forbid of these tools, which have effects."""
+    spoken = _sentences(words)
+    found = [
+        (pattern, _JOINED.sub("", fit[0]).strip())
+        for pattern in patterns
+        if pattern.does is not Does.REQUIRED
+        for sentence in spoken
+        for fit in re.finditer(pattern.pattern, sentence, re.IGNORECASE)
+    ]
+    rest = "\n".join(spoken)
+    for _, said in found:
+        rest = rest.replace(said, " ")
+    return tuple(one for pattern, said in found for one in _conditions(pattern, said, rest, tools))
 
 
 def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
@@ -89,65 +81,76 @@ def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if _fits(name, wanted)))
 
 
-@lru_cache(maxsize=32)
-def sentences(words: str) -> tuple[str, ...]:
+@lru_cache(maxsize=4096)
+def _fits(name: str, globs: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(words_of(name), glob) for glob in globs)
+
+
+def _entry(pattern: Pattern, tools: tuple[str, ...], said: str) -> IntentEntry:
+    return IntentEntry(tools=tools, words=said, origin=IntentOrigin.PATTERN, pattern=pattern.id)
+
+
+def _sentences(words: str) -> list[str]:
     """The sentences in plain text, with what is quoted taken out."""
     text = _QUOTED.sub(_only_file_names, _BLOCK.sub("\n", plain(words)))
-    return tuple(stripped for one in _SENTENCE.findall(text) if (stripped := _BULLET.sub("", one).strip()))
-
-
-@lru_cache(maxsize=32)
-def asking(words: str) -> tuple[str, ...]:
-    """The clauses that may ask for something."""
-    found: list[str] = []
-    for sentence in sentences(words):
-        if not _asks_to_know(sentence):
-            found += (clause.strip()[:_LONGEST] for clause in _CLAUSE.split(sentence) if clause.strip())
-    return tuple(found)
-
-
-def _found(pattern: Pattern, words: str, session: str | None) -> str | None:
-    """The words that fit, or None."""
-    said = None
-    if pattern.session:
-        fit = compiled(pattern.session).search(plain(session or ""))
-        if fit is None:
-            return None
-        said = f"session {fit[0]}"
-    if not pattern.pattern:
-        return said
-    return _asked(pattern.pattern, words)
-
-
-@lru_cache(maxsize=256)
-def _asked(pattern: str, words: str) -> str | None:
-    """The words that ask, found once for all turns of a chain."""
-    regex = compiled(pattern)
-    for clause in asking(words):
-        fit = regex.search(clause)
-        if fit is not None and not _NO_REQUEST.search(_NO_NEGATION.sub(" ", clause[: fit.end()])):
-            return fit[0].strip()
-    return None
-
-
-def _asks_to_know(sentence: str) -> bool:
-    if _ASKS_POLITELY.search(sentence):
-        return False
-    return _ASKS_TO_KNOW.search(sentence) is not None
+    return [stripped for one in _SENTENCE.findall(text) if (stripped := _BULLET.sub("", one).strip())]
 
 
 def _only_file_names(quoted: re.Match[str]) -> str:
     inner = quoted[1] or quoted[2] or quoted[3] or ""
-    return inner if _FILE_NAME.fullmatch(inner) else f" {QUOTED} "
+    return inner if _FILE_NAME.fullmatch(inner) else f" {_QUOTE} "
+
+
+# ---- what is required ------------------------------------------------------------------------------------------------
+
+
+def _requests(words: str) -> list[str]:
+    """The clauses that may ask for something."""
+    asking = (one for one in _sentences(words) if ASKS_POLITELY.search(one) or not ASKS_TO_KNOW.search(one))
+    return [clause.strip()[:_LONGEST] for one in asking for clause in _CLAUSE.split(one) if clause.strip()]
+
+
+def _asked(pattern: Pattern, requests: Iterable[str], session: str) -> str | None:
+    """The words that fit, or None."""
+    if pattern.session:
+        fit = re.search(pattern.session, session, re.IGNORECASE)
+        if fit is None or not pattern.pattern:
+            return None if fit is None else f"session {fit[0]}"
+    for clause in requests:
+        fit = re.search(pattern.pattern, clause, re.IGNORECASE)
+        if fit is not None and not NO_REQUEST.search(NO_NEGATION.sub(" ", clause[: fit.end()])):
+            return fit[0].strip()
+    return None
+
+
+# ---- what is restricted ----------------------------------------------------------------------------------------------
+
+
+def _conditions(pattern: Pattern, said: str, rest: str, tools: Mapping[str, ToolSpec]) -> Iterator[Condition]:
+    if pattern.tools:
+        limits = {pattern.does: fitting(pattern.tools, tools)}
+    else:
+        named = _spoken_of(said, tools)
+        forbids, also = pattern.does is Does.FORBIDDEN, _meanings(rest, _SAID)
+        asked = tuple(name for name in named if not forbids or also & _means(tools[name]))
+        forbidden = tuple(name for name in named if name not in asked)
+        limits = {Does.ASK_BEFORE: asked if named else (ALL,), Does.FORBIDDEN: forbidden}
+    return ((does, _entry(pattern, names, said)) for does, names in limits.items() if names)
+
+
+def _spoken_of(said: str, tools: Mapping[str, ToolSpec]) -> tuple[str, ...]:
+    deeds, words = _meanings(said, _SAID), {word for word in _WORD.findall(said.lower()) if len(word) >= _SHORTEST}
+    by_deed = tuple(name for name, spec in tools.items() if deeds & _means(spec))
+    return by_deed or tuple(name for name in tools if words.intersection(words_of(name).split("_")))
+
+
+def _means(spec: ToolSpec) -> frozenset[int]:
+    first = spec.description.partition(". ")[0].partition("\n\n")[0]
+    return _meanings(f"{words_of(spec.name).replace('_', ' ')} {first}", _DONE)
 
 
 @lru_cache(maxsize=4096)
-def _fits(name: str, globs: tuple[str, ...]) -> bool:
-    plainly = words_of(name)
-    return any(fnmatchcase(plainly, glob) for glob in globs)
-
-
-@lru_cache(maxsize=256)
-def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern, made ready once."""
-    return re.compile(pattern, re.IGNORECASE)
+def _meanings(text: str, deeds: tuple[re.Pattern[str], ...]) -> frozenset[int]:
+    """The deeds that a text speaks of, by their numbers in `DEEDS`."""
+    found = _WORD.findall(text.lower())
+    return frozenset(number for number, deed in enumerate(deeds) if any(map(deed.match, found)))

@@ -1,14 +1,39 @@
-"""The patterns that are on without a policy file (CONTRACT C2). Conservative: what they miss, F1 may still find.
+"""The patterns that are on without a policy file (CONTRACT C2), and the English around a request. Conservative.
 
 Each asks for words in the place of a request ("write ...", "could you write ...", "I want you to write ..."), so that
 "I write files for a living" asks for nothing. Their tools are globs over names as people give them; a glob needs the
 action and its object (`*write*file*`), or names that mean nothing else (`write_plan*`).
 """
 
+import re
 from typing import Final
 
 from haltpoint.chain.patterns_conditions import CONDITIONS
 from haltpoint.contracts.policy import Pattern
+
+ASKS_POLITELY: Final = re.compile(r"\b(?:can|could|would|will|won't|why don't) (?:you|we)\b", re.IGNORECASE)
+ASKS_TO_KNOW: Final = re.compile(
+    r"^\W*(?:(?:and|so|but|or|also|ok|hey|hi|well|then|no|yes|please)\W+)*(?:who|whose|whom|what|what's|where|which|why"
+    r"|how|when)\b(?! (?:you are|you're|you have) done)|^\W*do (?:i|he|she|it|we|they|any\w*|some\w*)\b"
+    r"|^\W*do (?:the|my|your|our|his|her|their|these|those)\b.*\?|^\W*(?:does|did|is|are|am|was|were|has|have|had"
+    r"|should|shall|may|might|can|could|will|would|don't|didn't|haven't|isn't) (?:i|he|she|it|we|they|this|that|these"
+    r"|those|there|the|a|an|any\w*|some\w*|every\w*|my|your|our|his|her|their)\b"
+    r"|^\W*(?:do|did|have|had|are|were|should|may|might|didn't|haven't) you\b",
+    re.IGNORECASE,
+)
+NO_REQUEST: Final = re.compile(
+    r"\b(?:do not|does not|did not|is not|was not|not|never|cannot|without|instead of|rather than|avoid\w*|unable"
+    r"|fail\w* to|refus\w+ to|stop|quit|hate|tri(?:es|ed) to|trying to|no (?:need|reason|point)|nor|neither|hardly|if"
+    r"|unless|whether|in case|how (?:to|do|does|can|could|would|should|i|you|we|one)|ways? (?:to|of)|examples? of"
+    r"|able to|ability to|used to|meant to|allowed to|supposed to|going to|asked (?:me|him|her|us|them|you) to"
+    r"|told (?:me|him|her|us|them) to|when|whenever|while|until|after|before|once|because|since|mean(?:s)? (?:to|by)"
+    r"|said|says|called)\b|n't\b",
+    re.IGNORECASE,
+)
+NO_NEGATION: Final = re.compile(
+    r"\b(?:don't|do not|never) forget\b|\bnot only\b|\bwhy don't (?:you|we)\b", re.IGNORECASE
+)
+"""What makes of a sentence a question, and of a clause no request; and what only looks like a negation."""
 
 _LEAD: Final = (
     r"(?:(?:please|kindly|now|then|and|also|first|second|next|finally|ok|okay|so|just|hey|hi|hello|well|again|quickly"
@@ -19,9 +44,9 @@ _LEAD: Final = (
 _ASK: Final = (
     rf"(?:^\W*{_LEAD}|\b(?:can|could|would|will|won't|why don't) (?:you|we) (?:please |kindly |also |just |now |then "
     rf"|maybe |possibly |quickly )*{_LEAD}|\b(?:want|need|like|expect|require) you to {_LEAD}|\bi(?:'d like| would like"
-    rf"| want| need| wish) to {_LEAD}"
-    r"|\bplease (?:also |just |now |then )?|^\W*(?!(?:i|we|you|he|she|they|it|this|that|these|those|the|my|our|your|his"
-    r"|her|their|there|who|what)\b)\w.*? (?:and|then) (?:also |then |please |just |finally )*)"
+    rf"| want| need| wish) to {_LEAD}|\bplease (?:also |just |now |then )?|^\W*(?!(?:i|we|you|he|she|they|it|this|that"
+    r"|these|those|the|my|our|your|his|her|their|there|who|what)\b)\w.*? (?:and|then) (?:also |then |please |just "
+    r"|finally )*)"
 )
 _NAME: Final = (
     r"[\w/~-][\w./~-]*\.(?:md|txt|csv|tsv|json|jsonl|ya?ml|toml|ini|cfg|conf|env|py|js|ts|tsx|jsx|html?|css|scss|sh|bat"
@@ -30,8 +55,7 @@ _NAME: Final = (
 _THEN: Final = (
     r"(?=\s*$|\s*[.,;:!?\")\]']|\s+(?:called|named|titled|with|in|at|to|for|from|that|which|containing|and|or|on|of|as"
     r"|under|into|inside|please|now|then|again|there|here|using|holding|listing|describing|where|by|via|so|based"
-    r"|through|today|first|too|instead|when)\b"
-    rf"|\s+(?:§|{_NAME}))"
+    rf"|through|today|first|too|instead|when)\b|\s+(?:§|{_NAME}))"
 )
 _ADJECTIVE: Final = (
     r"(?!(?:about|regarding|how|why|what|that|which|who|where|when|if|from|for|with|without|like|than|because|to|into"
@@ -51,30 +75,26 @@ _WRITE: Final = (
     rf"\s+(?:(?:me|us)\s+)?(?:{_ADJECTIVE}){{0,4}}?{_FILE}"
     rf"|(?:write|append|create|store)\s+{_GAP.format(no='|of')}(?:{_TARGET})|save\s+{_GAP.format(no='')}(?:{_TARGET}))"
 )
-_DATABASE: Final = r"(?:db|database|databases)\b"
+_DATABASE: Final = r"(?:db|databases?)\b"
+_OURS: Final = rf"(?:the|our|my|your|this|that)\s+(?:[\w-]+\s+){{0,2}}?{_DATABASE}{_THEN}"
 _SEARCH: Final = (
-    rf"{_ASK}(?:query\s+(?:[\w'-]+\s+){{0,3}}?{_DATABASE}"
-    r"|(?:query|search|find|look up|look|fetch|get)\s+(?!out\b)(?:[^\s]+\s+){0,10}?(?:in|from|through)\s+(?:the|our"
-    r"|my|your|this|that)\s+"
-    rf"(?:[\w-]+\s+){{0,2}}?{_DATABASE}{_THEN}"
-    rf"|search\s+(?:the|our|my|your|this|that)\s+(?:[\w-]+\s+){{0,2}}?{_DATABASE}{_THEN})"
+    rf"{_ASK}(?:query\s+(?:[\w'-]+\s+){{0,3}}?{_DATABASE}|search\s+{_OURS}|(?:query|search|find|look up|look|fetch|get)"
+    rf"\s+(?!out\b)(?:[^\s]+\s+){{0,10}}?(?:in|from|through)\s+{_OURS})"
 )
-_SKILL: Final = ("*skill*",)
 
 
-def _run(short: str, long: str) -> str:
-    return (
-        rf"{_ASK}(?:(?:run|execute|perform|do|start|apply)\s+(?:(?:the|a|an|our|my|another|new|this|that)\s+)?"
-        rf"(?:{short}(?=\s*$|\W|\s+(?:on|over|for|skill|analysis|again|now|with|and|please)\b)|{long}\b)"
-        rf"|{_ANALYZE[short]})"
+def _skill(short: str, what: str, spelt: str, glob: str) -> Pattern:
+    """The words that ask for one of the three analyses, by its short name or by what is analysed."""
+    one = r"(?:(?:the|a|an|our|my|another|new|this|that)\s+)?"
+    alone = rf"{short}(?=\s*$|\W|\s+(?:on|over|for|skill|analysis|again|now|with|and|please)\b)"
+    return Pattern(
+        id=f"skill-{short}",
+        pattern=rf"{_ASK}(?:(?:run|execute|perform|do|start|apply)\s+{one}(?:{alone}|{spelt}\s+analysis\b)"
+        rf"|analy[sz]e\s+(?:[\w-]+\s+){{0,3}}?{spelt}\b)",
+        tools=("*skill*", short, f"{short}_*", f"*_{short}", glob),
+        reason=f"the words ask for an analysis of {what}, which is a skill",
     )
 
-
-_ANALYZE: Final = {
-    "pcc": r"analy[sz]e\s+(?:[\w-]+\s+){0,3}?requirements?\b",
-    "cap": r"analy[sz]e\s+(?:[\w-]+\s+){0,3}?capabilit(?:y|ies)\b",
-    "red": r"analy[sz]e\s+(?:[\w-]+\s+){0,3}?risks?\b",
-}
 
 PATTERNS: Final = (
     Pattern(
@@ -94,24 +114,9 @@ PATTERNS: Final = (
         tools=("*database*", "db", "db_*", "*_db", "*_db_*", "*sql*", "*query*", "*search*record*"),
         reason="the words ask for a search in a database",
     ),
-    Pattern(
-        id="skill-pcc",
-        pattern=_run("pcc", r"(?:requirements?|pcc)\s+analysis"),
-        tools=(*_SKILL, "pcc", "pcc_*", "*_pcc", "*requirement*"),
-        reason="the words ask for an analysis of requirements, which is a skill",
-    ),
-    Pattern(
-        id="skill-cap",
-        pattern=_run("cap", r"capabilit(?:y|ies)\s+analysis"),
-        tools=(*_SKILL, "cap", "cap_*", "*_cap", "*capability*"),
-        reason="the words ask for an analysis of capabilities, which is a skill",
-    ),
-    Pattern(
-        id="skill-red",
-        pattern=_run("red", r"risk\s+analysis"),
-        tools=(*_SKILL, "red", "red_*", "*_red", "*risk*"),
-        reason="the words ask for an analysis of risks, which is a skill",
-    ),
+    _skill("pcc", "requirements", "requirements?", "*requirement*"),
+    _skill("cap", "capabilities", "capabilit(?:y|ies)", "*capability*"),
+    _skill("red", "risks", "risks?", "*risk*"),
     *CONDITIONS,
 )  # fmt: skip
 """In the order in which they are told."""

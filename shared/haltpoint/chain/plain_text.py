@@ -1,7 +1,7 @@
 """Text as it is meant: one spelling for what looks the same, without marks that nobody sees.
 
-Rules over words (`patterns`, `hint`) and names (`blocking`) are asked of plain text, so that a zero-width space, a
-Cyrillic letter or a curly apostrophe changes nothing.
+Rules over words and names are asked of plain text, so that a zero-width space, a Cyrillic letter or a curly apostrophe
+changes nothing.
 """
 
 import re
@@ -18,7 +18,6 @@ UNSEEN: Final = re.compile(
     "\ufeff\uffa0\U000e0000-\U000e0fff]"
 )
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_SIGNS: Final = re.compile(r"[\W_]+")
 _BETWEEN: Final = re.compile(r"[^\w*?\[\]!]+|_+")
 
 
@@ -27,11 +26,6 @@ def plain(text: str) -> str:
     if not text.isascii():
         text = UNSEEN.sub("", unicodedata.normalize("NFKC", UNSEEN.sub("", text)).translate(_LOOK_ALIKE))
     return _SPACES.sub(" ", text)
-
-
-def folded(name: str) -> str:
-    """A name as it is compared when looks must not matter: `purgeArchive` and `Purge-archive` are `purgearchive`."""
-    return _SIGNS.sub("", plain(name)).casefold()
 
 
 def words_of(name: str) -> str:

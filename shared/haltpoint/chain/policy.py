@@ -1,13 +1,17 @@
 """Limits as they apply to one chain or step: policy, budget and plan put together."""
 
+import re
+from collections.abc import Collection, Mapping
 from datetime import UTC
 from fnmatch import fnmatchcase
 
+from haltpoint.chain.plain_text import plain
 from haltpoint.chain.state import Chain, PlanOrigin
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.plans import Step, StepType
 from haltpoint.contracts.policy import Treatment, Treatments
 from haltpoint.contracts.tasks import Mode, Task
+from haltpoint.contracts.tools import ToolSpec
 
 
 def deadline_of(task: Task, policy: Policy, now: int) -> int:
@@ -15,9 +19,8 @@ def deadline_of(task: Task, policy: Policy, now: int) -> int:
 
     A task's deadline without a time zone is read as UTC.
     """
-    limits = [now + int(policy.chain_timeout * 1000)]
-    if task.budget.seconds is not None:
-        limits.append(now + int(task.budget.seconds * 1000))
+    seconds = (policy.chain_timeout, task.budget.seconds)
+    limits = [now + int(one * 1000) for one in seconds if one is not None]
     if task.deadline is not None:
         moment = task.deadline if task.deadline.tzinfo else task.deadline.replace(tzinfo=UTC)
         limits.append(int(moment.timestamp() * 1000))
@@ -104,3 +107,14 @@ def tokens_left(chain: Chain, tokens: int) -> bool:
     """Whether the model may be asked again after so many tokens."""
     limit = chain.task.budget.tokens
     return limit is None or tokens < limit
+
+
+def without_blocked(tools: Mapping[str, ToolSpec], blocked: Collection[str]) -> dict[str, ToolSpec]:
+    """The tools, with those internal that are blocked. Neither case, signs nor look-alikes make another name."""
+
+    def folded(name: str) -> str:
+        return re.sub(r"[\W_]", "", plain(name)).casefold()
+
+    names = set(map(folded, blocked))
+    found = (name for name in tools if names and folded(name) in names)
+    return {**tools, **{name: tools[name].model_copy(update={"internal": True}) for name in found}}

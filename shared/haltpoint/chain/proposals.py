@@ -12,7 +12,7 @@ from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.exits import ask_in_step, is_only_question, is_question, last_error
 from haltpoint.chain.gate import Gate, gate, gate_for
 from haltpoint.chain.held import drop_held, owner_of, tell_held
-from haltpoint.chain.intent import owed, remind
+from haltpoint.chain.intent import forbidden, note_asked, owed, pattern_faults, refusal, remind, tellable, to_look_at
 from haltpoint.chain.provenance import provenance_fault
 from haltpoint.chain.reasons import reasons_for
 from haltpoint.chain.repeats import answered_by, decided_before, effect_before, give_back, repeat_fault
@@ -31,8 +31,6 @@ from haltpoint.chain.strikes import (
     violate,
 )
 from haltpoint.chain.thinking import may_think, spent_too_much, think_intent, think_step
-from haltpoint.chain.unasked import disregarded, note_asked, refusal, tellable, to_look_at
-from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.plans import Call, StepType
@@ -189,9 +187,9 @@ def _release(work: Work, index: int) -> Gate | None:
         reasons = reasons_for(work, index, call, spec, repaired=proposal.repaired, sources=sources)
         if (shut := gate_for(work, index, call, spec, reasons)) is not Gate.GO:
             return shut
-        for unheeded in (fault, None if earlier else disregarded(work, index, call.tool)):
-            if unheeded is not None:
-                strike(work, index, (unheeded,), COUNTED)
+        ignored = forbidden(work, Mode.STRICT, call.tool) if mode is Mode.ADVISORY and earlier is None else None
+        if let_run_on := tuple(one for one in (fault, ignored) if one is not None):
+            strike(work, index, let_run_on, COUNTED)
         work.edit(index).taken = position
         if earlier is not None:
             succeed(work, give_back(work, index, earlier))

@@ -1,8 +1,8 @@
 """Why a person decides before a call of a model runs: all reasons of one call, in one list (CONTRACT G5)."""
 
+from haltpoint.chain.intent import reasons_by_intent
 from haltpoint.chain.repeats import repeat_reasons
 from haltpoint.chain.targets import Sources, target_reasons
-from haltpoint.chain.unasked import reasons_by_intent
 from haltpoint.chain.work import Work
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.reasons import Reason, ReasonKind

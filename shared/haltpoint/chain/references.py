@@ -12,18 +12,17 @@ from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, Final
 
-from haltpoint.contracts.plans import Step
-
 FROM: Final = "$from"
 LEFT_OUT: Final = object()
 ANY: Final = None
 KEYS: Final = ...
-_SIGNS: Final = {"None": "[]", "Ellipsis": "{}"}
 
 Part = str | int | None | EllipsisType
-_encode: Final = json.JSONEncoder(separators=(",", ":")).encode
-_encode_text: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
-_TOKEN: Final = re.compile(r"\.?\[(\d{0,6})\]|\{\}|(?:^|\.)((?:[^.\[\]{]|\{(?!\}))+)")
+Path = tuple[Part, ...]
+Place = tuple[str | int, ...]
+_SIGNS: Final[dict[Part, str]] = {ANY: "[]", KEYS: "{}"}
+_PART: Final = re.compile(r"\.?\[(\d{0,6})\]|(\{\})|(?:^|\.)((?:[^.\[\]{]|\{(?!\}))+)")
+_PATH: Final = re.compile(rf"(?!\.)(?:{_PART.pattern})+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class Reference:
     """One `$from`: the step, the path into its receipt, and the words as they were written."""
 
     step: str
-    path: tuple[Part, ...]
+    path: Path
     text: str
 
 
@@ -39,22 +38,17 @@ class UnresolvedError(Exception):
     """A reference finds nothing; the text says which one and what is missing, for people."""
 
 
-def parse_path(text: str) -> tuple[Part, ...] | None:
+def parse_path(text: str) -> Path | None:
     """`a.b[0].c` as ("a", "b", 0, "c"), `[]` as None, `{}` as ...; None for anything that is not a path."""
-    parts, position = list[Part](), 0
-    while position < len(text):
-        token = None if text[0] == "." else _TOKEN.match(text, position)
-        if token is None:
-            return None
-        index, name = token.groups()
-        parts.append(KEYS if token[0] == "{}" else name or (int(index) if index else ANY))
-        position = token.end()
-    return tuple(parts) or None
+    if _PATH.fullmatch(text) is None:
+        return None
+    parts = _PART.findall(text)
+    return tuple(KEYS if keys else name or (int(number) if number else ANY) for number, keys, name in parts)
 
 
-def path_text(path: tuple[Part, ...]) -> str:
+def path_text(path: Path) -> str:
     """A path as it is written."""
-    parts = (f".{part}" if isinstance(part, str) else _SIGNS.get(str(part), f"[{part}]") for part in path)
+    parts = (f".{part}" if isinstance(part, str) else _SIGNS.get(part, f"[{part}]") for part in path)
     return "".join(parts).removeprefix(".")
 
 
@@ -69,24 +63,14 @@ def reference(value: dict[str, Any]) -> Reference | None:
     return Reference(path[0], path[1:], text)
 
 
-def references(
-    value: Any, where: tuple[str | int, ...] = ()
-) -> Iterator[tuple[tuple[str | int, ...], Reference | None]]:
+def references(value: dict[str, Any] | list[Any], where: Place = ()) -> Iterator[tuple[Place, Reference | None]]:
     """Every `$from` inside a value with its place in it; None in place of a malformed one."""
-    if isinstance(value, dict):
-        if FROM in value:
-            yield where, reference(value)
-            return
-        for name, inner in value.items():
-            yield from references(inner, (*where, name))
-    elif isinstance(value, list):
-        for number, inner in enumerate(value):
-            yield from references(inner, (*where, number))
-
-
-def is_flat(arguments: dict[str, Any]) -> bool:
-    """Whether the arguments hold plain values only, so that no `$from` can be inside of them."""
-    return FROM not in arguments and not any(isinstance(inner, (dict, list)) for inner in arguments.values())
+    if isinstance(value, dict) and FROM in value:
+        yield where, reference(value)
+        return
+    for part, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(inner, (dict, list)):
+            yield from references(inner, (*where, part))
 
 
 def deeper_than(value: Any, levels: int) -> bool:
@@ -98,17 +82,6 @@ def deeper_than(value: Any, levels: int) -> bool:
         if not level:
             return False
     return True
-
-
-def steps_referred_to(step: Step) -> frozenset[str]:
-    """The ids of the steps whose results a step's literal calls refer to."""
-    return frozenset(
-        found.step
-        for call in step.actions
-        if not is_flat(call.arguments)
-        for _, found in references(call.arguments)
-        if found is not None
-    )
 
 
 def replaced(value: Any, by: Callable[[dict[str, Any]], Any]) -> Any:
@@ -143,7 +116,7 @@ def resolve(value: Any, receipt_of: Callable[[Reference], dict[str, Any] | None]
     return replaced(value, follow)
 
 
-def values_at(value: Any, path: tuple[Part, ...]) -> list[Any]:
+def values_at(value: Any, path: Path) -> list[Any]:
     """Everything that a path points at: at most one value, unless it has `[]` in it."""
     found = [value]
     for part in path:
@@ -177,11 +150,8 @@ def read_json(text: str) -> Any:
         return {}
 
 
-def write_json(value: Any) -> str:
-    """A value as compact JSON text in ASCII, so that no encoding can get in its way."""
-    return _encode(value)
+write_json: Final = json.JSONEncoder(separators=(",", ":")).encode
+"""A value as compact JSON text in ASCII, so that no encoding can get in its way."""
 
-
-def write_text(value: Any) -> str:
-    """A value as compact JSON text in its own letters."""
-    return _encode_text(value)
+write_text: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+"""A value as compact JSON text in its own letters."""

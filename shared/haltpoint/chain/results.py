@@ -6,7 +6,7 @@ from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import in_time, start_child
 from haltpoint.chain.ending import complete_step, fail_by_tool, fail_step
 from haltpoint.chain.held import drop_held
-from haltpoint.chain.intent import remind
+from haltpoint.chain.intent import pattern_faults, remind
 from haltpoint.chain.outputs import Settle
 from haltpoint.chain.provenance import denied, provenance_fault
 from haltpoint.chain.references import read_json
@@ -15,7 +15,6 @@ from haltpoint.chain.schemas import argument_faults
 from haltpoint.chain.sources import users_words
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.strikes import COUNTED, fall_short, strike
-from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted

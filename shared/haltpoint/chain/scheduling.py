@@ -8,19 +8,19 @@ is one step at a time, and one thing at a time in it.
 import json
 
 from haltpoint.chain.codes import Code
-from haltpoint.chain.contract import open_to_models, plan_faults
+from haltpoint.chain.contract import open_to_models
 from haltpoint.chain.delivering import deliver
 from haltpoint.chain.dispatching import dispatch_literal, in_time
 from haltpoint.chain.ending import complete_chain, complete_step, fail_chain, is_acting
 from haltpoint.chain.gate import Gate, gate, gate_for
+from haltpoint.chain.goal import goal_of, take_up
 from haltpoint.chain.graph import Graph
-from haltpoint.chain.intent import take_up
+from haltpoint.chain.plan_check import plan_faults
 from haltpoint.chain.proposals import consider, continue_step
 from haltpoint.chain.references import read_json
 from haltpoint.chain.schemas import compiled
 from haltpoint.chain.state import ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.thinking import stand_in, think_answer, think_intent, think_plan, think_step
-from haltpoint.chain.words import goal_of
 from haltpoint.chain.work import Work
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.intent import Intent

@@ -1,10 +1,10 @@
-"""JSON Schema checks that remember: validators are built once per schema of a tool.
+"""JSON Schema checks that remember: a validator is built once per schema, of a tool as of a form.
 
-The memory is bounded and holds nothing but what follows from a spec, so the answers are those of a pure function.
+The memory is bounded and holds nothing but what follows from a schema, so the answers are those of a pure function.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, cast
@@ -16,10 +16,10 @@ from jsonschema.validators import extend, validator_for
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from haltpoint.chain.references import read_json, write_json
+from haltpoint.chain.references import Place, path_text, read_json, write_json
 from haltpoint.contracts.tools import ToolSpec
 
-MOST: Final = 4096  # remembered specs; more than any deployment has tools
+MOST: Final = 4096  # remembered specs, and schemas; more than any deployment has tools
 SHOWN: Final = 5  # faults told at once
 WIDTH: Final = 200  # characters of one fault, and of its place: a model writes keys of any length
 
@@ -27,30 +27,6 @@ _ABOUT_THE_OUTSIDE: Final = frozenset(
     {"required", "type", "additionalProperties", "propertyNames"}
     | {"minProperties", "maxProperties", "minItems", "maxItems"}
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Flat:
-    """What the plainest schemas ask: an object of named values, each of one type, nothing else.
-
-    Most tools declare no more, and asking it takes a tenth of the time that a validator needs. It only ever says that a
-    value fits for certain; what is wrong with one that may not is for the validator to say.
-    """
-
-    required: frozenset[str]
-    types: dict[str, tuple[type, ...]]
-    closed: bool
-
-    def fits(self, value: Any) -> bool:
-        """Whether the value fits for certain."""
-        types = self.types
-        return (
-            type(value) is dict
-            and self.required <= value.keys()
-            and all(type(inner) in types[name] if name in types else not self.closed for name, inner in value.items())
-        )
-
-
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),
     "integer": (int,),
@@ -61,19 +37,32 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 _WORDS: Final = frozenset({"title", "description", "$schema"})
 
 
-def flat(schema: dict[str, Any]) -> Flat | None:
-    """The schema in short when it is one of the plainest, else None."""
-    properties, closed = schema.get("properties", {}), schema.get("additionalProperties", True)
+def flat(schema: dict[str, Any]) -> Callable[[Any], bool] | None:
+    """A test for the plainest schemas: an object of named values, each of one type, nothing else. None for any other.
+
+    Most tools declare no more, and the test takes a tenth of the time that a validator needs. It only ever says that a
+    value fits for certain; what is wrong with one that may not is for the validator to say.
+    """
+    others, names = schema.get("additionalProperties", True), schema.get("required", [])
     rest = schema.keys() - _WORDS - {"type", "properties", "required", "additionalProperties"}
-    if rest or schema.get("type") != "object" or not isinstance(closed, bool) or not isinstance(properties, dict):
+    if rest or schema.get("type") != "object" or not isinstance(names, list) or not isinstance(others, bool):
         return None
     types: dict[str, tuple[type, ...]] = {}
-    for name, inner in properties.items():
+    for name, inner in schema.get("properties", {}).items():
         kind = inner.get("type") if isinstance(inner, dict) else None
         if not isinstance(kind, str) or kind not in _TYPES or inner.keys() - _WORDS - {"type", "default"}:
             return None
         types[name] = _TYPES[kind]
-    return Flat(frozenset(schema.get("required", ())), types, not closed)
+    required = frozenset(names)
+
+    def fits(value: Any) -> bool:
+        return (
+            type(value) is dict
+            and required <= value.keys()
+            and all(type(inner) in types[name] if name in types else others for name, inner in value.items())
+        )
+
+    return fits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,40 +72,35 @@ class Compiled:
     spec: ToolSpec
     digest: str
     arguments: Validator | None
-    result: Validator | None
-    flat: Flat | None
+    fits: Callable[[Any], bool] | None
 
 
 _by_spec: dict[int, Compiled] = {}
 
 
 def compiled(spec: ToolSpec) -> Compiled:
-    """The digest and validators of a spec, remembered by its identity; equal schemas share a validator."""
+    """The digest and the validator of a spec, remembered by its identity; equal schemas share a validator."""
     known = _by_spec.get(id(spec))
     if known is None or known.spec is not spec:
         if len(_by_spec) >= MOST:
             _by_spec.clear()
-        result = None if spec.result_schema is None else _remembered(write_json(spec.result_schema))
-        arguments = _remembered(write_json(spec.parameters))
-        plain = None if arguments is None else flat(spec.parameters)
-        known = _by_spec[id(spec)] = Compiled(spec, spec.digest, arguments, result, plain)
+        arguments = _validator(write_json(spec.parameters))
+        fits = None if arguments is None else flat(spec.parameters)
+        known = _by_spec[id(spec)] = Compiled(spec, spec.digest, arguments, fits)
     return known
 
 
 @lru_cache(maxsize=MOST)
-def _remembered(schema: str) -> Validator | None:
-    return _validator(read_json(schema))
-
-
-def _validator(schema: dict[str, Any]) -> Validator | None:
-    """A validator that never fetches anything; None when the schema itself is wrong."""
+def _validator(schema: str) -> Validator | None:
+    """The validator of a schema in JSON, which never fetches anything; None when the schema itself is wrong."""
+    read = read_json(schema)
     try:
-        chosen = validator_for(schema, default=Draft202012Validator)
-        chosen.check_schema(schema)
+        chosen = validator_for(read, default=Draft202012Validator)
+        chosen.check_schema(read)
         chosen = cast("type[Validator]", extend(chosen, {"uniqueItems": _unique_items}))  # type: ignore[no-untyped-call]
     except (SchemaError, AttributeError, TypeError):  # the latter two: what `$schema` holds is not even a text
         return None
-    return chosen(schema, registry=Registry())
+    return chosen(read, registry=Registry())
 
 
 def _unique_items(validator: Validator, unique: bool, value: Any, _schema: Any) -> Iterator[ValidationError]:
@@ -129,10 +113,10 @@ def _unique_items(validator: Validator, unique: bool, value: Any, _schema: Any) 
         yield ValidationError("the same item is in it more than once")
 
 
-def argument_faults(spec: ToolSpec, arguments: Any, unknown: tuple[tuple[str | int, ...], ...] = ()) -> tuple[str, ...]:
+def argument_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -> tuple[str, ...]:
     """What is wrong with the arguments of a call, in words; nothing is asked of the values at `unknown` places."""
     known = compiled(spec)
-    if known.flat is not None and known.flat.fits(arguments):
+    if known.fits is not None and known.fits(arguments):
         return ()
     return _faults(known.arguments, arguments, "arguments", unknown)
 
@@ -141,24 +125,15 @@ def result_faults(spec: ToolSpec, data: Any) -> tuple[str, ...]:
     """What is wrong with a result's data, in words; a tool without a result schema takes any object."""
     if not isinstance(data, dict):
         return ("data: is not an object",)
-    if spec.result_schema is None:
-        return ()
-    return _faults(compiled(spec).result, data, "data", ())
+    return form_value_faults(spec.result_schema or {}, data, "data")
 
 
-def is_schema(schema: dict[str, Any]) -> bool:
-    """Whether values can be held against it."""
-    return _validator(schema) is not None
-
-
-def form_value_faults(form: dict[str, Any], value: Any) -> tuple[str, ...]:
+def form_value_faults(form: dict[str, Any], value: Any, name: str = "value") -> tuple[str, ...]:
     """What is wrong with the value that somebody gave for a form, in words."""
-    return _faults(_validator(form), value, "value", ())
+    return _faults(_validator(write_json(form)), value, name)
 
 
-def _faults(
-    validator: Validator | None, value: Any, name: str, unknown: tuple[tuple[str | int, ...], ...]
-) -> tuple[str, ...]:
+def _faults(validator: Validator | None, value: Any, name: str, unknown: Sequence[Place] = ()) -> tuple[str, ...]:
     if validator is None:
         return (f"{name}: the tool's own schema is not valid JSON Schema",)
     try:
@@ -167,17 +142,19 @@ def _faults(
         return (f"{name}: the tool's own schema points at {missing.ref!r}, which it does not contain",)
     except Exception as error:  # noqa: BLE001 - numbers too large to divide, schemas that go round in a circle ...
         return (f"{name}: cannot be held against the tool's schema ({type(error).__name__})",)
-    return tuple(sorted(f"{_place(name, error)[:WIDTH]}: {error.message[:WIDTH]}" for error in errors))[:SHOWN]
+    placed = ((path_text((name, *error.absolute_path)), error.message) for error in errors)
+    return tuple(sorted({f"{_short(place)}: {_short(message)}" for place, message in placed}))[:SHOWN]
 
 
-def _concerns(error: ValidationError, unknown: tuple[tuple[str | int, ...], ...]) -> bool:
+def _short(text: str) -> str:
+    """A text without its middle when it is long: it begins with the value that is wrong, and ends with the reason."""
+    return text if len(text) <= WIDTH else f"{text[: WIDTH // 2]} ... {text[-WIDTH // 2 :]}"
+
+
+def _concerns(error: ValidationError, unknown: Sequence[Place]) -> bool:
     """Whether an error is about a value that is not known yet, or may be because of one."""
     path = tuple(error.absolute_path)
     return any(
         path[: len(place)] == place or (place[: len(path)] == path and error.validator not in _ABOUT_THE_OUTSIDE)
         for place in unknown
     )
-
-
-def _place(name: str, error: ValidationError) -> str:
-    return name + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)

@@ -7,7 +7,7 @@ from haltpoint.chain import policy
 from haltpoint.chain.asking import ask, next_request
 from haltpoint.chain.contract import form_of, reading_faults
 from haltpoint.chain.ending import complete_step
-from haltpoint.chain.words import asked_for
+from haltpoint.chain.intent import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
@@ -95,7 +95,7 @@ def escalate(work: Work, index: int | None, reason: str) -> None:
     the step promised, or one that the user's words ask for (C2): its result is what may be given by hand.
     """
     reason = reason[:MOST_SAID]
-    missing = missing_tools(work, index) or asked_for(work)
+    missing = missing_tools(work, index) or tuple(dict.fromkeys(one.tool or "" for one in pattern_faults(work)))
     where = f"{'the plan' if index is None else f'step {work.steps[index].id!r}'}: {reason}"
     question = f"The model does not keep its word in {where}. How shall it go on?"
     if missing:

@@ -12,33 +12,35 @@ put in. So nothing can be done by way of a skill that could not be done without 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
-from haltpoint.chain.contract import plan_faults
+from haltpoint.chain.contract import Tools
+from haltpoint.chain.graph import Graph
 from haltpoint.chain.human_tool import NAME as ASK_HUMAN
 from haltpoint.chain.places import Leaf, is_named, is_target, nodes_at
+from haltpoint.chain.plan_check import plan_faults
 from haltpoint.chain.provenance import SAID, told
 from haltpoint.chain.references import (
     ANY,
     KEYS,
     LEFT_OUT,
     Part,
+    Path,
+    Place,
     Reference,
     parse_path,
     path_text,
     reference,
     references,
     replaced,
-    steps_referred_to,
     values_at,
 )
 from haltpoint.chain.world import Policy
-from haltpoint.contracts.plans import Call, Plan, Step
+from haltpoint.contracts.plans import Call, Plan
 from haltpoint.contracts.tools import ToolSpec
 
 INPUT: Final = "input"
 MOST_LEVELS: Final = 3
 """How deep chains may call chains: a skill that calls itself ends there."""
 
-Tools = Mapping[str, ToolSpec]
 _Says = TypeVar("_Says")
 
 
@@ -59,14 +61,14 @@ def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
 
 def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """What is wrong with the steps of a skill, as far as that can be told without its tools (C1)."""
-    anything = {call.tool: ToolSpec(name=call.tool, parameters={}) for call in _calls(plan)}
-    anything |= {name: ToolSpec(name=name) for step in plan.steps for name in step.promised_tools}
+    named = {call.tool for call in _calls(plan)}.union(*(step.promised_tools for step in plan.steps))
+    anything = {name: ToolSpec(name=name) for name in named}
     declared = parameters.get("properties", {})
     return (
         *(f"step {step.id!r}: {INPUT} is the name of the skill's arguments" for step in plan.steps if step.id == INPUT),
         *(
             f"{found.text!r}: the skill has no parameter {found.path[0]!r}"
-            for _, _, found in _fed(plan)
+            for _, _, found in _fed(plan, anything)
             if found.step == INPUT and found.path[0] not in declared
         ),
         *map(str, plan_faults(fill(plan, {}), anything, Policy(), literal=True)),
@@ -77,12 +79,12 @@ def _calls(plan: Plan) -> Iterator[Call]:
     return (call for step in plan.steps for call in step.actions)
 
 
-def _fed(plan: Plan) -> Iterator[tuple[str, tuple[str | int, ...], Reference]]:
+def _fed(plan: Plan, tools: Tools) -> Iterator[tuple[ToolSpec, Place, Reference]]:
     """Each value that a tool of the skill takes from elsewhere: the tool, the value's place, and the reference."""
     for call in _calls(plan):
         for place, found in references(call.arguments):
-            if found is not None:
-                yield call.tool, place, found
+            if found is not None and call.tool in tools:
+                yield tools[call.tool], place, found
 
 
 def with_skills(tools: Tools) -> dict[str, ToolSpec]:
@@ -98,44 +100,38 @@ def with_skills(tools: Tools) -> dict[str, ToolSpec]:
 def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
     called = [tools.get(call.tool) or ToolSpec(name=call.tool) for call in _calls(plan)]
     provenance: dict[str, tuple[str, ...]] = {}
-    for _, found, path, origins in _with_origins(plan, tools):
+    targets: dict[str, str] = {}
+    for tool, place, found in _fed(plan, tools):
         if found.step == INPUT:
-            place = path_text(path)
-            provenance[place] = tuple(one for one in provenance.get(place, origins) if one in origins)
+            targets |= _targets(tool, place, found)
+            for path, origins in _becomes(place, found, tool.provenance):
+                known = provenance.get(path_text(path), origins)
+                provenance[path_text(path)] = tuple(one for one in known if one in origins)
     torn = not all(provenance.values())  # one argument would need two origins: no value of a model's has both (C6)
+    closed = spec.internal or torn or bool(washing_faults(plan, tools))
     read_only = all(tool.read_only for tool in called)
     return spec.model_copy(
         update={
             "read_only": read_only,
-            "internal": spec.internal
-            or torn
-            or bool(washing_faults(plan, tools))
-            or any(tool.internal for tool in called),
+            "internal": closed or any(tool.internal for tool in called),
             "destructive": any(tool.destructive for tool in called),
             "may_clarify": any(tool.may_clarify for tool in called),
             "repeats": all(tool.read_only or tool.repeats for tool in called),
             "polls": any(tool.polls for tool in called),
             "provenance": provenance,
             "outward": read_only and any(tool.outward for tool in called),
-            "targets": dict(_targets_of(plan, tools)),
+            "targets": targets,
         }
     )
 
 
-def _targets_of(plan: Plan, tools: Tools) -> Iterator[tuple[str, str]]:
-    """Each argument of a skill that becomes a target of one of its tools, with the folder that the tool declares."""
-    for name, place, found in _fed(plan):
-        tool = tools.get(name)
-        if tool is None or found.step != INPUT:
-            continue
-        declared = list(_below(place, tool.targets))
-        for rest, folder in declared:
-            yield path_text((*found.path, *rest)), folder
-        parameter = path_text(tuple(ANY if isinstance(part, int) else part for part in place))
-        named = is_named()(next((part for part in reversed(place) if isinstance(part, str)), ""))
-        leaf = Leaf(path_text(place), parameter, "", named, nodes_at(tool, place), default=False)
-        if not declared and is_target(leaf, tool):
-            yield path_text(found.path), ""
+def _targets(tool: ToolSpec, place: Place, found: Reference) -> dict[str, str]:
+    """What of an argument of the skill becomes a target of one of its tools, with the folder that the tool declares."""
+    declared = {path_text(path): folder for path, folder in _becomes(place, found, tool.targets)}
+    parameter = path_text(tuple(ANY if isinstance(part, int) else part for part in place))
+    named = is_named()(next((part for part in reversed(place) if isinstance(part, str)), ""))
+    leaf = Leaf(path_text(place), parameter, "", named, nodes_at(tool, place), default=False)
+    return declared or ({path_text(found.path): ""} if is_target(leaf, tool) else {})
 
 
 def washing_faults(plan: Plan, tools: Tools) -> tuple[str, ...]:
@@ -143,54 +139,36 @@ def washing_faults(plan: Plan, tools: Tools) -> tuple[str, ...]:
 
     The tool that gave it may only have given back what a model had put in.
     """
+    gives = {step.id: {call.tool for call in step.actions} for step in plan.steps}
     return tuple(
-        f"{found.text!r} becomes a value of {tool} that must come from {told(origins)}, and is not there"
-        for tool, found, path, origins in _with_origins(plan, tools)
-        if found.step != INPUT and not any(_is_origin(_called_in(plan, found.step), path, one) for one in origins)
+        f"{found.text!r} becomes a value of {tool.name} that must come from {told(origins)}, and is not there"
+        for tool, place, found in _fed(plan, tools)
+        for path, origins in _becomes(place, found, tool.provenance)
+        if found.step != INPUT and not any(_is_origin(gives.get(found.step), path, one) for one in origins)
     )
 
 
-_Fed = tuple[str, Reference, tuple[Part, ...], tuple[str, ...]]
-
-
-def _with_origins(plan: Plan, tools: Tools) -> Iterator[_Fed]:
-    """Each reference that becomes a value with an origin, or holds one: the tool that takes it, the reference, the
-    value's path in what the reference's step has or gives, and its origins.
-    """
-    for name, place, found in _fed(plan):
-        if (tool := tools.get(name)) is not None:
-            for rest, origins in _below(place, tool.provenance):
-                yield name, found, (*found.path, *rest), origins
-
-
-def _below(place: tuple[str | int, ...], marks: Mapping[str, _Says]) -> Iterator[tuple[tuple[Part, ...], _Says]]:
-    """What of each mark's path lies below a place; nothing of one that the place is at or inside of."""
+def _becomes(place: Place, found: Reference, marks: Mapping[str, _Says]) -> Iterator[tuple[Path, _Says]]:
+    """Each path in what the reference's step has or gives whose value comes to a mark, or below one, and its words."""
     for mark, says in marks.items():
         path = parse_path(mark) or (mark,)
         if all(map(_covers, path, place)):
-            yield path[len(place) :], says
+            yield (*found.path, *path[len(place) :]), says
 
 
 def _covers(part: Part, other: Part) -> bool:
     return part == other or (part is ANY and isinstance(other, int)) or (part is KEYS and isinstance(other, str))
 
 
-def _called_in(plan: Plan, step_id: str) -> set[str]:
-    return {call.tool for step in plan.steps if step.id == step_id for call in step.actions}
-
-
-def _is_origin(called: set[str], path: tuple[Part, ...], origin: str) -> bool:
+def _is_origin(called: set[str] | None, path: Path, origin: str) -> bool:
     """Whether the value at this path in a receipt of these tools has the origin, as a model's own would have it."""
     if called == {ASK_HUMAN}:
         return path == ("data", SAID)
     name, _, text = origin.partition(".")
-    if called != {name}:
-        return False
     declared = ("data", *(parse_path(text) or ()))
     whole_list = declared[:-1] if declared[-1] is ANY else declared
-    return path in (("data", "selected", "id"), whole_list) or (
-        len(path) == len(declared) and all(map(_covers, declared, path))
-    )
+    at_it = len(path) == len(declared) and all(map(_covers, declared, path))
+    return called == {name} and (at_it or path in (("data", "selected", "id"), whole_list))
 
 
 def with_those_inside(names: Iterable[str], tools: Tools) -> frozenset[str]:
@@ -199,17 +177,19 @@ def with_those_inside(names: Iterable[str], tools: Tools) -> frozenset[str]:
     for name in found:  # grows while it is walked
         spec = tools.get(name)
         if spec is not None and spec.plan is not None:
-            found += [call.tool for step in _sure(spec.plan) for call in step.actions if call.tool not in found]
+            found += [tool for tool in _sure(spec.plan) if tool not in found]
     return frozenset(found)
 
 
-def _sure(plan: Plan) -> list[Step]:
-    """The steps without which the chain does not complete: those that may fail are not, nor what is skipped then."""
-    unsure = {step.id for step in plan.steps if not step.fatal}
-    readers = [(step.id, steps_referred_to(step)) for step in plan.steps] if unsure else []
-    while skipped := {name for name, sources in readers if sources & unsure} - unsure:
-        unsure |= skipped
-    return [step for step in plan.steps if step.id not in unsure]
+def _sure(plan: Plan) -> Iterator[str]:
+    """What is called by the steps without which the chain does not complete: not by those that may fail, nor by those
+    that are skipped then.
+    """
+    readers = Graph.of(plan).readers
+    unsure = [index for index, step in enumerate(plan.steps) if not step.fatal]
+    for index in unsure:  # grows while it is walked
+        unsure += [reader for reader in readers[index] if reader not in unsure]
+    return (call.tool for index, step in enumerate(plan.steps) if index not in unsure for call in step.actions)
 
 
 def calls_inside(plan: Plan, tools: Tools, levels: int = MOST_LEVELS) -> int:
@@ -217,6 +197,7 @@ def calls_inside(plan: Plan, tools: Tools, levels: int = MOST_LEVELS) -> int:
     count = 0
     for call in _calls(plan):
         tool = tools.get(call.tool)
-        more = 0 if tool is None or tool.plan is None or levels <= 1 else calls_inside(tool.plan, tools, levels - 1)
-        count += 1 + more
+        count += 1
+        if tool is not None and tool.plan is not None and levels > 1:
+            count += calls_inside(tool.plan, tools, levels - 1)
     return count

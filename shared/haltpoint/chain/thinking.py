@@ -9,14 +9,13 @@ from haltpoint.chain.citations import cite
 from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import in_time
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
+from haltpoint.chain.intent import pattern_faults
 from haltpoint.chain.needs import INTENT
 from haltpoint.chain.outputs import Think
-from haltpoint.chain.plural import count
 from haltpoint.chain.strikes import escalate, fall_short, missing_in_words, missing_tools, tell_corrections
-from haltpoint.chain.words import pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import thought_id
-from haltpoint.contracts.phrases import phrases
+from haltpoint.contracts.phrases import count, phrases
 from haltpoint.contracts.plans import StepType
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation

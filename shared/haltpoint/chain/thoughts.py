@@ -4,20 +4,18 @@ from typing import Final
 
 from haltpoint.chain.citations import false_marks
 from haltpoint.chain.codes import Code
-from haltpoint.chain.contract import PlanFault, plan_faults
 from haltpoint.chain.delivering import deliver, take_findings
 from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.exits import ask_while_planning
-from haltpoint.chain.intent import ask_again, left_out, remind, take_up
+from haltpoint.chain.goal import ask_again, note_look, take_up
+from haltpoint.chain.intent import forbidden, left_out, plan_pattern_faults, remind, tellable
 from haltpoint.chain.needs import reads_goal
-from haltpoint.chain.plural import count
+from haltpoint.chain.plan_check import PlanFault, plan_faults
 from haltpoint.chain.scheduling import adopt, begin_open
 from haltpoint.chain.schemas import SHOWN
 from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.strikes import escalate, struck_out, violate
 from haltpoint.chain.thinking import overspent, spent_too_much, stand_in, think_answer, think_intent, think_plan
-from haltpoint.chain.unasked import forbidden, note_look, tellable
-from haltpoint.chain.words import plan_pattern_faults
 from haltpoint.chain.work import Work
 from haltpoint.contracts.events import (
     AnswerDrafted,
@@ -28,6 +26,7 @@ from haltpoint.contracts.events import (
     ThoughtFailed,
 )
 from haltpoint.contracts.intent import Intent
+from haltpoint.contracts.phrases import count
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation

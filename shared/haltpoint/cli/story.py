@@ -9,13 +9,13 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from haltpoint.chain.plural import count
 from haltpoint.cli.case import details, said
 from haltpoint.cli.moments import moments
 from haltpoint.cli.wording import call, value_text, visible
 from haltpoint.contracts.answers import Deed, FinalAnswer
 from haltpoint.contracts.humans import Choice, RequestStatus
 from haltpoint.contracts.intent import Intent
+from haltpoint.contracts.phrases import count
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Violation
 from haltpoint.contracts.tools import HookVerdict, NextAction, Option, ToolResult

@@ -16,7 +16,10 @@ class IntentOrigin(StrEnum):
 
 
 class IntentEntry(Contract):
-    """Some tools, and the words of the goal that speak of them. `when` quotes a condition ("if he agrees")."""
+    """Some tools, and the words of the goal that speak of them. `when` quotes a condition ("if he agrees").
+
+    `pattern` is the id of the pattern that has found them (C2).
+    """
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
 
@@ -24,6 +27,7 @@ class IntentEntry(Contract):
     words: str = ""
     when: str | None = None
     origin: IntentOrigin = Field(default=IntentOrigin.SUBMITTER, validation_alias="from", serialization_alias="from")
+    pattern: str | None = None
 
 
 class Intent(Contract):

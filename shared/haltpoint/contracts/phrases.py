@@ -42,3 +42,8 @@ _TABLES: Final = {"en": _ENGLISH, "de": _GERMAN}
 def phrases(language: str) -> Phrases:
     """The words of a language, named as `de` or `de-AT`."""
     return _TABLES.get(language[:2].lower(), _ENGLISH)
+
+
+def count(number: int, noun: str) -> str:
+    """`1 call`, `2 calls`."""
+    return f"{number} {noun}" + ("" if number == 1 else "s")

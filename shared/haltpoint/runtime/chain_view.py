@@ -11,14 +11,13 @@ from typing import Any, Final
 from haltpoint.chain import policy
 from haltpoint.chain.citations import Mark, rendered
 from haltpoint.chain.deeds import deed_line
-from haltpoint.chain.plural import count
 from haltpoint.chain.state import ActionStatus, ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.contracts import views
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestStatus
 from haltpoint.contracts.intent import Intent
-from haltpoint.contracts.phrases import phrases
+from haltpoint.contracts.phrases import count, phrases
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import NestedCall, NextAction, ToolResult, ToolSpec
@@ -248,7 +247,7 @@ def _result(
 
 def _cited(record: ChainRecord, mark: Mark) -> str | None:
     """What the action that a mark names did (F2)."""
-    name = action_id(record.id, mark.step, mark.number)
+    name = action_id(record.id, mark["step"], int(mark["number"]))
     action = _action(name, record.actions[name], {}) if name in record.actions else None
     if action is None or action.receipt is None or not action.receipt.satisfies:
         return None

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from haltpoint.chain import codes
+from haltpoint.chain.codes import Code
 
 CATALOGUE: Final[dict[str, str]] = {
     "HP-001": "The settings cannot be used.",
@@ -39,7 +39,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-054": "The question is not open any more.",
     "HP-055": "There is no such dead letter.",
     "HP-102": "No worker serves the queue of a tool that a step waits for.",
-    **{code.value: meaning for code, meaning in codes.MEANING.items()},
+    **{code.value: code.meaning for code in Code},
     "HP-301": "A chain needs a model and none is configured.",
     "HP-302": "The model's server cannot be reached, or does not answer in time.",
     "HP-303": "The model's server does not accept the key.",

@@ -7,8 +7,8 @@ from typing import Final
 
 from pydantic import Field
 
-from haltpoint.chain.blocking import with_policy
 from haltpoint.chain.human_tool import with_built_in
+from haltpoint.chain.policy import without_blocked
 from haltpoint.chain.templates import with_skills
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.catalogue import Stream
@@ -80,4 +80,4 @@ class ToolCatalogue:
         """
         listed = await self.listed(partition)
         served = with_built_in({name: one.spec for name, one in listed.items()})
-        return with_skills(with_policy(served, self._blocked))
+        return with_skills(without_blocked(served, self._blocked))

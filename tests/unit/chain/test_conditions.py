@@ -2,7 +2,7 @@
 
 import pytest
 
-from haltpoint.chain.conditions import conditions_of
+from haltpoint.chain.patterns import conditions_of
 from haltpoint.chain.patterns_english import PATTERNS
 from haltpoint.contracts.policy import Does, Pattern
 from tests.support.builders import spec, specs
@@ -17,9 +17,9 @@ TOOLS = specs(
 SEND, WRITE, DELETE, PAY, ALL = "send_message", "write_file", "delete_page", "pay_invoice", "*"
 
 
-def found(words: str, *, off: tuple[str, ...] = (), patterns: tuple[Pattern, ...] = PATTERNS) -> dict[str, set[str]]:
+def found(words: str, patterns: tuple[Pattern, ...] = PATTERNS) -> dict[str, set[str]]:
     by: dict[str, set[str]] = {}
-    for does, entry in conditions_of(words, patterns, TOOLS, off):
+    for does, entry in conditions_of(words, patterns, TOOLS):
         by.setdefault(does.value, set()).update(entry.tools)
     return by
 
@@ -107,16 +107,8 @@ def test_c2_other_words_make_nothing_conditional(words: str) -> None:
     assert found(words) == {}
 
 
-def test_c2_the_patterns_are_switched_off_one_by_one_or_all() -> None:
-    words = "Ask me first. Never delete pages."
-
-    assert found(words, off=("do-not",)) == {"ask_before": {ALL}}
-    assert found(words, off=("ask-first",)) == {"forbidden": {DELETE}}
-    assert found(words, off=("*",)) == {}
-
-
 def test_c2_a_pattern_of_the_policy_says_what_it_does_to_its_own_tools() -> None:
     freeze = Pattern(id="freeze", does=Does.FORBIDDEN, pattern="code freeze", tools=("rotate_*",))
     nobody = Pattern(id="nobody", does=Does.ASK_BEFORE, pattern="code freeze", tools=("deploy_*",))
 
-    assert found("Mind the code freeze.", patterns=(freeze, nobody)) == {"forbidden": {"rotate_backups"}}
+    assert found("Mind the code freeze.", (freeze, nobody)) == {"forbidden": {"rotate_backups"}}

@@ -380,7 +380,7 @@ def test_i4_a_form_out_of_a_result_is_of_plain_words_too() -> None:
 
     assert told.questions == []
     assert told.chain.error is not None
-    assert "a form knows no pattern" in told.chain.error.message
+    assert "'pattern' is not one of ['type'" in told.chain.error.message
 
 
 def test_i4_halves_of_characters_in_a_result_do_not_break_a_question() -> None:
@@ -409,7 +409,7 @@ def test_i4_a_form_lists_only_so_much() -> None:
     told.propose(call("askHuman", question="Which?", schema={"required": [f"n{number}" for number in range(101)]}))
 
     assert told.questions == []
-    assert "more than 100 entries" in told.thought.corrections[0].message
+    assert "is too long. The form is" in told.thought.corrections[0].message
 
 
 # ---- bounds that no number of strikes lifts

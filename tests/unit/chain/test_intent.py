@@ -16,7 +16,16 @@ from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind, Usage, Violation
-from haltpoint.contracts.tools import Confirmation, ErrorType, NextAction, Outcome, Target, ToolSpec
+from haltpoint.contracts.tools import (
+    Confirmation,
+    ErrorType,
+    Metadata,
+    NestedCall,
+    NextAction,
+    Outcome,
+    Target,
+    ToolSpec,
+)
 from tests.support.builders import OK, call, failed, literal_task, plan, spec
 from tests.unit.chain.story import Story
 
@@ -307,6 +316,25 @@ def test_c12_a_model_that_obeys_a_prohibition_is_done_without_the_effect(
         story.say("Here is what I found.")
 
     assert (story.chain.status, story.tools_called, words in goal) == (ChainStatus.COMPLETED, [], True)
+
+
+@pytest.mark.parametrize(
+    ("off", "asked", "forbidden"),
+    [((), ["*"], ["pay_invoice"]), (("do-not",), ["*"], []), (("ask-first",), [], ["pay_invoice"]), (("*",), [], [])],
+)
+def test_c2_what_patterns_restrict_may_be_off_for_a_task(
+    off: tuple[str, ...], asked: list[str], forbidden: list[str]
+) -> None:
+    intent = open_ended("Ask me first. Never pay invoices.", patterns_off=off).chain.intent
+    assert intent is not None
+    assert [tool for one in intent.ask_before for tool in one.tools] == asked
+    assert [tool for one in intent.forbidden for tool in one.tools] == forbidden
+    assert {one.pattern for one in (*intent.ask_before, *intent.forbidden)}.isdisjoint(off)
+
+
+def test_c2_an_entry_of_an_older_chain_names_no_pattern() -> None:
+    stored = '{"tools": ["send_message"], "words": "tell John", "from": "pattern"}'
+    assert IntentEntry.model_validate_json(stored).pattern is None
 
 
 def test_c12_the_first_call_asks_and_once_approved_the_tool_is_not_asked_about_again() -> None:
@@ -612,6 +640,16 @@ def test_c12_the_call_of_a_skill_is_a_deed_of_what_it_called() -> None:
     data = CompletedTool(action_id="c.react.1", outcome=report)
     story.hear(ToolCompleted(id="c.react.1/child/done", source="t", subject="c", data=data), "{}")
     story.propose(content="They know.")
+
+    assert (story.chain.status, story.chain.unfulfilled) == (ChainStatus.COMPLETED, ())
+
+
+def test_c12_a_call_inside_of_another_is_a_deed() -> None:
+    story = open_ended("Pay it and tell John", asks(entry("tell John"), entry("Pay it", "pay_invoice")))
+    story.propose(call("pay_invoice"))
+    nested = NestedCall(tool="send_message", key="c.react.1/1")
+    story.result(OK.model_copy(update={"metadata": Metadata(calls=(nested,))}))
+    story.propose(content="It is paid, and John knows.")
 
     assert (story.chain.status, story.chain.unfulfilled) == (ChainStatus.COMPLETED, ())
 

@@ -6,15 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haltpoint.chain.patterns import Match, fitting, required_by_words, unmet
+from haltpoint.chain.patterns import fitting, required_by_words
 from haltpoint.chain.patterns_english import PATTERNS
+from haltpoint.contracts.intent import IntentEntry, IntentOrigin
 from haltpoint.contracts.policy import Pattern
 
 SERVED = ("write_file", "query_database", "SkillTool_execute", "lookup_contacts", "send_message", "read_file")
 
 
-def found(words: str, session: str | None = None, off: tuple[str, ...] = ()) -> tuple[str, ...]:
-    return tuple(match.pattern_id for match in required_by_words(words, session, PATTERNS, SERVED, off))
+def found(words: str) -> tuple[str | None, ...]:
+    return tuple(entry.pattern for entry in required_by_words(words, "", PATTERNS, SERVED))
 
 
 ASKING = r"""
@@ -268,30 +269,20 @@ def test_c2_ordinary_words_ask_for_nothing(words: str) -> None:
     assert found(words) == (), words
 
 
-def test_c2_a_match_says_which_pattern_and_why() -> None:
-    (match,) = required_by_words("Hello, please write the totals to a file.", None, PATTERNS, SERVED, ())
-    assert match == Match(
-        "file-write", ("write_file",), "the words ask for a file to be written", "please write the totals to a file"
-    )
+def test_c2_an_entry_says_which_pattern_has_found_which_words() -> None:
+    (entry,) = required_by_words("Hello, please write the totals to a file.", "", PATTERNS, SERVED)
+    words = "please write the totals to a file"
+    assert entry == IntentEntry(tools=("write_file",), words=words, origin=IntentOrigin.PATTERN, pattern="file-write")
 
 
 def test_c2_a_pattern_whose_tools_nobody_serves_is_off() -> None:
-    assert required_by_words("write a file", None, PATTERNS, ("send_message", "read_file"), ()) == ()
+    assert required_by_words("write a file", "", PATTERNS, ("send_message", "read_file")) == ()
 
 
-def test_c2_patterns_are_switched_off_by_id_or_all_at_once() -> None:
-    words = "Write a file. Run pcc."
-    assert found(words) == ("file-write", "skill-pcc")
-    assert found(words, off=("file-write", "unheard-of")) == ("skill-pcc",)
-    assert found(words, off=("*",)) == ()
-
-
-def test_c2_one_tool_of_a_match_is_enough() -> None:
+def test_c2_words_may_ask_for_more_than_one_thing() -> None:
     served = ("write_file", "create_file", "run_pcc_skill")
-    matches = required_by_words("Write a file. Run pcc.", None, PATTERNS, served, ())
-    assert [match.pattern_id for match in unmet(matches, ())] == ["file-write", "skill-pcc"]
-    assert [match.pattern_id for match in unmet(matches, ("create_file",))] == ["skill-pcc"]
-    assert unmet(matches, ("create_file", "run_pcc_skill")) == ()
+    entries = required_by_words("Write a file. Run pcc.", "", PATTERNS, served)
+    assert [entry.tools for entry in entries] == [("create_file", "write_file"), ("run_pcc_skill",)]
 
 
 def test_c2_patterns_match_the_session_that_is_active() -> None:
@@ -299,12 +290,12 @@ def test_c2_patterns_match_the_session_that_is_active() -> None:
     both = Pattern(id="ending", session="^write", pattern="finish|save", tools=("WritePlanTool_*",))
     served = ("WritePlanTool_begin", "WritePlanTool_append")
 
-    def ids(words: str, session: str | None) -> list[str]:
-        return [match.pattern_id for match in required_by_words(words, session, (over, both), served, ())]
+    def ids(words: str, session: str) -> list[str | None]:
+        return [entry.pattern for entry in required_by_words(words, session, (over, both), served)]
 
     assert ids("go on", "Write_plan") == ["writing"]
     assert ids("finish it", "write_plan") == ["writing", "ending"]
-    assert ids("finish it", "reading") == ids("finish it", None) == []
+    assert ids("finish it", "reading") == ids("finish it", "") == []
 
 
 @pytest.mark.parametrize(
@@ -328,7 +319,7 @@ def test_c2_globs_and_names_are_compared_as_words(glob: str, name: str, fits: bo
 
 @given(st.text(max_size=300), st.text(max_size=20))
 def test_c2_no_words_break_it(words: str, session: str) -> None:
-    required_by_words(words, session, PATTERNS, SERVED, ())
+    required_by_words(words, session, PATTERNS, SERVED)
 
 
 @pytest.mark.parametrize(
@@ -336,5 +327,5 @@ def test_c2_no_words_break_it(words: str, session: str) -> None:
 )
 def test_c2_long_words_are_read_in_time(unit: str) -> None:
     began = time.process_time()
-    required_by_words(unit * (32_768 // len(unit)), None, PATTERNS, SERVED, ())
+    required_by_words(unit * (32_768 // len(unit)), "", PATTERNS, SERVED)
     assert time.process_time() - began < 5

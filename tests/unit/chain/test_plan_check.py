@@ -2,7 +2,8 @@
 
 import pytest
 
-from haltpoint.chain.contract import callable_tools, form_of, plan_faults, task_fault
+from haltpoint.chain.contract import callable_tools, form_of
+from haltpoint.chain.plan_check import plan_faults, task_fault
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.plans import Plan, Step, StepType
 from haltpoint.contracts.tasks import Earlier, Mode, Task
@@ -88,6 +89,28 @@ def test_dependencies_do_not_go_round_in_a_circle() -> None:
 
     assert faults(steps) == ["the dependencies go round in a circle: a, b, c"]
     assert faults(plan(tool_step("a", after=("a",)))) == ["the dependencies go round in a circle: a"]
+
+
+def test_a_circle_is_named_without_the_steps_behind_it() -> None:
+    behind = tool_step("c", call("send", to={"$from": "a.data.x"}), after=("a",))
+    steps = plan(tool_step("a", after=("b",)), tool_step("b", after=("a",)), behind)
+
+    assert faults(steps) == ["the dependencies go round in a circle: a, b"]
+
+
+def test_the_calls_of_a_drafted_plan_are_not_looked_at() -> None:
+    steps = plan(Step(id="a", required_tools=("note",), actions=(call("nope"), call("send"))))
+
+    assert faults(steps, literal=False) == []
+
+
+def test_a_tool_that_no_model_may_call_is_named_once() -> None:
+    tools = specs(spec("secret", internal=True, gone=True), spec("note"))
+    found = plan_faults(plan(Step(id="a", required_tools=("secret",))), tools, POLICY, literal=False)
+
+    assert [str(fault) for fault in found] == [
+        "step 'a': secret is internal: only the runtime and other tools may call it"
+    ]
 
 
 @pytest.mark.parametrize(

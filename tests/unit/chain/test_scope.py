@@ -2,8 +2,9 @@
 
 import pytest
 
-from haltpoint.chain.contract import callable_tools, plan_faults
+from haltpoint.chain.contract import callable_tools
 from haltpoint.chain.outputs import StartChild
+from haltpoint.chain.plan_check import plan_faults
 from haltpoint.chain.sources import users_words
 from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.work import Work

@@ -2,9 +2,8 @@
 
 import pytest
 
-from haltpoint.chain.blocking import with_policy
 from haltpoint.chain.human_tool import NAME, SPEC, question_faults, with_built_in
-from haltpoint.chain.plain_text import folded
+from haltpoint.chain.policy import without_blocked
 from haltpoint.chain.replay import fold, with_matrix
 from haltpoint.chain.schemas import form_value_faults
 from haltpoint.chain.state import next_due
@@ -17,10 +16,9 @@ from tests.unit.chain.story import Story
 
 @pytest.mark.parametrize("name", ["Save", "sаve", "sa\u200bve", " save", "save\u00a0", "ｓave", "s-ave", "sAve"])
 def test_a_blocked_tools_are_internal_in_every_spelling_of_their_names(name: str) -> None:
-    assert with_policy(specs(spec(name), spec("load")), ["SAVE"])[name].internal
-    assert not with_policy(specs(spec(name), spec("load")), ["SAVE"])["load"].internal
-    assert not with_policy(specs(spec(name)), [])[name].internal
-    assert folded(name) == "save"
+    assert without_blocked(specs(spec(name), spec("load")), ["SAVE"])[name].internal
+    assert not without_blocked(specs(spec(name), spec("load")), ["SAVE"])["load"].internal
+    assert not without_blocked(specs(spec(name)), [])[name].internal
 
 
 @pytest.mark.parametrize("name", ["Secret", "ѕecret", "secret\u200b", "secret ", "functions.secret", "SECRET"])

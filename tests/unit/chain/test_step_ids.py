@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from haltpoint.chain.contract import plan_faults
+from haltpoint.chain.plan_check import plan_faults
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.plans import Plan
 from tests.support.builders import spec, specs

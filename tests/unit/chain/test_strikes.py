@@ -571,7 +571,7 @@ def test_i4_a_form_that_nobody_could_fill_in_is_put_to_nobody(schema: dict[str, 
     assert told.questions == []
     [violated] = told.told("contract.violated")
     assert violated["violation"] == "bad_arguments"
-    assert "arguments.schema: " in violated["message"]
+    assert "arguments.schema" in violated["message"]
 
 
 @pytest.mark.parametrize(
@@ -610,7 +610,7 @@ def test_i4_a_literal_plan_with_a_bad_form_is_refused() -> None:
     told.submit()
 
     assert told.chain.error is not None
-    assert "a form knows no pattern" in told.chain.error.message
+    assert "'pattern' is not one of ['type'" in told.chain.error.message
 
 
 def test_a_receipt_that_nobody_asked_for_changes_nothing_while_a_case_is_open() -> None:

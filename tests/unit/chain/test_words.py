@@ -7,6 +7,7 @@ import pytest
 from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer
+from haltpoint.contracts.intent import Intent, IntentEntry
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.policy import Messages, Pattern
 from haltpoint.contracts.tasks import Style, Task
@@ -57,10 +58,12 @@ def test_a_late_repeat_of_an_answer_changes_nothing() -> None:
 # ---- what the words ask for (C2)
 
 
-def saving(**task: Any) -> Story:
+def saving(read: Intent | None = None, **task: Any) -> Story:
     wish = Task.model_validate({"goal": "save a note about John", **task})
     told = Story(wish, FIND, WRITE, SEND, policy=Policy(patterns=(SAVING,)))
-    told.submit()
+    told.submit(read=read is None)
+    if read is not None:
+        told.read(read)
     return told
 
 
@@ -128,6 +131,23 @@ def test_c2_a_pattern_whose_tools_nobody_serves_or_may_call_is_off() -> None:
     told.propose(content="Here it is.")
 
     assert told.chain.status is ChainStatus.COMPLETED
+
+
+def test_c2_what_the_words_ask_for_is_read_once_and_waits_for_no_tool_that_leaves_or_comes() -> None:
+    told = saving(style=Style.REACT)
+    told.world.tools["store_note"] = spec("store_note", read_only=False)  # the open step cannot call it
+    told.world.tools["write_file"] = spec("write_file", read_only=False, gone=True)
+    told.propose(content="There is nothing to save.")
+
+    assert violations(told) == []
+    assert told.chain.status is ChainStatus.COMPLETED
+
+
+def test_c2_no_reading_of_a_model_takes_back_what_the_words_ask_for() -> None:
+    told = saving(style=Style.REACT, read=Intent(forbidden=(IntentEntry(tools=("write_file",), words="save a note"),)))
+    told.propose(content="Here is your note.")
+
+    assert violations(told) == ["missing_tool"]
 
 
 def test_the_words_of_corrections_are_the_policys() -> None:
