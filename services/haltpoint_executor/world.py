@@ -74,6 +74,7 @@ def policy_of(settings: PolicySettings, file: PolicyFile, language: str = "en") 
     return Policy(
         max_turns=settings.max_turns,
         actions_per_turn=settings.actions_per_turn,
+        parallel=settings.parallel,
         strikes=settings.strikes,
         max_steps=settings.steps,
         max_actions=settings.actions,

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from haltpoint.chain.exits import is_question
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, STEP_ID
-from haltpoint.contracts.plans import Plan, Step, StepType, ValidationMode
+from haltpoint.contracts.plans import MOST_PARALLEL, Plan, Step, StepType, ValidationMode
 from haltpoint_planner.dialects import bare_name, fields
 from haltpoint_planner.drafting import draft_proposal, mended, take_apart
 from haltpoint_planner.json_text import without_surrogates
@@ -114,6 +114,7 @@ def _step(entry: dict[str, Any], ids: _Ids, place: int) -> Step:
     mode = _text(entry.get("toolvalidationmode"), 40).lower()
     label = ids.given[place] if ids.given[place] != ids.tidy[place] else _text(entry.get("label"), _LABEL)
     description = next((entry[name] for name in _DESCRIPTIONS if entry.get(name)), "")
+    parallel = entry.get("parallel")
     return Step(
         id=ids.tidy[place],
         label=label[:_LABEL],
@@ -126,6 +127,7 @@ def _step(entry: dict[str, Any], ids: _Ids, place: int) -> Step:
         tool_validation_mode=ValidationMode(mode) if mode in _MODES else None,
         dependencies=tuple(dict.fromkeys(ids.of(each) for each in _dependencies(entry))),
         may_fail=_text(entry.get("mayfail"), 5).lower() == "true" or entry.get("mayfail") is True,
+        parallel=parallel if type(parallel) is int and 1 <= parallel <= MOST_PARALLEL else None,
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from haltpoint.chain import human_tool
 from haltpoint.chain.needs import forget
-from haltpoint.chain.outputs import Decision, Dispatch, Record, Think
+from haltpoint.chain.outputs import Ask, Decision, Dispatch, Record, Think
 from haltpoint.chain.policy import mode
 from haltpoint.chain.replay import fold
 from haltpoint.chain.state import WAITING, ActionStatus, Chain, StepStatus, next_due
@@ -18,7 +18,7 @@ from haltpoint.chain.world import Policy
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType, ValidationMode
+from haltpoint.contracts.plans import Call, OnFailure, Plan, Siblings, Step, StepType, ValidationMode
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.thoughts import Proposal, StepDecision, Usage
@@ -167,7 +167,9 @@ def tasks(draw: st.DrawFn) -> Task:
     plan = draw(st.none() | plans(literal=True))
     how = draw(st.sampled_from([Mode.STRICT, Mode.STRICT, Mode.ADVISORY, Mode.OFF]))
     goal = draw(st.sampled_from(["do it", "save it"]))
-    return Task(goal=goal, plan=plan, style=draw(st.sampled_from(Style)), budget=budget, mode=how)
+    wide = draw(st.sampled_from([None, None, 2, 3, 5]))
+    more: dict[str, Any] = {"parallel": wide, "siblings": draw(st.sampled_from(Siblings))}
+    return Task(goal=goal, plan=plan, style=draw(st.sampled_from(Style)), budget=budget, mode=how, **more)
 
 
 # ---- the machine ----------------------------------------------------------------------------------------------------
@@ -198,14 +200,15 @@ class Chains(RuleBasedStateMachine):
         after = decision.chain
         sent = [output for output in decision.outputs if isinstance(output, Dispatch)]
         asked = [output for output in decision.outputs if isinstance(output, Think)]
-        if not decision.facts and not decision.outputs:
-            assert after is before
+        if after is before:
+            assert decision == Decision(before)
         if before.status.final:
             assert decision == Decision(before)
-        assert len(sent) + len(asked) <= 1
-        if after.requests or self.story.now >= before.deadline:
+        assert len(sent) + len(asked) <= (after.task.parallel or 1)
+        if self.story.now >= before.deadline or (after.error is not None and not after.status.final):
             assert not sent
             assert not asked
+        self.check_stop(before, decision)
         for dispatch in sent:
             earlier = [one.action for one in self.dispatches if one.action.id == dispatch.action.id]
             assert dispatch.again == bool(earlier)
@@ -233,12 +236,31 @@ class Chains(RuleBasedStateMachine):
         self.finals += [fact.type for fact in decision.facts if fact.type in FINAL_FACTS]
         self.answered += [fact.details["request_id"] for fact in decision.facts if fact.type == "request.answered"]
 
+    def check_stop(self, before: Chain, decision: Decision) -> None:
+        """From a question on nothing is sent but for steps whose own question was answered (B3)."""
+        after = decision.chain
+        stopped = {one.number for one in before.requests} & {one.number for one in after.requests}
+        free = {one.step for one in before.requests if one not in after.requests}
+        free |= {index for chain in (before, after) for index, run in enumerate(chain.runs) if run.freed}
+        for output in decision.outputs:
+            if isinstance(output, Ask):
+                stopped.add(output.request.number)
+            elif isinstance(output, Dispatch | Think) and stopped:
+                step = output.action.step if isinstance(output, Dispatch) else after.graph.index[output.step_id or ""]
+                assert step in free
+
     # ---- who may say what
 
     @rule(outcome=OUTCOMES, data=DATA)
     def the_worker_reports(self, outcome: Outcome, data: str) -> None:
         if self.dispatches:
             self.report(self.dispatches[-1], outcome, data)
+
+    @rule(outcome=OUTCOMES, data=DATA, pick=st.integers(0, 20))
+    def the_first_worker_reports(self, outcome: Outcome, data: str, pick: int) -> None:
+        running = [one for one in self.dispatches if one.action.id in self.chain.actions]
+        if running:
+            self.report(running[pick % len(running)], outcome, data)
 
     @rule(outcome=OUTCOMES, pick=st.integers(0, 20))
     def a_late_worker_reports(self, outcome: Outcome, pick: int) -> None:
@@ -297,15 +319,26 @@ class Chains(RuleBasedStateMachine):
     def a_message_is_lost(self, really: bool, pick: int, end: str) -> None:
         """Only what the chain waits for ends it: a thought or an order of before does not."""
         before = self.chain
-        earlier = [think.thought_id + end for think in self.thinks[:-1]]
-        earlier += [f"{one.action.id}/{one.action.attempt}/done" for one in self.dispatches[:-1]] + ["garbage"]
+        waits = {self.chain.thought, *(think.thought_id for think in self.thinks if self.is_awaited(think))}
+        earlier = [think.thought_id + end for think in self.thinks if think.thought_id not in waits]
+        acting = {one.id for one in self.chain.actions.values() if one.status is ActionStatus.DISPATCHED}
+        done = [one.action for one in self.dispatches if one.action.id not in acting]
+        earlier += [f"{one.id}/{one.attempt}/done" for one in done] + ["garbage"]
         self.hear(self.story.lose, earlier[pick % len(earlier)])
         assert self.chain is before
         if really and self.dispatches:
             action = self.dispatches[-1].action
-            waits = self.chain.actions.get(action.id) == action
+            waits_for_it = self.chain.actions.get(action.id) == action
             self.hear(self.story.lose, f"{action.id}/{action.attempt}/done")
-            assert self.chain.status.final or not waits
+            assert self.chain.status.final or not waits_for_it
+
+    def is_awaited(self, think: Think) -> bool:
+        index = self.chain.graph.index.get(think.step_id or "")
+        if index is None or self.chain.status.final:
+            return False
+        run = self.chain.runs[index]
+        asked = run.thinking and not run.here and run.status is StepStatus.IN_PROGRESS
+        return asked and (think.turn, think.attempt) == (run.turn + 1, run.attempt)
 
     @rule(pick=st.integers(0, 200))
     def anything_comes_again(self, pick: int) -> None:
@@ -323,18 +356,20 @@ class Chains(RuleBasedStateMachine):
             assert next_due(chain) <= chain.deadline
 
     @invariant()
-    def a_live_chain_waits_for_exactly_one_thing(self) -> None:
+    def a_live_chain_waits_for_something_and_for_no_more_than_its_cap(self) -> None:
         chain = self.chain if hasattr(self, "story") else None
         if chain is None or chain.status.final:
             return
         running = [action for action in chain.actions.values() if action.status is ActionStatus.DISPATCHED]
-        looks = any(run.here for run in chain.runs)  # then a step has its proposal, and waits for the look at the goal
-        asked = [run for run in chain.runs if run.thinking and not run.here]
-        thinking = [run for run in asked if run.status is StepStatus.IN_PROGRESS]
-        assert len(running) + len(thinking) + len(chain.requests) + (chain.thought is not None) == 1
-        busy = [run for run in chain.runs if run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING)]
-        assert len(busy) == int(chain.plan is not None and (chain.thought is None or looks))
+        asking = [action for action in chain.actions.values() if action.status is ActionStatus.ASKING]
+        thinking = [run for run in chain.runs if run.thinking and not run.here]
+        own = chain.thought is not None
+        assert len(running) + own + len(chain.requests) + sum(run.status is not StepStatus.WAITING for run in thinking)
+        assert len(running) + len(asking) + len(thinking) + own <= (chain.task.parallel or 1)
         assert (chain.status in WAITING.values()) == bool(chain.requests) == (chain.resume is not None)
+        if chain.requests:
+            assert chain.status is WAITING[chain.requests[0].kind]
+        assert len(asking) <= len(chain.requests)
 
     @invariant()
     def nothing_is_used_up_twice_or_overshot(self) -> None:
@@ -376,6 +411,6 @@ class Chains(RuleBasedStateMachine):
 
 
 Chains.TestCase.settings = settings(
-    max_examples=120, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=200, stateful_step_count=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 TestChains = Chains.TestCase

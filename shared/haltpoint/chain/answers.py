@@ -210,6 +210,8 @@ def _go_without(work: Work, request: OpenRequest) -> None:
         kind = ErrorType.IN_DOUBT if request.kind is RequestKind.IN_DOUBT else ErrorType.TIMEOUT
         fault = Fault(error_type=kind, message=words, recoverable=False)
         record(work, _failed(work, work.actions[request.action_id], fault), succeeded=False)
+    else:
+        forgive(work, index)  # the case is closed, and its row of violations with it
     drop_held(work, index, f"stopped by {Code.NO_ANSWER}")
     fail_step(work, index, Code.NO_ANSWER, words)
 

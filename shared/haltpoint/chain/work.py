@@ -168,7 +168,7 @@ class Work(Chain):
 
     def decision(self) -> Decision:
         """What was written down, as a value; the very same chain when nothing was."""
-        if not self.facts and not self.outputs:
+        if not (self.facts or self.outputs or self.changed) and _values(self) == _values(self.chain):
             return Decision(self.chain)
         runs = list(self.runs) or [StepRun()] * len(self.changed)
         for index, run in self.changed.items():

@@ -48,6 +48,9 @@ def add_to(app: typer.Typer) -> None:
             str | None, typer.Option(metavar="2h|TIME", help="When the chain fails if it has not ended.")
         ] = None,
         max_turns: Annotated[int | None, typer.Option(min=1, max=100, help="Turns of the model in one step.")] = None,
+        parallel: Annotated[
+            int | None, typer.Option(min=1, max=16, help="Calls and thoughts that may run side by side.")
+        ] = None,
         user: Annotated[str | None, typer.Option(help="The user for whom the task is done.")] = None,
         idempotency_key: Annotated[str | None, typer.Option(help="The same key again finds the same chain.")] = None,
         watch: Annotated[
@@ -72,6 +75,7 @@ def add_to(app: typer.Typer) -> None:
             mode=mode,
             style=style,
             max_turns=max_turns,
+            parallel=parallel,
             user=user,
         )
 

@@ -21,6 +21,7 @@ from typing import Annotated, Final, Self
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from haltpoint.contracts.base import Strict
+from haltpoint.contracts.plans import MOST_PARALLEL
 
 PLACEHOLDERS: Final = ("expected_tools", "count")
 _NESTED: Final = re.compile(r"\((?:\?:)?(?:\\?.|\[[^\]]*\])[+*]\)[+*]")  # (a+)+, (?:[a-z]*)*
@@ -149,6 +150,7 @@ class PolicyFile(Strict):
     strikes: int | None = Field(default=None, ge=1)
     max_turns: int | None = Field(default=None, ge=1)
     actions_per_turn: int | None = Field(default=None, ge=1)
+    parallel: int | None = Field(default=None, ge=1, le=MOST_PARALLEL)
     steps: int | None = Field(default=None, ge=1)
     actions: int | None = Field(default=None, ge=1)
 

@@ -339,11 +339,12 @@ def _current(record: ChainRecord) -> views.CurrentView | None:
 
 
 def under_way(record: ChainRecord) -> Fields | None:
-    """The action that a worker has, or should have: dispatched, and nothing is recorded of it."""
+    """The first action that a worker has, or should have: dispatched, and nothing is recorded of it."""
     for step, run in zip(record.plan.steps if record.plan else (), record.runs, strict=True):
-        last = record.actions.get(action_id(record.id, step.id, run.actions))
-        if run.status is StepStatus.IN_PROGRESS and last is not None:
-            return None if any(last.get(one) for one in ("receipt", "doubt", "settled", "child")) else last
+        sent = (record.actions.get(action_id(record.id, step.id, number)) for number in run.pending)
+        for one in sent if run.status is StepStatus.IN_PROGRESS else ():
+            if one is not None and not any(one.get(part) for part in ("receipt", "doubt", "settled", "child")):
+                return one
     return None
 
 

@@ -12,7 +12,7 @@ from haltpoint.chain.patterns_english import PATTERNS
 from haltpoint.contracts.policy import Messages, Pattern, PolicyFile, Targets
 from haltpoint.runtime.errors import HaltpointError
 
-_NUMBERS: Final = ("strikes", "max_turns", "actions_per_turn", "steps", "actions")
+_NUMBERS: Final = ("strikes", "max_turns", "actions_per_turn", "parallel", "steps", "actions")
 
 
 def read(path: Path | None) -> PolicyFile:

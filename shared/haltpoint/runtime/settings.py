@@ -91,6 +91,7 @@ class PolicySettings(_Section):
 
     max_turns: Count = 10
     actions_per_turn: Count = 1
+    parallel: int = Field(default=1, ge=1, le=16, description="calls and thoughts of one chain side by side")
     strikes: Count = 3
     steps: Count = 50
     actions: Count = 100

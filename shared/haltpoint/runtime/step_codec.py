@@ -7,7 +7,7 @@ order of the numbers is the order of the fields of `StepRun` and never changes; 
 from functools import lru_cache
 from typing import Final
 
-from haltpoint.chain.state import StepRun, StepStatus
+from haltpoint.chain.state import StepRun, StepStatus, is_active
 
 _STATUSES: Final = tuple(StepStatus)
 _NUMBERS: Final = {status: number for number, status in enumerate(_STATUSES)}
@@ -26,7 +26,7 @@ def encode_step(run: StepRun) -> str:
         run.in_turn,
         run.receipts,
         run.last_ok,
-        sum(1 << (run.actions - number) for number in run.pending),
+        1 + sum(2 << (run.actions - number) for number in run.pending) if is_active(run) else 0,
         int(run.thinking),
         run.refused,
         run.strikes,
@@ -45,7 +45,8 @@ def decode_step(field: bytes) -> StepRun:
         numbers + [0] * (15 - len(numbers))
     )[:15]
     refused, strikes, unkept, marks = rest
-    return StepRun(
+    under_way = tuple(actions - bit for bit in reversed(range(pending.bit_length() - 1)) if pending >> bit & 2)
+    run = StepRun(
         _STATUSES[status],
         turn,
         attempt,
@@ -61,5 +62,8 @@ def decode_step(field: bytes) -> StepRun:
         bool(unkept),
         bool(marks & 1),
         bool(marks & 2),
-        tuple(actions - bit for bit in reversed(range(pending.bit_length())) if pending >> bit & 1),
+        under_way,
     )
+    if is_active(run) and not pending and actions and not thinking:
+        run.pending = (actions,)  # release 0.1 wrote none: its chains have one thing under way, the last action
+    return run

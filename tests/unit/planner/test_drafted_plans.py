@@ -90,10 +90,17 @@ def test_an_unknown_dependency_stays_for_the_check_of_the_plan() -> None:
 
 
 def test_a_drafted_plan_cannot_loosen_anything_or_bring_calls() -> None:
-    loose = {"on_failure": "continue", "max_turns": 999, "actionsPerTurn": 99, "toolValidationMode": "off"}
+    loose = {
+        "parallel": 99,
+        "on_failure": "continue",
+        "max_turns": 999,
+        "actionsPerTurn": 99,
+        "toolValidationMode": "off",
+    }
     calls = {"toolCalls": [{"tool": "t", "arguments": {}}]}
     (step,) = drafted({"steps": [{"id": "a", "description": "x", **loose, **calls}]}).steps
     assert (step.on_failure, step.max_turns, step.actions_per_turn, step.actions) == (OnFailure.FAIL, None, None, ())
+    assert step.parallel is None
     assert step.required_tools == ("t",)
 
 
@@ -145,3 +152,9 @@ def test_a_plan_without_steps_and_one_with_too_many() -> None:
 )
 def test_c11_a_question_in_place_of_a_plan_is_told_from_other_words(words: str, question: str | None) -> None:
     assert question_in(Reply(words)) == question
+
+
+def test_c8_a_drafted_step_may_say_how_many_of_its_calls_run_side_by_side() -> None:
+    told: list[Any] = [2, 16, 17, 0, "2", True]
+    plan = drafted({"steps": [{"id": f"a{n}", "description": "x", "parallel": one} for n, one in enumerate(told)]})
+    assert [step.parallel for step in plan.steps] == [2, 16, None, None, None, None]

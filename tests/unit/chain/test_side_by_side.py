@@ -1,0 +1,354 @@
+"""Several things of one chain under way (CONTRACT B3, C7, C8, C14): what may run side by side, and what waits."""
+
+from dataclasses import replace
+
+import pytest
+
+from haltpoint.chain.state import Action, ChainStatus, StepStatus
+from haltpoint.chain.world import Policy
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.intent import Intent, IntentEntry
+from haltpoint.contracts.plans import Call, OnFailure, Plan, Siblings, Step
+from haltpoint.contracts.policy import Treatment
+from haltpoint.contracts.tasks import Mode, Style, Task
+from haltpoint.contracts.tools import ErrorType, NextAction, Outcome
+from tests.support.builders import asks, call, failed, plan, spec, tool_step
+from tests.unit.chain.story import Story
+
+READ = spec("read")
+LOOK = spec("look")
+ASK = spec("find", may_clarify=True)
+SEND = spec("send", read_only=False, parameters={"type": "object", "properties": {"to": {"type": "string"}}})
+TOOLS = (READ, LOOK, ASK, SEND)
+CHOICE, CONFIRM = RequestKind.CLARIFICATION, RequestKind.CONFIRMATION
+
+
+def literal(
+    *steps: Step, parallel: int | None = 3, siblings: Siblings = Siblings.COLLECT, policy: Policy | None = None
+) -> Story:
+    story = Story(Task(goal="x", plan=plan(*steps), parallel=parallel, siblings=siblings), *TOOLS, policy=policy)
+    story.submit()
+    return story
+
+
+def drafted(*steps: Step, parallel: int = 3, mode: Mode = Mode.STRICT) -> Story:
+    story = Story(Task(goal="read, look and send it to ann", parallel=parallel, mode=mode), *TOOLS)
+    story.submit()
+    story.draft(Plan(steps=steps))
+    return story
+
+
+def open_ended(*, parallel: int = 3, intent: Intent | None = None, policy: Policy | None = None) -> Story:
+    task = Task(goal="read, look and send it", style=Style.REACT, parallel=parallel, intent=intent or Intent())
+    story = Story(task, *TOOLS, policy=policy or Policy(unasked_effects=Treatment.ALLOW))
+    story.submit()
+    return story
+
+
+def names(story: Story) -> list[str]:
+    return [dispatch.action.id for dispatch in story.dispatches]
+
+
+def of(story: Story, name: str) -> Action:
+    return next(one.action for one in reversed(story.dispatches) if one.action.id == name)
+
+
+def test_c8_steps_that_do_not_depend_on_each_other_run_side_by_side_up_to_the_cap() -> None:
+    story = literal(*(tool_step(name, call("read")) for name in "abcd"))
+    assert names(story) == ["c.a.1", "c.b.1", "c.c.1"]
+
+    story.result(action=of(story, "c.b.1"))
+    assert names(story)[3:] == ["c.d.1"]
+    for name in ("c.d.1", "c.c.1", "c.a.1"):
+        assert story.chain.status is ChainStatus.EXECUTING
+        story.result(action=of(story, name))
+    assert story.chain.status is ChainStatus.COMPLETED
+
+
+def test_c8_one_at_a_time_is_the_default_and_a_step_waits_for_those_that_it_depends_on() -> None:
+    assert names(literal(tool_step("a", call("read")), tool_step("b", call("read")), parallel=None)) == ["c.a.1"]
+    story = literal(
+        tool_step("a", call("read")), tool_step("b", call("read"), after=("a",)), tool_step("c", call("look"))
+    )
+    assert names(story) == ["c.a.1", "c.c.1"]
+
+
+def test_c8_the_answer_is_the_last_result_of_the_plan_in_whatever_order_they_come() -> None:
+    story = literal(*(tool_step(name, call("read")) for name in "abc"))
+    for name in "cab":
+        story.result(data=f'{{"from":"{name}"}}', action=of(story, f"c.{name}.1"))
+    assert story.chain.answer == '{"from":"c"}'
+
+
+def test_c8_calls_of_a_literal_step_run_side_by_side_and_the_last_one_of_the_plan_is_its_result() -> None:
+    story = literal(tool_step("a", call("read"), call("look"), call("read", n=2), call("send")))
+    assert names(story) == ["c.a.1", "c.a.2", "c.a.3"]  # a call with effects never runs beside another call of its step
+    for number in (3, 1, 2):
+        story.result(data=f'{{"n":{number}}}', action=of(story, f"c.a.{number}"))
+    assert names(story)[3:] == ["c.a.4"]
+    assert story.chain.runs[0].last_ok == 3
+    story.result(data='{"n":4}')
+    assert story.chain.answer == '{"n":4}'
+
+
+def test_c8_a_literal_step_may_say_more_than_its_task_and_a_drafted_one_only_less() -> None:
+    assert len(names(literal(tool_step("a", call("read"), call("look"), parallel=2), parallel=None))) == 2
+    steps = [Step(id=name, required_tools=("read",), parallel=16) for name in "abc"]
+    assert len(drafted(*steps, parallel=2).thoughts) == 1 + 2
+    alone = [steps[0], replace_parallel(steps[1], 1)]
+    assert len(drafted(*alone, parallel=2).thoughts) == 1 + 1
+
+
+def replace_parallel(step: Step, parallel: int) -> Step:
+    return step.model_copy(update={"parallel": parallel})
+
+
+def test_c8_reads_of_one_proposal_run_together_as_one_action_of_the_turn() -> None:
+    story = open_ended()
+    story.propose(call("read"), call("look"), call("send"), call("look", n=2))
+    assert names(story) == ["c.react.1", "c.react.2"]
+    assert [one["tool"] for one in story.told("action.held")] == ["send", "look"]
+
+    story.result(data='{"n":2}', action=of(story, "c.react.2"))
+    assert len(story.thoughts) == 1  # the model is asked again only when every call of the turn has its receipt
+    story.result(data='{"n":1}', action=of(story, "c.react.1"))
+    assert story.never_executed == [("send", "one action per turn"), ("look", "one action per turn")]
+    assert story.thought.receipts == ("c.react.1", "c.react.2")
+
+
+@pytest.mark.parametrize("first", ["find", "send"])
+def test_c8_nothing_runs_beside_a_call_that_may_ask_or_has_effects(first: str) -> None:
+    story = open_ended()
+    story.propose(call(first), call("read"))
+    assert story.tools_called == [first]
+
+
+def test_c8_a_read_that_may_ask_waits_for_the_reads_before_it() -> None:
+    story = open_ended(policy=Policy(actions_per_turn=3, unasked_effects=Treatment.ALLOW))
+    story.propose(call("read"), call("find"), call("look"))
+    assert story.tools_called == ["read"]
+    story.result()
+    assert story.tools_called == ["read", "find"]
+
+
+def test_c8_an_error_beside_other_reads_ends_the_turn_when_they_have_ended() -> None:
+    story = open_ended()
+    story.propose(call("read"), call("look"), call("send"))
+    story.result(failed(), action=of(story, "c.react.1"))
+    assert story.never_executed == [("send", "stopped by SERVER")]
+    assert len(story.thoughts) == 1
+    story.result(action=of(story, "c.react.2"))
+    assert story.thought.receipts == ("c.react.1", "c.react.2")
+
+
+def test_c8_what_cannot_be_judged_before_the_receipts_are_here_waits_and_is_no_strike() -> None:
+    give = spec("give", provenance={"id": ("read.id",)}, parameters={"type": "object", "properties": {"id": {}}})
+    task = Task(goal="read it", style=Style.REACT, parallel=3, intent=Intent())
+    story = Story(task, READ, give, policy=Policy(actions_per_turn=2))
+    story.submit()
+    story.propose(call("read"), call("give", id="u1"))
+    assert story.tools_called == ["read"]
+    story.result(data='{"id":"u1"}')
+    assert story.tools_called == ["read", "give"]
+    assert not story.told("contract.violated")
+
+
+def test_c3_a_step_may_end_while_a_read_beside_it_is_under_way_and_its_receipt_is_kept() -> None:
+    story = drafted(Step(id="a", required_tools=("read",)), Step(id="b", dependencies=("a",)))
+    story.propose(call("read"), call("look"), thought=story.thoughts[1])
+    story.result(action=of(story, "c.a.1"))
+    assert story.status_of("a") is StepStatus.COMPLETED
+    assert story.thought.receipts[-1] == "c.a.1"
+    story.result(asks("x", "y"), action=of(story, "c.a.2"))  # a question of a step that is over is not asked
+    assert not story.questions
+    story.propose(content="done")
+    assert story.thought.receipts == ("c.a.1", "c.a.2")
+
+
+def test_b3_while_a_question_is_open_what_runs_ends_and_nothing_is_sent() -> None:
+    story = literal(
+        tool_step("a", call("find")), tool_step("b", call("read"), call("send")), tool_step("c", call("look"))
+    )
+    story.result(asks("x", "y"), action=of(story, "c.a.1"))
+    assert story.chain.status is ChainStatus.AWAITING_CLARIFICATION
+    story.result(action=of(story, "c.b.1"))
+    story.result(action=of(story, "c.c.1"))
+    assert (names(story), story.status_of("c")) == (["c.a.1", "c.b.1", "c.c.1"], StepStatus.COMPLETED)
+
+    story.answer(CHOICE, option="x")
+    assert names(story)[3:] == ["c.b.2"]
+    assert [one["request_id"] for one in story.told("chain.resumed")] == ["c.r1"]
+
+
+def test_b3_several_questions_are_answered_in_any_order_and_an_answer_frees_its_own_step() -> None:
+    both = (call("find"), call("read"))
+    story = literal(tool_step("a", *both), tool_step("b", *both), tool_step("c", call("look"), call("send")))
+    story.result(asks("x", "y"), action=of(story, "c.b.1"))
+    story.result(Outcome(success=True, next_action=NextAction.CONTINUE), action=of(story, "c.c.1"))
+    story.result(asks("x", "y"), action=of(story, "c.a.1"))
+    assert [request.number for request in story.chain.requests] == [1, 2]
+    assert len(story.told("chain.stopped")) == 2
+
+    story.answer(CHOICE, option="x", request="c.r2")
+    assert (names(story)[3:], story.chain.status) == (["c.a.2"], ChainStatus.AWAITING_CLARIFICATION)
+    story.result(action=of(story, "c.a.2"))
+    assert story.status_of("a") is StepStatus.COMPLETED
+    assert names(story)[4:] == []  # step c asked nothing: it waits until no question is open
+    story.answer(CHOICE, option="x", request="c.r1")
+    assert names(story)[4:] == ["c.b.2", "c.c.2"]
+
+
+def test_b3_a_new_question_stops_the_step_that_was_freed() -> None:
+    story = literal(
+        tool_step("a", call("find"), call("find", n=2)), tool_step("b", call("find")), tool_step("c", call("find"))
+    )
+    story.result(asks("x", "y"), action=of(story, "c.a.1"))
+    story.result(asks("x", "y"), action=of(story, "c.b.1"))
+    story.answer(CHOICE, option="x", request="c.r1")
+    assert names(story)[3:] == ["c.a.2"]
+    story.result(asks("x", "y"), action=of(story, "c.c.1"))
+    story.result(action=of(story, "c.a.2"))
+    assert [run.freed for run in story.chain.runs] == [False, False, False]
+
+
+def test_b3_a_thought_that_arrives_while_a_question_is_open_is_kept_and_its_calls_wait() -> None:
+    story = drafted(Step(id="a", required_tools=("find",)), Step(id="b", required_tools=("read",)))
+    story.propose(call("find"), thought=story.thoughts[1])
+    story.result(asks("x", "y"), action=of(story, "c.a.1"))
+    story.propose(call("read"), thought=story.thoughts[2])
+    assert story.tools_called == ["find"]
+    before = story.chain
+    story.propose(call("read"), thought=story.thoughts[2])
+    assert story.chain is before
+    story.answer(CHOICE, option="x")
+    assert story.tools_called == ["find", "read"]
+
+
+def test_b3_a_question_that_expires_touches_its_own_step() -> None:
+    steps = [tool_step(name, call("find"), on_failure=OnFailure.CONTINUE) for name in "ab"]
+    story = literal(*steps)
+    story.result(asks("x", "y"), action=of(story, "c.a.1"))
+    story.result(asks("x", "y"), action=of(story, "c.b.1"))
+    story.due("c.r1")
+    assert story.statuses == {"a": "failed", "b": "waiting"}
+    assert [request.number for request in story.chain.requests] == [2]
+    story.answer(CHOICE, option="x", request="c.r2")
+    assert story.chain.status is ChainStatus.COMPLETED
+
+
+def test_b3_two_questions_may_expire_at_once() -> None:
+    story = literal(*(tool_step(name, call("find")) for name in "ab"))
+    story.result(asks("x", "y"), action=of(story, "c.a.1"))
+    story.result(asks("x", "y"), action=of(story, "c.b.1"))
+    story.due("c.r1", "c.r2")
+    assert (story.chain.status, story.final_facts) == (ChainStatus.FAILED, ["chain.failed"])
+
+
+def test_c14_of_two_equal_effects_in_two_steps_the_second_waits_for_the_first() -> None:
+    story = literal(
+        tool_step("a", call("send", to="ann")),
+        tool_step("b", call("send", to=" ann")),
+        tool_step("c", call("send", to="bo")),
+    )
+    assert names(story) == ["c.a.1", "c.c.1"]
+    story.result(action=of(story, "c.a.1"))
+    assert names(story)[2:] == ["c.b.1"]
+
+
+def test_c12_the_first_call_under_ask_before_holds_those_of_the_other_steps() -> None:
+    said = Intent(
+        ask_before=(IntentEntry(tools=("send",), words="ask me"),),
+        effects_asked=(IntentEntry(tools=("send",), words="send"),),
+    )
+    story = Story(Task(goal="ask me, then send", parallel=3, intent=said), *TOOLS)
+    story.submit()
+    story.draft(Plan(steps=(Step(id="a", required_tools=("send",)), Step(id="b", required_tools=("send",)))))
+    story.propose(call("send", note="one"), thought=story.thoughts[1])
+    story.propose(call("send", note="two"), thought=story.thoughts[2])
+    assert names(story) == ["c.a.1"]
+    assert story.dispatches[0].reasons
+
+
+@pytest.mark.parametrize("siblings", list(Siblings))
+def test_c8_a_failure_waits_for_the_calls_beside_it_or_not(siblings: Siblings) -> None:
+    story = literal(tool_step("a", call("read")), tool_step("b", call("send"), call("read")), siblings=siblings)
+    story.result(failed(message="no file"), action=of(story, "c.a.1"))
+    if siblings is Siblings.COLLECT:
+        assert story.chain.status is ChainStatus.EXECUTING
+        assert story.status_of("a") is StepStatus.FAILED
+        story.result(asks("x", "y"), action=of(story, "c.b.1"))
+        assert names(story) == ["c.a.1", "c.b.1"]
+    assert (story.chain.status, story.chain.answer) == (ChainStatus.FAILED, "no file")
+    assert story.chain.error is not None
+    assert (story.chain.error.step_id, story.questions) == ("a", [])
+
+
+def test_c8_the_first_failure_is_told_and_a_cancelled_chain_has_none() -> None:
+    steps = [tool_step(name, call("read")) for name in "abc"]
+    story = literal(*steps)
+    story.result(failed(message="first"), action=of(story, "c.b.1"))
+    story.result(failed(message="second"), action=of(story, "c.a.1"))
+    story.result(action=of(story, "c.c.1"))
+    assert story.chain.answer == "first"
+    other = literal(*steps)
+    other.result(failed(message="first"), action=of(other, "c.b.1"))
+    other.cancel()
+    assert (other.chain.status, other.chain.error) == (ChainStatus.CANCELLED, None)
+
+
+def test_c8_a_failure_waits_for_no_thought_and_takes_open_questions_back() -> None:
+    story = drafted(*(Step(id=name, required_tools=("find",)) for name in "abc"))
+    story.propose(call("find"), thought=story.thoughts[1])
+    story.propose(call("find", n=2), thought=story.thoughts[2])
+    story.result(asks("x", "y"), action=of(story, "c.a.1"))
+    story.result(failed(ErrorType.PERMISSION), action=of(story, "c.b.1"))
+    assert story.chain.status is ChainStatus.FAILED
+    assert [one["request_id"] for one in story.told("request.withdrawn")] == ["c.r1"]
+
+
+def test_c8_a_thought_that_fails_while_the_chain_fails_changes_nothing_about_why() -> None:
+    story = drafted(*(Step(id=name, required_tools=("find",)) for name in "abc"))
+    story.propose(call("find"), thought=story.thoughts[1])
+    story.propose(call("find", n=2), thought=story.thoughts[2])
+    story.result(failed(ErrorType.PERMISSION, "not yours"), action=of(story, "c.b.1"))
+    story.no_thought(story.thoughts[3].thought_id)
+    story.result(action=of(story, "c.a.1"))
+    assert (story.chain.status, story.chain.answer) == (ChainStatus.FAILED, "not yours")
+
+
+def test_c8_an_optional_call_of_a_literal_step_may_fail() -> None:
+    calls = (Call(tool="look", optional=True), call("read"))
+    story = literal(Step(id="a", required_tools=("read",), actions=calls), parallel=None)
+    story.result(failed())
+    assert names(story) == ["c.a.1", "c.a.2"]
+    story.result()
+    assert story.chain.status is ChainStatus.COMPLETED
+
+
+def test_r9_a_lost_thought_of_any_step_ends_the_chain() -> None:
+    story = drafted(*(Step(id=name, required_tools=("read",)) for name in "ab"))
+    story.lose(story.thoughts[2].thought_id)
+    assert story.chain.status is ChainStatus.FAILED
+
+
+def test_c12_a_look_at_the_goal_holds_the_proposals_that_come_meanwhile() -> None:
+    story = Story(Task(goal="read it", parallel=3), *TOOLS)
+    story.submit()
+    steps = (Step(id="a", allowed_tools=("send", "read")), Step(id="b", allowed_tools=("send", "read")))
+    story.draft(Plan(steps=steps), intent=Intent())
+    story.propose(call("send"), thought=story.thoughts[1])
+    look = story.thought
+    assert look.tool == "send"
+    story.propose(call("read"), thought=story.thoughts[2])
+    assert story.tools_called == []
+    story.hear_intent(look.thought_id, Intent())
+    assert story.tools_called == ["send", "read"]
+
+
+def test_a_chain_that_is_told_again_from_its_log_is_the_same_chain() -> None:
+    story = literal(*(tool_step(name, call("find"), call("read")) for name in "abc"))
+    for name in ("c.c.1", "c.a.1"):
+        story.result(asks("x", "y"), action=of(story, name))
+    story.answer(CHOICE, option="y", request="c.r2")
+    assert replace(story.chain, actions=dict(reversed(story.chain.actions.items()))) == story.chain
+    assert list(story.chain.actions) == sorted(story.chain.actions)
