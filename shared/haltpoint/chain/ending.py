@@ -59,6 +59,7 @@ def _leave(work: Work, index: int, status: StepStatus) -> None:
     run = work.edit(index)
     run.status, run.thinking, run.here, run.freed = status, False, False, False
     work.place(index)
+    work.clear(index)
 
 
 def _end_step(work: Work, index: int, status: StepStatus) -> None:
@@ -68,7 +69,6 @@ def _end_step(work: Work, index: int, status: StepStatus) -> None:
     """
     graph = work.graph
     _leave(work, index, status)
-    work.clear(index)
     over = [index]
     for done in over:  # grows while it is walked
         for waiting in graph.dependants[done]:
