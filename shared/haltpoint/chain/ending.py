@@ -35,7 +35,7 @@ def fail_step(
     if not work.steps[index].fatal:
         _end_step(work, index, StepStatus.FAILED)
         return
-    _leave(work, index, StepStatus.FAILED)
+    work.leave(index, StepStatus.FAILED)
     if (work.steps[index].siblings or work.task.siblings) is Siblings.FAIL_FAST or not is_acting(work):
         fail_chain(work, code, message, work.steps[index].id, answer, fault)
     elif work.error is None:  # the first failure counts; what is under way ends first (C8)
@@ -55,20 +55,13 @@ def fail_by_tool(work: Work, index: int, code: Code, tool: str, fault: Fault) ->
     fail_step(work, index, code, f"{tool}: {fault.error_type.value}: {fault.message}", words, fault)
 
 
-def _leave(work: Work, index: int, status: StepStatus) -> None:
-    run = work.edit(index)
-    run.status, run.thinking, run.here, run.freed = status, False, False, False
-    work.place(index)
-    work.clear(index)
-
-
 def _end_step(work: Work, index: int, status: StepStatus) -> None:
     """Make ready, or skip, the steps that waited for this one.
 
     A step that refers to a result which is missing is skipped, and so on by the same rule; other dependants run (C11).
     """
     graph = work.graph
-    _leave(work, index, status)
+    work.leave(index, status)
     over = [index]
     for done in over:  # grows while it is walked
         for waiting in graph.dependants[done]:
@@ -136,7 +129,7 @@ def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
     for index in work.active:
         if work.run(index).status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             drop_held(work, index, why_held)
-            _leave(work, index, StepStatus.CANCELLED)
+            work.leave(index, StepStatus.CANCELLED)
         cancel_children(work, index, why_withdrawn)
         work.edit(index).pending = ()
-        work.place(index)
+        work.let_go(index)

@@ -39,11 +39,14 @@ def gate_for(work: Work, index: int, call: Call, spec: ToolSpec, reasons: tuple[
     if (shut := gate(work, index)) is not Gate.GO:
         return shut
     tools, pending = work.world.tools, work.run(index).pending
-    others = (work.actions[work.action_id(index, number)].tool for number in pending)
-    if pending and (reasons or not _reads(spec) or not all(name in tools and _reads(tools[name]) for name in others)):
-        return Gate.HELD
+    if pending:
+        others = (work.actions[work.action_id(index, number)].tool for number in pending)
+        if reasons or not _reads(spec) or not all(name in tools and _reads(tools[name]) for name in others):
+            return Gate.HELD
+    if spec.read_only or len(work.active) == 1:
+        return Gate.GO
     same = [one for one in work.actions.values() if one.tool == call.tool and one.status is not ActionStatus.DONE]
-    if spec.read_only or not same:
+    if not same:
         return Gate.GO
     sign = signature_of(spec, write_json(call.arguments))
     asks = any(reason.kind is ReasonKind.ASK_BEFORE for reason in reasons)

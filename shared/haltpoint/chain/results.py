@@ -97,13 +97,15 @@ def _carry_out(work: Work, action: Action, body: str) -> bool:
 def record(work: Work, action: Action, *, succeeded: bool) -> None:
     """Keep a receipt that counts. Of a literal plan's step only the last successful one is needed later."""
     run = work.edit(action.step)
-    numbers = {run.last_ok, action.number}
-    if succeeded:
-        run.last_ok = max(numbers)
+    older = run.last_ok
+    if succeeded and action.number > older:
+        run.last_ok = action.number
     work.keep(action)
     if work.origin is PlanOrigin.LITERAL:
-        for number in numbers - {run.last_ok}:
-            work.drop(work.action_id(action.step, number))
+        if run.last_ok != action.number:
+            work.drop(action.id)
+        if older not in (0, run.last_ok):
+            work.drop(work.action_id(action.step, older))
 
 
 def succeed(work: Work, action: Action) -> None:
@@ -123,12 +125,22 @@ def succeed(work: Work, action: Action) -> None:
     work.strikes, work.case = 0, ()
     if kept or not step.promised:
         run.strikes = 0
-    if (met and (ends if literal else step.step_type is StepType.TOOL)) or (
-        ends and not literal and work.mode(index) is Mode.OFF
-    ):
+    if literal:
+        if met and ends:
+            complete_step(work, index)
+        else:
+            _end_literal_step(work, index)
+    elif (met and step.step_type is StepType.TOOL) or (ends and work.mode(index) is Mode.OFF):
         complete_step(work, index)
     elif met and ends:
         _end_open_step(work, index)
+
+
+def _end_literal_step(work: Work, index: int) -> None:
+    """A literal step whose last call has ended is complete."""
+    run = work.run(index)
+    if run.taken == len(work.steps[index].actions) and not run.pending:
+        complete_step(work, index)
 
 
 def err(work: Work, action: Action, fault: Fault) -> None:
@@ -136,6 +148,7 @@ def err(work: Work, action: Action, fault: Fault) -> None:
     index, literal = action.step, work.origin is PlanOrigin.LITERAL
     record(work, action, succeeded=False)
     if literal and work.steps[index].actions[action.number - 1].optional:
+        _end_literal_step(work, index)
         return
     drop_held(work, index, f"stopped by {fault.error_type.value}")
     if literal or not (fault.recoverable or denied(action)):

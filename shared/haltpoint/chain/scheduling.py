@@ -11,7 +11,7 @@ from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import open_to_models
 from haltpoint.chain.delivering import deliver
 from haltpoint.chain.dispatching import dispatch_literal, in_time
-from haltpoint.chain.ending import complete_chain, complete_step, fail_chain, is_acting
+from haltpoint.chain.ending import complete_chain, fail_chain, is_acting
 from haltpoint.chain.gate import Gate, gate, gate_for
 from haltpoint.chain.goal import goal_of, take_up
 from haltpoint.chain.graph import Graph
@@ -80,8 +80,15 @@ def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
 
 def advance(work: Work) -> None:
     """Send what may be sent now; wind the chain up when nothing is left, or end it when it has failed."""
-    while not work.status.final and _walk(work):
-        pass
+    while not work.status.final:
+        for index in work.active:
+            if _continue(work, index):
+                break
+        else:
+            if not work.ready or gate(work, work.ready[0]) is not Gate.GO:
+                break
+            if in_time(work):
+                _start(work, work.ready[0])
     if work.status.final:
         return
     if work.error is not None:
@@ -92,42 +99,25 @@ def advance(work: Work) -> None:
         _wind_up(work)
 
 
-def _walk(work: Work) -> bool:
-    """Do the first thing that may be done, if there is one."""
-    if any(_continue(work, index) for index in work.active):
-        return True
-    if not work.ready or gate(work, work.ready[0]) is not Gate.GO:
-        return False
-    if in_time(work):
-        _start(work, work.ready[0])
-    return True
-
-
 def _continue(work: Work, index: int) -> bool:
     """Do what a step that has begun does next; False when it has to wait."""
     run = work.run(index)
     if run.status is not StepStatus.IN_PROGRESS:
         return False
     if work.origin is PlanOrigin.LITERAL:
-        return _next_call(work, index)
+        calls = work.steps[index].actions
+        if run.taken == len(calls):
+            return False
+        spec = work.world.tools.get(calls[run.taken].tool)
+        if spec is not None and gate_for(work, index, calls[run.taken], spec) is not Gate.GO:
+            return False
+        dispatch_literal(work, index)
+        return True
     if not run.thinking:
         return continue_step(work, index)
     if not run.here or work.thought is not None or gate(work, index) is not Gate.GO:
         return False
     consider(work, index)
-    return True
-
-
-def _next_call(work: Work, index: int) -> bool:
-    run, calls = work.run(index), work.steps[index].actions
-    if run.taken == len(calls):
-        if not run.pending:
-            complete_step(work, index)
-        return not run.pending
-    spec = work.world.tools.get(calls[run.taken].tool)
-    if spec is not None and gate_for(work, index, calls[run.taken], spec) is not Gate.GO:
-        return False
-    dispatch_literal(work, index)
     return True
 
 

@@ -38,7 +38,7 @@ class ChainStatus(StrEnum):
     @property
     def final(self) -> bool:
         """Whether nothing can change any more."""
-        return self in (ChainStatus.COMPLETED, ChainStatus.FAILED, ChainStatus.CANCELLED)
+        return self in _FINAL
 
 
 WAITING: dict[RequestKind, ChainStatus] = {
@@ -66,7 +66,11 @@ class StepStatus(StrEnum):
     @property
     def done(self) -> bool:
         """Whether the step is over, well or not."""
-        return self in (StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.SKIPPED, StepStatus.CANCELLED)
+        return self in _OVER
+
+
+_FINAL = (ChainStatus.COMPLETED, ChainStatus.FAILED, ChainStatus.CANCELLED)
+_OVER = (StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.SKIPPED, StepStatus.CANCELLED)
 
 
 class ActionStatus(StrEnum):

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from haltpoint.chain import policy
 from haltpoint.chain.outputs import Decision, Output
-from haltpoint.chain.state import Action, ActionStatus, Chain, ChainStatus, StepRun, StepStatus, is_active
+from haltpoint.chain.state import Action, ActionStatus, Chain, ChainStatus, StepRun, StepStatus
 from haltpoint.chain.world import World
 from haltpoint.contracts.base import action_id, thought_id
 from haltpoint.contracts.facts import Fact, FactType
@@ -57,8 +57,11 @@ class Work(Chain):
 
     def under_way(self) -> int:
         """How many calls and thoughts are under way (C8). What a person is asked about keeps its place meanwhile."""
-        runs = [self.run(index) for index in self.active]
-        return (self.thought is not None) + sum(len(run.pending) + (run.thinking and not run.here) for run in runs)
+        count = int(self.thought is not None)
+        for index in self.active:
+            run = self.run(index)
+            count += len(run.pending) + (run.thinking and not run.here)
+        return count
 
     def awaited(self, index: int) -> str:
         """The id of the thought that a step asks for, or waits for."""
@@ -96,12 +99,23 @@ class Work(Chain):
     def move(self, index: int, status: StepStatus) -> None:
         """Begin a step anew, in this state."""
         self.changed[index] = StepRun(status)
-        self.ready = _placed(self.ready, index, inside=status is StepStatus.READY)
-        self.place(index)
+        if status is StepStatus.READY:
+            self.ready = tuple(sorted((*self.ready, index)))
+        elif status is StepStatus.IN_PROGRESS:
+            self.ready = tuple(one for one in self.ready if one != index)
+            self.active = tuple(sorted((*self.active, index)))
 
-    def place(self, index: int) -> None:
-        """Put a step among those that are active, or take it out."""
-        self.active = _placed(self.active, index, inside=is_active(self.run(index)))
+    def leave(self, index: int, status: StepStatus) -> None:
+        """End a step. What of it is under way still is (C8)."""
+        run = self.edit(index)
+        run.status, run.thinking, run.here, run.freed = status, False, False, False
+        self.clear(index)
+        self.let_go(index)
+
+    def let_go(self, index: int) -> None:
+        """Take a step that is over and waits for nothing out of those that are active."""
+        if not self.changed[index].pending:
+            self.active = tuple([one for one in self.active if one != index])
 
     def begin_turn(self, index: int) -> None:
         """Act on the proposal that a step has waited for: nothing of it was taken or refused yet."""
@@ -124,13 +138,15 @@ class Work(Chain):
             self.actions = dict(self.actions)
         last = next(reversed(self.actions.values()), action)
         self.actions[action.id] = action
-        if (action.step, action.number) < (last.step, last.number):
+        if action.step < last.step:
             self.actions = dict(sorted(self.actions.items(), key=lambda one: (one[1].step, one[1].number)))
         run = self.edit(action.step)
-        others = tuple(number for number in run.pending if number != action.number)
-        done = action.status is ActionStatus.DONE
-        run.pending = others if done else tuple(sorted((*others, action.number)))
-        self.place(action.step)
+        if action.status is not ActionStatus.DONE:
+            run.pending = run.pending if action.number in run.pending else (*run.pending, action.number)
+        elif action.number in run.pending:
+            run.pending = tuple(number for number in run.pending if number != action.number)
+            if run.status.done:
+                self.let_go(action.step)
 
     def drop(self, action_id: str) -> None:
         """Let go of an action that no later decision needs."""
@@ -175,10 +191,3 @@ class Work(Chain):
             runs[index] = run
         self.runs, self.updated_at = tuple(runs), self.now
         return Decision(Chain(*_values(self)), tuple(self.outputs), tuple(self.facts), tuple(self.changed))
-
-
-def _placed(places: tuple[int, ...], index: int, *, inside: bool) -> tuple[int, ...]:
-    """Indexes in ascending order with this one among them, or without it."""
-    if (index in places) is inside:
-        return places
-    return tuple(sorted((*places, index))) if inside else tuple(one for one in places if one != index)
