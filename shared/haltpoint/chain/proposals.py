@@ -4,6 +4,7 @@ from functools import partial
 from typing import Final
 
 from haltpoint.chain import policy
+from haltpoint.chain.checked import CheckedCall
 from haltpoint.chain.citations import false_marks
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import NOT_CONFIRMED, call_fault, without_confirmed
@@ -17,7 +18,7 @@ from haltpoint.chain.provenance import provenance_fault
 from haltpoint.chain.reasons import reasons_for
 from haltpoint.chain.references import read_json
 from haltpoint.chain.repeats import answered_by, decided_before, effect_before, give_back, repeat_fault
-from haltpoint.chain.sources import sources_for, users_words
+from haltpoint.chain.sources import users_words
 from haltpoint.chain.state import Action, PlanOrigin, StepStatus
 from haltpoint.chain.strikes import escalate, let_pass, no_call, struck_out, unread, violate
 from haltpoint.chain.thinking import may_think, spent_too_much, think_intent, think_step
@@ -182,17 +183,16 @@ def _release(work: Work, index: int) -> bool:
             _strike(work, index, (fault,), 1 << position)
             continue
         work.edit(index).taken = position
-        spec = work.world.tools[call.tool]
-        if (earlier := answered_by(work, index, call, spec, mode)) is not None:
+        checked = CheckedCall(work, index, work.world.tools[call.tool], call.arguments)
+        if (earlier := answered_by(checked)) is not None:
             give_back(work, index, earlier)
             return True
         if mode is Mode.ADVISORY and (unheeded := forbidden(work, Mode.STRICT, call.tool)) is not None:
             _strike(work, index, (unheeded,), _COUNTED)
-        sources = sources_for(work, index, call.arguments, spec)
-        reasons = reasons_for(work, index, call, spec, repaired=proposal.repaired, sources=sources)
-        done = effect_before(work, call, spec) if mode is Mode.ADVISORY else None
-        notes = () if call is proposed else (NOT_CONFIRMED,)
-        dispatch(work, index, call.tool, call.arguments, spec, reasons, notes, done.action_id if done else "", sources)
+        reasons = reasons_for(checked, repaired=proposal.repaired)
+        done = effect_before(checked) if mode is Mode.ADVISORY else None
+        notes, repeats = () if call is proposed else (NOT_CONFIRMED,), done.action_id if done else ""
+        dispatch(work, index, call.tool, call.arguments, checked.spec, reasons, notes, repeats, checked.sources)
         return True
     return False
 
@@ -207,11 +207,13 @@ def _fault(work: Work, index: int, call: Call) -> Correction | None:
     """The first reason to refuse a call, in this order: its form, the user's words, a person, the ledger, origins."""
     tools, mode = work.world.tools, work.mode(index)
     call, tool = without_confirmed(call, tools), call.tool
-    fault = _form_fault(work, index, call) or refusal(work, index, tool) or decided_before(work, call, tools[tool])
-    if fault is not None or mode is Mode.OFF:
+    if (fault := _form_fault(work, index, call) or refusal(work, index, tool)) is not None:
         return fault
-    fault = repeat_fault(work, index, call, tools[tool], mode)
-    return fault or provenance_fault(call, tools[tool], work.task.context, work.actions, users_words(work))
+    checked = CheckedCall(work, index, tools[tool], call.arguments)
+    if (fault := decided_before(checked)) is not None or mode is Mode.OFF:
+        return fault
+    known = work.task.context, work.actions, users_words(work)
+    return repeat_fault(checked) or provenance_fault(call, tools[tool], *known)
 
 
 def continue_step(work: Work, index: int) -> None:
