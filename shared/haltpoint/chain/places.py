@@ -55,7 +55,7 @@ def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets 
 
     A value inside of an object has the name of the object where none of the object's own names is in the table.
     """
-    named, found = is_named(targets), list[Leaf]()
+    named, found = is_named(targets.add, targets.remove), list[Leaf]()
 
     def walk(value: Any, place: str, parameter: str, inherited: bool, nodes: Nodes, default: bool) -> None:
         default = default or is_default(value, nodes)
@@ -107,9 +107,9 @@ def _under(nodes: Nodes, part: Any, spec: ToolSpec) -> Nodes:
 
 
 @lru_cache(maxsize=64)
-def is_named(targets: Targets = _TABLE_ALONE) -> Callable[[str], bool]:
+def is_named(add: tuple[str, ...] = (), remove: tuple[str, ...] = ()) -> Callable[[str], bool]:
     """The test of a name by the table: `recipientId` and `recipient-id` are `recipient_id`."""
-    added, removed = ([words_of(glob) for glob in globs] for globs in ((*TABLE, *targets.add), targets.remove))
+    added, removed = ([words_of(glob) for glob in globs] for globs in ((*TABLE, *add), remove))
 
     @lru_cache(maxsize=4096)
     def named(name: str) -> bool:
