@@ -78,8 +78,8 @@ class CheckedCall:
         return found
 
     @cached_property
-    def made(self) -> list["CheckedCall"]:
-        """The call, and those that a skill makes of it by its template; one that takes an earlier result is unknown."""
+    def inside(self) -> list["CheckedCall"]:
+        """The calls that a skill makes of it by its template; one that takes an earlier result is not known."""
         found, tools = [(self, 0)], self.work.world.tools
         for made, level in found:  # grows while it is walked
             plan = made.spec.plan if level < MOST_LEVELS else None
@@ -87,7 +87,7 @@ class CheckedCall:
             calls = (one for step in steps for one in step.actions if one.tool in tools)
             known = (one for one in calls if next(references(one.arguments), None) is None)
             found += [(CheckedCall(self.work, self.index, tools[one.tool], one.arguments), level + 1) for one in known]
-        return [made for made, _ in found]
+        return [made for made, _ in found[1:]]
 
 
 @lru_cache(maxsize=2048)

@@ -56,23 +56,20 @@ def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets 
     A value inside of an object has the name of the object where none of the object's own names is in the table.
     """
     named, found = is_named(targets.add, targets.remove), list[Leaf]()
-
-    def walk(value: Any, place: str, parameter: str, inherited: bool, nodes: Nodes, default: bool) -> None:
+    waiting: list[tuple[Any, str, str, bool, Nodes, bool]] = [(arguments, "", "", False, nodes_at(spec, ()), False)]
+    while waiting:  # no function that calls itself: what one leaves behind only a garbage collection takes away
+        value, place, parameter, inherited, nodes, default = waiting.pop()
         default = default or is_default(value, nodes)
+        inside: list[tuple[Any, str | int, str, str, bool]] = []
         if isinstance(value, dict):
-            inherited = inherited and not any(map(named, value))
-            dot = "." if place else ""
-            for name, inner in value.items():
-                at = f"{place}{dot}{name}", f"{parameter}{dot}{name}"
-                walk(inner, *at, named(name) or inherited, _under(nodes, name, spec), default)
+            inherited, dot = inherited and not any(map(named, value)), "." if place else ""
+            inside = [(one, at, f"{dot}{at}", f"{dot}{at}", named(at) or inherited) for at, one in value.items()]
         elif isinstance(value, list):
-            for number, inner in enumerate(value):
-                at = f"{place}[{number}]", f"{parameter}[]"
-                walk(inner, *at, inherited, _under(nodes, number, spec), default)
+            inside = [(one, at, f"[{at}]", "[]", inherited) for at, one in enumerate(value)]
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
             found.append(Leaf(place, parameter, value, inherited or parameter in spec.targets, nodes, default))
-
-    walk(arguments, "", "", False, nodes_at(spec, ()), False)  # noqa: FBT003
+        for one, at, here, kind, own in reversed(inside):
+            waiting.append((one, place + here, parameter + kind, own, _under(nodes, at, spec), default))
     return found
 
 

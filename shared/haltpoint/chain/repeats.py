@@ -51,7 +51,7 @@ def decided_before(checked: CheckedCall) -> Correction | None:
     not repeated in this chain.
     """
     tool, text = checked.spec.name, ""
-    for made in checked.made:
+    for made in (checked, *checked.inside):
         if any(done.mark == _DENIED for done in _before(made)):
             text = f"A person denied exactly this call of {made.spec.name}. Do not propose it again."
     for action, outcome in checked.equal:
@@ -82,7 +82,7 @@ def repeat_fault(checked: CheckedCall) -> Correction | None:
 
 def effect_before(checked: CheckedCall) -> Done | None:
     """The effect that this call, or one that it makes as a skill, has had in this chain; None when it may run."""
-    for made in checked.made:
+    for made in (checked, *checked.inside):
         if not (made.spec.read_only or made.spec.repeats or _rule(made.work, made.spec.name) is Treatment.ALLOW):
             had = [done for done in _before(made) if done.mark in (_DONE, _DOUBT)]
             if had:
