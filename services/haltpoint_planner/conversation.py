@@ -6,11 +6,12 @@ that see calls go on calling. Messages of the user in a row are joined, as some 
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 from haltpoint.chain import human_tool
 from haltpoint.contracts.thoughts import ThoughtKind
-from haltpoint_planner.context import Context, Receipt
+from haltpoint_planner.context import Context
 from haltpoint_planner.results import MARK, pretty, shown
 
 _QUOTED: Final = 600  # characters of a rejected reply that are shown to the model again
@@ -49,22 +50,23 @@ def _history(context: Context) -> Iterator[Message]:
             yield {"role": "tool", "tool_call_id": f"call_{number}", "name": receipt.tool, "content": result}
         else:
             yield _says("user", f"{receipt.tool} was called with {arguments}. Its result:\n{result}")
-        if chosen := _chosen(receipt):
+        if chosen := _chosen(receipt.tool, receipt.data):
             so = " So this is known now and is not looked up again: go on with this id, exactly as it stands."
             yield _says(
                 "user", f"A person was asked which one is meant and chose {chosen}.{so if context.tools else ''}"
             )
 
 
-def _chosen(receipt: Receipt) -> str:
+@lru_cache(maxsize=512)
+def _chosen(tool: str, data: str) -> str:
     """What a person chose of the things that this result offered; empty when nobody was asked.
 
     What they said to a question in words (B5) is the result itself, and names nothing.
     """
-    if receipt.tool == human_tool.NAME or '"selected"' not in receipt.data:
+    if tool == human_tool.NAME or '"selected"' not in data:
         return ""
     try:
-        selected = json.loads(receipt.data or "{}")["selected"]
+        selected = json.loads(data or "{}")["selected"]
         return pretty({"id": selected["id"], "title": selected["title"], "title_is": MARK})
     except (ValueError, KeyError, TypeError, RecursionError):
         return ""

@@ -41,7 +41,7 @@ def pretty(value: object) -> str:
 
 
 def _result(receipt: Receipt, data: str) -> str:
-    """One result; `data` is pretty JSON already, since the same data are shown again in every turn."""
+    """One result; `data` is pretty JSON already, indented, since the same data are shown again in every turn."""
     outcome = receipt.outcome
     clarification, confirmation, error = outcome.clarification, outcome.confirmation, outcome.error
     before = {
@@ -58,13 +58,12 @@ def _result(receipt: Receipt, data: str) -> str:
         "warnings": list(outcome.warnings),
         "instruction_for_ai": outcome.instruction_for_ai,
     }
-    indented = data.replace("\n", "\n  ")
-    return f'{pretty(before)[:-2]},\n  "data": {indented},{pretty(behind)[1:]}'
+    return f'{pretty(before)[:-2]},\n  "data": {data},{pretty(behind)[1:]}'
 
 
 @lru_cache(maxsize=512)
 def _pretty_data(text: str) -> str:
-    return pretty(_data(text))
+    return pretty(_data(text)).replace("\n", "\n  ")
 
 
 def _data(text: str) -> object:

@@ -1,5 +1,6 @@
-"""Where the values of a nested call come from (CONTRACT C6, C13): what its caller was given keeps its source, what the
-caller's own code wrote is the author's. A nested call asks no person, so a model's own target is refused.
+"""Where values come from that only a worker can tell (C6, C13): what the caller of a nested call was given keeps its
+source, what the caller's own code wrote is the author's, what hooks wrote is theirs. A nested call asks no person,
+so a model's own target is refused.
 """
 
 from typing import Any
@@ -8,6 +9,7 @@ from pydantic_core import from_json
 
 from haltpoint.chain.canonical import canonical
 from haltpoint.chain.places import Leaf, is_target, leaves
+from haltpoint.chain.references import read_json
 from haltpoint.chain.sources import MODEL
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
@@ -45,6 +47,14 @@ def target_fault(caller: ToolSpec, arguments: dict[str, Any], called: ToolSpec, 
                 f"Declare {own.place} of {caller.name} as Annotated[str, Target], so that a person is asked before"
             )
     return None
+
+
+def after_hooks(sources: dict[str, Source], before: str, ran: str) -> dict[str, Source]:
+    """The sources of the arguments that ran (JSON text, both): what hooks have written is theirs."""
+    old, new = ({leaf.place: leaf.value for leaf in leaves(read_json(text))} for text in (before, ran))
+    hook = Source(source=SourceKind.HOOK)
+    found = ((place, sources.get(place) if old.get(place) == value else hook) for place, value in new.items())
+    return {place: source for place, source in found if source is not None}
 
 
 def authors_own(job: Job) -> list[Any]:

@@ -19,7 +19,6 @@ from typing import Final
 from opentelemetry.trace import Span, SpanKind
 from redis.exceptions import RedisError
 
-from haltpoint.chain.sources import after_hooks
 from haltpoint.contracts.tools import ErrorType, HookRecord, Metadata
 from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.broker import UNREACHABLE
@@ -28,6 +27,7 @@ from haltpoint.tools import Tool
 from haltpoint_tool_worker.admission import Admission, Call, Refusal
 from haltpoint_tool_worker.approval import bound
 from haltpoint_tool_worker.failures import Cause, Effects, Failure, fault_of, judge
+from haltpoint_tool_worker.given import after_hooks
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.nested import Nested, told_in_short
 from haltpoint_tool_worker.registry import Registry

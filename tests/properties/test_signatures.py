@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haltpoint.chain import human_tool
-from haltpoint.chain.signatures import signature
+from haltpoint.chain.checked import signature_of
+from haltpoint.chain.schemas import compiled
 from haltpoint.contracts.tools import ToolSpec
 
 ADDRESS: dict[str, Any] = {
@@ -34,6 +35,12 @@ SEND = ToolSpec(
         "additionalProperties": False,
     },
 )
+
+
+def signature(spec: ToolSpec, arguments: dict[str, Any]) -> str:
+    return signature_of(compiled(spec), json.dumps(arguments))
+
+
 words = st.text(max_size=8).map(str.strip)
 addresses = st.fixed_dictionaries({"street": words, "zip": words | st.just("19122")})
 calls = st.fixed_dictionaries(
@@ -72,7 +79,6 @@ def spelt(value: Any, schema: dict[str, Any], chance: random.Random) -> Any:
 def test_c14_no_spelling_changes_the_signature(arguments: dict[str, Any], chance: random.Random) -> None:
     other = spelt(arguments, {"type": "object", **SEND.parameters}, chance)
     assert signature(SEND, other) == signature(SEND, arguments)
-    assert signature(SEND, json.loads(json.dumps(other))) == signature(SEND, arguments)
 
 
 @given(calls, calls)

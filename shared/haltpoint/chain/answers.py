@@ -12,13 +12,13 @@ from haltpoint.chain.held import drop_held
 from haltpoint.chain.intent import note_approval
 from haltpoint.chain.outputs import Record, Settle
 from haltpoint.chain.provenance import SAID
+from haltpoint.chain.reasons import granted
 from haltpoint.chain.references import write_json
 from haltpoint.chain.repeats import note_effect
 from haltpoint.chain.results import err, record, succeed
 from haltpoint.chain.schemas import result_faults
 from haltpoint.chain.state import WAITING, Action, OpenRequest, PlanOrigin, StepStatus
 from haltpoint.chain.strikes import escalate, forgive
-from haltpoint.chain.targets import granted
 from haltpoint.chain.thinking import think_plan, think_step
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import request_id, thought_id

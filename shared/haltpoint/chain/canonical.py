@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from posixpath import normpath
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 _SIGNS: Final = b" \t\r\n-./()+#@\\\"'"
 _BEFORE: Final = frozenset("@/.-+%&~\\_")
@@ -19,31 +18,17 @@ _LONG: Final = 200
 """Characters of a value that may be written in other ways; a longer one is compared as it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One kind of value: how to recognise it, its form, and other spellings of a form in a text, as a pattern."""
-
-    looks: re.Pattern[str]
-    form: Callable[[str], str]
-    spelled: Callable[[str], str] | None = None
-
-
 def _apart(text: str) -> str:
     return r"[ \-./()]{0,2}".join(text)
 
 
 def _url(text: str) -> str:
-    try:
-        parts = urlsplit(text)
-        return parts._replace(scheme=parts.scheme.lower(), netloc=parts.netloc.lower()).geturl().removesuffix("/")
-    except ValueError:
-        return text
+    return re.sub("^[^/]+//[^/?#]*", lambda head: head[0].lower(), text).removesuffix("/")
 
 
 def _number(text: str) -> str:
     digits = re.sub(r"\D", "", text)
-    plus = text[0] == "+" or text.startswith("00")
-    return f"+{digits.lstrip('0')}" if plus else digits
+    return f"+{digits.lstrip('0')}" if text.startswith(("+", "00")) else digits
 
 
 def _number_spelled(form: str) -> str:
@@ -61,20 +46,24 @@ def _day_spelled(form: str) -> str:
     return rf"(?:{year}[-/]0?{month}[-/]0?{day}|0?{day}\.0?{month}\.{year})"
 
 
-TABLE: Final = (
-    Row(re.compile(r"\d{4}-\d{2}-\d{2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}\.\d{1,2}\.\d{4}"), _day, _day_spelled),
-    Row(
+_Row = tuple[re.Pattern[str], Callable[[str], str], Callable[[str], str] | None]
+TABLE: Final[tuple[_Row, ...]] = (
+    (re.compile(r"\d{4}-\d{2}-\d{2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}\.\d{1,2}\.\d{4}"), _day, _day_spelled),
+    (
         re.compile(r"(?:mailto:)?[^\s@<>\"/]+@[^\s@<>\"/]+\.\w+", re.IGNORECASE),
-        lambda t: re.sub("^mailto:", "", t.lower()),
+        lambda t: t.lower().removeprefix("mailto:"),
+        None,
     ),
-    Row(re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE), _url),
-    Row(re.compile(r"[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}"), lambda t: re.sub("[ -]", "", t).upper(), _apart),
-    Row(re.compile(r"(?!\d+\.\d{1,2}$)(?:\+|00)?[ (]*\d(?:[ \-./()]{0,2}\d){6,}"), _number, _number_spelled),
-    Row(re.compile(r"(?:[\w-]+\.)+[a-z]{2,}/?", re.IGNORECASE), lambda t: t.lower().removesuffix("/")),
-    Row(re.compile(r"[^\s\\]*/[^\n\\]*"), lambda t: normpath(re.sub("^/+", "/", t))),
-    Row(re.compile(r"[#@]\S+"), lambda t: t[1:]),
+    (re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE), _url, None),
+    (re.compile(r"[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}"), lambda t: re.sub("[ -]", "", t).upper(), _apart),
+    (re.compile(r"(?!\d+\.\d{1,2}$)(?:\+|00)?[ (]*\d(?:[ \-./()]{0,2}\d){6,}"), _number, _number_spelled),
+    (re.compile(r"(?:[\w-]+\.)+[a-z]{2,}/?", re.IGNORECASE), lambda t: t.lower().removesuffix("/"), None),
+    (re.compile(r"[^\s\\]*/[^\n\\]*"), lambda t: normpath(re.sub("^/+", "/", t)), None),
+    (re.compile(r"[#@]\S+"), lambda t: t[1:], None),
 )
-"""Days, e-mail, URLs, IBAN, phone and card numbers, hosts, paths, names behind # or @. The first that fits counts."""
+"""Days, e-mail, URLs, IBAN, phone and card numbers, hosts, paths, names behind # or @: how to recognise one, its form,
+and other spellings of the form in a text, as a pattern. The first that fits counts.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +77,6 @@ class Form:
     def is_in(self, document: bytes) -> bool:
         """Whether a folded document may hold it: one that may not is never parsed."""
         return any(map(document.__contains__, self.needles))
-
-    def equals(self, value: Any) -> bool:
-        """Whether a scalar is this value."""
-        return value == self.text or canonical(value) == self.text
 
     def found_in(self, words: str) -> tuple[int, int] | None:
         """Where a text holds the value as a word or phrase of its own, in whatever case; None where it does not."""
@@ -115,22 +100,21 @@ class Form:
 
 
 @lru_cache(maxsize=1024)
-def _form(text: str) -> Form:
-    row = next((row for row in TABLE if row.looks.fullmatch(text)), None) if len(text) <= _LONG else None
-    form = text if row is None else row.form(text)
+def _form(text: str, *, plain: bool) -> Form:
+    rows = TABLE if len(text) <= _LONG and not plain else ()
+    _, make, spelled = next((row for row in rows if row[0].fullmatch(text)), (None, str, None))
+    form = make(text)
     ways = [form.partition("\n")[0]]
-    if row is not None and row.form is _day:
+    if make is _day:
         year, month, day = form.split("-")
         ways += (f"{one}{other}{year}" for one in {day, f"{int(day)}"} for other in {month, f"{int(month)}"})
-    return Form(form, None if row is None else row.spelled, tuple(map(folded, ways)))
+    return Form(form, spelled, tuple(map(folded, ways)))
 
 
 def form_of(value: Any) -> Form:
-    """A scalar in its canonical form: 7 and "7" are one."""
-    if isinstance(value, float):
-        text = str(value).removesuffix(".0")
-        return Form(text, None, (folded(text),))
-    return _form(value.strip() if isinstance(value, str) else str(value))
+    """A scalar in its canonical form: 7, 7.0 and "7" are one. A float is no phone number."""
+    plain = isinstance(value, float)
+    return _form(str(value).removesuffix(".0") if plain else str(value).strip(), plain=plain)
 
 
 def canonical(value: Any) -> str:

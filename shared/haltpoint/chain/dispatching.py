@@ -5,6 +5,7 @@ from typing import Any
 
 from haltpoint.chain import human_tool, policy
 from haltpoint.chain.asking import ask_for_input, next_request
+from haltpoint.chain.checked import CheckedCall
 from haltpoint.chain.children import child_for
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import NOT_CONFIRMED
@@ -14,7 +15,6 @@ from haltpoint.chain.outputs import Dispatch, StartChild
 from haltpoint.chain.provenance import origin_actions
 from haltpoint.chain.references import Reference, UnresolvedError, deeper_than, read_json, resolve, write_json
 from haltpoint.chain.schemas import compiled
-from haltpoint.chain.sources import sources_for
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.templates import calls_inside
 from haltpoint.chain.work import Work
@@ -148,7 +148,7 @@ def dispatch_again(work: Work, action: Action, *, approval: str | None) -> None:
         return
     again = replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
     work.keep(again)
-    sources = sources_for(work, action.step, read_json(action.arguments), spec)
+    sources = CheckedCall(work, action.step, spec, read_json(action.arguments)).sources
     warned = () if action.outcome is None else action.outcome.warnings
     notes = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()
     work.outputs.append(_order(work, again, spec, approval=approval, again=True, notes=notes, sources=sources))

@@ -3,11 +3,10 @@
 from enum import StrEnum
 
 from haltpoint.chain import policy
-from haltpoint.chain.references import write_json
-from haltpoint.chain.signatures import signature_of
+from haltpoint.chain.checked import CheckedCall, signature_of
+from haltpoint.chain.schemas import compiled
 from haltpoint.chain.state import ActionStatus
 from haltpoint.chain.work import Work
-from haltpoint.contracts.plans import Call
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ToolSpec
 
@@ -29,28 +28,27 @@ def gate(work: Work, index: int) -> Gate:
     return Gate.GO if work.under_way() < most else Gate.CAP
 
 
-def gate_for(work: Work, index: int, call: Call, spec: ToolSpec, reasons: tuple[Reason, ...] = ()) -> Gate:
+def gate_for(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> Gate:
     """Whether a step may send this call.
 
     Beside other calls of its step only a call that reads and does not ask may run, and only beside such calls. Of two
     equal calls with effects the second waits for the receipt of the first, and so does a call that is asked about
     before its tool is called for the first time.
     """
-    if (shut := gate(work, index)) is not Gate.GO:
+    work, spec = checked.work, checked.spec
+    if (shut := gate(work, checked.index)) is not Gate.GO:
         return shut
-    tools, pending = work.world.tools, work.run(index).pending
-    if pending:
-        others = (work.actions[work.action_id(index, number)].tool for number in pending)
+    if pending := work.run(checked.index).pending:
+        others = (work.actions[work.action_id(checked.index, number)].tool for number in pending)
+        tools = work.world.tools
         if reasons or not _reads(spec) or not all(name in tools and _reads(tools[name]) for name in others):
             return Gate.HELD
     if spec.read_only or len(work.active) == 1:
         return Gate.GO
-    same = [one for one in work.actions.values() if one.tool == call.tool and one.status is not ActionStatus.DONE]
-    if not same:
-        return Gate.GO
-    sign = signature_of(spec, write_json(call.arguments))
+    waiting = (one for one in work.actions.values() if one.status is not ActionStatus.DONE and one.tool == spec.name)
     asks = any(reason.kind is ReasonKind.ASK_BEFORE for reason in reasons)
-    return Gate.HELD if asks or any(signature_of(spec, one.arguments) == sign for one in same) else Gate.GO
+    equal = (asks or signature_of(compiled(spec), one.arguments) == checked.signature for one in waiting)
+    return Gate.HELD if any(equal) else Gate.GO
 
 
 def _reads(spec: ToolSpec) -> bool:

@@ -1,6 +1,6 @@
 """The values of a call with their places, and what schema, declarations and names say of each (CONTRACT C6, C13)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -23,6 +23,7 @@ TABLE: Final = (
 FORMATS: Final = frozenset({"email", "idn-email", "uri", "url", "iri", "uuid"})
 _PATHS: Final = frozenset({"path", "paths", "file", "files", "filename", "folder", "dir", "directory", "destination"})
 _PLAIN: Final = ToolSpec(name="plain")
+_TABLE_ALONE: Final = Targets()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,34 +45,32 @@ class Leaf:
         """Whether its parameter has the name of a path."""
         return not _PATHS.isdisjoint(words_of(self.parameter.rpartition(".")[2]).split("_"))
 
-    def is_at(self, places: Any) -> bool:
+    def is_at(self, places: Container[str]) -> bool:
         """Whether one of the declared places is this value's, or its list's."""
         return self.parameter in places or self.place in places or self.parameter.removesuffix("[]") in places
 
 
-def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets | None = None) -> Iterator[Leaf]:
+def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets = _TABLE_ALONE) -> list[Leaf]:
     """Each text and number of a call; null, true and false name nothing.
 
     A value inside of an object has the name of the object where none of the object's own names is in the table.
     """
-    named = is_named(targets)
-
-    def walk(value: Any, place: str, parameter: str, inherited: bool, nodes: Nodes, default: bool) -> Iterator[Leaf]:
+    named, found = is_named(targets.add, targets.remove), list[Leaf]()
+    waiting: list[tuple[Any, str, str, bool, Nodes, bool]] = [(arguments, "", "", False, nodes_at(spec, ()), False)]
+    while waiting:  # no function that calls itself: what one leaves behind only a garbage collection takes away
+        value, place, parameter, inherited, nodes, default = waiting.pop()
         default = default or is_default(value, nodes)
+        inside: list[tuple[Any, str | int, str, str, bool]] = []
         if isinstance(value, dict):
-            inherited = inherited and not any(map(named, value))
-            dot = "." if place else ""
-            for name, inner in value.items():
-                at = f"{place}{dot}{name}", f"{parameter}{dot}{name}"
-                yield from walk(inner, *at, named(name) or inherited, _under(nodes, name, spec), default)
+            inherited, dot = inherited and not any(map(named, value)), "." if place else ""
+            inside = [(one, at, f"{dot}{at}", f"{dot}{at}", named(at) or inherited) for at, one in value.items()]
         elif isinstance(value, list):
-            for number, inner in enumerate(value):
-                at = f"{place}[{number}]", f"{parameter}[]"
-                yield from walk(inner, *at, inherited, _under(nodes, number, spec), default)
+            inside = [(one, at, f"[{at}]", "[]", inherited) for at, one in enumerate(value)]
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
-            yield Leaf(place, parameter, value, inherited or parameter in spec.targets, nodes, default)
-
-    yield from walk(arguments, "", "", False, nodes_at(spec, ()), False)  # noqa: FBT003
+            found.append(Leaf(place, parameter, value, inherited or parameter in spec.targets, nodes, default))
+        for one, at, here, kind, own in reversed(inside):
+            waiting.append((one, place + here, parameter + kind, own, _under(nodes, at, spec), default))
+    return found
 
 
 def is_target(leaf: Leaf, spec: ToolSpec) -> bool:
@@ -104,13 +103,9 @@ def _under(nodes: Nodes, part: Any, spec: ToolSpec) -> Nodes:
     return nodes_of([below(node, part) for node in nodes], spec.parameters)
 
 
-def is_named(targets: Targets | None = None) -> Callable[[str], bool]:
-    """The test of a name by the table: `recipientId` and `recipient-id` are `recipient_id`."""
-    return _named((), ()) if targets is None else _named(targets.add, targets.remove)
-
-
 @lru_cache(maxsize=64)
-def _named(add: tuple[str, ...], remove: tuple[str, ...]) -> Callable[[str], bool]:
+def is_named(add: tuple[str, ...] = (), remove: tuple[str, ...] = ()) -> Callable[[str], bool]:
+    """The test of a name by the table: `recipientId` and `recipient-id` are `recipient_id`."""
     added, removed = ([words_of(glob) for glob in globs] for globs in ((*TABLE, *add), remove))
 
     @lru_cache(maxsize=4096)

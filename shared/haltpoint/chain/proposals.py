@@ -4,6 +4,7 @@ from functools import partial
 from typing import Final
 
 from haltpoint.chain import policy
+from haltpoint.chain.checked import CheckedCall
 from haltpoint.chain.citations import false_marks
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import NOT_CONFIRMED, call_fault, without_confirmed
@@ -17,7 +18,7 @@ from haltpoint.chain.provenance import provenance_fault
 from haltpoint.chain.reasons import reasons_for
 from haltpoint.chain.repeats import answered_by, decided_before, effect_before, give_back, repeat_fault
 from haltpoint.chain.results import succeed
-from haltpoint.chain.sources import sources_for, users_words
+from haltpoint.chain.sources import users_words
 from haltpoint.chain.state import PlanOrigin, StepStatus
 from haltpoint.chain.strikes import (
     COUNTED,
@@ -36,6 +37,7 @@ from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.plans import Call, StepType
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import BROKEN, Correction, Proposal, StepDecision, Violation
+from haltpoint.contracts.tools import ToolSpec
 
 _LET_RUN: Final = (Violation.NO_PROVENANCE, Violation.STUCK)
 """Faults of a call that runs in advisory mode all the same, and counts."""
@@ -173,30 +175,28 @@ def _release(work: Work, index: int) -> Gate | None:
         proposed = proposal.calls[position]
         if work.run(index).refused >> position & 1 or owner_of(work, index, proposed.tool) is not None:
             continue
-        call, beside = without_confirmed(proposed, work.world.tools), bool(work.run(index).pending)
-        fault = _fault(work, index, call)
-        if fault is not None and beside:
+        checked, fault = _check(work, index, proposed)
+        if fault is not None and work.run(index).pending:
             return Gate.HELD
         let_run = fault is not None and fault.violation in _LET_RUN and mode is Mode.ADVISORY
         if fault is not None and not let_run:
             strike(work, index, (fault,), 1 << position)
             continue
-        spec = work.world.tools[call.tool]
-        earlier = answered_by(work, index, call, spec, mode)
-        sources = sources_for(work, index, call.arguments, spec)
-        reasons = reasons_for(work, index, call, spec, repaired=proposal.repaired, sources=sources)
-        if (shut := gate_for(work, index, call, spec, reasons)) is not Gate.GO:
+        tool, earlier = checked.spec.name, answered_by(checked)
+        reasons = () if earlier else reasons_for(checked, repaired=proposal.repaired)
+        if (shut := gate_for(checked, reasons)) is not Gate.GO:
             return shut
-        ignored = forbidden(work, Mode.STRICT, call.tool) if mode is Mode.ADVISORY and earlier is None else None
-        if let_run_on := tuple(one for one in (fault, ignored) if one is not None):
-            strike(work, index, let_run_on, COUNTED)
+        ignored = forbidden(work, Mode.STRICT, tool) if mode is Mode.ADVISORY and earlier is None else None
+        if broken := tuple(one for one in (fault, ignored) if one is not None):
+            strike(work, index, broken, COUNTED)
         work.edit(index).taken = position
         if earlier is not None:
             succeed(work, give_back(work, index, earlier))
             return Gate.GO
-        done = effect_before(work, call, spec) if mode is Mode.ADVISORY else None
-        notes = () if call is proposed else (NOT_CONFIRMED,)
-        dispatch(work, index, call.tool, call.arguments, spec, reasons, notes, done.action_id if done else "", sources)
+        done = effect_before(checked) if mode is Mode.ADVISORY else None
+        notes = (NOT_CONFIRMED,) if checked.arguments != proposed.arguments else ()
+        repeats = done.action_id if done else ""
+        dispatch(work, index, tool, checked.arguments, checked.spec, reasons, notes, repeats, checked.sources)
         return Gate.GO
     return None
 
@@ -207,15 +207,17 @@ def _form_fault(work: Work, index: int, call: Call) -> Correction | None:
     return call_fault(call, work.steps[index], work.world.tools, work.mode(index), work.task, named)
 
 
-def _fault(work: Work, index: int, call: Call) -> Correction | None:
-    """The first reason to refuse a call, in this order: its form, the user's words, a person, the ledger, origins."""
-    tools, mode = work.world.tools, work.mode(index)
-    call, tool = without_confirmed(call, tools), call.tool
-    fault = _form_fault(work, index, call) or refusal(work, index, tool) or decided_before(work, call, tools[tool])
-    if fault is not None or mode is Mode.OFF:
-        return fault
-    fault = repeat_fault(work, index, call, tools[tool], mode)
-    return fault or provenance_fault(call, tools[tool], work.task.context, work.actions, users_words(work))
+def _check(work: Work, index: int, proposed: Call) -> tuple[CheckedCall, Correction | None]:
+    """The call, and the first reason to refuse it, in this order: its form, the user's words, a person, the ledger,
+    origins.
+    """
+    call = without_confirmed(proposed, work.world.tools)
+    checked = CheckedCall(work, index, work.world.tools.get(call.tool) or ToolSpec(name=call.tool), call.arguments)
+    fault = _form_fault(work, index, call) or refusal(work, index, call.tool) or decided_before(checked)
+    if fault is None and checked.mode is not Mode.OFF:
+        known = work.task.context, work.actions, users_words(work)
+        fault = repeat_fault(checked) or provenance_fault(call, checked.spec, *known)
+    return checked, fault
 
 
 def continue_step(work: Work, index: int) -> bool:
@@ -234,7 +236,8 @@ def continue_step(work: Work, index: int) -> bool:
 def _corrections(work: Work, index: int) -> tuple[Correction, ...]:
     """What is still wrong with the current proposal: what cannot be read of it, and its calls."""
     proposal, refused = work.proposals.get(index, Proposal()), work.run(index).refused
-    faults = (_fault(work, index, call) for position, call in enumerate(proposal.calls) if refused >> position & 1)
+    calls = (call for position, call in enumerate(proposal.calls) if refused >> position & 1)
+    faults = (_check(work, index, call)[1] for call in calls)
     return (*unread(work, index, proposal), *(fault for fault in faults if fault is not None))
 
 

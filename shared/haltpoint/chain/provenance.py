@@ -3,17 +3,19 @@
 Which values need one a tool declares by their places in its arguments: `recipient_id`, `letters[].recipient_id`.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from haltpoint.chain import human_tool
 from haltpoint.chain.canonical import form_of
 from haltpoint.chain.places import is_default, nodes_at
-from haltpoint.chain.references import parse_path, read_json, values_at
+from haltpoint.chain.references import Part, parse_path, read_json, values_at
 from haltpoint.chain.state import Action
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.thoughts import Correction, Violation
-from haltpoint.contracts.tools import ErrorType, Outcome, ToolSpec
+from haltpoint.contracts.tools import ErrorType, ToolSpec
 
 GOAL = "goal"
 """The origin that is the user's words."""
@@ -26,7 +28,12 @@ def provenance_fault(
 ) -> Correction | None:
     """The correction for the first argument whose value was made up; None when each has an origin."""
     found = without_origin(call, spec, context, actions, words)
-    return None if found is None else made_up(call, *found)
+    if found is None:
+        return None
+    text = f"The {found[0]} of {call.tool} must not be made up: it is taken from {told(found[1])}."
+    if tools := tools_of(found[1]):
+        text += f" Call {tools[0]} first, then {call.tool} with the value that its result holds."
+    return Correction(violation=Violation.NO_PROVENANCE, tool=call.tool, message=text)
 
 
 def without_origin(
@@ -49,11 +56,10 @@ def without_origin(
         path, said = parse_path(place) or (place,), words if GOAL in origins else ()
         nodes = nodes_at(spec, path)
         values = [value for value in values_at(call.arguments, path) if not is_default(value, nodes)]
-        given = (one for origin in origins for one in _origins(origin, actions))
-        known = [*own, *_inside(context), *given] if values else []
+        known = [None, *own, *_inside(context), *_given(origins, actions)] if values else []
         for value in values:
             wanted = value if isinstance(value, list) and not _among(value, known) else [value]
-            if not all(one is None or _among(one, known) or _is_said(one, said) for one in wanted):
+            if not all(_among(one, known) or _is_said(one, said) for one in wanted):
                 return place, origins
     return None
 
@@ -73,14 +79,6 @@ def tools_of(origins: Iterable[str]) -> list[str]:
     return [origin.partition(".")[0] for origin in origins if origin != GOAL]
 
 
-def made_up(call: Call, place: str, origins: Sequence[str]) -> Correction:
-    """The correction for a value without an origin."""
-    text = f"The {place} of {call.tool} must not be made up: it is taken from {told(origins)}."
-    if tools := tools_of(origins):
-        text += f" Call {tools[0]} first, then {call.tool} with the value that its result holds."
-    return Correction(violation=Violation.NO_PROVENANCE, tool=call.tool, message=text)
-
-
 def denied(action: Action) -> bool:
     """Whether a person denied the call, or one inside of the skill that carried it out (E4).
 
@@ -89,42 +87,42 @@ def denied(action: Action) -> bool:
     outcome = action.outcome
     if outcome is None or outcome.error is None or outcome.error.error_type is not ErrorType.DENIED:
         return False
-    return bool(action.child) or by_a_person(outcome)
+    return bool(action.child) or by_a_person(action)
 
 
 def origin_actions(spec: ToolSpec, actions: dict[str, Action]) -> tuple[str, ...]:
     """The actions whose receipts may be the origin of a value that this tool takes."""
     tools = {tool for origins in spec.provenance.values() for tool in tools_of(origins)}
-    return tuple(
-        action.id
-        for action in actions.values()
-        if action.outcome is not None and (by_a_person(action.outcome) or _is_origin(action, action.outcome, tools))
-    )
+    return tuple(one.id for one in actions.values() if by_a_person(one) or _is_origin(one, tools))
 
 
-def _is_origin(action: Action, outcome: Outcome, tools: Collection[str]) -> bool:
-    return outcome.satisfies and action.tool in tools and action.tool != human_tool.NAME
+def _is_origin(action: Action, tools: Container[str]) -> bool:
+    by_tool = action.tool in tools and action.tool != human_tool.NAME
+    return by_tool and action.outcome is not None and action.outcome.satisfies
 
 
-def by_a_person(outcome: Outcome) -> bool:
+def by_a_person(action: Action) -> bool:
     """Whether a person completed the receipt, and may have typed a value: it has no mark of a worker."""
-    return not outcome.metadata.action_id
+    return action.outcome is not None and not action.outcome.metadata.action_id
 
 
-def _origins(origin: str, actions: dict[str, Action]) -> Iterator[Any]:
-    tool, _, text = origin.partition(".")
-    path = parse_path(text) or ()
+def _given(origins: Sequence[str], actions: dict[str, Action]) -> Iterator[Any]:
+    """The values at the origins, in receipts of their tools, and what a person picked there or typed anywhere."""
+    paths = defaultdict[str, list[tuple[Part, ...]]](list)
+    for tool, _, path in (origin.partition(".") for origin in origins):
+        paths[tool].append(parse_path(path) or ())
     for action in actions.values():
-        if action.outcome is None:
-            continue
-        if _is_origin(action, action.outcome, (tool,)):
-            data = read_json(action.data)
-            yield from values_at(data, path)
-            yield from values_at(data, ("selected", "id"))
-        elif by_a_person(action.outcome):
-            data = read_json(action.data)
-            if not values_at(data, ("selected",)):  # what was picked is a tool's own, whatever it is called
-                yield from values_at(data, (SAID,))
+        if _is_origin(action, paths):
+            for at in (*paths[action.tool], ("selected", "id")):
+                yield from _read(action.data, at)
+        elif by_a_person(action) and not _read(action.data, ("selected",)):
+            yield from _read(action.data, (SAID,))  # what was picked is a tool's own, whatever it is called
+
+
+@lru_cache(maxsize=256)
+def _read(data: str, path: tuple[Part, ...]) -> list[Any]:
+    """The values at a path of a receipt: it is the same in each turn."""
+    return values_at(read_json(data), path)
 
 
 def _inside(value: Any) -> Iterator[Any]:

@@ -7,6 +7,7 @@ is one step at a time, and one thing at a time in it.
 
 import json
 
+from haltpoint.chain.checked import CheckedCall
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import open_to_models
 from haltpoint.chain.delivering import deliver
@@ -108,8 +109,9 @@ def _continue(work: Work, index: int) -> bool:
         calls = work.steps[index].actions
         if run.taken == len(calls):
             return False
-        spec = work.world.tools.get(calls[run.taken].tool)
-        if spec is not None and gate_for(work, index, calls[run.taken], spec) is not Gate.GO:
+        call = calls[run.taken]
+        spec = work.world.tools.get(call.tool)
+        if spec is not None and gate_for(CheckedCall(work, index, spec, call.arguments)) is not Gate.GO:
             return False
         dispatch_literal(work, index)
         return True

@@ -12,7 +12,9 @@ strict. What does not become anything stays as it is, for the check of the schem
 import json
 import math
 import re
+from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 from haltpoint.chain.nodes import Node, Nodes, below, nodes_of, said
@@ -31,92 +33,85 @@ Schema = Any
 
 
 def typed(value: Any, schema: Schema, *, text: bool = False) -> Any:
-    """The value as the schema types it. `text`: all scalars in it are texts of which nobody knows the type."""
-    return _typed(value, schema, schema if isinstance(schema, dict) else {}, text=text)
+    """The value as the schema types it. `text`: all scalars in it are texts whose types are not known."""
+    root = schema if isinstance(schema, dict) else {}
+    return walked(value, schema, root, partial(_from_text, root) if text else exact)
 
 
-def _typed(value: Any, schema: Schema, root: Node, *, text: bool) -> Any:
-    leaves = leaves_of(schema, root)
-    if isinstance(value, str):
-        return _from_text(value, leaves, root) if text else number_of(value, kinds_of(leaves, value))
-    if isinstance(value, dict):
-        leaf = meant(value, leaves)
-        return {name: _typed(item, below(leaf, name), root, text=text) for name, item in value.items()}
+def walked(value: Any, schema: Schema, root: Node, scalar: Callable[[Any, Nodes], Any], *, filled: bool = False) -> Any:
+    """The value with all scalars in it as `scalar` makes them of a scalar and its schemas; `filled`: with defaults."""
+    leaves = tuple(node for node in nodes_of((schema,), root, _SAYS) if not _SAYS.isdisjoint(node))
+    if not isinstance(value, list | dict):
+        return scalar(value, leaves)
+    leaf = _meant(value, leaves)
     if isinstance(value, list):
-        leaf = meant(value, leaves)
-        return [_typed(item, below(leaf, place), root, text=text) for place, item in enumerate(value)]
+        return [walked(one, below(leaf, at), root, scalar, filled=filled) for at, one in enumerate(value)]
+    given = {**dict(said(leaf, "default")), **value} if filled else value
+    return {name: walked(one, below(leaf, name), root, scalar, filled=filled) for name, one in given.items()}
+
+
+def exact(value: Any, leaves: Nodes) -> Any:
+    """The number that a text is, where a number is asked for and nothing is lost; else the value."""
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        return value
+    kinds = _kinds(leaves, value)
+    if "string" in kinds:
+        return value
+    if not kinds.isdisjoint(("integer", "number")) and _INTEGER.fullmatch(value):
+        return int(value)
+    if "number" in kinds and _NUMBER.fullmatch(value):
+        number = float(value)
+        if math.isfinite(number) and Decimal(repr(number)) == Decimal(value):
+            return number
     return value
 
 
-def leaves_of(schema: Schema, root: Node) -> Nodes:
-    """The schemas behind one that say of what type a value is."""
-    return tuple(node for node in nodes_of((schema,), root, _SAYS) if not _SAYS.isdisjoint(node))
+def _from_text(root: Node, text: Any, leaves: Nodes) -> Any:
+    if not isinstance(text, str):
+        return text
+    kinds, bare = _kinds(leaves, text) if leaves else {"object", "array"}, text.strip()
+    if "string" in kinds:
+        return text
+    if bare in _WORDS and _kind(_WORDS[bare]) in kinds:
+        return _WORDS[bare]
+    if (number := exact(bare, leaves)) is not bare:
+        return number
+    found = _json(bare) if bare[:1] in ("{", "[") else None
+    if found is None or _kind(found) not in kinds:
+        return text
+    return walked(found, {"anyOf": [*leaves]}, root, exact)
 
 
-def meant(value: dict[str, Any] | list[Any], leaves: Nodes) -> Node:
-    """The only one of the schemas that may be meant by an object or a list; an empty one when there is no such one."""
-    fitting = [leaf for leaf in leaves if _kind(value) in _admitted(leaf, "") and _may_be(value, leaf)]
+def _meant(value: dict[str, Any] | list[Any], leaves: Nodes) -> Node:
+    """The only one of the schemas that may be meant by an object or a list; an empty one when there is no such one.
+
+    An object has what its schema requires, and is not marked as another one's.
+    """
+    fitting = [leaf for leaf in leaves if _kind(value) in _admitted(leaf, "")]
+    if isinstance(value, dict):
+        needs = [(leaf, leaf.get("required")) for leaf in fitting]
+        full = [leaf for leaf, names in needs if not isinstance(names, list) or value.keys() >= set(map(str, names))]
+        fitting = [leaf for leaf in full if all(value.get(name, mark) == mark for name, mark in said(leaf, "const"))]
     return fitting[0] if len(fitting) == 1 else {}
-
-
-def _may_be(value: Any, leaf: Node) -> bool:
-    """Whether an object has what this one of several schemas requires, and is not marked as another one's."""
-    if isinstance(value, list):
-        return True
-    required = leaf.get("required")
-    needed = required if isinstance(required, list) else []
-    return all(str(name) in value for name in needed) and all(
-        value[name] == mark for name, mark in said(leaf, "const") if name in value
-    )
 
 
 def _kind(value: Any) -> str:
     return "null" if value is None else _KINDS.get(type(value), "")
 
 
-def _admitted(leaf: Node, text: str) -> set[str]:
-    """The types that a schema admits; a text only where it may be this one."""
-    options = leaf.get("enum", [leaf["const"]] if "const" in leaf else None)
-    if isinstance(options, list):
-        return {_kind(option) for option in options if not isinstance(option, str) or option == text}
-    kinds = leaf.get("type")
-    if isinstance(kinds, str):
-        return {kinds}
-    if isinstance(kinds, list):
-        return {kind for kind in kinds if isinstance(kind, str)}
-    return {"array"} if "items" in leaf or "prefixItems" in leaf else {"object"}
-
-
-def kinds_of(leaves: Nodes, text: str) -> set[str]:
+def _kinds(leaves: Nodes, text: str) -> set[str]:
     """The types that schemas admit of a value that is this text."""
     return set().union(*(_admitted(leaf, text) for leaf in leaves))
 
 
-def _from_text(text: str, leaves: Nodes, root: Node) -> Any:
-    kinds = kinds_of(leaves, text) if leaves else {"object", "array"}
-    bare = text.strip()
-    if "string" in kinds:
-        return text
-    if bare in _WORDS and _kind(_WORDS[bare]) in kinds:
-        return _WORDS[bare]
-    number = number_of(bare, kinds)
-    if number is not bare:
-        return number
-    found = _json(bare) if bare[:1] in ("{", "[") else None
-    return text if found is None or _kind(found) not in kinds else _typed(found, {"anyOf": [*leaves]}, root, text=False)
-
-
-def number_of(text: str, kinds: set[str]) -> Any:
-    """The number that a text is, where a number is asked for and nothing is lost; else the text."""
-    if "string" in kinds or len(text) > _LONGEST:
-        return text
-    if not kinds.isdisjoint(("integer", "number")) and _INTEGER.fullmatch(text):
-        return int(text)
-    if "number" in kinds and _NUMBER.fullmatch(text):
-        number = float(text)
-        if math.isfinite(number) and Decimal(repr(number)) == Decimal(text):
-            return number
-    return text
+def _admitted(leaf: Node, text: str) -> set[str]:
+    """The types that a schema admits; a text only where it may be this one."""
+    options, kinds = leaf.get("enum", [leaf["const"]] if "const" in leaf else None), leaf.get("type")
+    if isinstance(options, list):
+        return {_kind(option) for option in options if not isinstance(option, str) or option == text}
+    if isinstance(kinds, str | list):
+        return {kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if isinstance(kind, str)}
+    return {"array"} if "items" in leaf or "prefixItems" in leaf else {"object"}
 
 
 def _json(text: str) -> Any:

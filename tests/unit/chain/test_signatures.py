@@ -1,10 +1,12 @@
 """What one signature makes of a value and its schema (CONTRACT C14)."""
 
+import json
 from typing import Any
 
 import pytest
 
-from haltpoint.chain.signatures import signature
+from haltpoint.chain.checked import signature_of
+from haltpoint.chain.schemas import compiled
 from haltpoint.contracts.tools import ToolSpec
 
 CARD = {"type": "object", "properties": {"kind": {"const": "card"}, "number": {"type": "integer"}}}
@@ -13,7 +15,8 @@ CASH = {"type": "object", "properties": {"kind": {"const": "cash"}, "amount": {"
 
 def alike(schema: Any, one: Any, other: Any, **more: Any) -> bool:
     tool = ToolSpec(name="t", parameters={"properties": {"x": schema}, **more})
-    return signature(tool, {"x": one}) == signature(tool, {"x": other})
+    known = compiled(tool)
+    return signature_of(known, json.dumps({"x": one})) == signature_of(known, json.dumps({"x": other}))
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,12 @@ import pytest
 
 from haltpoint.chain.outputs import Dispatch
 from haltpoint.chain.places import leaves
-from haltpoint.chain.sources import after_hooks
 from haltpoint.chain.state import Action, ChainStatus
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.policy import Targets, Treatment
-from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, Source, SourceKind
+from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, SourceKind
 from haltpoint.contracts.tasks import Mode, Style, Task
 from haltpoint.contracts.tools import Confirmation, Metadata, NextAction, Outcome, Target, ToolSpec
 from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
@@ -100,6 +99,8 @@ def ask_and_approve(told: Story, reach: Reach | None = None, arguments: str | No
         ("2026-11-20", {"day": "20.11.2026"}, "result c.react.1 data.day"),
         ("2026-11-02", {"day": "2.11.2026"}, "result c.react.1 data.day"),
         ("2026-11-20", {"day": "21.11.2026"}, "model"),
+        ("--", {"a": "x", "b": "--"}, "result c.react.1 data.b"),
+        ("--", [True, None], "model"),
     ],
 )
 def test_c13_each_value_has_the_source_that_comparison_finds(value: Any, data: Any, found: str) -> None:
@@ -201,13 +202,6 @@ def test_c13_nobody_looks_at_literal_plans_at_read_only_tools_and_where_the_cont
     told = Story(Task(plan=plan(tool_step("a", call("send", to="eve@x.org")))), SEND)
     told.submit()
     assert (told.dispatches[-1].sources, told.dispatches[-1].reasons) == ({}, ())
-
-
-def test_c13_what_hooks_have_written_is_theirs() -> None:
-    known = {"to": Source(source=SourceKind.GOAL)}
-    found = after_hooks(known, '{"to": "a", "x": 1}', '{"to": "a", "x": 2, "more": ["b"]}')
-    assert {place: one.source.value for place, one in found.items()} == {"to": "goal", "x": "hook", "more[0]": "hook"}
-    assert after_hooks({}, '{"x": 1}', '{"x": 1}') == {}
 
 
 # ---- targets

@@ -15,7 +15,7 @@ from redis.exceptions import OutOfMemoryError
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
 from haltpoint.chain.state import Action
 from haltpoint.contracts.events import RequestedTool
-from haltpoint.contracts.reasons import Reason
+from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.contracts.tools import ErrorType, NextAction, Outcome, Target
 from haltpoint.runtime.ledger import Claimed, ClaimStatus, Completion, Finished
 from haltpoint.runtime.telemetry import Tracing
@@ -23,6 +23,7 @@ from haltpoint.runtime.topology import Place
 from haltpoint.tools import tool_of
 from haltpoint.tools.hooks import Hook, hook_of
 from haltpoint_tool_worker.approval import digest_of
+from haltpoint_tool_worker.given import after_hooks
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
@@ -745,3 +746,10 @@ def test_h4_a_hook_is_testable_alone() -> None:
 
     assert only_ann(hook.Call("send_message", {"to": "ann"}), Ctx()) is None
     assert only_ann(hook.Call("send_message", {"to": "bob"}), Ctx()) == hook.Block("tool send_message is for Ann")
+
+
+def test_c13_what_hooks_have_written_is_theirs() -> None:
+    known = {"to": Source(source=SourceKind.GOAL)}
+    found = after_hooks(known, '{"to": "a", "x": 1}', '{"to": "a", "x": 2, "more": ["b"]}')
+    assert {place: one.source.value for place, one in found.items()} == {"to": "goal", "x": "hook", "more[0]": "hook"}
+    assert after_hooks({}, '{"x": 1}', '{"x": 1}') == {}
