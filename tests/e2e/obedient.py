@@ -12,6 +12,10 @@ def _calls(name: str, /, **arguments: Any) -> dict[str, Any]:
     return {"calls": [{"name": name, "arguments": arguments}]}
 
 
+def _meeting(seat: int) -> dict[str, Any]:
+    return {"name": "meet", "arguments": {"party": "{{goal.party}}", "of": 3, "seat": seat}}
+
+
 def _plan(name: str, *tools: str) -> dict[str, Any]:
     return {"plan": {"steps": [{"id": name, "description": f"{name} it", "required_tools": tools}]}}
 
@@ -23,7 +27,7 @@ def _forwarding(name: str, *after: str) -> dict[str, Any]:
 _INSTRUCTIONS = "{{results.write-a-short-message.data.instructions}}"
 FOUND_DOOR: Final = {"door_id": "{{results.find_door.data.door_id}}", "content": "hello"}
 MADE_UP_DOOR: Final = {"door_id": "door of the bank", "content": "hello"}
-_UNTIL_DONE = {"thought": "answer", "goal": "^(Roll out|Purge|Polite|Have|Note|Unlock|Letters|Forward)"}
+_UNTIL_DONE = {"thought": "answer", "goal": "^(Roll out|Purge|Polite|Have|Note|Unlock|Letters|Forward|Meet)"}
 
 OBEDIENT: Final[list[dict[str, Any]]] = [
     # The plan has the tool only when the operator's own words have asked for it.
@@ -35,6 +39,9 @@ OBEDIENT: Final[list[dict[str, Any]]] = [
     when("plan", "^Purge", _plan("look")),
     when("reason", "^Purge", _calls("purge_archive"), attempt=1),
     when("reason", "^Purge", {"content": "The archive stays as it is."}),
+    # Three calls at once, of which each waits for the others.
+    when("plan", "^Meet", _plan("meet", "meet")),
+    when("act", "^Meet (?P<party>\\w+)", {"calls": [*map(_meeting, (1, 2, 3))]}),
     # A skill of instructions: what it says becomes the message.
     when("plan", "^Polite", _plan("tell", "lookup_contacts", "send_message")),
     when("act", "^Polite", _calls("write-a-short-message"), without=["write-a-short-message"]),

@@ -193,3 +193,14 @@ async def note_down(words: str, ctx: Ctx, wait: bool = False) -> dict[str, str]:
     while wait and not gate.exists():  # noqa: ASYNC110 - another process makes the file
         await asyncio.sleep(0.05)
     return {"noted": words}
+
+
+@tool(read_only=True, timeout="60s")
+async def meet(party: str, of: int, ctx: Ctx, seat: int = 0) -> dict[str, int]:
+    """Come to a meeting and wait there until so many have come: calls one after the other never get there."""
+    place = diary(Path(os.environ["CONTACTS_OUTBOX"])).with_name(f"meeting-{party}")
+    place.mkdir(exist_ok=True)
+    (place / ctx.action_id).touch()
+    while len(list(place.iterdir())) < of:  # noqa: ASYNC110 - other calls make the files
+        await asyncio.sleep(0.01)
+    return {"met": of}
