@@ -18,7 +18,8 @@ class Job:
     """`epoch` is 0 until it is claimed. `claiming`: the epoch may be another one already. `lost`: not ours any more.
 
     `nested`: a tool made the call. `repeatable` holds when both the plan and the tool say so. `runs` are its tool and
-    the hooks around it, as far as they were begun; `calls` tells of the tools that it called, which end with it.
+    the hooks around it, as far as they were begun; `calls` tells of the tools that it called, which end with it, and
+    `effects` what these did, by their keys (C14).
     """
 
     place: Place
@@ -33,6 +34,7 @@ class Job:
     nested: bool = False
     runs: list[Run] = field(default_factory=list)
     calls: list[NestedCall] = field(default_factory=list)
+    effects: dict[str, str] = field(default_factory=dict)
 
     @property
     def held(self) -> Held:

@@ -163,7 +163,8 @@ class Pipeline:
         if reading.deed is not None:
             metadata = metadata.model_copy(update={"deed": reading.deed})
         if job.calls:
-            metadata = metadata.model_copy(update={"calls": told_in_short(job.calls)})
+            calls, effects = told_in_short(job.calls), tuple(job.effects.values())
+            metadata = metadata.model_copy(update={"calls": calls, "effects": effects})
         if reading.whole and await self._kept(job, reading.whole):
             metadata = metadata.model_copy(update={"whole": len(reading.whole.encode())})
         outcome, trace = reading.outcome, telemetry.context_of(span, job.trace)
