@@ -31,9 +31,10 @@ class NotEndedError(TimeoutError):
             how = _ANSWERS[one.kind].format(option=next((option.id for option in one.options), ""))
             if one.kind is RequestKind.INPUT and one.form is not None:
                 how = "value={...}"
-            words.append(
-                f"{one.question} Answer it with client.answer({one.id!r}, {how}) or `haltpoint answer {one.id}`."
-            )
+            words += [
+                one.question,
+                f"Answer it with client.answer({one.id!r}, {how}), or with: haltpoint answer {one.id}",
+            ]
         super().__init__("\n".join(words))
 
 
@@ -65,7 +66,7 @@ class Run:
         async for event in self._client.events(self.id, after):
             yield event
 
-    async def result(self, timeout: float | None = None) -> Result:
+    async def result(self, timeout: float | None = None) -> Result:  # noqa: ASYNC109 - the error names the question
         """Wait for the end, at most `timeout` seconds. A failed chain is a result like any other.
 
         Raises NotEndedError when the time is over; it names the questions that are open.

@@ -173,7 +173,7 @@ async def test_a_result_that_waits_for_a_person_names_the_question_and_how_to_an
     system: System, client: Client, url: str
 ) -> None:
     run = await client.run(task=task())
-    with pytest.raises(NotEndedError, match="has not ended yet$") as slow:
+    with pytest.raises(NotEndedError, match=r"has not ended yet$") as slow:
         await run.result(timeout=0.05)
     assert slow.value.requests == ()
     request_id = await system.ask(run.id)
