@@ -1,5 +1,6 @@
 """One entry in a worker's hands, from the moment it was read until it is finished or given back."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from haltpoint.contracts.base import chain_of
@@ -8,7 +9,7 @@ from haltpoint.contracts.events import RequestedTool, ToolRequested
 from haltpoint.contracts.tools import NestedCall
 from haltpoint.runtime import wire
 from haltpoint.runtime.delivery import Entry
-from haltpoint.runtime.ledger import Held
+from haltpoint.runtime.ledger import Finished, Held
 from haltpoint.runtime.topology import Place
 from haltpoint_tool_worker.runner import Run, Stopped
 
@@ -19,7 +20,8 @@ class Job:
 
     `nested`: a tool made the call. `repeatable` holds when both the plan and the tool say so. `runs` are its tool and
     the hooks around it, as far as they were begun; `calls` tells of the tools that it called, which end with it, and
-    `effects` what these did, by their keys (C14).
+    `effects` what these did, by their keys (C14). `at_timeout` makes what is recorded when the time of its tool is over
+    and the event loop does not turn; None while its tool does not run.
     """
 
     place: Place
@@ -35,6 +37,7 @@ class Job:
     runs: list[Run] = field(default_factory=list)
     calls: list[NestedCall] = field(default_factory=list)
     effects: dict[str, str] = field(default_factory=dict)
+    at_timeout: Callable[[], Finished] | None = None
 
     @property
     def held(self) -> Held:

@@ -36,8 +36,8 @@ class WhyNot(StrEnum):
 
 
 class NotDone(Contract):
-    """One call, or one effect that the goal asks for, that did not succeed. `message`: the reason in words; of an effect
-    that the goal asks for conditionally its condition, `only if: "..."`.
+    """One call, or one effect that the goal asks for, that did not succeed. `message` is the reason in words; of an
+    effect that the goal asks for conditionally it is the condition, `only if: "..."`.
     """
 
     action_id: str | None = None
