@@ -29,7 +29,7 @@ _log = logs.get(__name__)
 
 
 class Handlers:
-    """What a worker does with what it reads. For one event loop; only `held` and `overdue` are for other threads too."""
+    """What a worker does with what it reads. For one event loop; `held` and `overdue` are for other threads too."""
 
     def __init__(self, slots: Slots, pipeline: Pipeline, ledger: Ledger, dead_letters: DeadLetters) -> None:
         self.slots = slots
