@@ -177,10 +177,9 @@ def deeds_asked_for(work: Work) -> tuple[str, ...]:
 def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     """The effects that the goal asks for without a deed or a reported error; `message`: the condition of one."""
     ended = [(one.tool, one.outcome) for one in work.actions.values() if one.outcome is not None]
-    nested = [call for _, outcome in ended for call in outcome.metadata.calls]
-    settled = _succeeded(work).union(call.tool for call in nested if call.error is ErrorType.IN_DOUBT)
-    failed = [tool for tool, outcome in ended if outcome.error]
-    settled = settled.union(name for tool in failed for name in _effects_of(work, tool))
+    failed = {name for tool, outcome in ended if outcome.error for name in _effects_of(work, tool)}
+    nested = (call for _, outcome in ended for call in outcome.metadata.calls)
+    settled = _succeeded(work) | failed | {call.tool for call in nested if call.error is ErrorType.IN_DOUBT}
     return tuple(
         NotDone(tool=" or ".join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
         for entry, tools in _asked(work, by_patterns=False)

@@ -19,6 +19,7 @@ from haltpoint.contracts.thoughts import ThoughtKind, Usage, Violation
 from haltpoint.contracts.tools import (
     Confirmation,
     ErrorType,
+    Metadata,
     NestedCall,
     NextAction,
     Outcome,
@@ -643,16 +644,26 @@ def test_c12_the_call_of_a_skill_is_a_deed_of_what_it_called() -> None:
     assert (story.chain.status, story.chain.unfulfilled) == (ChainStatus.COMPLETED, ())
 
 
-@pytest.mark.parametrize(("error", "done"), [(None, True), (ErrorType.IN_DOUBT, True), (ErrorType.TIMEOUT, False)])
-def test_c12_what_a_tool_did_by_calling_others_counts_and_so_does_a_doubt(error: ErrorType | None, done: bool) -> None:
+def test_c12_a_call_inside_of_another_is_a_deed() -> None:
+    story = open_ended("Pay it and tell John", asks(entry("tell John"), entry("Pay it", "pay_invoice")))
+    story.propose(call("pay_invoice"))
+    nested = NestedCall(tool="send_message", key="c.react.1/1")
+    story.result(OK.model_copy(update={"metadata": Metadata(calls=(nested,))}))
+    story.propose(content="It is paid, and John knows.")
+
+    assert (story.chain.status, story.chain.unfulfilled) == (ChainStatus.COMPLETED, ())
+
+
+@pytest.mark.parametrize(("error", "told"), [(ErrorType.IN_DOUBT, True), (ErrorType.TIMEOUT, False)])
+def test_c12_a_doubt_about_a_call_inside_of_another_excuses_it(error: ErrorType, told: bool) -> None:
+    """It stands among what was not done; of any other error the caller alone has heard."""
     story = open_ended("Tell John", asks(entry("Tell John")))
     story.propose(call("find_person"))
     nested = NestedCall(tool="send_message", key="c.react.1/1", error=error)
-    told_of = OK.metadata.model_copy(update={"calls": (nested,)})
-    story.result(OK.model_copy(update={"metadata": told_of}))
+    story.result(OK.model_copy(update={"metadata": Metadata(calls=(nested,))}))
     story.propose(content="He knows.")
 
-    assert (story.chain.status is ChainStatus.COMPLETED) is done
+    assert (story.chain.status is ChainStatus.COMPLETED) is told
 
 
 @pytest.mark.parametrize("kind", [ErrorType.NOT_FOUND, ErrorType.TIMEOUT])
