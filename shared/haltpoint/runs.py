@@ -92,7 +92,7 @@ class Run:
             ended.cancel()
 
     async def requests(self) -> list[RequestView]:
-        """What the chain, and those that carry out skills for it, ask and nobody has answered yet."""
+        """The open questions of the chain and of those that carry out skills for it."""
         chain = await self._client.chain(self.id)
         asked = (*chain.requests, *await asked_below(self._client, chain))
         return [request for request in asked if request.status is RequestStatus.OPEN]

@@ -49,7 +49,7 @@ def child_for(
 
 
 def advice_on(fault: Fault) -> str | None:
-    """What the model is told, and no person, of a call that a person denied or stopped (E4)."""
+    """What the model alone reads about a call that a person denied or stopped (E4)."""
     return "Do not retry this call." if fault.error_type is ErrorType.DENIED else None
 
 
