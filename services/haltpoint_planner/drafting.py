@@ -108,8 +108,11 @@ def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS) -> P
         draft.faults.append(f"the reply has {len(reply.content)} characters; at most {MAX_BODY} are read")
     else:
         _read_words(draft, reply.content, calls_too=not reply.calls)
+    content = "\n".join(word for word in draft.words if word)
+    if not (content.strip() or draft.calls or draft.faults) and draft.decision is StepDecision.CONTINUE:
+        draft.faults.append("the reply is empty: it has neither words nor calls")
     return Proposal(
-        content=cut("\n".join(word for word in draft.words if word)),
+        content=cut(content),
         calls=tuple(draft.calls),
         decision=draft.decision,
         repaired=draft.repaired,

@@ -52,9 +52,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     pipeline = Pipeline(registry, ledger, runner, tracing, here.stopping.is_set)
     dead_letters = DeadLetters(here.calls, here.topology, retention=retention)
     handlers = Handlers(slots, pipeline, ledger, dead_letters)
-    heartbeat = Heartbeat(
-        redis_url(settings), here.topology, here.instance, settings.beat, handlers.held, handlers.lost, runner.running
-    )
+    heartbeat = Heartbeat(redis_url(settings), here.topology, here.instance, settings.beat, handlers, runner.running)
     catalogue = ToolCatalogue(here.calls, here.topology)
     here.about.update(queues=registry.queues, tools=[spec.name for spec in registry.specs], slots=slots.capacity)
 

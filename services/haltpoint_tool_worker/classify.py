@@ -23,11 +23,14 @@ from haltpoint.tools import MalformedResultError, ToolError
 from haltpoint.tools.errors import ContextError
 from haltpoint_tool_worker.failures import Cause, Failure, NestedError, cleaned, fault_of, malformed, reported
 from haltpoint_tool_worker.json_safe import name_of
-from haltpoint_tool_worker.redaction import first_line
+from haltpoint_tool_worker.redaction import in_one_line
 
 _RESULT_MODELS: Final = frozenset(
     {"ToolResult", "Outcome", "Clarification", "Confirmation", "Option", "Target", "Fault"}
 )
+_WORDS: Final = 500
+"""Characters of an exception's own words."""
+
 _NOT_SENT: Final = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
@@ -170,6 +173,6 @@ def _named(error: BaseException) -> str:
 
 def _words(error: BaseException) -> str:
     try:
-        return first_line(str(error), 500)
+        return in_one_line(str(error), _WORDS)
     except BaseException:  # noqa: BLE001 - a hostile __str__
         return ""

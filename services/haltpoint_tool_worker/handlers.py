@@ -11,7 +11,7 @@ from haltpoint.runtime import logs
 from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.dead_letters import DeadAction, DeadLetters, Unheard
 from haltpoint.runtime.delivery import Entry
-from haltpoint.runtime.ledger import Held, Ledger
+from haltpoint.runtime.ledger import Finished, Held, Ledger
 from haltpoint.runtime.losses import loss_of
 from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Rejected
@@ -29,7 +29,7 @@ _log = logs.get(__name__)
 
 
 class Handlers:
-    """What a worker does with what it reads. For one event loop; only `held` may be called from another thread."""
+    """What a worker does with what it reads. For one event loop; `held` and `overdue` are for other threads too."""
 
     def __init__(self, slots: Slots, pipeline: Pipeline, ledger: Ledger, dead_letters: DeadLetters) -> None:
         self.slots = slots
@@ -65,6 +65,18 @@ class Handlers:
     def held(self) -> Sequence[Held]:
         """What to beat."""
         return [job.held for job in list(self._jobs.values())]
+
+    def overdue(self) -> Sequence[Finished]:
+        """What is to be recorded of calls whose time is over while the event loop does not turn (E5), each once.
+
+        The first receipt counts: what the loop records later comes too late.
+        """
+        found: list[Finished] = []
+        for job in list(self._jobs.values()):
+            if (made := job.at_timeout) is not None and job.runs and job.runs[-1].overdue and not job.lost:
+                job.at_timeout = None
+                found.append(made())
+        return found
 
     def holds(self, stream: str, entry_id: str) -> bool:
         """Whether an entry of the stream with this key is in our hands."""

@@ -3,13 +3,14 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
 from haltpoint.runtime import logs
 from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.connection import Coalescer, connect
-from haltpoint.runtime.ledger import Held, Ledger
+from haltpoint.runtime.ledger import Ledger
 from haltpoint.runtime.topology import Topology
+from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.loop_watch import EVERY, LoopWatch
 from haltpoint_tool_worker.runner import Run
 
@@ -19,9 +20,9 @@ _log = logs.get(__name__)
 class Heartbeat:
     """Beats from `start` to `stop`, every `beat` seconds, over a connection of its own.
 
-    `held` gives what to beat and `on_lost` hears what is not ours any more; `held` is called from the thread and must
-    only copy, `on_lost` is called in the event loop that called `start`. That loop is watched while there are tasks in
-    `running`.
+    It keeps what `handlers` hold; they hear in the event loop that called `start` what is not ours any more. That loop
+    is watched while there are tasks in `running`: a call that keeps it from turning is named, and when its time is over
+    that is recorded from here.
     """
 
     def __init__(
@@ -30,16 +31,14 @@ class Heartbeat:
         topology: Topology,
         consumer: str,
         beat: float,
-        held: Callable[[], Sequence[Held]],
-        on_lost: Callable[[Sequence[Held]], None],
+        handlers: Handlers,
         running: Mapping[asyncio.Task[None], Run],
     ) -> None:
         self._url = url
         self._topology = topology
         self._consumer = consumer
         self._beat = beat
-        self._held = held
-        self._on_lost = on_lost
+        self._handlers = handlers
         self._running = running
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -64,18 +63,18 @@ class Heartbeat:
             watch, due = LoopWatch(main, self._running), time.monotonic() + self._beat
             while not self._stop.wait(max(0.0, min(EVERY, due - time.monotonic()))):
                 watch.look()
-                if time.monotonic() < due:
-                    continue
-                due = time.monotonic() + self._beat
                 try:
-                    await self._once(ledger, main)
+                    await asyncio.gather(*map(ledger.complete, self._handlers.overdue()))
+                    if time.monotonic() >= due:
+                        due = time.monotonic() + self._beat
+                        await self._once(ledger, main)
                 except UNREACHABLE as error:
                     _log.warning("the server is away; leases cannot be kept", reason=str(error))
                 except Exception:  # noqa: BLE001 - logged; without beats all leases would be lost
                     _log.exception("a heartbeat failed")
 
     async def _once(self, ledger: Ledger, main: asyncio.AbstractEventLoop) -> None:
-        held = self._held()
+        held = self._handlers.held()
         kept = await ledger.heartbeat(held) if held else []
         if lost := [one for one, ours in zip(held, kept, strict=True) if not ours]:
-            main.call_soon_threadsafe(self._on_lost, lost)
+            main.call_soon_threadsafe(self._handlers.lost, lost)

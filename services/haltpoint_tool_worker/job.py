@@ -1,5 +1,6 @@
 """One entry in a worker's hands, from the moment it was read until it is finished or given back."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from haltpoint.contracts.base import chain_of
@@ -8,7 +9,7 @@ from haltpoint.contracts.events import RequestedTool, ToolRequested
 from haltpoint.contracts.tools import NestedCall
 from haltpoint.runtime import wire
 from haltpoint.runtime.delivery import Entry
-from haltpoint.runtime.ledger import Held
+from haltpoint.runtime.ledger import Finished, Held
 from haltpoint.runtime.topology import Place
 from haltpoint_tool_worker.runner import Run, Stopped
 
@@ -18,7 +19,9 @@ class Job:
     """`epoch` is 0 until it is claimed. `claiming`: the epoch may be another one already. `lost`: not ours any more.
 
     `nested`: a tool made the call. `repeatable` holds when both the plan and the tool say so. `runs` are its tool and
-    the hooks around it, as far as they were begun; `calls` tells of the tools that it called, which end with it.
+    the hooks around it, as far as they were begun; `calls` tells of the tools that it called, which end with it, and
+    `effects` what these did, by their keys (C14). `at_timeout` makes what is recorded when the time of its tool is over
+    and the event loop does not turn; None while its tool does not run.
     """
 
     place: Place
@@ -33,6 +36,8 @@ class Job:
     nested: bool = False
     runs: list[Run] = field(default_factory=list)
     calls: list[NestedCall] = field(default_factory=list)
+    effects: dict[str, str] = field(default_factory=dict)
+    at_timeout: Callable[[], Finished] | None = None
 
     @property
     def held(self) -> Held:

@@ -14,15 +14,17 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from pydantic_core import from_json, to_jsonable_python
 
-from haltpoint.contracts.tools import DeedWords, ErrorType, HookRecord, NestedCall
+from haltpoint.chain.checked import ledger_entry
+from haltpoint.contracts.tools import DeedWords, ErrorType, HookRecord, NestedCall, ToolSpec
 from haltpoint.tools import Tool, ToolError
 from haltpoint_tool_worker.admission import Admission, Call, Refusal
 from haltpoint_tool_worker.classify import classify
-from haltpoint_tool_worker.failures import Cause, Failure, NestedError, fault_of
+from haltpoint_tool_worker.failures import Cause, Effects, Failure, NestedError, fault_of, judge
 from haltpoint_tool_worker.given import Given, handed_on, target_fault
 from haltpoint_tool_worker.hooks.before import as_text
 from haltpoint_tool_worker.job import Job
@@ -118,9 +120,17 @@ class Nested:
             return call.reading, call.records
         if job.lost:
             return _refused(ErrorType.BLOCKED, f"{name} was not called: its caller has ended"), call.records
+        spec, effects = call.tool.spec, self._job.effects
+        entry = partial(ledger_entry, spec, call.text, self._now_ms(), key)
+        if not spec.read_only:
+            effects[key] = entry("doubt")  # until it has ended
         reading = await run_call(self._runner, job, call)
         if reading is None:
             return _refused(ErrorType.IN_DOUBT, f"{name} was stopped: its caller has ended"), call.records
+        if not _in_doubt(reading, spec):
+            effects.pop(key, None)
+        if reading.outcome.satisfies and not (spec.read_only or spec.repeats):
+            effects[key] = entry("done")
         if call.around is not None and call.around.post:
             worked = reading.outcome.satisfies
             reading, records = await self._admission.review(job, call, reading)
@@ -164,6 +174,13 @@ def told_in_short(calls: Sequence[NestedCall]) -> tuple[NestedCall, ...]:
         one if one.deed is None else one.model_copy(update={"deed": DeedWords(says=f"{one.deed.says[:short]}…")})
         for one in calls
     )
+
+
+def _in_doubt(reading: Reading, spec: ToolSpec) -> bool:
+    """Whether its failure leaves open what it did, by the same table as its caller's."""
+    if reading.failure is None:
+        return False
+    return judge(reading.failure, Effects.of(spec), spec.name).fault.error_type is ErrorType.IN_DOUBT
 
 
 def _refused(kind: ErrorType, words: str) -> Reading:

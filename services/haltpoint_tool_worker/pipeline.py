@@ -14,6 +14,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from opentelemetry.trace import Span, SpanKind
@@ -33,7 +34,7 @@ from haltpoint_tool_worker.nested import Nested, told_in_short
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results import Reading, read_failure
 from haltpoint_tool_worker.runner import Runner
-from haltpoint_tool_worker.running import run_call, with_deed
+from haltpoint_tool_worker.running import run_call, timed_out, with_deed
 
 _PAUSE: Final = 0.5
 """Seconds between two attempts to record what the server refuses."""
@@ -81,7 +82,9 @@ class Pipeline:
         if not job.repeatable and job.epoch == 0 and not await self._claim(job):
             return
         span = self._span(job)
+        job.at_timeout = partial(self._timed_out, job, call, began, span)
         reading = await self._run(job, call)
+        job.at_timeout = None
         if reading is None:
             return
         records, worked = call.records, reading.outcome.satisfies
@@ -121,10 +124,12 @@ class Pipeline:
         if reading is None:
             _log.warning("the lease was lost; the result is dropped")
             return None
-        if reading.failure is None:
-            return reading
-        effects = Effects.of(call.tool.spec, repeatable=job.repeatable)
-        return read_failure(judge(reading.failure, effects, job.request.tool))
+        return _judged(job, call, reading)
+
+    def _timed_out(self, job: Job, call: Call, began: int, span: Span | None) -> Finished:
+        """What the heartbeat's thread records when the time is over and the event loop does not turn."""
+        ran = call.text if call.changed else None
+        return self._finished(job, _judged(job, call, timed_out(job, call)), began, span, call.records, ran=ran)
 
     async def _record(
         self,
@@ -139,9 +144,39 @@ class Pipeline:
     ) -> None:
         """Write the receipt; while the server is away, again and again, until it is written or the lease is lost.
 
-        A worker that ends gives up after one long attempt: the action is then taken over, as if it had died. `ran` are
-        the arguments with which it ran, as JSON text, when hooks have changed those of the order; `asked` those that a
-        person is asked about.
+        A worker that ends gives up after one long attempt: the action is then taken over, as if it had died.
+        """
+        whole = len(reading.whole.encode()) if reading.whole and await self._kept(job, reading.whole) else 0
+        finished = self._finished(job, reading, began, span, records, ran=ran, asked=asked, whole=whole)
+        status: Completion | None = None
+        while status is None and not job.lost:
+            try:
+                status = await self._ledger.complete(finished)
+            except (*UNREACHABLE, RedisError) as error:
+                _log.warning("a result cannot be recorded yet", reason=str(error))
+                if self._stopping():
+                    break
+                await asyncio.sleep(_PAUSE)
+        if status is not Completion.RECORDED:
+            _log.info("a result was not needed", status=status.value if status else "lost")
+        error_type = finished.outcome.error.error_type.value if finished.outcome.error else None
+        told: dict[str, telemetry.Value] = {telemetry.NEXT_ACTION: finished.outcome.next_action.value}
+        telemetry.finish(span, error_type, told)
+
+    def _finished(
+        self,
+        job: Job,
+        reading: Reading,
+        began: int,
+        span: Span | None,
+        records: tuple[HookRecord, ...] = (),
+        *,
+        ran: str | None = None,
+        asked: str | None = None,
+        whole: int = 0,
+    ) -> Finished:
+        """The receipt with all that is known of the call. `ran` are the arguments with which it ran, as JSON text, when
+        hooks have changed those of the order; `asked` those that a person is asked about; `whole` the bytes kept aside.
         """
         request = job.request
         metadata = Metadata(
@@ -163,28 +198,16 @@ class Pipeline:
         if reading.deed is not None:
             metadata = metadata.model_copy(update={"deed": reading.deed})
         if job.calls:
-            metadata = metadata.model_copy(update={"calls": told_in_short(job.calls)})
-        if reading.whole and await self._kept(job, reading.whole):
-            metadata = metadata.model_copy(update={"whole": len(reading.whole.encode())})
+            calls, effects = told_in_short(job.calls), tuple(job.effects.values())
+            metadata = metadata.model_copy(update={"calls": calls, "effects": effects})
+        if whole:
+            metadata = metadata.model_copy(update={"whole": whole})
         outcome, trace = reading.outcome, telemetry.context_of(span, job.trace)
         if request.notes:
             outcome = outcome.model_copy(update={"warnings": (*request.notes, *outcome.warnings)})
-        finished = Finished(
+        return Finished(
             job.place, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata
         )
-        status: Completion | None = None
-        while status is None and not job.lost:
-            try:
-                status = await self._ledger.complete(finished)
-            except (*UNREACHABLE, RedisError) as error:
-                _log.warning("a result cannot be recorded yet", reason=str(error))
-                if self._stopping():
-                    break
-                await asyncio.sleep(_PAUSE)
-        if status is not Completion.RECORDED:
-            _log.info("a result was not needed", status=status.value if status else "lost")
-        told: dict[str, telemetry.Value] = {telemetry.NEXT_ACTION: outcome.next_action.value}
-        telemetry.finish(span, outcome.error.error_type.value if outcome.error else None, told)
 
     async def _kept(self, job: Job, whole: str) -> bool:
         """Whether the uncut data lie beside the receipt: a help, and not worth failing for."""
@@ -211,6 +234,14 @@ class Pipeline:
                 telemetry.ATTEMPT: request.attempt,
             },
         )
+
+
+def _judged(job: Job, call: Call, reading: Reading) -> Reading:
+    """The reading of a call that was started, its failure as it is recorded (E5)."""
+    if reading.failure is None:
+        return reading
+    effects = Effects.of(call.tool.spec, repeatable=job.repeatable)
+    return read_failure(judge(reading.failure, effects, job.request.tool))
 
 
 def _doubt(job: Job, words: str) -> Reading:

@@ -16,6 +16,7 @@ def clean(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def first_line(text: str, limit: int) -> str:
-    """The first line that says something, cleaned: what follows may be a stack trace."""
-    return clean(next((line.strip() for line in text[: 8 * limit].splitlines() if line.strip()), ""), limit)
+def in_one_line(text: str, limit: int) -> str:
+    """All words in one line, cleaned, up to a stack trace that they quote: models read none (E1)."""
+    words = text[: 8 * limit].partition("Traceback (most recent call last)")[0]
+    return clean(" ".join(words.split()), limit)

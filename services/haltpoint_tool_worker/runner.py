@@ -2,12 +2,13 @@
 
 A coroutine is cancelled. It has a moment to clean up; one that does not end then is left behind, and so is a thread,
 which cannot be killed. What is left behind is logged and keeps its slot until it ends. A result that arrives while it
-is cleaning up is taken: knowing beats guessing. A coroutine that blocks the event loop cannot be stopped; a result that
-it returns after its time comes too late.
+is cleaning up is taken: knowing beats guessing. A coroutine that blocks the event loop cannot be stopped; what it
+returns after its time comes too late.
 """
 
 import asyncio
 import math
+import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from contextvars import copy_context
@@ -77,16 +78,26 @@ class Runnable(Protocol):
 class Run:
     """One tool under way. `ended`: its answer, or why nobody waits for one. `gone`: nothing of it runs any more.
 
-    `until` is when its `seconds` are over, in the loop's time; `late`: it returned after that, unstopped.
+    `until` is when its `seconds` are over, in the loop's time; `late`: it returned after that, unstopped. `latest` is
+    when a loop that turns has stopped it for sure, in the clock of all threads.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, what: Runnable, seconds: float) -> None:
         self.what = what
         self.seconds = seconds
         self.until = loop.time() + seconds
+        self.latest = time.monotonic() + 1.01 * seconds + _GRACE
         self.late = False
         self.ended: asyncio.Future[Ended] = loop.create_future()
         self.gone: asyncio.Future[Returned | Raised] = loop.create_future()
+
+    @property
+    def overdue(self) -> bool:
+        """Whether it is a coroutine that should have been stopped: it, or another, keeps the event loop from turning.
+
+        For any thread. A function in a thread of its own may have returned, and the loop could not hear of it.
+        """
+        return self.what.is_async and not self.ended.done() and time.monotonic() > self.latest
 
     def stop(self, why: Stopped) -> None:
         """Wait no longer."""

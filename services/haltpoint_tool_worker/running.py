@@ -25,10 +25,15 @@ async def run_call(runner: Runner, job: Job, call: Call) -> Reading | None:
         case Raised(error):
             return read_failure(read_exception(call.tool, error, call.no_effect))
         case Stopped.TIMED_OUT:
-            words = f"{job.request.tool} did not answer within {call.seconds:g} s"
-            return read_failure(Failure(fault_of(ErrorType.TIMEOUT, words), Cause.BROKEN))
+            return timed_out(job, call)
         case _:
             return None
+
+
+def timed_out(job: Job, call: Call) -> Reading:
+    """Why a call that took too long has no result."""
+    words = f"{job.request.tool} did not answer within {call.seconds:g} s"
+    return read_failure(Failure(fault_of(ErrorType.TIMEOUT, words), Cause.BROKEN))
 
 
 def with_deed(call: Call, reading: Reading) -> Reading:

@@ -13,28 +13,18 @@ cancellation is sent once. Problems come as `GatewayError` with their code and h
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.views import (
-    ActionView,
-    ChainSummary,
-    ChainView,
-    EventView,
-    Page,
-    RequestView,
-    StatsView,
-    ToolView,
-)
+from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, StatsView, ToolView
+from haltpoint.runs import Run
 
 if TYPE_CHECKING:
     import httpx
@@ -58,60 +48,6 @@ class GatewayError(Exception):
         self.detail = str(problem.get("detail", ""))
         self.hint = str(problem.get("hint", ""))
         super().__init__(f"{self.detail} {self.hint}".strip() or f"HTTP {status}")
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """How a chain ended: completed, failed or cancelled; its answer with what was done, and all of it in `chain`."""
-
-    status: str
-    answer: FinalAnswer
-    chain: ChainView
-
-    def calls(self, tool: str) -> list[ActionView]:
-        """The actions of one tool, in the order of their steps."""
-        return [action for step in self.chain.steps for action in step.actions if action.tool == tool]
-
-
-class Run:
-    """One chain as its submitter holds it."""
-
-    def __init__(self, client: "Client", chain_id: str) -> None:
-        self._client = client
-        self.id = chain_id
-
-    async def events(self, after: str | None = None) -> AsyncIterator[EventView]:
-        """Every event of the chain from the start (or behind the id `after`), as it happens, to the final one.
-
-        A broken stream is taken up again where it broke off.
-        """
-        async for event in self._client.events(self.id, after):
-            yield event
-
-    async def result(self) -> Result:
-        """Wait for the end. A failed chain is a result like any other."""
-        async for _ in self.events():
-            pass
-        chain = await self._client.chain(self.id)
-        return Result(chain.status, chain.answer or FinalAnswer(), chain)
-
-    async def requests(self) -> list[RequestView]:
-        """What the chain asks and nobody has answered yet."""
-        chain = await self._client.chain(self.id)
-        return [request for request in chain.requests if request.status is RequestStatus.OPEN]
-
-    async def expects_request(self, kind: RequestKind | str | None = None) -> RequestView:
-        """Wait for an open question (of this kind). Raises LookupError when the chain ends without one."""
-        async for event in self.events():
-            if event.type == "request.opened":
-                for request in await self.requests():
-                    if kind is None or request.kind == kind:
-                        return request
-        raise LookupError(f"chain {self.id} ended without a request{f' of kind {kind}' if kind else ''}")
-
-    async def cancel(self, reason: str = "") -> None:
-        """Stop the chain."""
-        await self._client.cancel(self.id, reason)
 
 
 def key_fault(key: str) -> str | None:

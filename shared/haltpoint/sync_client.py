@@ -12,11 +12,12 @@ from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from haltpoint.client import Client, Result, Run
+from haltpoint.client import Client
 from haltpoint.contracts.humans import Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, StatsView, ToolView
+from haltpoint.runs import Result, Run
 
 _T = TypeVar("_T")
 
@@ -33,9 +34,9 @@ class SyncRun:
         """See `Run.events`."""
         return self._client.iterate(self._run.events(after))
 
-    def result(self) -> Result:
-        """See `Run.result`."""
-        return self._client.wait(self._run.result())
+    def result(self, timeout: float | None = None) -> Result:
+        """See `Run.result`. Without a timeout it raises NotEndedError as soon as the chain waits for a person."""
+        return self._client.wait(self._run.result_unless_asked() if timeout is None else self._run.result(timeout))
 
     def expects_request(self, kind: RequestKind | str | None = None) -> RequestView:
         """See `Run.expects_request`."""

@@ -5,9 +5,10 @@ import json
 
 import httpx
 
-from haltpoint.client import Client, Run
+from haltpoint.client import Client
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.views import ChainView, RequestView
+from haltpoint.runs import Run
 from tests.e2e.running import Running, executors_killed
 from tests.support import wait_until
 

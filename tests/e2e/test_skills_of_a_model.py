@@ -3,7 +3,8 @@
 import asyncio
 import json
 
-from haltpoint.client import Client, Result, Run
+from haltpoint.client import Client
+from haltpoint.runs import Result, Run
 from haltpoint.sync_client import SyncClient
 from tests.e2e.obedient import LATE
 from tests.e2e.running import Running, executors_killed

@@ -432,6 +432,33 @@ async def test_a_blocking_call_with_little_time_is_named_sooner_and_comes_too_la
     assert [one["seconds"] < 2 for one in lines if "blocks the event loop" in one["event"]] == [True]
 
 
+@pytest.mark.parametrize(("tool", "kind"), [("send_and_block", "IN_DOUBT"), ("block_briefly", "TIMEOUT")])
+async def test_e5_the_timeout_of_a_call_that_blocks_is_recorded_while_it_blocks(
+    bench: Bench, tool: str, kind: str
+) -> None:
+    async with bench.process() as process:
+        action = await bench.order(tool, seconds=10 * PATIENCE)
+        outcome = await bench.outcome(action)
+        assert process.returncode is None
+    assert outcome.error is not None
+    assert outcome.error.error_type.value == kind
+    assert f"{tool} did not answer within 0.3 s" in outcome.error.message
+    assert (outcome.metadata.tool, outcome.metadata.action_id, outcome.metadata.attempt) == (tool, action, 1)
+
+
+async def test_e5_what_a_blocking_call_returns_after_its_timeout_was_recorded_is_refused(bench: Bench) -> None:
+    """A person may have said meanwhile that it did not happen: the call of before has no say any more."""
+    async with bench.process() as process:
+        action = await bench.order("send_and_block", seconds=4)
+        await bench.outcome(action)
+        assert await bench.desk.pending(Stream.TOOLS, "default") == 0
+        process.terminate()  # it ends when its call has
+        assert await process.wait() == 0
+    assert error_of(await bench.outcome(action)) == "IN_DOUBT"
+    assert [one.id for one in await bench.reports()] == [f"{action}/1/done"]
+    assert bench.effects() == [action]
+
+
 async def test_a_coroutine_that_waits_as_it_should_is_not_named(bench: Bench) -> None:
     with structlog.testing.capture_logs() as lines:
         async with bench.worker():

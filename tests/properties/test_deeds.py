@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from haltpoint.chain.deeds import deed_line, deed_of
 from haltpoint.chain.state import StepRun, StepStatus
 from haltpoint.cli.story import Mark, answer_lines
-from haltpoint.client import Result
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_id, child_id
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import DeedWords, ToolSpec
 from haltpoint.contracts.views import ChainView
+from haltpoint.runs import Result
 from haltpoint.runtime.chain_view import ChainRecord, LogLine, view_of
 from haltpoint.runtime.outgoing import encode_outcome
 from tests.support.builders import OK, asks, failed, spec

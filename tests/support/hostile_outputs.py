@@ -79,8 +79,16 @@ _PIECES: Final = (
 
 def only_words(hostile: Hostile) -> bool:
     """Whether an output holds neither a call nor a piece of JSON outside of the model's thoughts."""
-    said = hostile.words.rpartition("</think>")[2].partition("<think>")[0]
-    return not hostile.calls and not any(piece in said for piece in _PIECES)
+    return not hostile.calls and not any(piece in _said(hostile) for piece in _PIECES)
+
+
+def is_empty(hostile: Hostile) -> bool:
+    """Whether an output holds nothing outside of the model's thoughts."""
+    return not hostile.calls and not _said(hostile).strip()
+
+
+def _said(hostile: Hostile) -> str:
+    return hostile.words.rpartition("</think>")[2].partition("<think>")[0]
 
 
 _GOOD_NOTE: Final = {"text": "hello", "level": 1}

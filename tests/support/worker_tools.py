@@ -158,6 +158,12 @@ async def send_and_block(seconds: float, ctx: Ctx[Book]) -> str:
     return "sent"
 
 
+@tool(read_only=True, timeout="300ms")
+async def block_briefly(seconds: float) -> float:
+    time.sleep(seconds)  # noqa: ASYNC251 - that is what it is for
+    return seconds
+
+
 @tool(read_only=True)
 async def block_in_a_task(seconds: float) -> float:
     """Blocks the loop in a task of its own making."""

@@ -13,7 +13,7 @@ from haltpoint.tools import tools_in
 from haltpoint_tool_worker.registry import load
 
 CHECKOUT = Path(__file__).parents[2]
-PAGES = ("docs/tools.md", "docs/hooks.md", "docs/contract.md", "services/haltpoint_tool_worker/README.md")
+PAGES = ("docs/tools.md", "docs/hooks.md", "services/haltpoint_tool_worker/README.md")
 
 
 def files_of(page: str, folder: Path) -> list[str]:
@@ -29,6 +29,16 @@ def test_every_block_says_which_file_it_is() -> None:
         text = page.read_text()
         assert text.count("```python") == len(re.findall(r"```python\n# \w+\.py\n", text)), page
         assert "```python" not in text or str(page.relative_to(CHECKOUT)) in PAGES
+
+
+def test_the_contract_is_short_and_its_links_lead_somewhere() -> None:
+    page = (CHECKOUT / "docs/contract.md").read_text()
+    assert page.count("\n") <= 185
+    assert page.count("**Limit:**") == 3  # what its rules do not cover is said where they are
+    for name, heading in re.findall(r"\]\((\w+\.md)#?([\w-]*)\)", page):
+        headings = re.findall(r"^#+ (.*)$", (CHECKOUT / "docs" / name).read_text(), re.MULTILINE)
+        anchors = {re.sub(r"[^\w\- ]", "", one).lower().replace(" ", "-") for one in headings}
+        assert not heading or heading in anchors, (name, heading)
 
 
 @pytest.mark.parametrize("page", PAGES)

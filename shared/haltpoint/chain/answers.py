@@ -3,6 +3,7 @@
 from typing import Any, Final, assert_never
 
 from haltpoint.chain import human_tool
+from haltpoint.chain.children import advice_on
 from haltpoint.chain.codes import Code
 from haltpoint.chain.deeds import deed_of
 from haltpoint.chain.dispatching import dispatch_again, in_time
@@ -96,9 +97,8 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
             text = f"A person was asked and said: {said or 'none of the options is the right one'}"
             _settle_error(work, action, Fault(error_type=ErrorType.NOT_FOUND, message=text, recoverable=True), said)
         case Choice.REJECT:
-            text, advice = f"A person was asked and did not allow it: {said or 'no'}", "Do not retry this call."
-            denied = Fault(error_type=ErrorType.DENIED, message=text, recoverable=False, suggestion=advice)
-            _settle_error(work, action, denied, said)
+            text = f"A person was asked and did not allow it: {said or 'no'}"
+            _settle_error(work, action, Fault(error_type=ErrorType.DENIED, message=text, recoverable=False), said)
         case Choice.HAPPENED:
             _happened(work, action, answer.value, by)
         case Choice.FAILED:  # the failure behind the doubt is the error; a worker that died did not live to say one
@@ -173,7 +173,8 @@ def _settle_error(work: Work, action: Action, fault: Fault, said: str = "", by: 
 
 def _failed(work: Work, action: Action, fault: Fault, said: str = "", by: str = "") -> Action:
     metadata = Metadata(tool=action.tool, by=by) if by else Metadata()
-    outcome = Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=metadata)
+    advice, error = advice_on(fault), NextAction.ERROR
+    outcome = Outcome(success=False, next_action=error, error=fault, instruction_for_ai=advice, metadata=metadata)
     settled = action.done(outcome, write_json({SAID: said.strip()} if said.strip() else {}))
     work.outputs.append(Settle(settled))
     note_effect(work, settled)

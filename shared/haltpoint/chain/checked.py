@@ -90,6 +90,11 @@ class CheckedCall:
         return [made for made, _ in found[1:]]
 
 
+def ledger_entry(spec: ToolSpec, arguments: str, at: int, action: str, mark: str) -> str:
+    """What one call did, as ledgers keep it: its signature, when it began (ms), its id, and done, doubt or denied."""
+    return f"{signature_of(compiled(spec), arguments)} {at} {action} {mark}"
+
+
 @lru_cache(maxsize=2048)
 def signature_of(known: Compiled, text: str) -> str:
     """Sixteen hex digits over the tool and its arguments (JSON text); of askHuman over what the question says."""

@@ -21,7 +21,7 @@ from haltpoint.chain.work import Work
 from haltpoint.contracts.base import MAX_BODY, action_of, levels_of
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import Fault, Metadata, NextAction, Outcome, ToolSpec
+from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Outcome, ToolSpec
 
 MAX_GOAL: Final = 1000
 """Characters of what a child's task says of itself: the skill and its description."""
@@ -46,6 +46,11 @@ def child_for(
     goal = f"{spec.name}: {spec.description}"[:MAX_GOAL]
     passed_on = {name: getattr(work.task, name) for name in _PASSED_ON}
     return StartChild(action, Task(goal=goal, plan=steps, **passed_on), work.deadline, admitted)
+
+
+def advice_on(fault: Fault) -> str | None:
+    """What the model alone reads about a call that a person denied or stopped (E4)."""
+    return "Do not retry this call." if fault.error_type is ErrorType.DENIED else None
 
 
 def cancel_children(work: Work, index: int, reason: str) -> None:
@@ -91,5 +96,8 @@ def report(work: Work, fault: Fault | None = None) -> None:
         effects=work.effects,
     )
     next_action = NextAction.CONTINUE if fault is None else NextAction.ERROR
-    outcome = Outcome(success=fault is None, next_action=next_action, error=fault, metadata=metadata)
+    advice = None if fault is None else advice_on(fault)
+    outcome = Outcome(
+        success=fault is None, next_action=next_action, error=fault, instruction_for_ai=advice, metadata=metadata
+    )
     work.outputs.append(Report(action, outcome, "{}" if fault else work.answer or "{}"))

@@ -117,7 +117,7 @@ def cancel_chain(work: Work, by: str, reason: str) -> None:
     _stop(work, "stopped by cancellation", reason or "the chain was cancelled")
     work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
     words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"
-    report(work, Fault(error_type=ErrorType.DENIED, message=words, suggestion="Do not retry this call."))
+    report(work, Fault(error_type=ErrorType.DENIED, message=words))
 
 
 def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:

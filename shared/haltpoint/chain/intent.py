@@ -21,6 +21,7 @@ from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Proposal, Violation
+from haltpoint.contracts.tools import ErrorType
 
 # ---- a call ----------------------------------------------------------------------------------------------------------
 
@@ -175,8 +176,10 @@ def deeds_asked_for(work: Work) -> tuple[str, ...]:
 
 def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     """The effects that the goal asks for without a deed or a reported error; `message`: the condition of one."""
-    failed = [one.tool for one in work.actions.values() if one.outcome is not None and one.outcome.error]
-    settled = _succeeded(work).union(name for tool in failed for name in _effects_of(work, tool))
+    ended = [(one.tool, one.outcome) for one in work.actions.values() if one.outcome is not None]
+    failed = {name for tool, outcome in ended if outcome.error for name in _effects_of(work, tool)}
+    nested = (call for _, outcome in ended for call in outcome.metadata.calls)
+    settled = _succeeded(work) | failed | {call.tool for call in nested if call.error is ErrorType.IN_DOUBT}
     return tuple(
         NotDone(tool=" or ".join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
         for entry, tools in _asked(work, by_patterns=False)

@@ -1,20 +1,19 @@
 """One ledger of effects (CONTRACT C14): what a chain has done, asked and been told before, known again by signature.
 
-The ledger is that of the root chain. Its own actions are in it by their receipts; what was done inside of its skills is
-kept beside them, an entry of text each (`Work.effects`): other chains have those receipts. A literal plan may hold
-the same call twice, so nothing is asked about a child's own plan: the caller looks into it before the child begins.
+The ledger is that of the root chain. Its own actions are in it by their receipts; what was done inside of its skills
+and of tools that call others is kept beside them, an entry of text each (`Work.effects`). A literal plan may hold the
+same call twice, so nothing is asked about a child's own plan: the caller looks into it before the child begins.
 """
 
 from datetime import UTC, datetime
 from typing import Final
 
 from haltpoint.chain import human_tool, policy
-from haltpoint.chain.checked import CheckedCall, signature_of
+from haltpoint.chain.checked import CheckedCall, ledger_entry
 from haltpoint.chain.children import keep_effects
 from haltpoint.chain.outputs import Record, Settle
 from haltpoint.chain.provenance import denied
 from haltpoint.chain.references import read_json
-from haltpoint.chain.schemas import compiled
 from haltpoint.chain.state import Action
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_of, value
@@ -25,7 +24,7 @@ from haltpoint.contracts.thoughts import Correction, Violation
 from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
 
 _DENIED, _DOUBT, _DONE = "denied", "doubt", "done"
-"""How an entry ends: `<signature> <ms> <action id> <mark>`."""
+"""How an entry ends: see `ledger_entry`."""
 
 FRESH: Final = 10_000
 """How long (ms) a read-only call's receipt answers an equal call of its step."""
@@ -97,8 +96,8 @@ def note_effect(work: Work, action: Action) -> None:
         return
     mark, metadata = _mark(action, action.outcome), action.outcome.metadata
     if mark and (mark == _DENIED or not (spec.read_only or spec.repeats)):
-        sign = signature_of(compiled(spec), metadata.arguments or action.arguments)
-        keep_effects(work, f"{sign} {metadata.started_at} {action.id} {mark}")
+        ran = metadata.arguments or action.arguments
+        keep_effects(work, ledger_entry(spec, ran, metadata.started_at, action.id, mark))
 
 
 def _before(made: CheckedCall) -> list[Done]:

@@ -100,7 +100,7 @@ def prompt_for(request: "RequestView") -> str:
     if request.kind is RequestKind.INPUT:
         wanted = f"1-{len(request.options)} or words" if request.options else "words"
         if request.form is not None:
-            wanted = "JSON, or Enter to be asked for each field"
+            wanted = "JSON, or Enter for each field"
         return f"    Your answer ({wanted}; {_LEAVE} ends the chain): "
     named = {letter: _NAMES.get(one, one.value.replace("_", " ")) for letter, one in _keys(request).items()}
     keys = ", ".join(f"{letter} {name}" for letter, name in named.items())

@@ -25,6 +25,8 @@ async def follow(client: "Client", chain_id: str, show: Show, asked: Asked | Non
     """Show each newer state until the chain has ended, or until `asked` does not want to wait. Returns the last one,
     with the questions of the chains that carry out skills for it.
     """
+    from haltpoint.runs import asked_below
+
     news = asyncio.Event()
     over = False
 
@@ -47,7 +49,7 @@ async def follow(client: "Client", chain_id: str, show: Show, asked: Asked | Non
             show(chain)
             if chain.status in _ENDS:
                 return chain
-            chain = chain.model_copy(update={"requests": (*chain.requests, *await _asked_below(client, chain))})
+            chain = chain.model_copy(update={"requests": (*chain.requests, *await asked_below(client, chain))})
             for request in chain.requests:
                 if asked and request.status is RequestStatus.OPEN and request.id not in seen:
                     seen.add(request.id)
@@ -61,17 +63,6 @@ async def follow(client: "Client", chain_id: str, show: Show, asked: Asked | Non
     finally:
         listener.cancel()
         await asyncio.gather(listener, return_exceptions=True)
-
-
-async def _asked_below(client: "Client", chain: "ChainView") -> list["RequestView"]:
-    """The questions of the chains that carry out a skill for this one."""
-    found: list[RequestView] = []
-    for step in chain.steps if chain.status == "executing" else ():
-        for action in step.actions:
-            if action.child and action.receipt is None:
-                below = await client.chain(action.child)
-                found += [*below.requests, *await _asked_below(client, below)]
-    return found
 
 
 def exit_code(chain: "ChainView") -> Exit:

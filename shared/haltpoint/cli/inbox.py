@@ -1,6 +1,7 @@
 """`haltpoint inbox` and `haltpoint answer`: what people are asked, and what they say."""
 
 import json
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -140,28 +141,44 @@ def add_to(app: typer.Typer) -> None:
             shell.note(f"answered: haltpoint chain watch {answered.chain_id}")
 
 
-def how_to_answer(request: "RequestView", width: int | None = None) -> str:
+def how_to_answer(request: "RequestView", width: int = 80) -> str:
     """A question with all that belongs to it, and the commands that answer it, each with what it means.
 
-    In a terminal of `width` columns that has no room for both the meaning stands below its command.
+    Lines are wrapped to `width` columns, between words only: an id is never broken. A command that has no room for its
+    meaning has it below, and one that is itself too long continues in the next line as shells read it.
     """
     from haltpoint.cli.case import commands, details
-    from haltpoint.cli.wording import visible
+    from haltpoint.cli.wording import visible, wrapped
 
     urgent = f"  [{visible(request.priority)}]" if request.priority not in (None, "normal") else ""
-    ways = commands(request)
+    lines = wrapped(f"■ {visible(request.question)}{urgent}", width, "  ")
+    for text in details(request):
+        lines += wrapped(f"    {text}", width, "      ")
+    ways, command = commands(request), f"  haltpoint answer {request.id}"
     wide = min(max(len(way) for way, _ in ways), 48)
-    lines = [f"  haltpoint answer {request.id} {way:<{wide}}  {meaning}" for way, meaning in ways]
-    if width is not None and max(map(len, lines)) > width:
-        lines = [f"  haltpoint answer {request.id} {way}\n      {meaning}" for way, meaning in ways]
-    return "\n".join([f"■ {visible(request.question)}{urgent}", *(f"    {text}" for text in details(request)), *lines])
+    beside = [f"{command} {way:<{wide}}  {meaning}" for way, meaning in ways]
+    if max(map(len, beside)) <= width:
+        return "\n".join([*lines, *beside])
+    for way, meaning in ways:
+        whole = f"{command} {way}"
+        lines += [whole] if len(whole) <= width else [f"{command} \\", *_in_quotes(f"      {way}", width)]
+        lines += wrapped(f"      {meaning}", width, "      ")
+    return "\n".join(lines)
+
+
+def _in_quotes(way: str, width: int) -> list[str]:
+    """What a shell may read in several lines: JSON between quotes, broken behind commas."""
+    from haltpoint.cli.wording import wrapped
+
+    kept = re.sub(r"(?<!,) ", "\0", way)
+    return [line.replace("\0", " ") for line in wrapped(kept, width, "        ")]
 
 
 def _print(shell: Shell, request: "RequestView") -> None:
     if shell.json:
         shell.emit(request.model_dump(mode="json"))
     else:
-        shell.out.print(how_to_answer(request, shell.width(shell.out)), markup=False)
+        shell.out.print(how_to_answer(request, shell.out.width), markup=False, soft_wrap=True)
 
 
 def _object(option: str, text: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from haltpoint.cli.story import Line, Mark, elapsed, tell
-from haltpoint.cli.wording import visible
+from haltpoint.cli.wording import visible, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -65,8 +65,10 @@ class Lines:
                 continue
             self._told[line] += 1
             note = f"  ({line.note})" if line.note else ""
-            text = f"{'  ' * line.depth}{line.mark.value[0]} {line.text}{note}"
-            self._console.print(Text(f"{elapsed(chain, at):>7}  {text}"), soft_wrap=True)
+            text = f"{elapsed(chain, at):>7}  {'  ' * line.depth}{line.mark.value[0]} {line.text}{note}"
+            if line.mark in (Mark.STOP, Mark.OPTION):  # a card is for people; all else is one line for grep
+                text = "\n".join(wrapped(text, self._console.width, " " * (11 + 2 * line.depth)))
+            self._console.print(Text(text), soft_wrap=True)
 
     def pause(self) -> AbstractContextManager[None]:
         """Nothing moves here."""

@@ -185,4 +185,4 @@ def _hint(shell: Shell, chain: "ChainView") -> None:
 
     for request in chain.requests:
         if request.status is RequestStatus.OPEN:
-            shell.err.print(how_to_answer(request, shell.width(shell.err)), markup=False)
+            shell.err.print(how_to_answer(request, shell.err.width), markup=False, soft_wrap=True)

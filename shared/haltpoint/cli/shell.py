@@ -68,10 +68,6 @@ class Shell:
         """Whether a person sits there who can be asked."""
         return not self.json and sys.stdin.isatty() and sys.stdout.isatty()
 
-    def width(self, console: "Console") -> int | None:
-        """The columns that lines have to fit into; None: they may be of any length."""
-        return console.width if console.is_terminal else None
-
     def note(self, text: str) -> None:
         """Say something that is not the result."""
         if not self.quiet:

@@ -12,7 +12,7 @@ from typing import Any
 from haltpoint.cli.case import details, said
 from haltpoint.cli.moments import moments
 from haltpoint.cli.wording import call, value_text, visible
-from haltpoint.contracts.answers import Deed, FinalAnswer
+from haltpoint.contracts.answers import Deed, FinalAnswer, WhyNot
 from haltpoint.contracts.humans import Choice, RequestStatus
 from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.phrases import count
@@ -271,8 +271,10 @@ def answer_lines(chain: ChainView) -> list[Line]:
     answer = chain.answer or FinalAnswer()
     deeds = [Line(0, Mark.DEED, *_deed(chain, deed)) for deed in answer.deeds]
     for one in answer.not_done:
-        why = f"{one.why.value.replace('_', ' ')}: {one.message}" if one.message else one.why.value.replace("_", " ")
-        deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {visible(one.says)}", visible(why)))
+        conditional = one.why is WhyNot.UNFULFILLED and one.message
+        why = "" if conditional else one.why.value.replace("_", " ")
+        note = visible(": ".join(filter(None, (why, one.message))))
+        deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {visible(one.says)}", note))
     words = [Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines()]
     words += [Line(0, Mark.UNPROVEN, f"Unproven: {visible(sentence)}") for sentence in answer.unproven]
     differ = answer.unproven or answer.not_done or not answer.deeds

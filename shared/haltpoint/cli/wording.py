@@ -3,6 +3,7 @@
 import json
 import unicodedata
 from collections.abc import Sequence
+from textwrap import TextWrapper
 from typing import Any
 
 from haltpoint.contracts.tools import Option
@@ -20,6 +21,12 @@ def visible(text: str) -> str:
     return "".join(
         f"\\u{{{ord(c):x}}}" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") else c for c in text
     )
+
+
+def wrapped(text: str, width: int, indent: str) -> list[str]:
+    """Lines of at most `width` columns, later ones behind `indent`; only between words, a longer word stays whole."""
+    whole = TextWrapper(width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return whole.wrap(text)
 
 
 def options(request: RequestView) -> list[str]:

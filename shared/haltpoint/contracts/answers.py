@@ -36,7 +36,9 @@ class WhyNot(StrEnum):
 
 
 class NotDone(Contract):
-    """One call, or one effect that the goal asks for, that did not succeed."""
+    """One call, or one effect that the goal asks for, that did not succeed. `message` is the reason in words; of an
+    effect that the goal asks for conditionally it is the condition, `only if: "..."`.
+    """
 
     action_id: str | None = None
     tool: str

@@ -16,6 +16,7 @@ class Phrases:
     unknown: str
     unasked: str
     stopped: str
+    only_if: str
 
 
 _ENGLISH: Final = Phrases(
@@ -26,6 +27,7 @@ _ENGLISH: Final = Phrases(
     unknown="It was under way when the chain ended; nobody knows whether it happened.",
     unasked="A person was asked about it, and the chain ended before an answer came.",
     stopped="It was stopped before it was complete.",
+    only_if="only if",
 )
 _GERMAN: Final = Phrases(
     nothing="Es wurde nichts gesendet, geändert oder gelöscht.",
@@ -35,6 +37,7 @@ _GERMAN: Final = Phrases(
     unknown="Der Aufruf lief noch, als die Kette endete; niemand weiß, ob er etwas bewirkt hat.",
     unasked="Ein Mensch wurde danach gefragt, und die Kette endete vor der Antwort.",
     stopped="Es wurde abgebrochen, bevor es fertig war.",
+    only_if="nur falls",
 )
 _TABLES: Final = {"en": _ENGLISH, "de": _GERMAN}
 

@@ -66,7 +66,7 @@ class Violation(StrEnum):
 BROKEN: dict[Violation, str] = {
     Violation.BAD_PLAN: "a plan that cannot be carried out",
     Violation.NO_CALL: "words in place of a call",
-    Violation.UNREADABLE: "a call that cannot be read",
+    Violation.UNREADABLE: "a reply that cannot be read",
     Violation.UNKNOWN_TOOL: "a tool that does not exist",
     Violation.NOT_ALLOWED: "a tool that may not be called here",
     Violation.BAD_ARGUMENTS: "arguments that do not fit",

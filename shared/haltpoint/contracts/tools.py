@@ -208,7 +208,8 @@ class Metadata(Contract):
         default=(), description="of a skill with steps: the tools that succeeded in the chain that carried it out (F1)"
     )
     effects: tuple[str, ...] = Field(
-        default=(), description="of a skill with steps: what was done or denied in its chain (C14)"
+        default=(),
+        description="what was done or denied in the chain of a skill, or done by the tools that this one called (C14)",
     )
     calls: tuple[NestedCall, ...] = Field(default=(), description="the tools that this one called, as they were begun")
     by: str = Field(default="", description="the person who gave the result, when one did (D3 manual)")

@@ -49,8 +49,7 @@ def final_answer(tree: Tree, end: Mapping[str, Any], language: str, *, literal: 
     """The answer of a chain that is over. `end` is what is stored about its end; `literal`: its text is data."""
     own, text = phrases(language), end.get("answer")
     deeds = tuple(_deeds(tree))
-    unfulfilled = tuple(NotDone.model_validate(one) for one in end.get("unfulfilled", ()))
-    not_done = (*_without_repeats(tree, own), *unfulfilled)
+    not_done = (*_without_repeats(tree, own), *_unfulfilled(end.get("unfulfilled", ()), own))
     if not text and tree.chain.error is not None:
         text = tree.chain.error.message
     elif not text and tree.chain.status == ChainStatus.CANCELLED.value:
@@ -135,6 +134,12 @@ def _without_repeats(tree: Tree, own: Phrases) -> tuple[NotDone, ...]:
         return not done_later and call[0] not in readers
 
     return tuple(dict.fromkeys(one for call, one in _not_done(tree, own) if counts(call, one)))
+
+
+def _unfulfilled(stored: Iterable[Any], own: Phrases) -> Iterator[NotDone]:
+    """Effects that the goal asks for and that have no deed; one that it asks for conditionally says when (C12)."""
+    for one in map(NotDone.model_validate, stored):
+        yield one.model_copy(update={"message": f'{own.only_if}: "{one.message}"'}) if one.message else one
 
 
 def _all(tree: Tree) -> Iterator[Told]:

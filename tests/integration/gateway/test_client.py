@@ -13,6 +13,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import EventView
+from haltpoint.runs import NotEndedError
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.sync_client import SyncClient
 from haltpoint_gateway.event_stream import HEARTBEAT
@@ -166,6 +167,32 @@ async def test_without_an_event_loop(system: System, url: str) -> None:
     assert (await system.http.get(f"/v1/chains/{run_id}")).status_code == 200
     assert [event.type for event in events] == ["chain.completed"]
     assert status == "completed"
+
+
+async def test_a_result_that_waits_for_a_person_names_the_question_and_how_to_answer_it(
+    system: System, client: Client, url: str
+) -> None:
+    run = await client.run(task=task())
+    with pytest.raises(NotEndedError, match=r"has not ended yet$") as slow:
+        await run.result(timeout=0.05)
+    assert slow.value.requests == ()
+    request_id = await system.ask(run.id)
+    with pytest.raises(TimeoutError, match=re.escape(f"client.answer('{request_id}', option_id='u1')")):
+        await run.result(timeout=0.05)
+
+    def use() -> tuple[str, str]:
+        with SyncClient(url, ADMIN) as other:
+            held = other.attach(run.id)
+            with pytest.raises(NotEndedError, match="waits for a person") as asked:
+                held.result()
+            with pytest.raises(NotEndedError, match=f"haltpoint answer {request_id}"):
+                held.result(timeout=0.05)
+            other.answer(request_id, option_id="u1")
+            asyncio.run_coroutine_threadsafe(system.end(run.id), loop).result()
+            return asked.value.requests[0].id, held.result().status
+
+    loop = asyncio.get_running_loop()
+    assert await asyncio.to_thread(use) == (request_id, "completed")
 
 
 async def test_the_log_calls_a_person_and_tells_nothing_of_what_is_asked(system: System, url: str) -> None:

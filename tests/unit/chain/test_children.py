@@ -371,6 +371,7 @@ def test_a_person_who_stops_the_child_denies_the_call() -> None:
     child.answer(RequestKind.CLARIFICATION, Choice.ABORT, request="c~s1-1.r1")
     (said,) = outputs(child.last, Report)
     assert said.outcome.error.error_type is ErrorType.DENIED
+    assert (said.outcome.error.suggestion, said.outcome.instruction_for_ai) == (None, "Do not retry this call.")
     tell_parent(story, child)
     assert story.final_facts == ["chain.failed"]
 

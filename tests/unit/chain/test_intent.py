@@ -654,6 +654,18 @@ def test_c12_a_call_inside_of_another_is_a_deed() -> None:
     assert (story.chain.status, story.chain.unfulfilled) == (ChainStatus.COMPLETED, ())
 
 
+@pytest.mark.parametrize(("error", "told"), [(ErrorType.IN_DOUBT, True), (ErrorType.TIMEOUT, False)])
+def test_c12_a_doubt_about_a_call_inside_of_another_excuses_it(error: ErrorType, told: bool) -> None:
+    """It stands among what was not done; of any other error the caller alone has heard."""
+    story = open_ended("Tell John", asks(entry("Tell John")))
+    story.propose(call("find_person"))
+    nested = NestedCall(tool="send_message", key="c.react.1/1", error=error)
+    story.result(OK.model_copy(update={"metadata": Metadata(calls=(nested,))}))
+    story.propose(content="He knows.")
+
+    assert (story.chain.status is ChainStatus.COMPLETED) is told
+
+
 @pytest.mark.parametrize("kind", [ErrorType.NOT_FOUND, ErrorType.TIMEOUT])
 def test_c12_an_error_that_was_reported_excuses_it(kind: ErrorType) -> None:
     story = open_ended("Tell John I am late", asks(entry("Tell John")))

@@ -169,7 +169,7 @@ def test_a_repeat_of_the_result_that_asked_is_not_taken_for_the_result_of_the_ap
     assert told.tools_called == ["find", "find", "send"]
 
 
-def test_e4_a_rejection_is_denied_with_the_persons_words_and_do_not_retry() -> None:
+def test_e4_a_rejection_is_denied_with_the_persons_words_and_the_model_alone_reads_do_not_retry() -> None:
     told = asked(SURE)
 
     told.answer(CONFIRMATION, Choice.REJECT, text="too late at night")
@@ -179,7 +179,8 @@ def test_e4_a_rejection_is_denied_with_the_persons_words_and_do_not_retry() -> N
     assert outcome.error is not None
     assert outcome.error.error_type is ErrorType.DENIED
     assert outcome.error.recoverable is False
-    assert told.chain.answer == "A person was asked and did not allow it: too late at night. Do not retry this call."
+    assert (outcome.error.suggestion, outcome.instruction_for_ai) == (None, "Do not retry this call.")
+    assert told.chain.answer == "A person was asked and did not allow it: too late at night"
 
 
 def test_words_may_be_missing() -> None:
@@ -188,7 +189,7 @@ def test_words_may_be_missing() -> None:
     no.answer(CONFIRMATION, Choice.REJECT)
     none.answer(CLARIFICATION, Choice.NONE)
 
-    assert no.chain.answer == "A person was asked and did not allow it: no. Do not retry this call."
+    assert no.chain.answer == "A person was asked and did not allow it: no"
     assert none.chain.answer == "A person was asked and said: none of the options is the right one"
     assert no.settled[0].action.data == "{}"
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from haltpoint.chain.checked import ledger_entry
 from haltpoint.chain.children import MOST_KEPT
 from haltpoint.chain.outputs import Record, Report, StartChild
 from haltpoint.chain.state import ActionStatus, ChainStatus, StepStatus
@@ -19,6 +20,7 @@ from haltpoint.contracts.tools import (
     Confirmation,
     ErrorType,
     Metadata,
+    NestedCall,
     NextAction,
     Outcome,
     Target,
@@ -255,6 +257,18 @@ def test_c14_what_a_skill_would_do_is_looked_up_before_it_begins() -> None:
         told.result(failed(ErrorType.NOT_FOUND))
         told.propose(call(name, who="bob"))
         assert isinstance(told.last.outputs[0], StartChild)
+
+
+@pytest.mark.parametrize(("mark", "end"), [("done", "succeeded"), ("doubt", "may have taken effect")])
+def test_c14_what_a_tool_did_by_calling_others_is_in_the_ledger(mark: str, end: str) -> None:
+    told = open_ended(Mode.STRICT, None, *SKILLED)
+    told.propose(call("set", to="eve"))
+    entry = ledger_entry(PAY, '{"eur": 5, "to": "ann"}', 1_000_000, "c.react.1/1", mark)
+    told_of = Metadata(effects=(entry,), calls=(NestedCall(tool="pay", key="c.react.1/1"),))
+    told.result(OK.model_copy(update={"metadata": told_of}))
+    assert repeated(told, PAID) == [
+        f"The same call of pay was made at 1970-01-01 00:16 UTC (c.react.1/1) and {end}. Make it again?"
+    ]
 
 
 def test_c14_an_effect_in_doubt_inside_of_a_skill_is_kept() -> None:

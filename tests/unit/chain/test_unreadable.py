@@ -71,7 +71,7 @@ def test_d1_the_third_call_that_cannot_be_read_is_a_case() -> None:
         told.take(unread())
 
     assert told.chain.status is ChainStatus.ESCALATED
-    assert told.told("chain.escalated")[0]["reason"] == "a call that cannot be read"
+    assert told.told("chain.escalated")[0]["reason"] == "a reply that cannot be read"
     assert told.questions[-1].request.kind is RequestKind.ESCALATION
 
 

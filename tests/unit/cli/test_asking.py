@@ -1,10 +1,12 @@
 """What a person types at a question, and what it means."""
 
+import json
 from typing import Any
 
 import pytest
 
 from haltpoint.cli.asking import Said, ask, prompt_for, understand
+from haltpoint.cli.case import commands as ways
 from haltpoint.cli.inbox import how_to_answer
 from haltpoint.contracts.humans import Choice
 from haltpoint.contracts.reasons import Reach
@@ -68,15 +70,35 @@ async def test_one_asks_until_it_is_understood() -> None:
     assert sent == [("c1.r1", {"option_id": "user_def456", "decision": Choice.SELECT, "text": ""})]
 
 
-@pytest.mark.parametrize("width", [80, None])
-def test_commands_are_whole_in_their_lines_at_every_width(width: int | None) -> None:
-    named = question().model_copy(update={"id": f"{'a' * 32}.r1"})
-    lines = how_to_answer(named, width).splitlines()
-    commands = [line for line in lines if line.startswith("  haltpoint answer ")]
-    assert [line.split("--")[1].split()[0] for line in commands] == ["option"] * 3 + ["none", "abort"]
-    assert width is None or max(map(len, lines)) <= width
-    below = lines[lines.index(commands[0]) + 1]
-    assert below.strip() == "John Doe" if width else "John Doe" in commands[0]
+LONG = {"to": "eve@x.org", "body": "Dear Eve, here is what you have asked for. " * 9, "mail": f"mail-{'7' * 60}"}
+FORM = {"properties": {"first name": {"type": "string", "description": "as in the passport, " * 5}, "b": {}, "c": {}}}
+CARDS = [
+    question(),
+    question("confirmation").model_copy(update={"arguments": LONG, "question": "May it be sent to her? " * 9}),
+    question("input").model_copy(update={"form": FORM}),
+]
+
+
+@pytest.mark.parametrize("width", [66, 80, 120])
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.kind)
+def test_a_card_is_as_wide_as_the_terminal_and_no_id_or_command_is_broken(card: RequestView, width: int) -> None:
+    named = card.model_copy(update={"id": f"{'a' * 32}.r1"})
+    text = how_to_answer(named, width)
+    lines = text.splitlines()
+    assert [line for line in lines if len(line) > width and LONG["mail"] not in line] == []
+    assert card.kind != "confirmation" or (LONG["mail"] in text and '"eve@x.org"' in text)
+    typed = text[text.index("  haltpoint answer") :].replace("\\\n", " ").splitlines()
+    commands = [line.split("--")[1].split()[0] for line in typed if line.startswith(f"  haltpoint answer {named.id} ")]
+    assert commands == [way.split()[0].removeprefix("--") for way, _ in ways(named)]
+    if width == 120 and not card.form:
+        assert all(way in line and meaning in line for line, (way, meaning) in zip(typed, ways(named), strict=True))
+
+
+def test_a_form_is_json_where_it_is_broken_too() -> None:
+    text = how_to_answer(CARDS[2].model_copy(update={"id": f"{'a' * 32}.r1"}), 60)
+    quoted = text.partition("--value '")[2].partition("'")[0]
+    assert "\n" in quoted
+    assert json.loads(quoted) == {"first name": "...", "b": "...", "c": "..."}
 
 
 @pytest.mark.parametrize(
@@ -100,7 +122,7 @@ def test_c13_the_card_shows_each_target_with_its_source_and_nothing_hidden() -> 
     reason = {"kind": "target", "words": "?", "parameter": "to", "value": "e\u200bve@x.org", "source": source}
     made_up = {"kind": "target", "words": "?", "parameter": "cc", "value": "x", "source": {"source": "model"}}
     view = question("confirmation").model_dump() | {"reasons": [reason, made_up, {"kind": "hook", "words": "!"}]}
-    text = how_to_answer(RequestView.model_validate(view))
+    text = how_to_answer(RequestView.model_validate(view), 120)
     hidden = "e\\u{200b}ve@x.org"
     assert f'to = "{hidden}"  from c1.read.1 data.body (text): “to {hidden}”' in text
     assert 'cc = "x"  from no result, and not in your words (model)' in text

@@ -165,6 +165,7 @@ def test_a_tool_that_nobody_serves_is_told_once_with_the_command_that_helps() ->
 
 SENT = {"action_id": "c1.send.1", "tool": "send", "says": 'Sent "x"', "at": BEGUN, "by": "ann"}
 LEFT = {"tool": "pay", "says": "Pay", "why": "in_doubt", "message": "who knows"}
+OPEN = {"tool": "pay", "says": "Pay", "why": "unfulfilled", "message": 'only if: "if it rains"'}
 DEEDS = ((Mark.DEED, 'Done: Sent "x"', "send.1, by ann"),)
 WORDS = ((Mark.WORDS, "I sent it.", ""), (Mark.WORDS, "", ""), (Mark.WORDS, '\u25c6 Done: Paid "x"', ""))
 
@@ -176,6 +177,8 @@ WORDS = ((Mark.WORDS, "I sent it.", ""), (Mark.WORDS, "", ""), (Mark.WORDS, '\u2
         ({"deeds": []}, WORDS),
         ({"not_done": [LEFT]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt: who knows"), *WORDS)),
         ({"not_done": [LEFT | {"message": ""}]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt"), *WORDS)),
+        ({"not_done": [OPEN]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", 'only if: "if it rains"'), *WORDS)),
+        ({"not_done": [OPEN | {"message": ""}]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "unfulfilled"), *WORDS)),
         ({"unproven": ["I sent it."]}, (*DEEDS, *WORDS, (Mark.UNPROVEN, "Unproven: I sent it.", ""))),
     ],
 )

@@ -207,9 +207,17 @@ def test_f1_calls_that_never_ran_are_not_done_unless_they_ran_later_or_only_read
 
 
 def test_f1_what_the_goal_asks_for_and_nobody_did_stands_beside_it() -> None:
-    missing = {"tool": "pay", "says": "pay her", "why": "unfulfilled", "message": "no receipt"}
+    missing = {"tool": "pay", "says": "pay her", "why": "unfulfilled"}
     found = answer(end={"answer": "Done.", "unfulfilled": [missing], "unproven": ["I paid her."]})
-    assert (found.not_done[0].why, found.unproven) == (WhyNot.UNFULFILLED, ("I paid her.",))
+    assert (found.not_done[0].why, found.not_done[0].message) == (WhyNot.UNFULFILLED, "")
+    assert found.unproven == ("I paid her.",)
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", 'only if: "if it rains"'), ("de", 'nur falls: "if it rains"')])
+def test_c12_what_the_goal_asks_for_conditionally_stands_there_with_its_condition(language: str, words: str) -> None:
+    missing = {"tool": "pay", "says": "pay her", "why": "unfulfilled", "message": "if it rains"}
+    (one,) = answer(end={"unfulfilled": [missing]}, language=language).not_done
+    assert (one.says, one.message) == ("pay her", words)
 
 
 @pytest.mark.parametrize(

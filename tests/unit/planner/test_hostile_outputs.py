@@ -26,7 +26,7 @@ from haltpoint_planner.handlers import reply_to
 from haltpoint_planner.plan_drafting import draft_plan
 from haltpoint_planner.replies import read_reply
 from tests.support.builders import plan
-from tests.support.hostile_outputs import COUNT, KINDS, TOOLS, Hostile, hostile_outputs, only_words
+from tests.support.hostile_outputs import COUNT, KINDS, TOOLS, Hostile, hostile_outputs, is_empty, only_words
 from tests.unit.chain.story import Story
 
 OUTPUTS = hostile_outputs()
@@ -91,7 +91,7 @@ def test_c6_c9_hostile_outputs_have_no_effect_and_are_refused_by_type(kind: str,
         assert story.dispatches == asked_first, hostile
         if asked_first:
             assert proposal.repaired, "a person sees the guess before it runs (C9)"
-        elif style == "tool" or not only_words(hostile):
+        elif style == "tool" or is_empty(hostile) or not only_words(hostile):
             refused(story, hostile)
         else:
             hinted = [one["violation"] for one in story.told("contract.corrected")] == ["unproven"]

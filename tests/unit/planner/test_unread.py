@@ -2,6 +2,7 @@
 
 import pytest
 
+from haltpoint.chain.state import ChainStatus
 from haltpoint.contracts.base import MAX_BODY
 from haltpoint.contracts.events import (
     ActionProposed,
@@ -40,6 +41,22 @@ def test_c6_what_wants_to_be_a_call_or_json_and_cannot_be_read_is_a_fault(words:
     proposal = draft_proposal(Reply(content=words))
     assert proposal.calls == ()
     assert len(proposal.faults) == 1
+
+
+@pytest.mark.parametrize("words", ["", " \n", "<think>I should look.</think>", '{"content": ""}'])
+def test_c6_an_empty_reply_is_asked_again_and_never_ends_a_task(words: str) -> None:
+    story = Story(Task(goal="Tell John", style=Style.REACT), spec("note"))
+    story.submit()
+    for attempt in (2, 3):
+        story.take(draft_proposal(Reply(words)))
+        assert (story.thought.attempt, story.chain.strikes) == (attempt, attempt - 1)
+        assert "the reply is empty" in story.thought.corrections[0].message
+    story.take(draft_proposal(Reply(words)))
+    assert (story.chain.status, story.final_facts) == (ChainStatus.ESCALATED, [])
+
+
+def test_c11_giving_up_without_a_word_is_no_empty_reply() -> None:
+    assert draft_proposal(Reply('{"next_step_decision": "fail"}')).faults == ()
 
 
 @pytest.mark.parametrize(

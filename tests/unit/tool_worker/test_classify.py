@@ -154,7 +154,15 @@ def test_an_exception_whose_own_code_fails_is_classified_too() -> None:
     assert classify(HostileError()).fault.error_type.value == "UNKNOWN"
 
 
-def test_only_the_first_line_of_an_exception_is_told() -> None:
+def test_the_words_of_an_exception_are_told_in_one_line() -> None:
+    """All of them, since the second line may say what was done; bounded and without secrets."""
+    words = "the bank answered:\r\n\n  order 17 is booked\n\ttoken: abcdefgh and" + " more" * 200
+    message = classify(RuntimeError(words)).fault.message
+    assert message.startswith("RuntimeError: the bank answered: order 17 is booked token: *** and more more")
+    assert (len(message), message[-1]) == (len("RuntimeError: ") + 500, "…")
+
+
+def test_a_stack_trace_in_the_words_of_an_exception_is_not_told() -> None:
     fault = classify(RuntimeError("\nboom\nTraceback (most recent call last):\n  File x")).fault
     assert fault.message == "RuntimeError: boom"
 

@@ -214,6 +214,13 @@ async def test_e5_out_of_a_read_only_tool_an_exception_is_text_with_its_type_and
     assert fault.suggestion == "Try it with other arguments, or in another way."
 
 
+async def test_e5_a_doubt_shows_all_words_of_the_exception_and_its_place() -> None:
+    words = "the bank answered:\norder 17 is booked,\nreference 4711"
+    fault = fault_of(await run_call(raising(lambda: RuntimeError(words), after=True, is_async=True)))
+    assert fault.error_type is ErrorType.IN_DOUBT
+    assert "RuntimeError: the bank answered: order 17 is booked, reference 4711 (test_exceptions.py:" in fault.message
+
+
 async def test_e5_a_malformed_result_that_a_person_says_failed_is_no_text_for_the_model() -> None:
     fault = fault_of(await run_call(register(lambda: {"success": True, "next_action": "error"}, name="book")))
     assert fault.cause is not None

@@ -4,11 +4,14 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import pytest
 
 from haltpoint import Ctx, FromResult, Option, Target, ToolError, ToolResult, hook, tool
+from haltpoint.chain.checked import signature_of
+from haltpoint.chain.schemas import compiled
 from haltpoint.chain.state import Action, ActionStatus
 from haltpoint.contracts.events import RequestedTool
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
@@ -405,6 +408,41 @@ async def test_g5_a_nested_call_does_not_ask_for_its_callers_reasons() -> None:
     order = {"reasons": (reason,), "approval": approval}
     finished = await run_call("notify", '{"mailbox": "e@x.org"}', order=order, more=CALLING)
     assert (finished.outcome.success, DONE) == (True, ["posted to e@x.org"])
+
+
+@tool
+async def several(ctx: Ctx) -> None:
+    """Reads, writes what it is given and in other spelling, fails before an effect, and leaves one open."""
+    await ctx.call("rate", currency="EUR")
+    await ctx.call("deliver", to="ann@x.org")
+    await ctx.call("log_line", text="x")
+    for name in ("broken", "slow"):
+        with suppress(ToolError):
+            await ctx.call(name)
+
+
+@tool(repeats=True)
+async def log_line(text: str) -> None: ...
+
+
+async def test_c14_what_a_tool_did_by_calling_others_is_for_the_chains_ledger() -> None:
+    """An entry for each effect that succeeded or is in doubt, under the signature of the call that was made."""
+    finished = await run_call("several", more=(*CALLING, several, log_line))
+    assert finished.metadata is not None
+    done, doubt = finished.metadata.effects
+    spec = [compiled(found.spec) for one in (deliver, slow) if (found := tool_of(one)) is not None]
+    sign, at, key, mark = done.split()
+    assert (sign, key, mark) == (signature_of(spec[0], '{"to": " Ann@X.org"}'), "c.s.1/2", "done")
+    assert 0 < int(at) <= time.time() * 1000
+    assert doubt.startswith(signature_of(spec[1], "{}"))
+    assert doubt.endswith(" c.s.1/5 doubt")
+
+
+async def test_c14_what_is_stopped_with_its_caller_is_in_doubt_for_the_ledger() -> None:
+    finished = await run_call("hurried")
+    assert finished.metadata is not None
+    (entry,) = finished.metadata.effects
+    assert entry.endswith(" c.s.1/1 doubt")
 
 
 async def test_a_skill_with_steps_is_no_tools_to_call(tmp_path: Any) -> None:

@@ -1,0 +1,122 @@
+"""One chain as its submitter holds it: its events, its questions, its result."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from haltpoint.contracts.answers import FinalAnswer
+from haltpoint.contracts.humans import RequestKind, RequestStatus
+from haltpoint.contracts.views import ActionView, ChainView, EventView, RequestView
+
+if TYPE_CHECKING:
+    from haltpoint.client import Client
+
+_ANSWERS: Final = {
+    RequestKind.CLARIFICATION: "option_id={option!r}",
+    RequestKind.CONFIRMATION: "decision='approve'",
+    RequestKind.INPUT: "text='...'",
+    RequestKind.ESCALATION: "decision='retry'",
+    RequestKind.IN_DOUBT: "decision='happened'",
+}
+
+
+class NotEndedError(TimeoutError):
+    """The chain has not ended: the time is over, or it waits for a person. `requests` are its open questions."""
+
+    def __init__(self, chain_id: str, requests: Sequence[RequestView]) -> None:
+        self.requests = tuple(requests)
+        words = [f"chain {chain_id} waits for a person" if requests else f"chain {chain_id} has not ended yet"]
+        for one in requests:
+            how = _ANSWERS[one.kind].format(option=next((option.id for option in one.options), ""))
+            if one.kind is RequestKind.INPUT and one.form is not None:
+                how = "value={...}"
+            words += [
+                one.question,
+                f"Answer it with client.answer({one.id!r}, {how}), or with: haltpoint answer {one.id}",
+            ]
+        super().__init__("\n".join(words))
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a chain ended: completed, failed or cancelled; its answer with what was done, and all of it in `chain`."""
+
+    status: str
+    answer: FinalAnswer
+    chain: ChainView
+
+    def calls(self, tool: str) -> list[ActionView]:
+        """The actions of one tool, in the order of their steps."""
+        return [action for step in self.chain.steps for action in step.actions if action.tool == tool]
+
+
+class Run:
+    """One chain as its submitter holds it."""
+
+    def __init__(self, client: "Client", chain_id: str) -> None:
+        self._client = client
+        self.id = chain_id
+
+    async def events(self, after: str | None = None) -> AsyncIterator[EventView]:
+        """Every event of the chain from the start (or behind the id `after`), as it happens, to the final one.
+
+        A broken stream is taken up again where it broke off.
+        """
+        async for event in self._client.events(self.id, after):
+            yield event
+
+    async def result(self, timeout: float | None = None) -> Result:  # noqa: ASYNC109 - the error names the question
+        """Wait for the end, at most `timeout` seconds. A failed chain is a result like any other.
+
+        Raises NotEndedError when the time is over; it names the questions that are open.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                async for _ in self.events():
+                    pass
+        except TimeoutError:
+            raise NotEndedError(self.id, await self.requests()) from None
+        chain = await self._client.chain(self.id)
+        return Result(chain.status, chain.answer or FinalAnswer(), chain)
+
+    async def result_unless_asked(self, look_every: float = 1.0) -> Result:
+        """Wait for the end. Raises NotEndedError as soon as the chain waits for a person."""
+        ended = asyncio.ensure_future(self.result())
+        try:
+            while not (await asyncio.wait({ended}, timeout=look_every))[0]:
+                if asked := await self.requests():
+                    raise NotEndedError(self.id, asked)
+            return await ended
+        finally:
+            ended.cancel()
+
+    async def requests(self) -> list[RequestView]:
+        """The open questions of the chain and of those that carry out skills for it."""
+        chain = await self._client.chain(self.id)
+        asked = (*chain.requests, *await asked_below(self._client, chain))
+        return [request for request in asked if request.status is RequestStatus.OPEN]
+
+    async def expects_request(self, kind: RequestKind | str | None = None) -> RequestView:
+        """Wait for an open question (of this kind). Raises LookupError when the chain ends without one."""
+        async for event in self.events():
+            if event.type == "request.opened":
+                for request in await self.requests():
+                    if kind is None or request.kind == kind:
+                        return request
+        raise LookupError(f"chain {self.id} ended without a request{f' of kind {kind}' if kind else ''}")
+
+    async def cancel(self, reason: str = "") -> None:
+        """Stop the chain."""
+        await self._client.cancel(self.id, reason)
+
+
+async def asked_below(client: "Client", chain: ChainView) -> list[RequestView]:
+    """The questions of the chains that carry out a skill for this one."""
+    found: list[RequestView] = []
+    for step in chain.steps if chain.status == "executing" else ():
+        for action in step.actions:
+            if action.child and action.receipt is None:
+                below = await client.chain(action.child)
+                found += [*below.requests, *await asked_below(client, below)]
+    return found
