@@ -33,7 +33,7 @@ def test_every_block_says_which_file_it_is() -> None:
 
 def test_the_contract_is_short_and_its_links_lead_somewhere() -> None:
     page = (CHECKOUT / "docs/contract.md").read_text()
-    assert page.count("\n") <= 185
+    assert page.count("\n") <= 195
     assert page.count("**Limit:**") == 3  # what its rules do not cover is said where they are
     for name, heading in re.findall(r"\]\((\w+\.md)#?([\w-]*)\)", page):
         headings = re.findall(r"^#+ (.*)$", (CHECKOUT / "docs" / name).read_text(), re.MULTILINE)

@@ -11,25 +11,28 @@ A chain is born `accepted` and dies once, in `completed`, `failed` or `cancelled
 - `awaiting_clarification`, `awaiting_confirmation`, `awaiting_input` or `escalated` while a person is asked; the state
   before is kept and taken up again with the answer.
 
-A live chain waits for exactly one thing at any moment: one thought, one action, or one question. One step is in
-progress at a time (the lowest of those that are ready), in it one action at a time, and the model is not asked while an
-action runs. From this follow the rules that keep the machine small:
+A live chain waits for something: thoughts and actions under way, or questions. How many calls and thoughts may be
+under way is its cap (`parallel`, by default 1: one thing at a time, in the order of the plan). The rules that keep this
+small:
 
-- An event is recognised by the id of what the chain waits for. Anything else is a repeat, late or foreign: the very
-  same chain comes back, nothing is said. A thought's id holds its turn and attempt, a request's its number; an action's
-  id stays the same over its attempts, so a result also has to be that of the last one.
-- When a tool stops the chain (CONTRACT B3) there is nothing else under way that could still go out: the held calls are
-  dropped on the record, and until the answer is here no other event can make the chain dispatch or think. A thought
-  that arrives meanwhile was asked for before and has been taken: it is kept out like any repeat.
-- Whoever ends a step does not start the next one: it says so (`Work.ended`), and `advance` goes on from there until
-  something is under way again or the chain is over. So no plan is too long for the stack.
+- A handler takes the event. It moves its own step, action or request, may end a step or ask a person, and sends
+  nothing for another step.
+- Then one scheduler (`scheduling.advance`) walks the steps in the order of the plan. What a step does next follows from
+  its run alone: it acts on the proposal that has come, sends its next call, asks for its next turn, or waits. So what
+  cannot be sent now is sent after a later event, in whatever process, and no plan is too long for the stack.
+- The gate (`gate`) says whether a step may send: go, stopped, cap, held. It is stopped while a question is open, unless
+  its own was answered since (CONTRACT B3). What is under way ends meanwhile, and may ask too. A proposal that arrives is
+  kept, and waits.
+- An event is recognised by the id of something under way. Anything else is a repeat, late or foreign: the very same
+  chain comes back. A thought's id holds its turn and attempt, a request's its number; an action's id stays the same
+  over its attempts, so a result also has to be that of the last one.
 - Nothing leaves but from two places: `dispatching` and `thinking`. There the deadline and the budget are checked, so a
-  chain fails instead of overshooting.
+  chain fails instead of overshooting. A chain that fails waits for the actions beside the one that failed.
 
 How to read on: `state` is what a chain is, `world` what is outside of it, `outputs` what a decision asks for, and
 `handler_for` below says which handler takes which event. `scheduling` begins chains and steps; `proposals` runs the
 turns of the model and `strikes` holds it to its word; `asking` stops the chain and `answers` resumes it. What judges
-plans, calls and words is `contract`, `provenance`, `targets`, `repeats`, `intent` and `delivering`.
+plans, calls and words is `plan_check`, `contract`, `provenance`, `reasons`, `repeats`, `intent` and `delivering`.
 Everything here is a function of its arguments.
 """
 

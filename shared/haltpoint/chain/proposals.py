@@ -1,4 +1,4 @@
-"""The turns of a step with a model: check what it proposes, run calls one at a time, ask again (C3, C6, C7)."""
+"""The turns of a step with a model: check what it proposes, run its calls, ask again (C3, C6, C7, C8)."""
 
 from functools import partial
 from typing import Final
