@@ -118,6 +118,25 @@ async def per_action(drive: system.Driver, pids: dict[str, int], task: Any, chai
     return (sum(cpu_us(pid) for pid in pids.values()) - before) / (chains * len(task.plan.steps))
 
 
+def measure_side_by_side(folder: Path) -> Figures:
+    """Three reads of 200 ms beside the same in sequence, as a share of the time; ten no-op calls beside one."""
+    with system.system(folder) as (server, _):
+
+        async def one() -> Figures:
+            async with system.driver(server.url) as drive:
+
+                async def ms(rounds: int, calls: int, tool: str, parallel: int) -> float:
+                    task = system.sequence(calls, tool, chained=False, parallel=parallel)
+                    return statistics.median(await drive.idle(task, rounds))
+
+                return {
+                    "three_reads_share": round(await ms(5, 3, "sleep", 3) / await ms(5, 3, "sleep", 1), 3),
+                    "ten_beside_one": round(await ms(100, 10, "noop", 16) / await ms(100, 1, "noop", 1), 2),
+                }
+
+        return uvloop.run(one())
+
+
 def measure_scaling(folder: Path) -> Figures:
     """Tools of 20 ms, four slots a worker: three workers beside one."""
     speeds = {}
@@ -165,6 +184,8 @@ def table(figures: Figures) -> Table:
         ("a waiting chain, bytes beside payload", f"{figures['waiting_bytes']:,}", "2,500"),
         ("cost per action, 500 steps beside 5", f"{figures['long_chain_ratio']:.2f}", "1.30"),
         ("tools of 20 ms: three workers beside one", f"{figures['ratio_three_workers']:.2f}", "2.50"),
+        ("three reads of 200 ms side by side, share of the time", f"{figures['three_reads_share']:.3f}", "0.34"),
+        ("ten no-op calls side by side, beside one", f"{figures['ten_beside_one']:.2f}", "2.50"),
         (
             "contract time per turn, p50 / p99 ms",
             f"{figures['contract_p50_ms']} / {figures['contract_p99_ms']}",
@@ -206,6 +227,7 @@ def main() -> None:
             "two_executors_ratio": round(two["actions_s"] / untraced["actions_s"], 2),
             **part("one chain at a time, waiting chains, long chains", lambda: measure_one(folder / "one")),
             **part("prompts, replies and checks of a turn", contract_ms),
+            **part("side by side", lambda: measure_side_by_side(folder / "wide")),
             **part("tools of 20 ms", lambda: measure_scaling(folder / "scaling")),
         }
     console.print(table(figures))

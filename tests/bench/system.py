@@ -23,10 +23,11 @@ TEXT = "x" * 1000
 FINAL = ("completed", "failed", "cancelled")
 
 
-def sequence(steps: int, tool: str = "noop", *, chained: bool = True) -> Task:
-    """A literal plan of steps that each need the one before, with 1 kB of arguments and results."""
+def sequence(steps: int, tool: str = "noop", *, chained: bool = True, parallel: int | None = None) -> Task:
+    """A literal plan of steps that each need the one before, or none, with 1 kB of arguments and results."""
     return Task(
         goal="bench",
+        parallel=parallel,
         plan=Plan(
             steps=tuple(
                 Step(

@@ -1,4 +1,4 @@
-"""The tools of the measurements: one that does nothing, and one that takes 20 ms."""
+"""The tools of the measurements: one that does nothing, and some that take their time."""
 
 import asyncio
 from typing import Any
@@ -16,6 +16,13 @@ async def noop(text: str) -> dict[str, Any]:
 async def nap(text: str) -> dict[str, Any]:
     """Give back what came in, 20 ms later."""
     await asyncio.sleep(0.02)
+    return {"text": text}
+
+
+@tool(queue="bench", read_only=True)
+async def sleep(text: str) -> dict[str, Any]:
+    """Give back what came in, 200 ms later."""
+    await asyncio.sleep(0.2)
     return {"text": text}
 
 

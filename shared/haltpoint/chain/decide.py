@@ -21,8 +21,8 @@ small:
   its run alone: it acts on the proposal that has come, sends its next call, asks for its next turn, or waits. So what
   cannot be sent now is sent after a later event, in whatever process, and no plan is too long for the stack.
 - The gate (`gate`) says whether a step may send: go, stopped, cap, held. It is stopped while a question is open, unless
-  its own was answered since (CONTRACT B3). What is under way ends meanwhile, and may ask too. A proposal that arrives is
-  kept, and waits.
+  its own was answered since (CONTRACT B3). What is under way ends meanwhile, and may ask too. A proposal that arrives
+  is kept, and waits.
 - An event is recognised by the id of something under way. Anything else is a repeat, late or foreign: the very same
   chain comes back. A thought's id holds its turn and attempt, a request's its number; an action's id stays the same
   over its attempts, so a result also has to be that of the last one.

@@ -87,7 +87,7 @@ def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
     for step in plan.steps:
         if not step.actions:
             yield PlanFault(step.id, "a step of a literal plan must bring its calls in actions; no model is asked")
-        called = {call.tool for call in step.actions}
+        called = {call.tool for call in step.actions if not call.optional}
         for promise in step.promised:
             if called.isdisjoint(promise):
                 yield PlanFault(step.id, f"{' or '.join(promise)} is required, but no action of the step calls it")

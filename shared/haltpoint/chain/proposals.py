@@ -175,11 +175,12 @@ def _release(work: Work, index: int) -> Gate | None:
         proposed = proposal.calls[position]
         if work.run(index).refused >> position & 1 or owner_of(work, index, proposed.tool) is not None:
             continue
+        if (shut := gate(work, index)) is not Gate.GO:
+            return shut
         checked, fault = _check(work, index, proposed)
         if fault is not None and work.run(index).pending:
             return Gate.HELD
-        let_run = fault is not None and fault.violation in _LET_RUN and mode is Mode.ADVISORY
-        if fault is not None and not let_run:
+        if fault is not None and not (fault.violation in _LET_RUN and mode is Mode.ADVISORY):
             strike(work, index, (fault,), 1 << position)
             continue
         tool, earlier = checked.spec.name, answered_by(checked)

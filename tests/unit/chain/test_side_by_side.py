@@ -326,6 +326,12 @@ def test_c8_an_optional_call_of_a_literal_step_may_fail() -> None:
     assert story.chain.status is ChainStatus.COMPLETED
 
 
+def test_c8_a_required_tool_cannot_be_optional() -> None:
+    story = literal(Step(id="a", required_tools=("read",), actions=(Call(tool="read", optional=True),)))
+    assert story.chain.error is not None
+    assert story.chain.error.message == "step 'a': read is required, but no action of the step calls it"
+
+
 def test_r9_a_lost_thought_of_any_step_ends_the_chain() -> None:
     story = drafted(*(Step(id=name, required_tools=("read",)) for name in "ab"))
     story.lose(story.thoughts[2].thought_id)
