@@ -47,7 +47,7 @@ class Call(Strict):
 
     tool: str = Field(min_length=1, max_length=128)
     arguments: dict[str, Any] = Field(default_factory=dict)
-    optional: bool = False
+    optional: bool = Field(default=False, exclude_if=lambda optional: not optional)
 
 
 class Step(Strict):
