@@ -22,6 +22,7 @@ from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Outcome, ToolKind
 from haltpoint.runtime.dead_letters import RequeueStatus
 from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.ledger import Ledger
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.unserved import unserved
@@ -623,8 +624,8 @@ async def test_r9_an_order_for_another_release_is_given_back_and_done_once(
 
 async def test_r4_what_another_release_has_begun_is_given_back_as_a_doubt(bench: Bench, another_release: Path) -> None:
     action = await bench.order("send", text="hi")
-    (begun,) = await bench.desk.orders(consumer="a worker that dies in the effect")
-    await bench.desk.ledger.claim(begun.place, action)
+    (begun,) = await bench.desk.orders(consumer="dying")
+    await Ledger(bench.desk.calls, bench.desk.topology, "dying").claim(begun.place, action)
     async with bench.process(another_release):
         ((letter, _),) = await put_aside(bench)
     assert await bench.desk.letters.requeue(0, letter) is RequeueStatus.REQUEUED
