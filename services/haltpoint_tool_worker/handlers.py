@@ -82,11 +82,18 @@ class Handlers:
         """Whether an entry of the stream with this key is in our hands."""
         return Place.of(stream, entry_id) in self._jobs
 
-    def lost(self, held: Sequence[Held]) -> None:
-        """A heartbeat found that these are not ours any more. A claim meanwhile makes the finding void."""
-        for one in held:
+    def renewed(self, at: float, held: Sequence[Held], kept: Sequence[bool]) -> None:
+        """A heartbeat has kept the leases of some and found that others are not ours any more.
+
+        It began `at` this moment of the monotonic clock. A claim meanwhile makes the finding void.
+        """
+        for one, ours in zip(held, kept, strict=True):
             job = self._jobs.get(one.place)
-            if job is not None and job.epoch == one.epoch and not job.claiming:
+            if job is None or job.epoch != one.epoch or job.claiming:
+                continue
+            if ours:
+                job.leased_at = at
+            else:
                 job.lose()
 
     async def drain(self) -> None:

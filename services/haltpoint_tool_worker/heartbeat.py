@@ -20,9 +20,9 @@ _log = logs.get(__name__)
 class Heartbeat:
     """Beats from `start` to `stop`, every `beat` seconds, over a connection of its own.
 
-    It keeps what `handlers` hold; they hear in the event loop that called `start` what is not ours any more. That loop
-    is watched while there are tasks in `running`: a call that keeps it from turning is named, and when its time is over
-    that is recorded from here.
+    It keeps what `handlers` hold; they hear in the event loop that called `start` when the beat began, what was held, and
+    for each whether it is still ours. That loop is watched while there are tasks in `running`: a call that keeps it from
+    turning is named, and when its time is over that is recorded from here.
     """
 
     def __init__(
@@ -74,7 +74,6 @@ class Heartbeat:
                     _log.exception("a heartbeat failed")
 
     async def _once(self, ledger: Ledger, main: asyncio.AbstractEventLoop) -> None:
-        held = self._handlers.held()
-        kept = await ledger.heartbeat(held) if held else []
-        if lost := [one for one, ours in zip(held, kept, strict=True) if not ours]:
-            main.call_soon_threadsafe(self._handlers.lost, lost)
+        at, held = time.monotonic(), self._handlers.held()
+        if held:
+            main.call_soon_threadsafe(self._handlers.renewed, at, held, await ledger.heartbeat(held))

@@ -128,15 +128,22 @@ class Bench:
         return [line.split()[0] for line in self.effects_file.read_text().splitlines()]
 
     @asynccontextmanager
-    async def process(self, *releases: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-        """A worker as a process of its own, ready; killed at the end when it still runs. `releases`: other sources."""
+    async def process(
+        self, *releases: Path, sleeps: str = "", **more: Any
+    ) -> AsyncIterator[asyncio.subprocess.Process]:
+        """A worker as a process of its own, ready; killed at the end when it still runs. `releases`: other sources.
+
+        `sleeps`: where it stops, once (tests/support/sleeper.py).
+        """
+        before = len(await self.ready())
         code = (
+            f"from tests.support import sleeper\nsleeper.stop_at({sleeps!r})\n"
             "import sys\nfrom haltpoint.contracts.catalogue import Party\n"
             "from haltpoint.runtime import process\nfrom haltpoint.runtime.settings import Settings\n"
             "from haltpoint_tool_worker.app import run\n"
             "sys.exit(process.main(Party.WORKER, run, Settings.model_validate_json(sys.argv[1])))"
         )
-        settings = self.settings().model_dump_json(exclude_defaults=True)
+        settings = self.settings(**more).model_dump_json(exclude_defaults=True)
         with (self.effects_file.parent / "log").open("ab") as log:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-c", code, settings),
@@ -146,7 +153,7 @@ class Bench:
             )
 
         async def is_ready() -> bool:
-            return bool(await self.ready())
+            return len(await self.ready()) > before
 
         try:
             await wait_until(is_ready)

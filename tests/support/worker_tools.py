@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from haltpoint.tools import Ctx, Option, Target, ToolError, ToolResult, tool
+from tests.support import wait_until
 
 
 class Book:
@@ -103,6 +104,23 @@ async def put_and_hang(ctx: Ctx[Book]) -> dict[str, Any]:
     if ctx.context["hang_in"] != "nowhere" and os.getpid() != ctx.context["hang_in"]:
         await asyncio.sleep(3600)
     return {"by": os.getpid()}
+
+
+async def until_released(ctx: Ctx[Book]) -> None:
+    """Wait, in whatever process, until the test says so."""
+    await wait_until(Path(ctx.context["effects"]).with_name("released").exists)
+
+
+@tool
+async def send_slowly(ctx: Ctx[Book]) -> None:
+    effect(ctx)
+    await until_released(ctx)
+
+
+@tool(idempotent=True)
+async def put_slowly(ctx: Ctx[Book]) -> None:
+    effect(ctx)
+    await until_released(ctx)
 
 
 @tool

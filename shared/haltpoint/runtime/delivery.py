@@ -24,6 +24,7 @@ nothing can only be known inside the server at that very moment. A dead consumer
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple, cast
@@ -48,12 +49,16 @@ _log = logs.get(__name__)
 
 
 class Entry(NamedTuple):
-    """One entry of a stream as it was read. `deliveries` counts this one: 1 for a new entry."""
+    """One entry of a stream as it was read. `deliveries` counts this one: 1 for a new entry.
+
+    `leased_at`: its lease began at this moment or later, by the monotonic clock of this process.
+    """
 
     stream: str
     id: str
     fields: dict[bytes, bytes]
     deliveries: int = 1
+    leased_at: float = 0.0
 
 
 Handler = Callable[[list[Entry]], Awaitable[int | None]]
@@ -149,7 +154,8 @@ class Subscription:
                 await self._hand_back()
 
     async def _read(self, rows: list[Row]) -> int:
-        entries = [Entry(self.stream, entry.decode(), fields) for entry, fields in rows]
+        at = self._reader.asked_at
+        entries = [Entry(self.stream, entry.decode(), fields, 1, at) for entry, fields in rows]
         return await self._hand_over(entries) or self._max_records
 
     async def _hand_over(self, entries: list[Entry]) -> int | None:
@@ -221,6 +227,7 @@ class Subscription:
         """Make them ours unless somebody touched them meanwhile. Entries that are gone are left out."""
         if not orphans:
             return []
+        at = time.monotonic()
         claimed = cast(
             "list[tuple[bytes, dict[bytes, bytes] | None]]",
             await self._redis.xclaim(
@@ -228,7 +235,7 @@ class Subscription:
             ),
         )
         entries = [(_text(id_), fields) for id_, fields in claimed]
-        return [Entry(self.stream, id_, fields, orphans[id_] + 1) for id_, fields in entries if fields is not None]
+        return [Entry(self.stream, id_, fields, orphans[id_] + 1, at) for id_, fields in entries if fields is not None]
 
     async def _hand_back(self) -> None:
         """Let others have at once what was read for us and never reached the handler."""
