@@ -85,7 +85,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
                     max_records=slots.share,
                     on_exhausted=handlers.exhausted,
                     holds=partial(handlers.holds, stream),
-                    room=lambda: slots.room,
+                    alone=handlers.alone,
                 )
         await here.serve()
         await handlers.drain()

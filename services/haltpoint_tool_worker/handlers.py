@@ -1,7 +1,8 @@
 """From entries to slots: one task for each, held and beaten until its receipt is written."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from typing import Final
 
 from redis.exceptions import RedisError
@@ -39,23 +40,41 @@ class Handlers:
         self._jobs: dict[Place, Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._promised: dict[str, int] = {}
+        self._one_suspect = asyncio.Lock()
 
     async def handle(self, entries: list[Entry]) -> int | None:
-        """Put entries into slots; a reader's call returns when its stream may be read again, and how many entries."""
+        """Put entries into slots; a reader's call returns when its stream may be read again, and how many entries.
+
+        A suspect's call returns when it is finished.
+        """
         stream, read = entries[0].stream, entries[0].deliveries == 1
         promised = self._promised.get(stream, self.slots.share) if read else 0
         self.slots.hold(len(entries), promised=promised)
         loop = asyncio.get_running_loop()
-        for entry in entries:
-            task = loop.create_task(self._work(entry))
+        tasks = [loop.create_task(self._work(entry)) for entry in entries]
+        for task in tasks:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+        if not read:
+            await asyncio.wait(tasks)
+            return None
         for _ in range(_TURNS):
             await asyncio.sleep(0)
-        if not read:
-            return None
         self._promised[stream] = await self.slots.promise(more=len(entries) >= self.slots.share)
         return self._promised[stream]
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncGenerator[None]:
+        """Nothing else is in hand in here: wait until all that was is finished, and let the readers wait."""
+        async with self._one_suspect:
+            self.slots.pause()
+            try:
+                while self._tasks:
+                    await asyncio.wait(self._tasks)
+                self.slots.reserve()
+                yield
+            finally:
+                self.slots.resume()
 
     async def exhausted(self, entry: Entry) -> None:
         """An entry that was handed out too often: it may be what kills workers (R9)."""
@@ -112,7 +131,7 @@ class Handlers:
                     await self._bury(entry, job.reason.value, job.detail)
                     return
                 self._jobs[place] = job
-                ran = await self.slots.begin()
+                ran = await self.slots.begin(suspect=entry.deliveries > 1)
                 if ran:
                     await self._pipeline.work(job)
                 else:

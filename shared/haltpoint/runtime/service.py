@@ -25,7 +25,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from typing import Any, Final, TypeVar
 
 from faststream.redis import RedisBroker
@@ -97,7 +97,7 @@ class Service:
         on_exhausted: Exhausted,
         lease: float | None = None,
         holds: Callable[[str], bool] | None = None,
-        room: Callable[[], int] | None = None,
+        alone: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
     ) -> Subscription:
         """Start to read `stream` (a whole key). `lease` in seconds, default: settings.lease. See `Subscription`."""
         subscription = Subscription(
@@ -113,7 +113,7 @@ class Service:
             on_exhausted=on_exhausted,
             on_fatal=self.fail,
             holds=holds,
-            room=room,
+            alone=alone,
         )
         await subscription.start()
         self._subscriptions.append(subscription)
