@@ -127,15 +127,8 @@ class Bench:
     def effects(self) -> list[str]:
         return [line.split()[0] for line in self.effects_file.read_text().splitlines()]
 
-    @asynccontextmanager
-    async def process(
-        self, *releases: Path, sleeps: str = "", **more: Any
-    ) -> AsyncIterator[asyncio.subprocess.Process]:
-        """A worker as a process of its own, ready; killed at the end when it still runs. `releases`: other sources.
-
-        `sleeps`: where it stops, once (tests/support/sleeper.py).
-        """
-        before = len(await self.ready())
+    async def spawn(self, *releases: Path, sleeps: str = "", **more: Any) -> asyncio.subprocess.Process:
+        """Start a worker as a process of its own. `releases`: other sources; `sleeps`: tests/support/sleeper.py."""
         code = (
             f"from tests.support import sleeper\nsleeper.stop_at({sleeps!r})\n"
             "import sys\nfrom haltpoint.contracts.catalogue import Party\n"
@@ -145,12 +138,20 @@ class Bench:
         )
         settings = self.settings(**more).model_dump_json(exclude_defaults=True)
         with (self.effects_file.parent / "log").open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
+            return await asyncio.create_subprocess_exec(
                 *(sys.executable, "-c", code, settings),
                 env=os.environ | {"PYTHONPATH": os.pathsep.join([*map(str, releases), *sys.path])},
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=log,
             )
+
+    @asynccontextmanager
+    async def process(
+        self, *releases: Path, sleeps: str = "", **more: Any
+    ) -> AsyncIterator[asyncio.subprocess.Process]:
+        """The same, ready; killed at the end when it still runs."""
+        before = len(await self.ready())
+        process = await self.spawn(*releases, sleeps=sleeps, **more)
 
         async def is_ready() -> bool:
             return len(await self.ready()) > before

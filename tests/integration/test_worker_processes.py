@@ -1,8 +1,10 @@
 """Worker processes that are frozen or killed in the middle: what that does to their calls, and to no others."""
 
+import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -76,3 +78,49 @@ async def test_a_sleeper_whose_call_no_other_has_taken_runs_it(bench: Bench, sle
         os.kill(sleeper.pid, signal.SIGCONT)
         assert (await bench.outcome(action)).success
     assert bench.effects() == [action]
+
+
+# ---- killed by one of their calls (R12) -----------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def supervised(bench: Bench, workers: int) -> AsyncIterator[list[int]]:
+    """So many worker processes, each started again when it dies; gives the exit codes of those that died."""
+    codes: list[int] = []
+    alive: set[asyncio.subprocess.Process] = set()
+
+    async def keep() -> None:
+        while True:
+            process = await bench.spawn(slots=16)
+            alive.add(process)
+            codes.append(await process.wait())
+            alive.discard(process)
+
+    keepers = [asyncio.create_task(keep()) for _ in range(workers)]
+    try:
+        yield codes
+    finally:
+        for keeper in keepers:
+            keeper.cancel()
+        await asyncio.gather(*keepers, return_exceptions=True)
+        for process in alive:
+            process.kill()
+        await asyncio.gather(*(process.wait() for process in alive))
+
+
+@pytest.mark.parametrize(("killer", "kind"), [("read_and_die", "SERVER"), ("send_and_die", "IN_DOUBT")])
+async def test_r12_a_call_that_kills_its_worker_fails_itself_and_none_beside_it(
+    bench: Bench, killer: str, kind: str
+) -> None:
+    tools = [*["read_a_while"] * 5, killer, *["read_a_while"] * 4]
+    actions = [await bench.order(tool) for tool in tools]
+    async with supervised(bench, 2) as codes:
+        await wait_until(lambda: bool(codes))
+        later = [await bench.order("read_a_while") for _ in range(4)]
+        outcomes = {action: await bench.outcome(action) for action in (*actions, *later)}
+    failed = {action: outcome for action, outcome in outcomes.items() if not outcome.success}
+    assert list(failed) == [actions[5]], {action: outcome.error for action, outcome in failed.items()}
+    assert error_of(failed[actions[5]]) == kind
+    assert set(codes) == {-signal.SIGKILL}
+    letters = await bench.desk.redis.xlen(bench.desk.key("dead"))
+    assert (len(codes), letters) == ((5, 1) if kind == "SERVER" else (1, 0))

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -109,6 +110,23 @@ async def put_and_hang(ctx: Ctx[Book]) -> dict[str, Any]:
 async def until_released(ctx: Ctx[Book]) -> None:
     """Wait, in whatever process, until the test says so."""
     await wait_until(Path(ctx.context["effects"]).with_name("released").exists)
+
+
+@tool(read_only=True)
+async def read_and_die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@tool
+async def send_and_die(ctx: Ctx[Book]) -> None:
+    effect(ctx)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@tool(read_only=True)
+async def read_a_while() -> str:
+    await asyncio.sleep(0.3)
+    return "read"
 
 
 @tool
