@@ -48,7 +48,7 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
     try:
         async with service.running(Party.GATEWAY, settings) as here, Coalescer(here.redis, patience=_PATIENCE) as calls:
             gateway = assemble(settings, here.redis, calls, here.topology, tracing, key, beside)
-            await _listen(here, gateway, calls)
+            await _listen(here, gateway)
             here.every(unattended.EVERY, Unattended(here.redis, here.topology, gateway.catalogue).look, "unattended")
             where = settings.gateway
             http = HttpServer(make_api(gateway), where.host, where.port, trusted_proxy=where.trusted_proxy)
@@ -93,15 +93,15 @@ def assemble(
     )
 
 
-async def _listen(here: service.Service, gateway: Gateway, calls: Coalescer) -> None:
-    letters = DeadLetters(calls, here.topology)
+async def _listen(here: service.Service, gateway: Gateway) -> None:
+    letters = DeadLetters(here.calls, here.topology)
 
     async def bury(entry: Entry, reason: str, detail: str) -> None:
         await letters.bury(Place.of(entry.stream, entry.id), reason, detail, about=owner_of(entry.fields))
 
     path = gateway.settings.escalation_handler
     handler = EscalationHandler.load(path) if path else None
-    humans = Humans(here.redis, gateway.views, bury, gateway.inbox, gateway.catalogue, handler)
+    humans = Humans(here.redis, gateway.views, bury, Inbox(here.calls, here.topology), gateway.catalogue, handler)
     for partition in range(here.topology.partitions):
         await here.subscribe(
             here.topology.stream(partition, Stream.HUMANS),

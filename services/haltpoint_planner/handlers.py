@@ -118,7 +118,7 @@ class Thinker:
                 task = asyncio.create_task(self._slot(entry), name=f"thought {entry.id}")
                 self._running[key] = _Running(Held(Place.of(*key)), task)
         if entries[0].deliveries > 1:
-            await asyncio.wait([self._running[key].task])
+            await asyncio.wait([self._running[entry.stream, entry.id].task for entry in entries])
             return
         async with self._ended:
             await self._ended.wait_for(

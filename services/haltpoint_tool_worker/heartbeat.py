@@ -58,7 +58,10 @@ class Heartbeat:
             await asyncio.to_thread(self._thread.join)
 
     async def _beat_for_ever(self, main: asyncio.AbstractEventLoop) -> None:
-        async with connect(self._url) as redis, Coalescer(redis, patience=self._beat) as calls:
+        def waits() -> bool:
+            return not self._stop.is_set()
+
+        async with connect(self._url) as redis, Coalescer(redis, patience=self._beat, waits=waits) as calls:
             ledger = Ledger(calls, self._topology, self._consumer)
             watch, due = LoopWatch(main, self._running), time.monotonic() + self._beat
             while not self._stop.wait(max(0.0, min(EVERY, due - time.monotonic()))):

@@ -34,8 +34,8 @@ def stop_at(place: str) -> None:
         passing("after look")
         return seen
 
-    Ledger.claim = claim_and_pass  # type: ignore[method-assign]
-    Admission.look = look_and_pass  # type: ignore[method-assign]
+    Ledger.claim = claim_and_pass  # type: ignore[method-assign, assignment]
+    Admission.look = look_and_pass  # type: ignore[method-assign, assignment]
 
 
 def is_stopped(pid: int) -> bool:

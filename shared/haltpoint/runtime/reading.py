@@ -8,6 +8,7 @@ stops the reading, and says what is wrong with it.
 
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, cast
 
@@ -20,6 +21,7 @@ from faststream.redis.subscriber.usecases import StreamBatchSubscriber
 from redis.asyncio.connection import AbstractConnection
 
 from haltpoint.runtime.broker import POLL_MS
+from haltpoint.runtime.refused import RefusedForNow
 
 Row = tuple[bytes, dict[bytes, bytes]]
 """The id and the fields of one entry."""
@@ -71,7 +73,9 @@ class Reader(StreamBatchSubscriber):
         if connection is None:
             pool: Any = self._client.connection_pool
             connection = self._connection = await pool.get_connection()
-        found = await connection.retry.call_with_retry(partial(self._ask, connection), partial(_close, connection))
+        found = None
+        with suppress(RefusedForNow):  # the service says so, once; FastStream would each time, and sleep
+            found = await connection.retry.call_with_retry(partial(self._ask, connection), partial(_close, connection))
         if found and self.running:
             with self.lock:
                 self._command[_COUNT] = await self._handle(list(_rows(found)))

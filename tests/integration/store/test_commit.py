@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 from redis.asyncio import Redis
-from redis.exceptions import ResponseError
 
 from haltpoint.chain.decide import decide
 from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.world import World
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import Received
+from haltpoint.contracts.events import Cancellation, Received, TaskCancelled
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.runtime.committing import ChainCommit, Decided
-from haltpoint.runtime.connection import Argument
-from haltpoint.runtime.store import CommitStatus
+from haltpoint.runtime.connection import Argument, Coalescer
+from haltpoint.runtime.refused import RefusedForNow
+from haltpoint.runtime.store import CancelStatus, CommitStatus, Store, SubmitStatus
 from tests.support.builders import asks, literal_task
 from tests.support.desk import Desk, desk_at
 
@@ -131,8 +131,16 @@ async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: 
     await desk.redis.config_set("maxmemory-policy", "noeviction")
     await desk.redis.config_set("maxmemory", 1)
     try:
-        with pytest.raises(ResponseError, match="maxmemory"):
-            await desk.submit(literal_task())
+        before = await desk.snapshot()
+        async with Coalescer(desk.redis, patience=0) as calls:
+            with pytest.raises(RefusedForNow, match="memory is full"):
+                await Store(calls, desk.topology).submit(literal_task())
+            assert await desk.snapshot() == before, "refused whole"
+            foreign = await Store(calls, desk.topology, backlog_limit=0).submit(literal_task())
+            assert foreign.status is SubmitStatus.CREATED, "what lies in a stream takes room there anyway"
+        cancelled = TaskCancelled(id="c", source="test", subject=foreign.chain_id, data=Cancellation())
+        assert await desk.store.cancel(cancelled) is CancelStatus.SENT, "cancelling makes room"
+        await desk.decide_all()
         await desk.finish(order)
         entries = await heard(desk)
         ((chain_id, (entry, received)),) = entries.items()
