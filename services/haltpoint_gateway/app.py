@@ -18,6 +18,7 @@ from haltpoint.runtime.http import HttpServer
 from haltpoint.runtime.inbox import Inbox
 from haltpoint.runtime.library import LibraryError
 from haltpoint.runtime.losses import owner_of
+from haltpoint.runtime.refused import RefusedForNow
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.store import Store
 from haltpoint.runtime.telemetry import Tracing, start_tracing
@@ -119,6 +120,8 @@ async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> lis
         async with asyncio.timeout(2.0):
             await library.check(redis)
             siblings = await service.siblings(redis, topology)
+    except RefusedForNow as error:
+        return [f"Redis refuses us for now: {error.why}"]
     except (*UNREACHABLE, TimeoutError):
         return ["Redis does not answer"]  # where it lies is not for everybody who may ask
     except LibraryError as error:

@@ -150,6 +150,24 @@ async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: 
         await desk.redis.config_set("maxmemory", 0)
 
 
+async def test_r13_a_commit_is_refused_whole_and_no_fault_of_its_chain(desk: Desk) -> None:
+    order = await desk.order_of(literal_task())
+    await desk.finish(order)
+    ((chain_id, (entry, received)),) = (await heard(desk)).items()
+    commit = await decided(desk, chain_id, entry, received)
+    await desk.redis.config_set("min-replicas-to-write", 1)
+    try:
+        before = await desk.snapshot()
+        async with Coalescer(desk.redis, patience=0) as calls:
+            with pytest.raises(RefusedForNow, match="NOREPLICAS"):
+                await Store(calls, desk.topology).commit(0, [commit])
+        assert await desk.snapshot() == before
+    finally:
+        await desk.redis.config_set("min-replicas-to-write", 0)
+    batch = await desk.store.commit(0, [commit])
+    assert [one.status for one in batch.chains] == [CommitStatus.OK]
+
+
 async def test_two_events_of_one_chain_are_committed_once_and_logged_each(desk: Desk) -> None:
     order = await desk.order_of(literal_task(2))
     await desk.finish(order)
