@@ -174,7 +174,7 @@ def _settle(store: Store, number: int, status: str) -> Store:
 
 
 def claim(store: Store, item: Item, token: str, without: Mutation | None) -> tuple[Store, str, int]:
-    """hp1_claim; `token` is new for each claim. `item` is as it was when it was handed out to who claims."""
+    """hp1_claim; `token` is new for each claim. `item` is as it was when this worker got it."""
     row, holds = store.actions[item.action], item in store.tools
     status, after = rules.claim(row, item.entry, token, final=store.final, holds=holds, without=without)
     if after is None:

@@ -79,7 +79,7 @@ def claim(
 ) -> tuple[str, ActionRow | None]:
     """hp1_claim: the status, and the row after it; None when the entry is finished instead.
 
-    `holds`: the entry is pending for who claims.
+    `holds`: the entry is pending for the worker that claims.
     """
     if final or (row is not None and row.over(without)):
         return "done", None

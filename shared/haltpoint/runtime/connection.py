@@ -47,7 +47,7 @@ class _Lean(AbstractConnection):
     """redis-py's connection without two things that it does for each command: to pack it in Python, and to make a task
     of writing it, so that this can time out. Only what has to wait can, and a command is written at once.
 
-    A reply that says "not now" is RefusedForNow, whatever the command was and whoever sent it.
+    A reply that says "not now" raises RefusedForNow, for every command.
     """
 
     async def read_response(self, *args: Any, **options: Any) -> Any:

@@ -143,9 +143,13 @@ class Ledger:
         }
 
     async def keep_whole(self, partition: int, action: str, data: str, deadline: int) -> None:
-        """Keep data that were cut, before their receipt says so, for the retention time after the chain's deadline."""
+        """Keep data that were cut, before their receipt says so, for the retention time after the chain's deadline.
+
+        Raises TimeoutError when the server is away or refuses: the receipt does not wait for that.
+        """
         seconds = max(0, round(deadline / 1000 - time.time())) + self._retention
-        await self._calls.call("SET", self._topology.key(partition, "whole", action), data.encode(), "EX", seconds)
+        async with asyncio.timeout(AT_THE_END):
+            await self._calls.call("SET", self._topology.key(partition, "whole", action), data.encode(), "EX", seconds)
 
     async def heartbeat(self, held: Sequence[Held]) -> list[bool]:
         """Keep the leases of all that is held; for each whether it is still ours."""

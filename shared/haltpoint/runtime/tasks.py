@@ -4,7 +4,7 @@ import asyncio
 from typing import Any, Final
 
 AT_THE_END: Final = 2.0
-"""Seconds that who stops waits for the server to take back what a lease would give to others a little later."""
+"""Seconds to wait for the server in what is a help and no need: a hand-back, which the lease does a little later."""
 
 
 async def end(*tasks: "asyncio.Task[Any] | None", pause: float = 0.5) -> None:

@@ -118,6 +118,17 @@ async def test_an_entry_that_was_never_read_is_claimed_by_no_consumer(desk: Desk
     assert await desk.ledger.claim(place, message.data.action_id) == Claimed(LOST, 0)
 
 
+async def test_r13_a_receipt_does_not_wait_for_a_help_that_is_refused(desk: Desk) -> None:
+    order = await desk.order_of(literal_task())
+    await desk.redis.config_set("maxmemory", 1)
+    try:
+        with pytest.raises(TimeoutError):
+            await desk.ledger.keep_whole(0, order.data.action_id, "{}", 0)
+        assert await desk.finish(order) is Completion.RECORDED
+    finally:
+        await desk.redis.config_set("maxmemory", 0)
+
+
 async def test_a_claim_after_the_receipt_finishes_the_entry(desk: Desk) -> None:
     order = await desk.order_of(literal_task(2))
     await desk.finish(order)

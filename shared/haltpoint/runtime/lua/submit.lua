@@ -36,3 +36,16 @@ end
 
 register('submit', submit)
 register('accept', submit)
+
+--[[
+hp1_remember conversation entry at most retention
+
+Keep an accepted task in its conversation, once, for `retention` s after the last one; of more than `most` the oldest go.
+]]
+register('remember', function(keys, args)
+  local key = prefix_of(keys) .. 'conversation:' .. args[1]
+  redis.call('ZADD', key, 'NX', args[3], args[2])
+  redis.call('ZREMRANGEBYRANK', key, 0, -tonumber(args[4]) - 1)
+  redis.call('EXPIRE', key, args[5])
+  return 'kept'
+end)
