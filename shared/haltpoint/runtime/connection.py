@@ -228,7 +228,7 @@ class Coalescer:
                 batch = [call for call in batch if not call[1].done() and call[1] not in self._refused]
                 await self._drop()
                 if refusal(broken) or loop.time() >= give_up:
-                    _fail((future for _, future, _ in batch), broken)
+                    _fail((future for _, future, _ in batch), refused_for_now(broken) or broken)
                     return
             await asyncio.sleep(pause)
             pause = min(2 * pause, 1.0)
@@ -242,12 +242,13 @@ class Coalescer:
         for call in batch:
             future = call[1]
             try:
-                reply = await connection.read_response()
-            except RefusedForNow as error:
-                refused = True
-                self._again_later(call, error)
+                # Past our own read_response, which costs a tenth of a call: the difference is made here.
+                reply = await AbstractConnection.read_response(connection)
             except ResponseError as error:
-                if not future.done():
+                if (not_now := refused_for_now(error)) is not None:
+                    refused = True
+                    self._again_later(call, not_now)
+                elif not future.done():
                     future.set_exception(error)
             else:
                 if not future.done():

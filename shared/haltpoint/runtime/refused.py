@@ -16,7 +16,6 @@ from redis.exceptions import (
     MasterDownError,
     OutOfMemoryError,
     ReadOnlyError,
-    RedisError,
     TryAgainError,
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -41,7 +40,7 @@ _REPLIES: Final = {
 }
 """Why a server refuses, in words, and what to do."""
 
-_CODES: Final[dict[type[RedisError], str]] = {
+_CODES: Final[dict[type[Exception], str]] = {
     OutOfMemoryError: "OOM",
     ReadOnlyError: "READONLY",
     BusyLoadingError: "LOADING",
@@ -61,7 +60,7 @@ class RefusedForNow(RedisConnectionError):  # noqa: N818 - it is no error but an
         super().__init__(f"the server refuses writes for now: {self.why} ({code})")
 
 
-def refused_for_now(error: RedisError) -> RefusedForNow | None:
+def refused_for_now(error: Exception) -> RefusedForNow | None:
     """The reply as RefusedForNow, when it is one of the table."""
     code = _CODES.get(type(error)) or str(error).partition(" ")[0]
     return RefusedForNow(code) if code in _REPLIES else None
