@@ -6,7 +6,7 @@ recorded (a crash in between) is paid for a second time, and still only one is r
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -41,6 +41,7 @@ from haltpoint.runtime.delivery import Entry
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.ledger import Held, Ledger, Thought
 from haltpoint.runtime.losses import loss_of
+from haltpoint.runtime.tasks import ended
 from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Rejected, decode
 from haltpoint_planner import prompts, verifying
@@ -130,15 +131,14 @@ class Thinker:
         return (stream, entry_id) in self._running
 
     @asynccontextmanager
-    async def alone(self) -> AsyncGenerator[None]:
+    async def alone(self, still_wanted: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bool]:
         """No other thought is in hand in here: wait until all that were are finished, and let the readers wait."""
         async with self._one_suspect:
             self._paused = True
             try:
-                while self._running:
-                    await asyncio.wait([one.task for one in self._running.values()])
-                self._begin.clear()
-                yield
+                if alone := await ended(lambda: [one.task for one in self._running.values()], still_wanted):
+                    self._begin.clear()
+                yield alone
             finally:
                 self._paused = False
                 self._begin.set()

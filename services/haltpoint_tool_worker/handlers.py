@@ -1,7 +1,7 @@
 """From entries to slots: one task for each, held and beaten until its receipt is written."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -14,6 +14,7 @@ from haltpoint.runtime.dead_letters import DeadAction, DeadLetters, Unheard
 from haltpoint.runtime.delivery import Entry
 from haltpoint.runtime.ledger import Finished, Held, Ledger
 from haltpoint.runtime.losses import loss_of
+from haltpoint.runtime.tasks import ended
 from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Rejected
 from haltpoint_tool_worker.job import Job, read_job
@@ -64,15 +65,14 @@ class Handlers:
         return self._promised[stream]
 
     @asynccontextmanager
-    async def alone(self) -> AsyncGenerator[None]:
+    async def alone(self, still_wanted: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bool]:
         """Nothing else is in hand in here: wait until all that was is finished, and let the readers wait."""
         async with self._one_suspect:
             self.slots.pause()
             try:
-                while self._tasks:
-                    await asyncio.wait(self._tasks)
-                self.slots.reserve()
-                yield
+                if alone := await ended(lambda: self._tasks, still_wanted):
+                    self.slots.reserve()
+                yield alone
             finally:
                 self.slots.resume()
 

@@ -2,14 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from haltpoint.runtime.broker import make_broker
-from haltpoint.runtime.delivery import Entry, Subscription, hand_back
+from haltpoint.runtime.delivery import Alone, Entry, Subscription, at_once, hand_back
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.errors import HaltpointError
 from tests.support import wait_until
@@ -56,7 +56,7 @@ async def subscribed(
     *,
     max_records: int = 8,
     holds: Callable[[str], bool] | None = None,
-    alone: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+    alone: Alone = at_once,
     url: str = "",
 ) -> AsyncIterator[Subscription]:
     broker = make_broker(url or server.url, lambda: None)
@@ -170,11 +170,12 @@ async def test_r12_what_is_taken_over_is_handed_over_with_nothing_else_in_hand(
     reader = Reader(redis)
 
     @asynccontextmanager
-    async def alone() -> AsyncIterator[None]:
+    async def alone(still_wanted: Callable[[], Awaitable[bool]]) -> AsyncIterator[bool]:
         assert not inside, "one suspect at a time"
+        assert await still_wanted()
         await free.wait()
         inside.append(1)
-        yield
+        yield True
         inside.clear()
 
     async def look(entries: list[Entry]) -> None:
@@ -191,6 +192,27 @@ async def test_r12_what_is_taken_over_is_handed_over_with_nothing_else_in_hand(
         free.set()
         await wait_until(lambda: reader.numbers == [1, 2, 3])
     assert most == [1, 1, 1]
+
+
+async def test_a_suspect_that_another_has_taken_is_waited_for_no_longer(server: EmbeddedServer, redis: Redis) -> None:
+    gave_up = asyncio.Event()
+    reader = Reader(redis)
+
+    @asynccontextmanager
+    async def alone(still_wanted: Callable[[], Awaitable[bool]]) -> AsyncIterator[bool]:
+        await wait_until(lambda: not_wanted(still_wanted))
+        gave_up.set()
+        yield False
+
+    async def not_wanted(still_wanted: Callable[[], Awaitable[bool]]) -> bool:
+        await redis.xclaim(STREAM, GROUP, "another", 0, [entry])
+        return not await still_wanted()
+
+    (entry,) = await add(redis, 1)
+    await read_and_die(redis, 1)
+    async with subscribed(server, reader, "a", alone=alone):
+        await gave_up.wait()
+    assert reader.numbers == []
 
 
 async def test_two_readers_take_over_an_entry_only_once(server: EmbeddedServer, redis: Redis) -> None:

@@ -78,13 +78,13 @@ class Bench:
     @asynccontextmanager
     async def worker(self, **more: Any) -> AsyncIterator["asyncio.Task[None]"]:
         """A worker in this process, ready; stopped in peace at the end."""
-        before = len(await self.ready())
+        before = set(await self.ready())
         task = asyncio.create_task(run(self.settings(**more)))
 
         async def is_ready() -> bool:
             if task.done():
                 await task
-            return len(await self.ready()) > before
+            return bool(set(await self.ready()) - before)
 
         try:
             await wait_until(is_ready)
@@ -150,11 +150,11 @@ class Bench:
         self, *releases: Path, sleeps: str = "", **more: Any
     ) -> AsyncIterator[asyncio.subprocess.Process]:
         """The same, ready; killed at the end when it still runs."""
-        before = len(await self.ready())
+        before = set(await self.ready())
         process = await self.spawn(*releases, sleeps=sleeps, **more)
 
         async def is_ready() -> bool:
-            return len(await self.ready()) > before
+            return bool(set(await self.ready()) - before)  # a process that sleeps is forgotten meanwhile
 
         try:
             await wait_until(is_ready)

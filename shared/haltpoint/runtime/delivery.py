@@ -16,7 +16,7 @@ Two kinds of consumers use it:
   returns for how many there is room instead, so that the next read cannot bring more than fits. The entries are its
   own from the moment of the call: it beats them, also those that still wait for a slot, and says by `holds` which ones
   it has, so that a beat that came late does not make the reclaimer hand them to it a second time. Its handler returns
-  for a suspect when that is finished, and `alone` waits until all else is.
+  for a suspect when that is finished, and `alone` waits until all else is, or until another process has the suspect.
 
 Reader and reclaimer may call the handler at the same time. A handler that raises leaves its entries pending: they come
 back after a lease.
@@ -27,8 +27,9 @@ nothing can only be known inside the server at that very moment. A dead consumer
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from faststream.redis import RedisBroker
@@ -63,6 +64,14 @@ class Entry(NamedTuple):
 Handler = Callable[[list[Entry]], Awaitable[int | None]]
 """Gets entries; may return how many the next read may bring (None: `max_records`)."""
 Exhausted = Callable[[Entry], Awaitable[None]]
+Alone = Callable[[Callable[[], Awaitable[bool]]], AbstractAsyncContextManager[bool]]
+"""Gets what says whether the suspect is still to be taken over; gives whether nothing else is in hand now."""
+
+
+@asynccontextmanager
+async def at_once(_: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bool]:
+    """The `Alone` of a batch consumer: its handler works on one batch at a time anyway."""
+    yield True
 
 
 def group_lost(stream: str, group: str) -> HaltpointError:
@@ -100,7 +109,7 @@ class Subscription:
         on_exhausted: Exhausted,
         on_fatal: Callable[[HaltpointError], None],
         holds: Callable[[str], bool] | None = None,
-        alone: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+        alone: Alone = at_once,
     ) -> None:
         self.stream = stream
         self.group = group
@@ -208,11 +217,19 @@ class Subscription:
             if (exhausted := await self._claim(entry_id, deliveries)) is not None:
                 await self._on_exhausted(exhausted)
             return True
-        async with self._alone():
-            if not self._closing.is_set() and (suspect := await self._claim(entry_id, deliveries)) is not None:
+        async with self._alone(partial(self._is_idle, entry_id)) as alone:
+            if not alone or self._closing.is_set():
+                return True
+            if (suspect := await self._claim(entry_id, deliveries)) is not None:
                 _log.info("took over an entry", stream=self.stream, entry=entry_id, deliveries=deliveries)
                 await self._hand_over([suspect])
         return True
+
+    async def _is_idle(self, entry_id: str) -> bool:
+        rows = await self._redis.xpending_range(
+            self.stream, self.group, min=entry_id, max=entry_id, count=1, idle=self._lease_ms
+        )
+        return bool(rows)
 
     async def _claim(self, entry_id: str, deliveries: int) -> Entry | None:
         """Make it ours; None when another has touched it meanwhile, or it is gone."""

@@ -25,7 +25,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, Final, TypeVar
 
 from faststream.redis import RedisBroker
@@ -36,7 +36,7 @@ from haltpoint.contracts.catalogue import Party
 from haltpoint.runtime import logs, preflight
 from haltpoint.runtime.broker import UNREACHABLE, make_broker, reach, redis_url
 from haltpoint.runtime.connection import Coalescer, connect
-from haltpoint.runtime.delivery import Exhausted, Handler, Subscription, group_lost
+from haltpoint.runtime.delivery import Alone, Exhausted, Handler, Subscription, at_once, group_lost
 from haltpoint.runtime.errors import HaltpointError, unforeseen
 from haltpoint.runtime.http import HttpServer, health_app
 from haltpoint.runtime.refused import RefusedForNow
@@ -100,7 +100,7 @@ class Service:
         on_exhausted: Exhausted,
         lease: float | None = None,
         holds: Callable[[str], bool] | None = None,
-        alone: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+        alone: Alone = at_once,
     ) -> Subscription:
         """Start to read `stream` (a whole key). `lease` in seconds, default: settings.lease. See `Subscription`."""
         subscription = Subscription(
