@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 
 from haltpoint_tool_worker.registry import load
 from tests.integration.test_tool_worker import LEASE, TOOLS, Bench, error_of
-from tests.support import wait_until
+from tests.support import wait_until, worker_tools
 from tests.support.desk import desk_at
 from tests.support.sleeper import is_stopped
 
@@ -124,3 +124,22 @@ async def test_r12_a_call_that_kills_its_worker_fails_itself_and_none_beside_it(
     assert set(codes) == {-signal.SIGKILL}
     letters = await bench.desk.redis.xlen(bench.desk.key("dead"))
     assert (len(codes), letters) == ((5, 1) if kind == "SERVER" else (1, 0))
+
+
+async def test_r12_a_suspect_waits_until_the_worker_has_nothing_else_in_hand(bench: Bench) -> None:
+    worker_tools.GATE.close()
+    suspect = await bench.order("add", left=1, right=2)
+    await bench.desk.orders(consumer="dead")
+    running = [await bench.order("wait") for _ in range(2)]
+    async with bench.worker(slots=4):
+        await wait_until(lambda: worker_tools.GATE.inside == 2)
+
+        async def long_idle() -> bool:
+            rows = await bench.desk.redis.xpending_range("hp:{0}:tools:default", "tool-worker", "-", "+", 9)
+            idle = {row["consumer"]: row["time_since_delivered"] for row in rows}
+            return bool(idle[b"dead"] > 2000 * LEASE)
+
+        await wait_until(long_idle)
+        worker_tools.GATE.open()
+        for action in (*running, suspect):
+            assert (await bench.outcome(action)).success
