@@ -120,7 +120,7 @@ async def test_r13_a_server_that_refuses_ends_no_process(tmp_path: Path, code: s
         assert "the same Idempotency-Key" in problem.json()["hint"]
         await lift(system)
         await wait_until(lambda: have_said("the server accepts writes again"))
-        assert (await submitted_over_http(system)).status_code == 202
+        await system.submit(task("look"), "refused-before", over_http=True)
         await system.settle()
         assert have_said("the server refuses writes for now; waiting"), "once"
         assert [child.process.returncode for child in children] == [None] * len(children)
@@ -132,8 +132,9 @@ async def test_r13_a_server_that_refuses_ends_no_process(tmp_path: Path, code: s
 
 
 async def submitted_over_http(system: System) -> httpx.Response:
+    """The gateway's own answer; the client makes an error of it."""
     url = f"http://127.0.0.1:{system.settings.gateway.port}/v1/tasks"
     body = task("look").model_dump(mode="json", exclude_defaults=True) | {"context": {"history": str(system.history)}}
-    headers = {"Authorization": f"Bearer {KEY}", "Idempotency-Key": "k"}
+    headers = {"Authorization": f"Bearer {KEY}", "Idempotency-Key": "refused-before"}
     async with httpx.AsyncClient(timeout=30) as http:
         return await http.post(url, json=body, headers=headers)
