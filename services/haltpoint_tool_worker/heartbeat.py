@@ -20,9 +20,9 @@ _log = logs.get(__name__)
 class Heartbeat:
     """Beats from `start` to `stop`, every `beat` seconds, over a connection of its own.
 
-    It keeps what `handlers` hold; they hear in the event loop that called `start` when the beat began, what was held, and
-    for each whether it is still ours. That loop is watched while there are tasks in `running`: a call that keeps it from
-    turning is named, and when its time is over that is recorded from here.
+    It keeps what `handlers` hold; they hear in the event loop that called `start` when the beat began and what is still
+    ours. That loop is watched while there are tasks in `running`: a call that keeps it from turning is named, and when
+    its time is over that is recorded from here.
     """
 
     def __init__(
