@@ -37,7 +37,7 @@ class Executor:
         self._here = here
         self.tracing = telemetry.start_tracing(Party.EXECUTOR.value)
         self._lease = here.settings.executor_lease
-        # Without a limit: what is in the stream already was accepted.
+        # Without a limit: what is in the stream already takes room there anyway.
         self._store = Store(
             here.calls,
             here.topology,

@@ -18,6 +18,7 @@ from haltpoint.runtime.http import HttpServer
 from haltpoint.runtime.inbox import Inbox
 from haltpoint.runtime.library import LibraryError
 from haltpoint.runtime.losses import owner_of
+from haltpoint.runtime.refused import RefusedForNow
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.store import Store
 from haltpoint.runtime.telemetry import Tracing, start_tracing
@@ -48,7 +49,7 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
     try:
         async with service.running(Party.GATEWAY, settings) as here, Coalescer(here.redis, patience=_PATIENCE) as calls:
             gateway = assemble(settings, here.redis, calls, here.topology, tracing, key, beside)
-            await _listen(here, gateway, calls)
+            await _listen(here, gateway)
             here.every(unattended.EVERY, Unattended(here.redis, here.topology, gateway.catalogue).look, "unattended")
             where = settings.gateway
             http = HttpServer(make_api(gateway), where.host, where.port, trusted_proxy=where.trusted_proxy)
@@ -93,15 +94,15 @@ def assemble(
     )
 
 
-async def _listen(here: service.Service, gateway: Gateway, calls: Coalescer) -> None:
-    letters = DeadLetters(calls, here.topology)
+async def _listen(here: service.Service, gateway: Gateway) -> None:
+    letters = DeadLetters(here.calls, here.topology)
 
     async def bury(entry: Entry, reason: str, detail: str) -> None:
         await letters.bury(Place.of(entry.stream, entry.id), reason, detail, about=owner_of(entry.fields))
 
     path = gateway.settings.escalation_handler
     handler = EscalationHandler.load(path) if path else None
-    humans = Humans(here.redis, gateway.views, bury, gateway.inbox, gateway.catalogue, handler)
+    humans = Humans(here.redis, gateway.views, bury, Inbox(here.calls, here.topology), gateway.catalogue, handler)
     for partition in range(here.topology.partitions):
         await here.subscribe(
             here.topology.stream(partition, Stream.HUMANS),
@@ -119,6 +120,8 @@ async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> lis
         async with asyncio.timeout(2.0):
             await library.check(redis)
             siblings = await service.siblings(redis, topology)
+    except RefusedForNow as error:
+        return [f"Redis refuses us for now: {error.why}"]
     except (*UNREACHABLE, TimeoutError):
         return ["Redis does not answer"]  # where it lies is not for everybody who may ask
     except LibraryError as error:

@@ -15,6 +15,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from starlette.exceptions import HTTPException
 
 from haltpoint.runtime import logs
+from haltpoint.runtime.refused import RefusedForNow
 
 log = logs.get(__name__)
 
@@ -59,7 +60,15 @@ class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
 
 
 def redis_unreachable(error: Exception) -> Problem:
-    """503: whether the request took effect is not known."""
+    """503: Redis refuses for now, or whether the request took effect is not known."""
+    if isinstance(error, RefusedForNow):
+        return Problem(
+            503,
+            "redis_refuses_writes",
+            f"Redis refuses writes for now: {error.why}.",
+            hint=f"{error.fix}. Then repeat the request, with the same Idempotency-Key.",
+            headers={"Retry-After": "1"},
+        )
     log.warning("redis cannot be reached", error=str(error))
     return Problem(
         503,

@@ -58,7 +58,7 @@ async def run(settings: Settings) -> None:
                 max_records=1,
                 on_exhausted=thinker.exhausted,
                 holds=partial(thinker.holds, stream),
-                room=thinker.room,
+                alone=thinker.alone,
             )
         await here.serve()
         await thinker.drain()

@@ -6,7 +6,8 @@ recorded (a crash in between) is paid for a second time, and still only one is r
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypedDict, assert_never, cast
@@ -40,6 +41,7 @@ from haltpoint.runtime.delivery import Entry
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.ledger import Held, Ledger, Thought
 from haltpoint.runtime.losses import loss_of
+from haltpoint.runtime.tasks import ended
 from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Rejected, decode
 from haltpoint_planner import prompts, verifying
@@ -103,25 +105,45 @@ class Thinker:
         self._spare = slots - streams
         self._running: dict[tuple[str, str], _Running] = {}
         self._ended = asyncio.Condition()
+        self._one_suspect = asyncio.Lock()
+        self._paused = False
+        self._begin = asyncio.Event()
+        self._begin.set()
         self._stopping = stopping
 
     async def handle(self, entries: list[Entry]) -> None:
-        """Put entries into slots; return when a slot is free for the next one."""
+        """Put entries into slots; return when a slot is free for the next one, or when a suspect is finished."""
         for entry in entries:
             key = (entry.stream, entry.id)
             if key not in self._running:
                 task = asyncio.create_task(self._slot(entry), name=f"thought {entry.id}")
                 self._running[key] = _Running(Held(Place.of(*key)), task)
+        if entries[0].deliveries > 1:
+            await asyncio.wait([self._running[entry.stream, entry.id].task for entry in entries])
+            return
         async with self._ended:
-            await self._ended.wait_for(lambda: self._stopping.is_set() or len(self._running) <= self._spare)
+            await self._ended.wait_for(
+                lambda: self._stopping.is_set() or (not self._paused and len(self._running) <= self._spare)
+            )
 
     def holds(self, stream: str, entry_id: str) -> bool:
         """Whether this process works on the entry."""
         return (stream, entry_id) in self._running
 
-    def room(self) -> int:
-        """How many entries of a stream may be taken over now."""
-        return int(len(self._running) <= self._spare)
+    @asynccontextmanager
+    async def alone(self, still_wanted: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bool]:
+        """No other thought is in hand in here: wait until all that were are finished, and let the readers wait."""
+        async with self._one_suspect:
+            self._paused = True
+            try:
+                if alone := await ended(lambda: [one.task for one in self._running.values()], still_wanted):
+                    self._begin.clear()
+                yield alone
+            finally:
+                self._paused = False
+                self._begin.set()
+                async with self._ended:
+                    self._ended.notify_all()
 
     async def beat(self) -> None:
         """Keep the leases of all thoughts under way; one that was lost is somebody else's, and ours is broken off."""
@@ -168,6 +190,8 @@ class Thinker:
 
     async def _slot(self, entry: Entry) -> None:
         try:
+            if entry.deliveries == 1:
+                await self._begin.wait()
             async with self._slots:
                 await self._think(entry)
         except UNREACHABLE as error:

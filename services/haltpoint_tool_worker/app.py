@@ -49,7 +49,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     settings, retention = here.settings, here.settings.policy.retention
     ledger = Ledger(here.calls, here.topology, here.instance, retention=retention)
     runner, tracing = Runner(), telemetry.start_tracing(Party.WORKER.value)
-    pipeline = Pipeline(registry, ledger, runner, tracing, here.stopping.is_set)
+    pipeline = Pipeline(registry, ledger, runner, tracing, here.stopping.is_set, settings.lease)
     dead_letters = DeadLetters(here.calls, here.topology, retention=retention)
     handlers = Handlers(slots, pipeline, ledger, dead_letters)
     heartbeat = Heartbeat(redis_url(settings), here.topology, here.instance, settings.beat, handlers, runner.running)
@@ -85,7 +85,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
                     max_records=slots.share,
                     on_exhausted=handlers.exhausted,
                     holds=partial(handlers.holds, stream),
-                    room=lambda: slots.room,
+                    alone=handlers.alone,
                 )
         await here.serve()
         await handlers.drain()

@@ -1,7 +1,8 @@
 """From entries to slots: one task for each, held and beaten until its receipt is written."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Final
 
 from redis.exceptions import RedisError
@@ -13,6 +14,7 @@ from haltpoint.runtime.dead_letters import DeadAction, DeadLetters, Unheard
 from haltpoint.runtime.delivery import Entry
 from haltpoint.runtime.ledger import Finished, Held, Ledger
 from haltpoint.runtime.losses import loss_of
+from haltpoint.runtime.tasks import ended
 from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Rejected
 from haltpoint_tool_worker.job import Job, read_job
@@ -39,23 +41,40 @@ class Handlers:
         self._jobs: dict[Place, Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._promised: dict[str, int] = {}
+        self._one_suspect = asyncio.Lock()
 
     async def handle(self, entries: list[Entry]) -> int | None:
-        """Put entries into slots; a reader's call returns when its stream may be read again, and how many entries."""
+        """Put entries into slots; a reader's call returns when its stream may be read again, and how many entries.
+
+        A suspect's call returns when it is finished.
+        """
         stream, read = entries[0].stream, entries[0].deliveries == 1
         promised = self._promised.get(stream, self.slots.share) if read else 0
         self.slots.hold(len(entries), promised=promised)
         loop = asyncio.get_running_loop()
-        for entry in entries:
-            task = loop.create_task(self._work(entry))
+        tasks = [loop.create_task(self._work(entry)) for entry in entries]
+        for task in tasks:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+        if not read:
+            await asyncio.wait(tasks)
+            return None
         for _ in range(_TURNS):
             await asyncio.sleep(0)
-        if not read:
-            return None
         self._promised[stream] = await self.slots.promise(more=len(entries) >= self.slots.share)
         return self._promised[stream]
+
+    @asynccontextmanager
+    async def alone(self, still_wanted: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bool]:
+        """Nothing else is in hand in here: wait until all that was is finished, and let the readers wait."""
+        async with self._one_suspect:
+            self.slots.pause()
+            try:
+                if alone := await ended(lambda: self._tasks, still_wanted):
+                    self.slots.reserve()
+                yield alone
+            finally:
+                self.slots.resume()
 
     async def exhausted(self, entry: Entry) -> None:
         """An entry that was handed out too often: it may be what kills workers (R9)."""
@@ -82,11 +101,18 @@ class Handlers:
         """Whether an entry of the stream with this key is in our hands."""
         return Place.of(stream, entry_id) in self._jobs
 
-    def lost(self, held: Sequence[Held]) -> None:
-        """A heartbeat found that these are not ours any more. A claim meanwhile makes the finding void."""
-        for one in held:
+    def renewed(self, at: float, held: Sequence[Held], kept: Sequence[bool]) -> None:
+        """A heartbeat has kept the leases of some and found that others are not ours any more.
+
+        It began `at` this moment of the monotonic clock. A claim meanwhile makes the finding void.
+        """
+        for one, ours in zip(held, kept, strict=True):
             job = self._jobs.get(one.place)
-            if job is not None and job.epoch == one.epoch and not job.claiming:
+            if job is None or job.epoch != one.epoch or job.claiming:
+                continue
+            if ours:
+                job.leased_at = at
+            else:
                 job.lose()
 
     async def drain(self) -> None:
@@ -105,7 +131,7 @@ class Handlers:
                     await self._bury(entry, job.reason.value, job.detail)
                     return
                 self._jobs[place] = job
-                ran = await self.slots.begin()
+                ran = await self.slots.begin(suspect=entry.deliveries > 1)
                 if ran:
                     await self._pipeline.work(job)
                 else:

@@ -20,9 +20,9 @@ _log = logs.get(__name__)
 class Heartbeat:
     """Beats from `start` to `stop`, every `beat` seconds, over a connection of its own.
 
-    It keeps what `handlers` hold; they hear in the event loop that called `start` what is not ours any more. That loop
-    is watched while there are tasks in `running`: a call that keeps it from turning is named, and when its time is over
-    that is recorded from here.
+    It keeps what `handlers` hold; they hear in the event loop that called `start` when the beat began and what is still
+    ours. That loop is watched while there are tasks in `running`: a call that keeps it from turning is named, and when
+    its time is over that is recorded from here.
     """
 
     def __init__(
@@ -58,7 +58,10 @@ class Heartbeat:
             await asyncio.to_thread(self._thread.join)
 
     async def _beat_for_ever(self, main: asyncio.AbstractEventLoop) -> None:
-        async with connect(self._url) as redis, Coalescer(redis, patience=self._beat) as calls:
+        def waits() -> bool:
+            return not self._stop.is_set()
+
+        async with connect(self._url) as redis, Coalescer(redis, patience=self._beat, waits=waits) as calls:
             ledger = Ledger(calls, self._topology, self._consumer)
             watch, due = LoopWatch(main, self._running), time.monotonic() + self._beat
             while not self._stop.wait(max(0.0, min(EVERY, due - time.monotonic()))):
@@ -74,7 +77,6 @@ class Heartbeat:
                     _log.exception("a heartbeat failed")
 
     async def _once(self, ledger: Ledger, main: asyncio.AbstractEventLoop) -> None:
-        held = self._handlers.held()
-        kept = await ledger.heartbeat(held) if held else []
-        if lost := [one for one, ours in zip(held, kept, strict=True) if not ours]:
-            main.call_soon_threadsafe(self._handlers.lost, lost)
+        at, held = time.monotonic(), self._handlers.held()
+        if held:
+            main.call_soon_threadsafe(self._handlers.renewed, at, held, await ledger.heartbeat(held))

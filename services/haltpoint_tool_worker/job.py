@@ -16,7 +16,8 @@ from haltpoint_tool_worker.runner import Run, Stopped
 
 @dataclass(slots=True)
 class Job:
-    """`epoch` is 0 until it is claimed. `claiming`: the epoch may be another one already. `lost`: not ours any more.
+    """`leased_at` is when its lease was renewed last, or earlier (monotonic clock). `epoch` is 0 until it is claimed.
+    `claiming`: the epoch may be another one already. `lost`: not ours any more.
 
     `nested`: a tool made the call. `repeatable` holds when both the plan and the tool say so. `runs` are its tool and
     the hooks around it, as far as they were begun; `calls` tells of the tools that it called, which end with it, and
@@ -29,6 +30,7 @@ class Job:
     arguments: str
     trace: str | None
     deliveries: int
+    leased_at: float
     repeatable: bool = False
     epoch: int = 0
     claiming: bool = False
@@ -71,4 +73,4 @@ def read_job(place: Place, entry: Entry) -> Job | wire.Rejected:
     message = decoded.message
     if not isinstance(message, ToolRequested):
         return wire.Rejected(wire.Reason.UNKNOWN_MESSAGE, f"{message.type} is no call of a tool")
-    return Job(place, message.data, decoded.body, message.traceparent, entry.deliveries)
+    return Job(place, message.data, decoded.body, message.traceparent, entry.deliveries, entry.leased_at)

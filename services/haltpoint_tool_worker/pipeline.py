@@ -5,7 +5,7 @@ which a person is asked first, was never started and leaves no doubt.
 
 When is an action claimed? One with effects just before its effect, always. A repeatable one (read-only or idempotent)
 not on its first delivery, which runs under epoch 0; whoever takes it over claims it. So what nobody has to fence costs
-nothing.
+nothing. Right before the effect the worker looks at its lease: it may have slept since, and another have the action.
 
 When is a failure a doubt (CONTRACT E5)? The table in `failures.py` says it. Then a person decides.
 """
@@ -43,7 +43,7 @@ _log = logs.get(__name__)
 
 
 class Pipeline:
-    """For all calls of a worker. `stopping` says whether the worker ends; `now_ms` is the wall clock."""
+    """For all calls of a worker. `stopping` says whether it ends, `lease` is in seconds, `now_ms` the wall clock."""
 
     def __init__(
         self,
@@ -52,6 +52,7 @@ class Pipeline:
         runner: Runner,
         tracing: telemetry.Tracing,
         stopping: Callable[[], bool],
+        lease: float,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._registry = registry
@@ -60,6 +61,7 @@ class Pipeline:
         self._runner = runner
         self._tracing = tracing
         self._stopping = stopping
+        self._lease = lease
         self._now_ms = now_ms
 
     def _nested(self, job: Job, caller: Tool, seconds: float) -> Nested:
@@ -80,6 +82,9 @@ class Pipeline:
             await self._refuse(job, call, began)
             return
         if not job.repeatable and job.epoch == 0 and not await self._claim(job):
+            return
+        if not await self._has_lease(job):
+            _log.warning("the lease was lost before the call began; another worker has it")
             return
         span = self._span(job)
         job.at_timeout = partial(self._timed_out, job, call, began, span)
@@ -110,6 +115,8 @@ class Pipeline:
             words = "a worker had started it and did not report; it may have taken effect"
             await self._record(job, _doubt(job, words), self._now_ms(), None)
             return False
+        if claimed.status is ClaimStatus.LOST:
+            _log.warning("the lease was lost before the call was claimed; another worker has it")
         return claimed.status is ClaimStatus.GO
 
     def _was_declared_otherwise(self, job: Job, claimed: Claimed) -> bool:
@@ -117,6 +124,15 @@ class Pipeline:
         tool = self._registry.find(job.request.tool)
         changed = job.request.repeatable and tool is not None and not tool.spec.repeatable
         return changed and job.deliveries > 1 and claimed.status is ClaimStatus.GO
+
+    async def _has_lease(self, job: Job) -> bool:
+        """Whether no other worker can have taken the action. What our clock cannot say, the server is asked."""
+        while not job.lost and (now := time.monotonic()) - job.leased_at >= self._lease:
+            (kept,) = await self._ledger.heartbeat([job.held])
+            if not kept:
+                return False
+            job.leased_at = now
+        return not job.lost
 
     async def _run(self, job: Job, call: Call) -> Reading | None:
         """What came of it; None when the lease was lost, since then somebody else decides."""

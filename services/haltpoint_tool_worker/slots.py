@@ -5,8 +5,8 @@
                           there are slots. One whose last read brought that many may ask for up to its stream's part of
                           all slots, here 4, while no other reader waits: large reads are cheap reads.
 
-An entry taken over from a dead worker may use a slot that was promised to a reader which waits for new entries, else an
-idle worker could never take over. If new ones come at that moment, they wait in hand for a slot, beaten but not begun.
+An entry that is taken over is a suspect, which runs with nothing else in hand: readers are promised nothing more, and
+what they had asked for before waits in hand for its slot, beaten but not begun, until the suspect has ended.
 """
 
 import asyncio
@@ -28,13 +28,9 @@ class Slots:
         self._part = max(1, capacity // streams)
         self._readers: deque[tuple[asyncio.Future[int], int]] = deque()
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._paused = False
+        self._reserved = False
         self._closed = False
-
-    @property
-    def room(self) -> int:
-        """How many entries may be taken over now."""
-        free = self.capacity - self.held
-        return max(free - self._promised, min(free, 1))
 
     def hold(self, entries: int, *, promised: int = 0) -> None:
         """Entries came into our hands; by a reader, which uses up what it was promised (at first the share)."""
@@ -55,11 +51,11 @@ class Slots:
             return await future
         return self._promise(wished)
 
-    async def begin(self) -> bool:
-        """Wait for a slot to run in; False when closed before there was one."""
+    async def begin(self, *, suspect: bool = False) -> bool:
+        """Wait for a slot to run in; False when closed before there was one. A suspect has all of them."""
         if self._closed:
             return False
-        if self.running < self.capacity and not self._waiting:
+        if suspect or (self.running < self.capacity and not self._waiting and not self._reserved):
             self.running += 1
             return True
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -72,12 +68,20 @@ class Slots:
         self.held -= 1
         if ran:
             self.running -= 1
-        while self._waiting and self.running < self.capacity:
-            self.running += 1
-            self._waiting.popleft().set_result(None)
-        while self._readers and self._can_promise():
-            future, wished = self._readers.popleft()
-            future.set_result(self._promise(wished))
+        self._serve()
+
+    def pause(self) -> None:
+        """Promise nothing more to readers."""
+        self._paused = True
+
+    def reserve(self) -> None:
+        """Begin nothing but a suspect."""
+        self._reserved = True
+
+    def resume(self) -> None:
+        """The suspect has ended: readers and what waits for a slot continue."""
+        self._paused = self._reserved = False
+        self._serve()
 
     def close(self) -> None:
         """Begin nothing more: who waits is sent away."""
@@ -89,6 +93,14 @@ class Slots:
         self._readers.clear()
         self._waiting.clear()
 
+    def _serve(self) -> None:
+        while self._waiting and self.running < self.capacity and not self._reserved:
+            self.running += 1
+            self._waiting.popleft().set_result(None)
+        while self._readers and self._can_promise():
+            future, wished = self._readers.popleft()
+            future.set_result(self._promise(wished))
+
     def _promise(self, wished: int) -> int:
         """There is room for a share; for more only when nobody waits for it."""
         free = self.capacity - self.held - self._promised
@@ -97,4 +109,4 @@ class Slots:
         return count
 
     def _can_promise(self) -> bool:
-        return self.held + self._promised + self.share <= self.capacity
+        return not self._paused and self.held + self._promised + self.share <= self.capacity

@@ -84,6 +84,7 @@ class Soak:
             (self._copy, 6),
             (self._poison, 3),
             (self._crash_server, 1),
+            (self._refuse, 2),
             (self._cut, 3),
             (self._lose_replies, 4),
             (self._slow, 2),
@@ -132,6 +133,16 @@ class Soak:
         await asyncio.to_thread(self.system.server.kill)
         await asyncio.sleep(self.chance.uniform(0, 0.5))
         await asyncio.to_thread(self.system.server.start)
+
+    async def _refuse(self) -> None:
+        """No write for a moment: the memory is full, or a replica is missing."""
+        redis: Any = self.system.redis
+        name = self.chance.choice(("maxmemory", "min-replicas-to-write"))
+        await redis.config_set(name, 1)
+        try:
+            await asyncio.sleep(self.system.settings.lease * self.chance.uniform(0.2, 1.5))
+        finally:
+            await redis.config_set(name, 0)
 
     async def _cut(self) -> None:
         self.network.cut()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from haltpoint.runtime.broker import make_broker
-from haltpoint.runtime.delivery import Entry, Subscription, hand_back
+from haltpoint.runtime.delivery import Alone, Entry, Subscription, at_once, hand_back
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.errors import HaltpointError
 from tests.support import wait_until
@@ -56,7 +56,7 @@ async def subscribed(
     *,
     max_records: int = 8,
     holds: Callable[[str], bool] | None = None,
-    room: Callable[[], int] | None = None,
+    alone: Alone = at_once,
     url: str = "",
 ) -> AsyncIterator[Subscription]:
     broker = make_broker(url or server.url, lambda: None)
@@ -74,7 +74,7 @@ async def subscribed(
         on_exhausted=reader.bury,
         on_fatal=reader.fatal.append,
         holds=holds,
-        room=room,
+        alone=alone,
     )
     try:
         await subscription.start()
@@ -161,6 +161,60 @@ async def test_what_a_dead_consumer_held_is_taken_over_after_its_lease(server: E
     assert await pending(redis) == 0
 
 
+async def test_r12_what_is_taken_over_is_handed_over_with_nothing_else_in_hand(
+    server: EmbeddedServer, redis: Redis
+) -> None:
+    inside: list[int] = []
+    most: list[int] = []
+    free = asyncio.Event()
+    reader = Reader(redis)
+
+    @asynccontextmanager
+    async def alone(still_wanted: Callable[[], Awaitable[bool]]) -> AsyncIterator[bool]:
+        assert not inside, "one suspect at a time"
+        assert await still_wanted()
+        await free.wait()
+        inside.append(1)
+        yield True
+        inside.clear()
+
+    async def look(entries: list[Entry]) -> None:
+        most.append(len(entries))
+        assert inside, "nothing is taken over before all else is finished"
+
+    reader.then = look
+    await add(redis, 1, 2, 3)
+    await read_and_die(redis, 3)
+    async with subscribed(server, reader, "a", alone=alone):
+        await idle_for(redis, 2 * LEASE_MS)
+        rows = await redis.xpending_range(STREAM, GROUP, min="-", max="+", count=3)
+        assert [row["times_delivered"] for row in rows] == [1, 1, 1], "waiting counts no delivery"
+        free.set()
+        await wait_until(lambda: reader.numbers == [1, 2, 3])
+    assert most == [1, 1, 1]
+
+
+async def test_a_suspect_that_another_has_taken_is_waited_for_no_longer(server: EmbeddedServer, redis: Redis) -> None:
+    gave_up = asyncio.Event()
+    reader = Reader(redis)
+
+    @asynccontextmanager
+    async def alone(still_wanted: Callable[[], Awaitable[bool]]) -> AsyncIterator[bool]:
+        await wait_until(lambda: not_wanted(still_wanted))
+        gave_up.set()
+        yield False
+
+    async def not_wanted(still_wanted: Callable[[], Awaitable[bool]]) -> bool:
+        await redis.xclaim(STREAM, GROUP, "another", 0, [entry])
+        return not await still_wanted()
+
+    (entry,) = await add(redis, 1)
+    await read_and_die(redis, 1)
+    async with subscribed(server, reader, "a", alone=alone):
+        await gave_up.wait()
+    assert reader.numbers == []
+
+
 async def test_two_readers_take_over_an_entry_only_once(server: EmbeddedServer, redis: Redis) -> None:
     await add(redis, *range(40))
     await read_and_die(redis, 40)
@@ -188,7 +242,7 @@ async def test_past_the_limit_it_is_buried_and_never_runs_again(server: Embedded
         await wait_until(lambda: len(reader.exhausted) == 1)
         await add(redis, 14)
         await wait_until(lambda: 14 in reader.numbers)
-    assert reader.exhausted == [Entry(STREAM, poison, {b"n": b"13"}, 4)]
+    assert [one._replace(leased_at=0.0) for one in reader.exhausted] == [Entry(STREAM, poison, {b"n": b"13"}, 4)]
     assert [n for n in reader.numbers if n == 13] == [13, 13, 13]
 
 
@@ -233,7 +287,7 @@ async def test_an_entry_under_way_is_not_handed_out_again(server: EmbeddedServer
         await wait_until(lambda: reader.numbers == [1, 2])
 
 
-async def test_slots_keep_what_they_hold_and_take_no_more_than_fits(server: EmbeddedServer, redis: Redis) -> None:
+async def test_slots_keep_what_they_hold(server: EmbeddedServer, redis: Redis) -> None:
     held: set[str] = set()
     reader = Reader(redis, acknowledges=False)
 
@@ -242,13 +296,13 @@ async def test_slots_keep_what_they_hold_and_take_no_more_than_fits(server: Embe
 
     reader.then = hold
     await add(redis, 1, 2, 3)
-    async with subscribed(server, reader, "a", holds=held.__contains__, room=lambda: 1):
+    async with subscribed(server, reader, "a", holds=held.__contains__):
         await wait_until(lambda: len(held) == 3)
         await idle_for(redis, 2 * LEASE_MS)
         assert reader.numbers == [1, 2, 3], "a late beat does not make us run it twice"
         held.clear()
         await wait_until(lambda: len(reader.numbers) == 6)
-        assert [len(batch) for batch in reader.batches[-3:]] == [1, 1, 1], "one slot, one entry at a time"
+        assert [len(batch) for batch in reader.batches[-3:]] == [1, 1, 1], "one suspect, and then the next"
 
 
 async def idle_for(redis: Redis, milliseconds: int) -> None:

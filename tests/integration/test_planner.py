@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -25,6 +26,7 @@ from haltpoint.runtime.step_codec import encode_step
 from haltpoint.runtime.topology import Topology
 from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.app import run
+from haltpoint_planner.chat_completions import ChatCompletions
 from tests.integration.planning import LOOKUP, PLAN, SEND, Board, script
 from tests.support import wait_until
 from tests.support.catalogue import silence
@@ -93,6 +95,34 @@ async def test_a_paid_thought_that_was_not_recorded_is_paid_again_and_recorded_o
         await board.redis.xclaim(key, "planner", "nobody", 0, [entry], idle=10_000)
         await board.reply(thought)
         assert len(model.requests) == 2
+
+
+async def test_r12_what_a_dead_planner_had_in_hand_is_thought_one_by_one(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, inside, most = ChatCompletions.ask, 0, 0
+
+    async def counted(self: ChatCompletions, *args: Any) -> Any:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        try:
+            return await ask(self, *args)
+        finally:
+            inside -= 1
+
+    monkeypatch.setattr(ChatCompletions, "ask", counted)
+    thoughts = [await board.ask(await board.chain()) for _ in range(6)]
+    for number in range(board.topology.partitions):
+        await board.redis.xreadgroup("planner", "dead", {board.topology.stream(number, Stream.PLANS): ">"})
+    async with ScriptedModel(script(GOOD_PLAN | {"delay": 0.2})) as model, board.planner(model):
+        for thought in thoughts:
+            await board.reply(thought)
+        assert most == 1
+        fresh = [await board.ask(await board.chain()) for _ in range(6)]
+        for thought in fresh:
+            await board.reply(thought)
+        assert most > 1, "all else is thought side by side"
 
 
 async def test_d3_another_model_is_asked_when_a_person_wants_that(board: Board) -> None:

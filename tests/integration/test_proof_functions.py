@@ -16,7 +16,7 @@ from haltpoint.contracts.tools import ErrorType, ToolSpec
 from haltpoint.runtime.committing import ChainCommit, Decided, Loaded
 from haltpoint.runtime.dead_letters import DeadAction, Unheard
 from haltpoint.runtime.inbox import AnsweredAlready, Stale, Taken
-from haltpoint.runtime.ledger import Finished
+from haltpoint.runtime.ledger import Finished, Ledger
 from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Decoded, decode
 from tests.proofs import functions
@@ -53,7 +53,8 @@ class Pair:
     async def step(self) -> None:
         """One command to both."""
         commands = (self.submit, self.load, self.commit, self.commit, self.claim, self.complete, self.answer)
-        await self.chance.choice((*commands, self.bury, self.put_aside, self.requeue, self.copy))()
+        rare = (self.bury, self.put_aside, self.requeue, self.copy, self.take_over)
+        await self.chance.choice((*commands, *rare))()
         await self.compare()
 
     async def submit(self) -> None:
@@ -88,10 +89,10 @@ class Pair:
     async def claim(self) -> None:
         if (item := self.some_item()) is None:
             return
-        owner = f"worker/{self.chance.randint(1, 3)}"
-        args = (self.place(item).stream, self.place(item).entry, self.action(item.action), owner)
+        token = f"one/{self.chance.randint(1, 3)}"
+        args = (self.place(item).stream, self.place(item).entry, self.action(item.action), self.consumer(item), token)
         real = await self.desk.calls.call("FCALL", "hp1_claim", 1, self.desk.key("events"), *args)
-        self.store, status, epoch = functions.claim(self.store, item, owner, None)
+        self.store, status, epoch = functions.claim(self.store, item, token, None)
         assert (real[0].decode(), real[1]) == (status, epoch)
 
     async def complete(self) -> None:
@@ -101,7 +102,7 @@ class Pair:
         epoch = self.chance.choice((0, row.epoch, row.epoch))
         receipt = self.chance.choice(list(Receipt))
         finished = Finished(self.place(item), self.action(item.action), epoch, row.attempt, OUTCOMES[receipt], "{}")
-        real = await self.desk.ledger.complete(finished)
+        real = await Ledger(self.desk.calls, self.desk.topology, self.consumer(item)).complete(finished)
         self.store, status = functions.complete(self.store, item, epoch, receipt, None)
         assert real == status
 
@@ -111,7 +112,8 @@ class Pair:
             return
         about = DeadAction(self.action(item.action), self.store.actions[item.action].attempt, "it came too often")
         letter = await self.desk.letters.bury(self.place(item), "exhausted", about=about)
-        assert (letter is None) == (item not in self.store.tools)
+        there = {(each.action, each.entry) for each in self.store.tools}
+        assert (letter is None) == ((item.action, item.entry) not in there)
         self.store = functions.dead_letter(self.store, item, None)
 
     async def put_aside(self) -> None:
@@ -160,7 +162,22 @@ class Pair:
         self.items[action, number] = entry.decode()
         self.store = self.store._replace(tools=self.store.tools | {Item(action, number)})
 
+    async def take_over(self) -> None:
+        """Another worker takes an entry; the one that had it sleeps, and may come back with what it knows."""
+        if not self.store.tools:
+            return
+        item = self.chance.choice(sorted(self.store.tools))
+        taken = item._replace(deliveries=item.deliveries + 1)
+        place = self.place(item)
+        await self.desk.redis.xclaim(
+            self.desk.key("tools:default"), "tool-worker", self.consumer(taken), 0, [place.entry]
+        )
+        self.store = self.store._replace(tools=self.store.tools - {item} | {taken})
+
     # ---- the same names for both
+
+    def consumer(self, item: Item) -> str:
+        return f"worker {item.deliveries}"
 
     def action(self, number: int) -> str:
         return action_id(CHAIN, f"s{number}", 1)
@@ -200,7 +217,9 @@ class Pair:
         assert int((version or b"0-").partition(b"-")[0]) == self.store.version
 
     async def compare_items(self) -> None:
-        entries = await self.desk.redis.xrange(self.desk.key("tools:default"))
+        stream = self.desk.key("tools:default")
+        await self.desk.redis.xreadgroup("tool-worker", self.consumer(Item(0, 0)), {stream: ">"})
+        entries = await self.desk.redis.xrange(stream)
         known = set(self.items.values())
         for entry, fields in entries:
             if entry.decode() not in known:
@@ -255,7 +274,7 @@ async def test_the_model_does_what_the_functions_do(redis: Redis, seed: int) -> 
         async with desk_at(redis) as desk:
             pair = Pair(desk, chance)
             await pair.submit()
-            for _ in range(60):
+            for _ in range(80):
                 await pair.step()
             ends += pair.store.final
     assert ends > 2, "the walks must go somewhere"

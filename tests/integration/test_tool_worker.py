@@ -22,6 +22,7 @@ from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Outcome, ToolKind
 from haltpoint.runtime.dead_letters import RequeueStatus
 from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.ledger import Ledger
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.unserved import unserved
@@ -77,13 +78,13 @@ class Bench:
     @asynccontextmanager
     async def worker(self, **more: Any) -> AsyncIterator["asyncio.Task[None]"]:
         """A worker in this process, ready; stopped in peace at the end."""
-        before = len(await self.ready())
+        before = set(await self.ready())
         task = asyncio.create_task(run(self.settings(**more)))
 
         async def is_ready() -> bool:
             if task.done():
                 await task
-            return len(await self.ready()) > before
+            return bool(set(await self.ready()) - before)
 
         try:
             await wait_until(is_ready)
@@ -126,26 +127,34 @@ class Bench:
     def effects(self) -> list[str]:
         return [line.split()[0] for line in self.effects_file.read_text().splitlines()]
 
-    @asynccontextmanager
-    async def process(self, *releases: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-        """A worker as a process of its own, ready; killed at the end when it still runs. `releases`: other sources."""
+    async def spawn(self, *releases: Path, sleeps: str = "", **more: Any) -> asyncio.subprocess.Process:
+        """Start a worker as a process of its own. `releases`: other sources; `sleeps`: tests/support/sleeper.py."""
         code = (
+            f"from tests.support import sleeper\nsleeper.stop_at({sleeps!r})\n"
             "import sys\nfrom haltpoint.contracts.catalogue import Party\n"
             "from haltpoint.runtime import process\nfrom haltpoint.runtime.settings import Settings\n"
             "from haltpoint_tool_worker.app import run\n"
             "sys.exit(process.main(Party.WORKER, run, Settings.model_validate_json(sys.argv[1])))"
         )
-        settings = self.settings().model_dump_json(exclude_defaults=True)
+        settings = self.settings(**more).model_dump_json(exclude_defaults=True)
         with (self.effects_file.parent / "log").open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
+            return await asyncio.create_subprocess_exec(
                 *(sys.executable, "-c", code, settings),
                 env=os.environ | {"PYTHONPATH": os.pathsep.join([*map(str, releases), *sys.path])},
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=log,
             )
 
+    @asynccontextmanager
+    async def process(
+        self, *releases: Path, sleeps: str = "", **more: Any
+    ) -> AsyncIterator[asyncio.subprocess.Process]:
+        """The same, ready; killed at the end when it still runs."""
+        before = set(await self.ready())
+        process = await self.spawn(*releases, sleeps=sleeps, **more)
+
         async def is_ready() -> bool:
-            return bool(await self.ready())
+            return bool(set(await self.ready()) - before)  # a process that sleeps is forgotten meanwhile
 
         try:
             await wait_until(is_ready)
@@ -623,8 +632,8 @@ async def test_r9_an_order_for_another_release_is_given_back_and_done_once(
 
 async def test_r4_what_another_release_has_begun_is_given_back_as_a_doubt(bench: Bench, another_release: Path) -> None:
     action = await bench.order("send", text="hi")
-    (begun,) = await bench.desk.orders(consumer="a worker that dies in the effect")
-    await bench.desk.ledger.claim(begun.place, action)
+    (begun,) = await bench.desk.orders(consumer="dying")
+    await Ledger(bench.desk.calls, bench.desk.topology, "dying").claim(begun.place, action)
     async with bench.process(another_release):
         ((letter, _),) = await put_aside(bench)
     assert await bench.desk.letters.requeue(0, letter) is RequeueStatus.REQUEUED

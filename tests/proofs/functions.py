@@ -173,22 +173,25 @@ def _settle(store: Store, number: int, status: str) -> Store:
     return store._replace(requests=tuple(requests))
 
 
-def claim(store: Store, item: Item, owner: str, without: Mutation | None) -> tuple[Store, str, int]:
-    """hp1_claim; `owner` is new for each wish to claim."""
-    row = store.actions[item.action]
-    status, after = rules.claim(row, item.entry, owner, final=store.final, without=without)
+def claim(store: Store, item: Item, token: str, without: Mutation | None) -> tuple[Store, str, int]:
+    """hp1_claim; `token` is new for each claim. `item` is as it was when this worker got it."""
+    row, holds = store.actions[item.action], item in store.tools
+    status, after = rules.claim(row, item.entry, token, final=store.final, holds=holds, without=without)
     if after is None:
         return finish(store, item), status, 0
     if after.epoch > row.epoch:
+        if not holds:
+            raise BrokenError(Promise.R8, f"action {item.action} was claimed by a worker that had lost its entry")
         ghost = store.ghosts[item.action]
         store = with_ghost(with_row(store, item.action, after), item.action, ghost._replace(given=ghost.given + 1))
-    return store, status, after.epoch
+    return store, status, 0 if status == "lost" else after.epoch
 
 
 def complete(store: Store, item: Item, epoch: int, receipt: Receipt, without: Mutation | None) -> tuple[Store, str]:
     """hp1_complete for one action."""
     row, given = store.actions[item.action], store.ghosts[item.action].given
-    status = rules.complete(row, item.entry, epoch, without)
+    holds = item in store.tools
+    status = rules.complete(row, item.entry, epoch, holds=holds, without=without)
     if status != "recorded":
         return (finish(store, item) if status == "again" else store), status
     if row.receipt is not None:

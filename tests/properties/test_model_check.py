@@ -45,6 +45,7 @@ def test_every_promise_holds_in_every_state(name: str) -> None:
 
 WITHOUT = {
     Mutation.CLAIM: (Promise.R4, Scenario((OTHER,), Luck(crashes=1))),
+    Mutation.HOLDER: (Promise.R8, Scenario((READ,), Luck(crashes=1, takeovers=1))),
     Mutation.FENCE: (Promise.R8, Scenario((READ,), Luck(takeovers=1))),
     Mutation.DEDUPE: (Promise.R3, Scenario((READ,), Luck(takeovers=1, losses=1))),
     Mutation.ATOMICITY: (Promise.R1, Scenario((READ,), Luck(crashes=1))),

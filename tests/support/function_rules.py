@@ -13,8 +13,9 @@ class Mutation(StrEnum):
     """A mechanism that can be taken away."""
 
     CLAIM = "who takes over does not claim"
-    FENCE = "complete does not compare epochs"
-    DEDUPE = "nobody looks whether a receipt is there"
+    HOLDER = "claim does not look who holds the entry"
+    FENCE = "complete compares neither holder nor epoch"
+    DEDUPE = "complete does not look whether there is a receipt, or still an entry"
     ATOMICITY = "commit writes the chain first and all else afterwards"
     BINDING = "nobody looks whether an entry is the current one"
     EFFECTS = "every tool counts as repeatable"
@@ -74,26 +75,34 @@ def renewed(row: ActionRow, entry: int, without: Mutation | None = None) -> Acti
 
 
 def claim(
-    row: ActionRow | None, entry: int, owner: str, *, final: bool, without: Mutation | None = None
+    row: ActionRow | None, entry: int, token: str, *, final: bool, holds: bool, without: Mutation | None = None
 ) -> tuple[str, ActionRow | None]:
-    """hp1_claim: the status, and the row after it; None when the entry is finished instead."""
+    """hp1_claim: the status, and the row after it; None when the entry is finished instead.
+
+    `holds`: the entry is pending for the worker that claims.
+    """
     if final or (row is not None and row.over(without)):
         return "done", None
     if row is None or not row.bound(entry, without):
         return "stale", None
-    if row.owner == owner:
+    if not holds and without is not Mutation.HOLDER:
+        return "lost", row
+    if row.owner == token:
         return row.verdict, row
     doubtful = row.doubtful(without)
     verdict = "in_doubt" if doubtful else "go"
-    return verdict, row._replace(epoch=row.epoch + 1, owner=owner, verdict=verdict, started=row.started or not doubtful)
+    return verdict, row._replace(epoch=row.epoch + 1, owner=token, verdict=verdict, started=row.started or not doubtful)
 
 
-def complete(row: ActionRow | None, entry: int, epoch: int, without: Mutation | None = None) -> str:
+def complete(row: ActionRow | None, entry: int, epoch: int, *, holds: bool, without: Mutation | None = None) -> str:
     """hp1_complete: recorded, again (the entry is finished, no more), or stale (nothing is done)."""
     if row is not None and row.over(without):
         return "again"
-    fenced = row is None or (row.epoch != epoch and without is not Mutation.FENCE)
-    return "stale" if row is None or fenced or not row.bound(entry, without) else "recorded"
+    if row is None or not row.bound(entry, without):
+        return "stale"
+    fenced = row.epoch != epoch and without is not Mutation.FENCE
+    lost = not holds and without not in (Mutation.FENCE, Mutation.DEDUPE)
+    return "stale" if fenced or lost else "recorded"
 
 
 def may_release(row: ActionRow | None, entry: int, epoch: int) -> bool:

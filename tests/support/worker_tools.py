@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -12,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from haltpoint.tools import Ctx, Option, Target, ToolError, ToolResult, tool
+from tests.support import wait_until
 
 
 class Book:
@@ -103,6 +105,40 @@ async def put_and_hang(ctx: Ctx[Book]) -> dict[str, Any]:
     if ctx.context["hang_in"] != "nowhere" and os.getpid() != ctx.context["hang_in"]:
         await asyncio.sleep(3600)
     return {"by": os.getpid()}
+
+
+async def until_released(ctx: Ctx[Book]) -> None:
+    """Wait, in whatever process, until the test says so."""
+    await wait_until(Path(ctx.context["effects"]).with_name("released").exists)
+
+
+@tool(read_only=True)
+async def read_and_die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@tool
+async def send_and_die(ctx: Ctx[Book]) -> None:
+    effect(ctx)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@tool(read_only=True)
+async def read_a_while() -> str:
+    await asyncio.sleep(0.3)
+    return "read"
+
+
+@tool
+async def send_slowly(ctx: Ctx[Book]) -> None:
+    effect(ctx)
+    await until_released(ctx)
+
+
+@tool(idempotent=True)
+async def put_slowly(ctx: Ctx[Book]) -> None:
+    effect(ctx)
+    await until_released(ctx)
 
 
 @tool

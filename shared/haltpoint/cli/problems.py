@@ -14,6 +14,9 @@ def told(error: GatewayError, where: str) -> CliError:
     match error.status:
         case 0 if error.code == "not_understood":
             return CliError("HP-050", f"no gateway answers at {where}", why, fix, exit_code=Exit.UNREACHABLE)
+        case 503 if error.code == "redis_refuses_writes":
+            what = f"the gateway at {where} cannot do this now"
+            return CliError("HP-021", what, why, fix, exit_code=Exit.UNREACHABLE)
         case 0 | 503:
             return CliError("HP-050", f"the gateway at {where} cannot be reached", why, fix, exit_code=Exit.UNREACHABLE)
         case 401 | 403:

@@ -173,11 +173,12 @@ _EXITS = {
     "HP-030": Exit.USAGE,
     "HP-041": Exit.USAGE,
     "HP-010": Exit.UNREACHABLE,
+    "HP-021": Exit.UNREACHABLE,
 }
 
 
 _NO_SERVER = (
-    *("ConnectionError", "TimeoutError", "BusyLoadingError"),
+    *("ConnectionError", "TimeoutError", "RefusedForNow"),
     *("AuthenticationError", "AuthorizationError", "NoPermissionError"),
 )
 
@@ -202,7 +203,7 @@ def _told(error: Exception) -> HaltpointError:
                 "Or name a server: --redis-url",
                 exit_code=Exit.UNREACHABLE,
             )
-        case name if kind.__module__ == "redis.exceptions" and name in _NO_SERVER:
+        case name if name in _NO_SERVER and kind.__module__ in ("redis.exceptions", "haltpoint.runtime.refused"):
             from haltpoint.runtime.connection import unusable
 
             return unusable(error)

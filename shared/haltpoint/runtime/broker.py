@@ -25,7 +25,7 @@ from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings import Settings
 
 UNREACHABLE: Final = (RedisConnectionError, RedisTimeoutError, OSError)
-"""What redis-py raises when the server is away; all else is our mistake or the server's refusal."""
+"""What redis-py raises when the server is away, and RefusedForNow; all else is our mistake, or we are not let in."""
 
 POLL_MS: Final = 4000
 """XREADGROUP blocks at most that long: less than redis-py's socket time-out of 5 s."""

@@ -19,26 +19,20 @@ from redis.exceptions import (
     AuthenticationError,
     AuthorizationError,
     BusyLoadingError,
-    ClusterDownError,
-    MasterDownError,
     NoPermissionError,
-    ReadOnlyError,
     RedisError,
     ResponseError,
-    TryAgainError,
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.refused import RefusedForNow, refused_for_now
 
 Argument = str | bytes | int | float
 
 _BATCH: Final = 256
 """Calls in one pipeline at most, so that a flood is answered in portions."""
-
-_UNAVAILABLE: Final = (BusyLoadingError, ClusterDownError, MasterDownError, ReadOnlyError, TryAgainError)
-"""Replies that say: nothing was done, ask again elsewhere or later."""
 
 
 # hiredis' own hints know commands of one argument only.
@@ -52,7 +46,18 @@ _REFUSED: Final = (AuthenticationError, AuthorizationError, NoPermissionError)
 class _Lean(AbstractConnection):
     """redis-py's connection without two things that it does for each command: to pack it in Python, and to make a task
     of writing it, so that this can time out. Only what has to wait can, and a command is written at once.
+
+    A reply that says "not now" raises RefusedForNow, for every command.
     """
+
+    async def read_response(self, *args: Any, **options: Any) -> Any:
+        """As redis-py does. Raises RefusedForNow too."""
+        try:
+            return await super().read_response(*args, **options)
+        except (ResponseError, BusyLoadingError) as error:
+            if (refused := refused_for_now(error)) is not None:
+                raise refused from error
+            raise
 
     def pack_command(self, *args: Any) -> list[bytes]:
         """Pack in C. redis-py gives a command of two words, as XGROUP CREATE, as one argument."""
@@ -102,7 +107,9 @@ def refusal(error: BaseException) -> BaseException | None:
 
 
 def unusable(error: Exception, url: str = "") -> HaltpointError:
-    """HP-010: the server does not let us in, or is not there."""
+    """HP-010: the server does not let us in, or is not there. HP-021: it refuses for now."""
+    if isinstance(error, RefusedForNow):
+        return HaltpointError("HP-021", "the server refuses writes for now", f"{error.why} ({error.code})", error.fix)
     shown = url.rpartition("@")[2]
     words = refusal(error)
     if words is None:
@@ -145,16 +152,21 @@ def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
 class Coalescer:
     """One connection for many callers: the calls that are ready go out together, each gets its own reply or error.
 
-    When the connection breaks, or the server says that it cannot serve now, the unanswered calls are sent again after a
-    pause of `pause` seconds that doubles up to 1 s, for `patience` seconds; then their callers get the error. Only give
-    it commands that may run twice. Use as `async with`, or `aclose` it.
+    When the connection breaks, the unanswered calls are sent again after a pause of `pause` seconds that doubles up to
+    1 s, for `patience` seconds; then their callers get the error. So is a call that the server refuses for now, while
+    the others pass it by; it waits for longer than `patience` while `waits` says so. Only give it commands that may run
+    twice. Use as `async with`, or `aclose` it.
     """
 
-    def __init__(self, redis: Redis, *, patience: float = 30.0, pause: float = 0.02) -> None:
+    def __init__(
+        self, redis: Redis, *, patience: float = 30.0, pause: float = 0.02, waits: Callable[[], bool] = lambda: False
+    ) -> None:
         self._pool: Any = redis.connection_pool
         self._patience = patience
         self._pause = pause
-        self._waiting: list[tuple[bytes, asyncio.Future[Any]]] = []
+        self._waits = waits
+        self._waiting: list[_Call] = []
+        self._refused: set[asyncio.Future[Any]] = set()
         self._ready = asyncio.Event()
         self._connection: AbstractConnection | None = None
         self._task: asyncio.Task[None] | None = None
@@ -165,7 +177,7 @@ class Coalescer:
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        self._waiting.append((_pack(args), future))
+        self._waiting.append((_pack(args), future, 0.0))
         if self._task is None:
             self._task = loop.create_task(self._run(), name="coalescer")
         self._ready.set()
@@ -179,8 +191,11 @@ class Coalescer:
             task.cancel()
             await asyncio.wait([task], timeout=0.05)
         await self._drop()
-        _fail(self._waiting, RedisConnectionError("the connection was closed"))
+        closed = RedisConnectionError("the connection was closed")
+        _fail((future for _, future, _ in self._waiting), closed)
+        _fail(self._refused, closed)
         self._waiting = []
+        self._refused.clear()
 
     async def __aenter__(self) -> "Coalescer":
         return self
@@ -195,55 +210,69 @@ class Coalescer:
             if not self._waiting:
                 self._ready.clear()
             try:
-                await self._deliver([item for item in batch if not item[1].done()])
+                await self._deliver([call for call in batch if not call[1].done()])
             except asyncio.CancelledError:
-                _fail(batch, RedisConnectionError("the connection was closed"))
+                _fail((future for _, future, _ in batch), RedisConnectionError("the connection was closed"))
                 raise
 
-    async def _deliver(self, batch: list[tuple[bytes, "asyncio.Future[Any]"]]) -> None:
-        """Answer every call of the batch, over broken connections if need be."""
+    async def _deliver(self, batch: "list[_Call]") -> None:
+        """Answer every call of the batch, over broken connections if need be, but for those that are refused."""
         loop = asyncio.get_running_loop()
         give_up = loop.time() + self._patience
         pause = self._pause
         while batch:
             try:
-                batch = await self._exchange(batch)
-                error: Exception = RedisConnectionError("the server is not ready")
+                await self._exchange(batch)
+                return
             except (RedisConnectionError, RedisTimeoutError, OSError, TimeoutError) as broken:
-                error = broken
-                batch = [item for item in batch if not item[1].done()]
-                if refusal(broken):
-                    give_up = 0.0
-            if not batch:
-                return
-            await self._drop()
-            if loop.time() >= give_up:
-                _fail(batch, error)
-                return
+                batch = [call for call in batch if not call[1].done() and call[1] not in self._refused]
+                await self._drop()
+                if refusal(broken) or loop.time() >= give_up:
+                    _fail((future for _, future, _ in batch), refused_for_now(broken) or broken)
+                    return
             await asyncio.sleep(pause)
             pause = min(2 * pause, 1.0)
 
-    async def _exchange(
-        self, batch: list[tuple[bytes, "asyncio.Future[Any]"]]
-    ) -> list[tuple[bytes, "asyncio.Future[Any]"]]:
-        """Send all, read all; returns the calls that the server could not serve now."""
+    async def _exchange(self, batch: "list[_Call]") -> None:
+        """Send all, read all."""
         connection: AbstractConnection = self._connection or await self._pool.get_connection()
         self._connection = connection
-        await connection.send_packed_command([packed for packed, _ in batch], check_health=False)
-        again = []
-        for item in batch:
-            future = item[1]
+        await connection.send_packed_command([packed for packed, _, _ in batch], check_health=False)
+        refused = False
+        for call in batch:
+            future = call[1]
             try:
-                reply = await connection.read_response()
-            except _UNAVAILABLE:
-                again.append(item)
+                # Past our own read_response, which costs a tenth of a call: the difference is made here.
+                reply = await AbstractConnection.read_response(connection)
             except ResponseError as error:
-                if not future.done():
+                if (not_now := refused_for_now(error)) is not None:
+                    refused = True
+                    self._again_later(call, not_now)
+                elif not future.done():
                     future.set_exception(error)
             else:
                 if not future.done():
                     future.set_result(reply)
-        return again
+        if refused:
+            await self._drop()  # after a failover another server may be at this address
+
+    def _again_later(self, call: "_Call", error: RefusedForNow) -> None:
+        """Put a refused call back after a pause: as long again as it has been refused for, at most 1 s."""
+        packed, future, since = call
+        loop = asyncio.get_running_loop()
+        waited = loop.time() - since if since else 0.0
+        if waited >= self._patience and not self._waits():
+            _fail([future], error)
+            return
+        self._refused.add(future)
+
+        def put_back() -> None:
+            if future in self._refused:  # and not closed
+                self._refused.discard(future)
+                self._waiting.append((packed, future, since or loop.time()))
+                self._ready.set()
+
+        loop.call_later(min(max(waited, self._pause), 1.0), put_back)
 
     async def _drop(self) -> None:
         connection, self._connection = self._connection, None
@@ -253,7 +282,11 @@ class Coalescer:
             await self._pool.release(connection)
 
 
-def _fail(batch: Iterable[tuple[bytes, "asyncio.Future[Any]"]], error: Exception) -> None:
-    for _, future in batch:
+_Call = tuple[bytes, "asyncio.Future[Any]", float]
+"""A packed command, who waits for its reply, and since when it is refused (the loop's time; 0: it is not)."""
+
+
+def _fail(futures: "Iterable[asyncio.Future[Any]]", error: Exception) -> None:
+    for future in futures:
         if not future.done():
             future.set_exception(error)

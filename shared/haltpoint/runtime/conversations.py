@@ -10,8 +10,10 @@ import hashlib
 import json
 from typing import Final
 
+from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.tasks import Earlier, Task
-from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.connection import Argument, Coalescer
+from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.loading import StoredEnd, end_of
 from haltpoint.runtime.topology import Topology
 from haltpoint.runtime.wire import compact
@@ -35,7 +37,8 @@ class Conversations:
 
     async def before(self, task: Task) -> tuple[Earlier, ...]:
         """The tasks of the conversation that were accepted before this one, the oldest first."""
-        entries = await self._calls.call("ZREVRANGE", self._key(task), 0, MOST - 1)
+        key = self._topology.key_of("conversation", _name(task))
+        entries = await self._calls.call("ZREVRANGE", key, 0, MOST - 1)
         said = [Earlier.model_validate_json(entry) for entry in entries]
         ends = await asyncio.gather(
             *(self._calls.call("GET", self._topology.key_of("end", one.chain_id)) for one in said)
@@ -54,14 +57,14 @@ class Conversations:
         """Remember an accepted task; a second time changes nothing. Without a goal there is nothing to remember."""
         if not task.goal.strip():
             return
-        key, entry = self._key(task), Earlier(chain_id=chain_id, goal=task.goal[:_LONGEST], user=task.user)
-        await self._calls.call("ZADD", key, "NX", at, compact(entry))
-        await self._calls.call("ZREMRANGEBYRANK", key, 0, -MOST - 1)
-        await self._calls.call("EXPIRE", key, self._retention)
+        name, entry = _name(task), Earlier(chain_id=chain_id, goal=task.goal[:_LONGEST], user=task.user)
+        key = self._topology.stream(self._topology.partition(name), Stream.EVENTS)
+        args: tuple[Argument, ...] = (name, compact(entry), at, MOST, self._retention)
+        await self._calls.call("FCALL", f"{PREFIX}remember", 1, key, *args)
 
-    def _key(self, task: Task) -> str:
-        name = json.dumps([task.tenant, task.conversation_id])
-        return self._topology.key_of("conversation", hashlib.sha256(name.encode()).hexdigest())
+
+def _name(task: Task) -> str:
+    return hashlib.sha256(json.dumps([task.tenant, task.conversation_id]).encode()).hexdigest()
 
 
 def _answer(end: StoredEnd) -> str:

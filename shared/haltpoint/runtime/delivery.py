@@ -3,8 +3,9 @@
 A `Subscription` is a FastStream batch subscriber (`Reader`) and, beside it, our own reclaimer. The subscriber hands
 over what is new, in the stream's order, one batch after the other. The reclaimer hands over what another consumer read
 and has not touched for a lease: it may be dead. An entry that was handed out `max_deliveries` times and is still there
-goes to `on_exhausted` instead, which puts it into the dead letters; it never runs again. One that came back twice is
-handed out alone from then on: what kills its readers does not take with it what was read beside it.
+goes to `on_exhausted` instead, which puts it into the dead letters; it never runs again. Whatever is taken over is a
+suspect: its reader may have died of it. So it is handed over alone, with nothing else in hand, and the next one when
+its handler has returned: an entry that kills its readers takes no others with it.
 
 Nothing is acknowledged here: only the functions acknowledge, together with what they write.
 
@@ -14,7 +15,8 @@ Two kinds of consumers use it:
 - A slot consumer (worker, planner) puts the entries into slots and returns when `max_records` slots are free again, or
   returns for how many there is room instead, so that the next read cannot bring more than fits. The entries are its
   own from the moment of the call: it beats them, also those that still wait for a slot, and says by `holds` which ones
-  it has, so that a beat that came late does not make the reclaimer hand them to it a second time.
+  it has, so that a beat that came late does not make the reclaimer hand them to it a second time. Its handler returns
+  for a suspect when that is finished, and `alone` waits until all else is, or until another process has the suspect.
 
 Reader and reclaimer may call the handler at the same time. A handler that raises leaves its entries pending: they come
 back after a lease.
@@ -24,9 +26,11 @@ nothing can only be known inside the server at that very moment. A dead consumer
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
-from typing import Any, Final, NamedTuple, cast
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
+from typing import Any, NamedTuple, cast
 
 from faststream.redis import RedisBroker
 from redis.asyncio import Redis
@@ -41,24 +45,33 @@ from haltpoint.runtime.reading import Reader, Row
 from haltpoint.runtime.tasks import AT_THE_END, end
 from haltpoint.runtime.topology import Place
 
-_SUSPECT: Final = 2
-"""Deliveries after which an entry is taken over alone: whoever read it together with others may have died of it."""
-
 _log = logs.get(__name__)
 
 
 class Entry(NamedTuple):
-    """One entry of a stream as it was read. `deliveries` counts this one: 1 for a new entry."""
+    """One entry of a stream as it was read. `deliveries` counts this one: 1 for a new entry.
+
+    `leased_at`: its lease began at this moment or later, by the monotonic clock of this process.
+    """
 
     stream: str
     id: str
     fields: dict[bytes, bytes]
     deliveries: int = 1
+    leased_at: float = 0.0
 
 
 Handler = Callable[[list[Entry]], Awaitable[int | None]]
 """Gets entries; may return how many the next read may bring (None: `max_records`)."""
 Exhausted = Callable[[Entry], Awaitable[None]]
+Alone = Callable[[Callable[[], Awaitable[bool]]], AbstractAsyncContextManager[bool]]
+"""Gets what says whether the suspect is still to be taken over; gives whether nothing else is in hand now."""
+
+
+@asynccontextmanager
+async def at_once(_: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bool]:
+    """The `Alone` of a batch consumer: its handler works on one batch at a time anyway."""
+    yield True
 
 
 def group_lost(stream: str, group: str) -> HaltpointError:
@@ -76,8 +89,8 @@ class Subscription:
 
     `redis` is what it takes over and hands back through: without retries, so that a server that is away keeps nobody.
     `handler` gets at most `max_records` entries, or what it returned for the read before. `holds` says whether this
-    process still works on an entry (default: while the handler runs with it). `room` says how many entries may be taken
-    over now (default: `max_records`).
+    process still works on an entry (default: while the handler runs with it). `alone` is entered before an entry is
+    taken over and left when its handler has returned: nothing else is in hand in between.
     `on_fatal` is told once when the group is gone; nothing is read from then on.
     """
 
@@ -96,7 +109,7 @@ class Subscription:
         on_exhausted: Exhausted,
         on_fatal: Callable[[HaltpointError], None],
         holds: Callable[[str], bool] | None = None,
-        room: Callable[[], int] | None = None,
+        alone: Alone = at_once,
     ) -> None:
         self.stream = stream
         self.group = group
@@ -109,7 +122,7 @@ class Subscription:
         self._on_exhausted = on_exhausted
         self._on_fatal = on_fatal
         self._holds = holds
-        self._room = room or (lambda: max_records)
+        self._alone = alone
         self._handled: set[str] = set()
         self._closing = asyncio.Event()
         self._reclaimer: asyncio.Task[None] | None = None
@@ -149,7 +162,8 @@ class Subscription:
                 await self._hand_back()
 
     async def _read(self, rows: list[Row]) -> int:
-        entries = [Entry(self.stream, entry.decode(), fields) for entry, fields in rows]
+        at = self._reader.asked_at
+        entries = [Entry(self.stream, entry.decode(), fields, 1, at) for entry, fields in rows]
         return await self._hand_over(entries) or self._max_records
 
     async def _hand_over(self, entries: list[Entry]) -> int | None:
@@ -171,7 +185,8 @@ class Subscription:
     async def _reclaim_for_ever(self) -> None:
         while not self._closing.is_set():
             try:
-                await self._reclaim()
+                if await self._reclaim():
+                    continue
             except UNREACHABLE:
                 pass  # the reader tells about it
             except ResponseError as error:
@@ -184,51 +199,49 @@ class Subscription:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._closing.wait(), self._pause)
 
-    async def _reclaim(self) -> None:
-        """Take over what lay idle for a lease, oldest first, at most `max_records` and what there is room for."""
-        count = min(self._room(), self._max_records)
-        if count < 1:
-            return
+    async def _reclaim(self) -> bool:
+        """Take over the oldest entry that lay idle for a lease; False when there was none."""
         # What we hold ourselves may fill the first page when a beat is late.
-        page = count + len(self._handled) + 100
+        page = self._max_records + len(self._handled) + 100
         idle = cast(
             "list[dict[str, Any]]",
             await self._redis.xpending_range(
                 self.stream, self.group, min="-", max="+", count=page, idle=self._lease_ms
             ),
         )
-        orphans = {
-            _text(row["message_id"]): int(row["times_delivered"])
-            for row in idle
-            if not self._is_mine(_text(row["message_id"]))
-        }
-        chosen = list(orphans.items())[:count]
-        await self._take_over({entry: n for entry, n in chosen if n < _SUSPECT})
-        for entry, n in chosen:
-            if n >= _SUSPECT and not self._closing.is_set():
-                await self._take_over({entry: n})
+        orphan = next((row for row in idle if not self._is_mine(_text(row["message_id"]))), None)
+        if orphan is None:
+            return False
+        entry_id, deliveries = _text(orphan["message_id"]), int(orphan["times_delivered"]) + 1
+        if deliveries > self._max_deliveries:
+            if (exhausted := await self._claim(entry_id, deliveries)) is not None:
+                await self._on_exhausted(exhausted)
+            return True
+        async with self._alone(partial(self._is_idle, entry_id)) as alone:
+            if not alone or self._closing.is_set():
+                return True
+            if (suspect := await self._claim(entry_id, deliveries)) is not None:
+                _log.info("took over an entry", stream=self.stream, entry=entry_id, deliveries=deliveries)
+                await self._hand_over([suspect])
+        return True
 
-    async def _take_over(self, orphans: dict[str, int]) -> None:
-        taken = await self._claim(orphans)
-        exhausted = [entry for entry in taken if entry.deliveries > self._max_deliveries]
-        for entry in exhausted:
-            await self._on_exhausted(entry)
-        if fresh := [entry for entry in taken if entry.deliveries <= self._max_deliveries]:
-            _log.info("took over entries", stream=self.stream, entries=len(fresh))
-            await self._hand_over(fresh)
+    async def _is_idle(self, entry_id: str) -> bool:
+        rows = await self._redis.xpending_range(
+            self.stream, self.group, min=entry_id, max=entry_id, count=1, idle=self._lease_ms
+        )
+        return bool(rows)
 
-    async def _claim(self, orphans: dict[str, int]) -> list[Entry]:
-        """Make them ours unless somebody touched them meanwhile. Entries that are gone are left out."""
-        if not orphans:
-            return []
+    async def _claim(self, entry_id: str, deliveries: int) -> Entry | None:
+        """Make it ours; None when another has touched it meanwhile, or it is gone."""
+        at = time.monotonic()
         claimed = cast(
             "list[tuple[bytes, dict[bytes, bytes] | None]]",
             await self._redis.xclaim(
-                self.stream, self.group, self.consumer, min_idle_time=self._lease_ms, message_ids=[*orphans]
+                self.stream, self.group, self.consumer, min_idle_time=self._lease_ms, message_ids=[entry_id]
             ),
         )
-        entries = [(_text(id_), fields) for id_, fields in claimed]
-        return [Entry(self.stream, id_, fields, orphans[id_] + 1) for id_, fields in entries if fields is not None]
+        fields = claimed[0][1] if claimed else None
+        return None if fields is None else Entry(self.stream, entry_id, fields, deliveries, at)
 
     async def _hand_back(self) -> None:
         """Let others have at once what was read for us and never reached the handler."""

@@ -28,12 +28,16 @@ Thought = IntentDrafted | PlanDrafted | ActionProposed | AnswerDrafted | Thought
 
 
 class ClaimStatus(StrEnum):
-    """`done`, `stale`: nothing to run, the entry was finished. `in_doubt`: do not run it, complete it as IN_DOUBT."""
+    """`done`, `stale`: nothing to run, the entry was finished. `in_doubt`: do not run it, complete it as IN_DOUBT.
+
+    `lost`: another worker has taken the entry over; nothing was done.
+    """
 
     GO = "go"
     IN_DOUBT = "in_doubt"
     DONE = "done"
     STALE = "stale"
+    LOST = "lost"
 
 
 @value
@@ -112,8 +116,9 @@ class Ledger:
 
     async def claim(self, place: Place, action_id: str) -> Claimed:
         """Take an action with effects, or one that somebody else had (R4). A lost reply is asked for again safely."""
-        owner = f"{self._consumer}/{self._nonce}{next(self._serial):x}"
-        reply = await self._function("claim", place.partition, place.stream, place.entry, action_id, owner)
+        token = f"{self._consumer}/{self._nonce}{next(self._serial):x}"
+        args = (place.stream, place.entry, action_id, self._consumer, token)
+        reply = await self._function("claim", place.partition, *args)
         return Claimed(ClaimStatus(reply[0].decode()), int(reply[1]))
 
     def complete(self, finished: Finished) -> "asyncio.Future[Completion]":
@@ -138,9 +143,13 @@ class Ledger:
         }
 
     async def keep_whole(self, partition: int, action: str, data: str, deadline: int) -> None:
-        """Keep data that were cut, before their receipt says so, for the retention time after the chain's deadline."""
+        """Keep data that were cut, before their receipt says so, for the retention time after the chain's deadline.
+
+        Raises TimeoutError when the server is away or refuses: the receipt does not wait for that.
+        """
         seconds = max(0, round(deadline / 1000 - time.time())) + self._retention
-        await self._calls.call("SET", self._topology.key(partition, "whole", action), data.encode(), "EX", seconds)
+        async with asyncio.timeout(AT_THE_END):
+            await self._calls.call("SET", self._topology.key(partition, "whole", action), data.encode(), "EX", seconds)
 
     async def heartbeat(self, held: Sequence[Held]) -> list[bool]:
         """Keep the leases of all that is held; for each whether it is still ours."""
@@ -189,7 +198,7 @@ class Ledger:
         task.add_done_callback(self._flushing.discard)
 
     async def _record(self, partition: int, batch: list[tuple[Finished, "asyncio.Future[Completion]"]]) -> None:
-        args: list[Argument] = []
+        args: list[Argument] = [self._consumer]
         for one, _ in batch:
             head, tail = completed_parts(one.action_id, one.attempt, chain_of(one.action_id), one.trace)
             args += (one.place.stream, one.place.entry, one.action_id, one.epoch, int(_doubtful(one.outcome)))

@@ -6,7 +6,9 @@ used here, and it was a quarter of what an action costs in an idle system. FastS
 stops the reading, and says what is wrong with it.
 """
 
+import time
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, cast
 
@@ -19,6 +21,7 @@ from faststream.redis.subscriber.usecases import StreamBatchSubscriber
 from redis.asyncio.connection import AbstractConnection
 
 from haltpoint.runtime.broker import POLL_MS
+from haltpoint.runtime.refused import RefusedForNow
 
 Row = tuple[bytes, dict[bytes, bytes]]
 """The id and the fields of one entry."""
@@ -28,7 +31,10 @@ _COUNT: Final = 5
 
 
 class Reader(StreamBatchSubscriber):
-    """Hands what is new in `stream` to `handle`, one batch after the other; it says how much the next one may bring."""
+    """Hands what is new in `stream` to `handle`, one batch after the other; it says how much the next one may bring.
+
+    `asked_at` is when the last batch was asked for, by the monotonic clock: the server gave it out after that.
+    """
 
     def __init__(
         self,
@@ -48,6 +54,7 @@ class Reader(StreamBatchSubscriber):
         super().__init__(config, StreamSubscriberSpecification(outer, about, calls, stream_sub=source), calls)
         self(handle)  # FastStream reads for nobody, so it is told; `_get_msgs` calls it
         self._handle = handle
+        self.asked_at = 0.0
         self._command: list[Any] = ["XREADGROUP", "GROUP", group, consumer, "COUNT", count, "BLOCK", POLL_MS]
         self._command += ["STREAMS", stream, ">"]
         self._connection: AbstractConnection | None = None
@@ -66,12 +73,15 @@ class Reader(StreamBatchSubscriber):
         if connection is None:
             pool: Any = self._client.connection_pool
             connection = self._connection = await pool.get_connection()
-        found = await connection.retry.call_with_retry(partial(self._ask, connection), partial(_close, connection))
+        found = None
+        with suppress(RefusedForNow):  # the service says so, once; FastStream would each time, and sleep
+            found = await connection.retry.call_with_retry(partial(self._ask, connection), partial(_close, connection))
         if found and self.running:
             with self.lock:
                 self._command[_COUNT] = await self._handle(list(_rows(found)))
 
     async def _ask(self, connection: AbstractConnection) -> Any:
+        self.asked_at = time.monotonic()
         await connection.send_command(*self._command)
         return await connection.read_response()
 

@@ -36,9 +36,10 @@ from haltpoint.contracts.catalogue import Party
 from haltpoint.runtime import logs, preflight
 from haltpoint.runtime.broker import UNREACHABLE, make_broker, reach, redis_url
 from haltpoint.runtime.connection import Coalescer, connect
-from haltpoint.runtime.delivery import Exhausted, Handler, Subscription, group_lost
+from haltpoint.runtime.delivery import Alone, Exhausted, Handler, Subscription, at_once, group_lost
 from haltpoint.runtime.errors import HaltpointError, unforeseen
 from haltpoint.runtime.http import HttpServer, health_app
+from haltpoint.runtime.refused import RefusedForNow
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.tasks import end
 from haltpoint.runtime.topology import Topology
@@ -54,7 +55,8 @@ T = TypeVar("T")
 class Service:
     """What a running service has in its hands. Made by `running`.
 
-    `redis` writes and is never blocked; `calls` coalesces function calls on it. `instance` is unique to this process:
+    `redis` writes and is never blocked; `calls` coalesces function calls on it, and waits for as long as the server
+    refuses them. `instance` is unique to this process:
     its consumer name in every group. `stopping` is set before the subscriptions stop, so that handlers which wait for
     a free slot can return. `about` is told in the service's key (queues, slots ...).
     """
@@ -63,7 +65,7 @@ class Service:
         self.name = name
         self.settings = settings
         self.redis = redis
-        self.calls = Coalescer(redis)
+        self.calls = Coalescer(redis, waits=lambda: not self.stopping.is_set())
         self.topology = topology
         self.instance = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self.stopping = asyncio.Event()
@@ -77,6 +79,7 @@ class Service:
         self._ended = asyncio.Event()
         self._ready = False
         self._last_beat = 0.0
+        self._refused: str | None = None
 
     @property
     def ready(self) -> bool:
@@ -97,7 +100,7 @@ class Service:
         on_exhausted: Exhausted,
         lease: float | None = None,
         holds: Callable[[str], bool] | None = None,
-        room: Callable[[], int] | None = None,
+        alone: Alone = at_once,
     ) -> Subscription:
         """Start to read `stream` (a whole key). `lease` in seconds, default: settings.lease. See `Subscription`."""
         subscription = Subscription(
@@ -113,7 +116,7 @@ class Service:
             on_exhausted=on_exhausted,
             on_fatal=self.fail,
             holds=holds,
-            room=room,
+            alone=alone,
         )
         await subscription.start()
         self._subscriptions.append(subscription)
@@ -132,7 +135,9 @@ class Service:
         task.add_done_callback(self._look_at)
 
     def every(self, seconds: float, tick: Callable[[], Awaitable[None]], name: str) -> None:
-        """Call `tick` again and again, `seconds` apart, until the service is closed; wait for a server that is away."""
+        """Call `tick` again and again, `seconds` apart, until the service is closed; wait for a server that is away or
+        refuses.
+        """
 
         async def repeat() -> None:
             away = False
@@ -140,6 +145,8 @@ class Service:
                 try:
                     await tick()
                     away = False
+                except RefusedForNow as error:
+                    self._say_refused(error)
                 except UNREACHABLE as error:
                     if not away:
                         _log.warning("the server is away", task=name, reason=str(error))
@@ -201,9 +208,18 @@ class Service:
         pipeline.set(self._key, json.dumps(told), px=_GONE_AFTER_MS)
         await pipeline.execute()
         self._last_beat = time.monotonic()
+        if self._refused is not None:
+            _log.info("the server accepts writes again", code=self._refused)
+            self._refused = None
         if not self._ready and not self.stopping.is_set():
             self._ready = True
             _log.info("ready", instance=self.instance, **self.about)
+
+    def _say_refused(self, error: RefusedForNow) -> None:
+        """Once, until a beat is written: it comes each second and is refused whatever the reason is."""
+        if self._refused is None:
+            _log.warning("the server refuses writes for now; waiting", code=error.code, why=error.why, fix=error.fix)
+        self._refused = error.code
 
     def _look_at(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

@@ -101,7 +101,10 @@ class CancelStatus(StrEnum):
 
 
 class Store:
-    """Chains in Redis. Times given to the constructor are in seconds."""
+    """Chains in Redis. Times given to the constructor are in seconds.
+
+    `backlog_limit` 0: what is submitted lies in a stream already, so it is taken whatever there is room for.
+    """
 
     def __init__(
         self,
@@ -144,7 +147,7 @@ class Store:
         if task.budget.seconds is not None:
             timeout = min(timeout, task.budget.seconds)
         reply = await self._function(
-            "submit",
+            "submit" if self._backlog_limit else "accept",
             self._topology.partition(chain),
             *(chain, hashlib.sha256(text).hexdigest()[:16], f"0-{self._version_nonce()}", told, encode(message)),
             *(round(timeout * 1000), _deadline(task), trace or "", self._backlog_limit),

@@ -1,10 +1,25 @@
 """Ending: tasks for certain, and in good time."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Final
 
 AT_THE_END: Final = 2.0
-"""Seconds that who stops waits for the server to take back what a lease would give to others a little later."""
+"""Seconds to wait for the server in what is a help and no need: a hand-back, which the lease does a little later."""
+
+
+_LOOK: Final = 1.0
+
+
+async def ended(
+    tasks: "Callable[[], Collection[asyncio.Task[Any]]]", still_wanted: Callable[[], Awaitable[bool]]
+) -> bool:
+    """Wait until there are no such tasks any more; False as soon as that is not wanted (asked each second)."""
+    while left := tasks():
+        await asyncio.wait(left, timeout=_LOOK)
+        if tasks() and not await still_wanted():
+            return False
+    return True
 
 
 async def end(*tasks: "asyncio.Task[Any] | None", pause: float = 0.5) -> None:

@@ -118,17 +118,17 @@ class FunctionsModel:
 
     # ---- workers and planner ----------------------------------------------------------------------------------------
 
-    def claim(self, entry: int, action: str, owner: str) -> tuple[str, int]:
-        final = self.final(chain_of(action))
-        status, after = rules.claim(self.actions.get(action), entry, owner, final=final)
+    def claim(self, entry: int, action: str, consumer: str, token: str) -> tuple[str, int]:
+        final, holds = self.final(chain_of(action)), self.pending.get(entry) == consumer
+        status, after = rules.claim(self.actions.get(action), entry, token, final=final, holds=holds)
         if after is None:
             self.finish(entry)
             return status, 0
         self.actions[action] = after
-        return status, after.epoch
+        return status, 0 if status == "lost" else after.epoch
 
-    def complete(self, entry: int, action: str, epoch: int, receipt: Receipt) -> str:
-        status = rules.complete(self.actions.get(action), entry, epoch)
+    def complete(self, entry: int, action: str, epoch: int, consumer: str, receipt: Receipt) -> str:
+        status = rules.complete(self.actions.get(action), entry, epoch, holds=self.pending.get(entry) == consumer)
         if status == "recorded":
             self._record(action, receipt)
         if status != "stale":

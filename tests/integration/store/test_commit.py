@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 from redis.asyncio import Redis
-from redis.exceptions import ResponseError
 
 from haltpoint.chain.decide import decide
 from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.world import World
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import Received
+from haltpoint.contracts.events import Cancellation, Received, TaskCancelled
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.runtime.committing import ChainCommit, Decided
-from haltpoint.runtime.connection import Argument
-from haltpoint.runtime.store import CommitStatus
+from haltpoint.runtime.connection import Argument, Coalescer
+from haltpoint.runtime.refused import RefusedForNow
+from haltpoint.runtime.store import CancelStatus, CommitStatus, Store, SubmitStatus
 from tests.support.builders import asks, literal_task
 from tests.support.desk import Desk, desk_at
 
@@ -131,8 +131,18 @@ async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: 
     await desk.redis.config_set("maxmemory-policy", "noeviction")
     await desk.redis.config_set("maxmemory", 1)
     try:
-        with pytest.raises(ResponseError, match="maxmemory"):
-            await desk.submit(literal_task())
+        before = await desk.snapshot()
+        async with Coalescer(desk.redis, patience=0) as calls:
+            with pytest.raises(RefusedForNow, match="memory is full"):
+                await Store(calls, desk.topology).submit(literal_task())
+            assert await desk.snapshot() == before, "refused whole"
+            foreign = await Store(calls, desk.topology, backlog_limit=0).submit(
+                literal_task().model_copy(update={"conversation_id": "c1", "goal": "Tell John hi"})
+            )
+            assert foreign.status is SubmitStatus.CREATED, "what lies in a stream takes room there anyway"
+        cancelled = TaskCancelled(id="c", source="test", subject=foreign.chain_id, data=Cancellation())
+        assert await desk.store.cancel(cancelled) is CancelStatus.SENT, "cancelling makes room"
+        await desk.decide_all()
         await desk.finish(order)
         entries = await heard(desk)
         ((chain_id, (entry, received)),) = entries.items()
@@ -140,6 +150,24 @@ async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: 
         assert [one.status for one in batch.chains] == [CommitStatus.OK]
     finally:
         await desk.redis.config_set("maxmemory", 0)
+
+
+async def test_r13_a_commit_is_refused_whole_and_no_fault_of_its_chain(desk: Desk) -> None:
+    order = await desk.order_of(literal_task())
+    await desk.finish(order)
+    ((chain_id, (entry, received)),) = (await heard(desk)).items()
+    commit = await decided(desk, chain_id, entry, received)
+    await desk.redis.config_set("min-replicas-to-write", 1)
+    try:
+        before = await desk.snapshot()
+        async with Coalescer(desk.redis, patience=0) as calls:
+            with pytest.raises(RefusedForNow, match="NOREPLICAS"):
+                await Store(calls, desk.topology).commit(0, [commit])
+        assert await desk.snapshot() == before
+    finally:
+        await desk.redis.config_set("min-replicas-to-write", 0)
+    batch = await desk.store.commit(0, [commit])
+    assert [one.status for one in batch.chains] == [CommitStatus.OK]
 
 
 async def test_two_events_of_one_chain_are_committed_once_and_logged_each(desk: Desk) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from redis.exceptions import ResponseError
 from haltpoint.runtime.connection import Coalescer, connect
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.refused import RefusedForNow
+from tests.support import wait_until
 
 
 async def test_each_caller_gets_its_own_reply_or_error(redis: Redis) -> None:
@@ -76,6 +79,66 @@ async def test_a_refused_handshake_is_told_at_once(tmp_path: Path) -> None:
             async with stranger, Coalescer(stranger) as calls:
                 with pytest.raises(RedisConnectionError, match="password"):
                     await calls.call("PING")
+
+
+@pytest.fixture
+async def full(redis: Redis) -> AsyncIterator[Redis]:
+    """A server without memory; `maxmemory 0` gives it back."""
+    await redis.config_set("maxmemory", 1)
+    yield redis
+    await redis.config_set("maxmemory", 0)
+
+
+async def test_a_refused_call_waits_while_the_others_pass_it_by(full: Redis) -> None:
+    async with Coalescer(full) as calls:
+        refused = [calls.call("SET", f"k{n}", n) for n in range(3)]
+        for _ in range(3):
+            assert await calls.call("GET", "k1") is None
+        assert not any(one.done() for one in refused)
+        await full.config_set("maxmemory", 0)
+        assert await asyncio.gather(*refused) == [b"OK"] * 3
+        assert await full.get("k2") == b"2"
+
+
+async def test_a_refused_call_waits_no_longer_than_its_patience_unless_it_may(full: Redis) -> None:
+    asked = 0
+    stopping = asyncio.Event()
+
+    def waits() -> bool:
+        nonlocal asked
+        asked += 1
+        return not stopping.is_set()
+
+    async with Coalescer(full, patience=0) as calls:
+        with pytest.raises(RefusedForNow, match="its memory is full"):
+            await calls.call("SET", "k", "1")
+    async with Coalescer(full, patience=0, waits=waits) as calls:
+        refused = calls.call("SET", "k", "1")
+        await wait_until(lambda: asked >= 3)
+        assert not refused.done()
+        stopping.set()
+        with pytest.raises(RefusedForNow):
+            await refused
+
+
+async def test_refused_calls_of_a_closed_connection_fail(full: Redis) -> None:
+    calls = Coalescer(full, waits=lambda: True)
+    refused = calls.call("SET", "k", "1")
+    await calls.call("GET", "k")
+    await calls.aclose()
+    with pytest.raises(RedisConnectionError, match="closed"):
+        await refused
+
+
+async def test_a_refusal_in_a_pipeline_leaves_no_reply_behind(full: Redis) -> None:
+    pipeline = full.pipeline(transaction=False)
+    pipeline.set("k", "1")
+    pipeline.get("k")
+    pipeline.ping()
+    with pytest.raises(RefusedForNow):
+        await pipeline.execute()
+    assert await full.ping() is True
+    assert await full.get("k") is None
 
 
 async def test_calls_of_a_closed_connection_fail(redis: Redis) -> None:

@@ -17,7 +17,7 @@ CHAINS = st.sampled_from(["a", "b"])
 NUMBERS = st.integers(1, 2)
 CONSUMERS = st.sampled_from(["one", "two"])
 EPOCHS = st.integers(0, 3)
-OWNERS = st.sampled_from(["one/1", "one/2", "two/1"])
+TOKENS = st.sampled_from(["1", "2"])
 
 
 class Functions(FunctionsBeside):
@@ -142,18 +142,19 @@ class Functions(FunctionsBeside):
         about = row.about if row else ""
         return about or f"{data.draw(CHAINS)}.s.{data.draw(NUMBERS)}"
 
-    @rule(data=st.data(), owner=OWNERS, fresh=st.booleans())
-    def claim(self, data: st.DataObject, owner: str, fresh: bool) -> None:
+    @rule(data=st.data(), lucky=st.booleans(), consumer=CONSUMERS, token=TOKENS, fresh=st.booleans())
+    def claim(self, data: st.DataObject, lucky: bool, consumer: str, token: str, fresh: bool) -> None:
         entry = self.some_entry(data, TOOLS)
         action = self._action_of(entry, data)
+        consumer = self.model.pending.get(entry, consumer) if lucky else consumer
         self.commits += 1
-        owner = f"{owner}{self.commits}" if fresh else owner
-        reply = self.call("claim", TOOLS, self.entry(entry), action, owner)
-        assert (reply[0].decode(), reply[1]) == self.model.claim(entry, action, owner)
+        token = f"{consumer}/{token}/{self.commits}" if fresh else f"{consumer}/{token}"
+        reply = self.call("claim", TOOLS, self.entry(entry), action, consumer, token)
+        assert (reply[0].decode(), reply[1]) == self.model.claim(entry, action, consumer, token)
 
-    @rule(data=st.data(), lucky=st.booleans(), epoch=EPOCHS, doubt=st.booleans())
-    def complete(self, data: st.DataObject, lucky: bool, epoch: int, doubt: bool) -> None:
-        args: list[object] = []
+    @rule(data=st.data(), lucky=st.booleans(), epoch=EPOCHS, consumer=CONSUMERS, doubt=st.booleans())
+    def complete(self, data: st.DataObject, lucky: bool, epoch: int, consumer: str, doubt: bool) -> None:
+        args: list[object] = [consumer]
         expected = []
         for _ in range(data.draw(st.integers(1, 2))):
             entry = self.some_entry(data, TOOLS)
@@ -163,7 +164,7 @@ class Functions(FunctionsBeside):
             attempt = row.attempt if row else 1
             head = f'{{"id":"{action}/{attempt}/done","outcome":'
             args += [TOOLS, self.entry(entry), action, right, int(doubt), '"said"', "{}", head, "}"]
-            expected.append(self.model.complete(entry, action, right, Receipt.DOUBT if doubt else Receipt.OK))
+            expected.append(self.model.complete(entry, action, right, consumer, Receipt.DOUBT if doubt else Receipt.OK))
         assert [status.decode() for status in self.call("complete", *args)] == expected
 
     @rule(data=st.data(), lucky=st.booleans(), epoch=EPOCHS, consumer=CONSUMERS)

@@ -6,14 +6,15 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import Cancellation, TaskCancelled, ToolCompleted
+from haltpoint.contracts.events import Cancellation, TaskCancelled, ToolCompleted, ToolRequested
 from haltpoint.contracts.tools import ErrorType
-from haltpoint.runtime.ledger import Claimed, ClaimStatus, Completion, Held, Ledger
+from haltpoint.runtime.ledger import Claimed, ClaimStatus, Completion, Finished, Held, Ledger
 from haltpoint.runtime.topology import Place
 from tests.support.builders import OK, failed, literal_task
 from tests.support.desk import Desk, Order
 
-GO, DOUBT, DONE, STALE = ClaimStatus.GO, ClaimStatus.IN_DOUBT, ClaimStatus.DONE, ClaimStatus.STALE
+GO, DOUBT, DONE = ClaimStatus.GO, ClaimStatus.IN_DOUBT, ClaimStatus.DONE
+STALE, LOST = ClaimStatus.STALE, ClaimStatus.LOST
 
 
 async def claim(desk: Desk, order: Order) -> Claimed:
@@ -69,9 +70,9 @@ async def test_r4_an_action_with_effects_is_started_once(desk: Desk) -> None:
 async def test_r4_a_claim_whose_reply_was_lost_is_answered_again(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "send"))
     args = ("hp1_claim", 1, desk.topology.stream(0, Stream.EVENTS), "tools:default", order.place.entry)
-    first = await desk.calls.call("FCALL", *args, order.data.action_id, "worker/1")
-    assert await desk.calls.call("FCALL", *args, order.data.action_id, "worker/1") == first
-    assert (await desk.calls.call("FCALL", *args, order.data.action_id, "worker/2"))[0] == b"in_doubt"
+    first = await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/1")
+    assert await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/1") == first
+    assert (await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/2"))[0] == b"in_doubt"
 
 
 async def test_r3_a_repeatable_action_may_be_taken_over_again_and_again(desk: Desk) -> None:
@@ -86,6 +87,46 @@ async def test_r8_who_lost_the_lease_changes_nothing_and_acknowledges_nothing(de
     assert await desk.finish(order, epoch=0) is Completion.STALE
     assert await desk.snapshot() == before
     assert await desk.finish(order, epoch=1) is Completion.RECORDED
+
+
+@pytest.mark.parametrize("begun", [False, True])
+async def test_r8_who_slept_while_another_took_over_changes_nothing(desk: Desk, begun: bool) -> None:
+    """Claim, heartbeat, complete and release of a consumer for which the entry is not pending any more."""
+    order = await desk.order_of(literal_task(1, "send"))
+    awake = Ledger(desk.calls, desk.topology, "two")
+    stream = desk.topology.stream(0, Stream.TOOLS, "default")
+    await desk.redis.xclaim(stream, "tool-worker", "two", 0, [order.place.entry])
+    epoch = (await awake.claim(order.place, order.data.action_id)).epoch if begun else 0
+    before = await desk.snapshot()
+    held = Held(order.place, order.data.action_id, epoch)
+    assert await claim(desk, order) == Claimed(LOST, 0)
+    assert await desk.ledger.heartbeat([held]) == [False]
+    assert await desk.finish(order, epoch=epoch) is Completion.STALE
+    assert await desk.ledger.release(held) is False
+    assert await desk.snapshot() == before
+    finished = Finished(order.place, order.data.action_id, epoch, order.data.attempt, OK, "{}")
+    assert await awake.complete(finished) is Completion.RECORDED
+
+
+async def test_an_entry_that_was_never_read_is_claimed_by_no_consumer(desk: Desk) -> None:
+    await desk.submit(literal_task(1, "send"))
+    await desk.decide_all()
+    ((entry, _),) = await desk.redis.xrange(desk.topology.stream(0, Stream.TOOLS, "default"))
+    (message,) = await desk.messages(Stream.TOOLS, "default")
+    assert isinstance(message, ToolRequested)
+    place = Place(0, "tools:default", entry.decode())
+    assert await desk.ledger.claim(place, message.data.action_id) == Claimed(LOST, 0)
+
+
+async def test_r13_a_receipt_does_not_wait_for_a_help_that_is_refused(desk: Desk) -> None:
+    order = await desk.order_of(literal_task())
+    await desk.redis.config_set("maxmemory", 1)
+    try:
+        with pytest.raises(TimeoutError):
+            await desk.ledger.keep_whole(0, order.data.action_id, "{}", 0)
+        assert await desk.finish(order) is Completion.RECORDED
+    finally:
+        await desk.redis.config_set("maxmemory", 0)
 
 
 async def test_a_claim_after_the_receipt_finishes_the_entry(desk: Desk) -> None:
@@ -170,7 +211,8 @@ async def test_what_is_handed_back_is_read_anew_by_anybody(desk: Desk) -> None:
     assert (again.data, again.body) == (order.data, order.body)
     assert again.place != order.place
     assert (await claim(desk, order)).status is STALE
-    assert await claim(desk, again) == Claimed(GO, 1)
+    assert await claim(desk, again) == Claimed(LOST, 0)
+    assert await Ledger(desk.calls, desk.topology, "two").claim(again.place, again.data.action_id) == Claimed(GO, 1)
 
 
 async def test_r4_what_was_started_and_cannot_be_repeated_is_not_handed_back(desk: Desk) -> None:

@@ -4,8 +4,12 @@ from typing import Any
 
 import pytest
 
+from haltpoint.cli.errors import Exit
 from haltpoint.cli.problems import told
 from haltpoint.client import GatewayError
+from haltpoint.runtime.connection import unusable
+from haltpoint.runtime.refused import RefusedForNow
+from haltpoint_gateway.problems import redis_unreachable
 
 
 def test_faults_are_told_in_words_one_a_line() -> None:
@@ -57,3 +61,18 @@ def test_a_hint_for_programs_is_told_in_words_of_the_command_line(code: str) -> 
     error = told(GatewayError(404, {"code": code, "detail": "no", "hint": "GET /v1/chains; see `errors`."}), "")
     assert "haltpoint " in error.fix
     assert "GET" not in error.fix
+
+
+def test_a_server_that_refuses_is_no_gateway_that_cannot_be_reached() -> None:
+    problem = redis_unreachable(RefusedForNow("OOM")).document
+    error = told(GatewayError(503, problem), "http://here")
+    assert str(error).startswith(
+        "HP-021 the gateway at http://here cannot do this now: Redis refuses writes for now: its memory is full. Raise"
+    )
+    assert error.exit_code == Exit.UNREACHABLE
+
+
+def test_a_refusal_of_the_server_itself_is_told_with_its_reason_and_what_to_do() -> None:
+    error = unusable(RefusedForNow("NOREPLICAS"), "redis://here")
+    assert error.code == "HP-021"
+    assert "min-replicas-to-write" in error.fix

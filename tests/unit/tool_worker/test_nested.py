@@ -210,8 +210,8 @@ async def run_call(
         tenant="acme",
         **order,
     )
-    job = Job(Place.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1)
-    await Pipeline(registry, paper, runner, Tracing(None), lambda: False).work(job)  # type: ignore[arg-type]
+    job = Job(Place.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
+    await Pipeline(registry, paper, runner, Tracing(None), lambda: False, 10.0).work(job)  # type: ignore[arg-type]
     runner.close()
     (finished,) = paper.finished
     return finished

@@ -1,4 +1,4 @@
-"""Slots: never more held than there are, nobody waits for the slowest, and an idle worker can still take over."""
+"""Slots: never more held than there are, nobody waits for the slowest, and a suspect runs alone."""
 
 import asyncio
 
@@ -19,12 +19,26 @@ def test_a_reader_asks_for_half_of_what_its_stream_could_have(capacity: int, str
     assert Slots(capacity, streams).share == share
 
 
-def test_an_idle_worker_has_room_for_what_it_takes_over() -> None:
-    assert Slots(4, 4).room == 1, "all slots are promised to readers, and none is used"
-    assert Slots(16, 4).room == 8
-    full = Slots(1, 1)
-    full.hold(1, promised=1)
-    assert full.room == 0
+async def test_a_suspect_has_all_slots_and_readers_wait_until_it_has_ended() -> None:
+    slots = Slots(2, 1)
+    slots.hold(1, promised=1)
+    slots.pause()
+    reader = asyncio.create_task(slots.promise())
+    assert await slots.begin(), "what is in hand runs, so that there is an end to it"
+    slots.end(ran=True)
+    slots.reserve()
+    slots.hold(1)
+    assert await slots.begin(suspect=True)
+    slots.hold(1, promised=0)
+    late = asyncio.create_task(slots.begin())
+    await asyncio.sleep(0)
+    slots.end(ran=True)
+    await asyncio.sleep(0)
+    assert not late.done()
+    assert not reader.done()
+    slots.resume()
+    assert await late
+    assert await reader == 1
 
 
 async def test_a_reader_goes_on_as_soon_as_its_share_is_free() -> None:

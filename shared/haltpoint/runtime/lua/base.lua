@@ -16,8 +16,10 @@ local FINAL = { completed = true, failed = true, cancelled = true }
 local DAY = 86400000
 
 -- What brings things to their end goes on when the memory is full: refused, it would only be delivered again and again
--- until it counts as poison. What begins something (submit, requeue, answer, cancel) is refused then, and says so.
-local BEGINS = { submit = true, requeue = true, answer = true, cancel = true }
+-- until it counts as poison. What begins something (submit, requeue, answer) is refused then, and says so. The server
+-- refuses a function before its first line, by these flags, and nothing more once it has written: so it is whole or not
+-- at all, whatever the server refuses for (runtime/refused.py).
+local BEGINS = { submit = true, requeue = true, answer = true }
 
 local function register(name, callback)
   local flags = BEGINS[name] and {} or { 'allow-oom' }

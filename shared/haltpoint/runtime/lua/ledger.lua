@@ -4,13 +4,14 @@ entry. (entry, epoch) is the fence: whoever holds another pair has lost the acti
 ]]
 
 --[[
-hp1_claim stream entry action owner
+hp1_claim stream entry action consumer token
 
-Take over an entry, or take one with effects for the first time. `owner` is new for each wish to claim: the same owner
-again is a repeat whose first reply was lost, and gets that reply.
+Take over an entry, or take one with effects for the first time. Only the consumer that the entry is pending for may do
+that. `token` is new for each claim: the same token again is a repeat whose first reply was lost, and gets that reply.
 Returns {status, epoch}:
   done      the result is known or the chain is final: the entry was finished
   stale     this is not the action's current entry (forged, replayed, doubled): the entry was finished
+  lost      the entry is pending for another consumer, or for none: nothing was done
   in_doubt  somebody had started it, its effects cannot be repeated: complete it with an IN_DOUBT error under `epoch`
   go        run it under `epoch`
 ]]
@@ -26,13 +27,16 @@ register('claim', function(keys, args)
     finish(prefix, stream, entry)
     return { 'stale', 0 }
   end
+  if holder_of(prefix, stream, entry) ~= args[4] then
+    return { 'lost', 0 }
+  end
   local epoch = tonumber(is[2])
-  if is[7] == args[4] then
+  if is[7] == args[5] then
     return { is[8], epoch }
   end
   local verdict = (is[5] ~= '1' and is[6]) and 'in_doubt' or 'go'
   epoch = epoch + 1
-  redis.call('HSET', key, 'epoch', epoch, 'owner', args[4], 'verdict', verdict)
+  redis.call('HSET', key, 'epoch', epoch, 'owner', args[5], 'verdict', verdict)
   if verdict == 'go' then
     redis.call('HSET', key, 'started', digits(real_now()))
   end
@@ -40,11 +44,12 @@ register('claim', function(keys, args)
 end)
 
 --[[
-hp1_complete [stream entry action epoch doubt outcome data head tail]...
+hp1_complete consumer [stream entry action epoch doubt outcome data head tail]...
 
-Record receipts. `doubt` '1': the outcome says IN_DOUBT, which is no receipt; it lies beside, until a person's answer
+Record receipts of entries that are pending for this consumer. `doubt` '1': the outcome says IN_DOUBT, which is no receipt; it lies beside, until a person's answer
 settles the action or has it dispatched again. The message to the executor is head .. outcome .. tail, its body the data.
-Returns for each: recorded | again (a receipt is there: the entry was finished) | stale (not current: nothing was done).
+Returns for each: recorded | again (a receipt is there: the entry was finished) | stale (not current, or not this
+consumer's: nothing was done).
 A final chain's receipt is recorded, and nobody is told.
 ]]
 register('complete', function(keys, args)
@@ -55,14 +60,15 @@ register('complete', function(keys, args)
     finished[stream] = entries
     entries[#entries + 1] = entry
   end
-  for i = 1, #args, 9 do
+  local consumer = args[1]
+  for i = 2, #args, 9 do
     local stream, entry, action = args[i], args[i + 1], args[i + 2]
     local is = redis.call('HMGET', prefix .. 'action:' .. action, 'entry', 'epoch', 'receipt', 'doubt')
     local status = 'stale'
     if is[3] or is[4] then
       status = 'again'
       done_with(stream, entry)
-    elseif is[1] == entry and is[2] == args[i + 3] then
+    elseif is[1] == entry and is[2] == args[i + 3] and holder_of(prefix, stream, entry) == consumer then
       status = 'recorded'
       local outcome, data = args[i + 5], args[i + 6]
       record(prefix, action, args[i + 4] == '1' and 'doubt' or 'receipt', outcome, data)

@@ -10,8 +10,11 @@ Starts a chain, whole, with its first message: chain, task, timer, index and tas
   trace     traceparent or ''
   limit     of the events stream's length; at it nothing is accepted. 0: none
 Returns {status, now}: created | again (same digest) | conflict (another digest) | busy.
+
+hp1_accept is the same for a task that lies in a stream already: it takes room there anyway, so it is not refused when
+the memory is full.
 ]]
-register('submit', function(keys, args)
+local function submit(keys, args)
   local prefix = prefix_of(keys)
   local chain, digest, limit = args[1], args[2], tonumber(args[9])
   local at = now(prefix)
@@ -29,4 +32,20 @@ register('submit', function(keys, args)
   end
   begin_chain(prefix, at, chain, digest, args[3], args[4], args[5], digits(deadline), args[8])
   return { 'created', at }
+end
+
+register('submit', submit)
+register('accept', submit)
+
+--[[
+hp1_remember conversation entry at most retention
+
+Keep an accepted task in its conversation, once, for `retention` s after the last one; of more than `most` the oldest go.
+]]
+register('remember', function(keys, args)
+  local key = prefix_of(keys) .. 'conversation:' .. args[1]
+  redis.call('ZADD', key, 'NX', args[3], args[2])
+  redis.call('ZREMRANGEBYRANK', key, 0, -tonumber(args[4]) - 1)
+  redis.call('EXPIRE', key, args[5])
+  return 'kept'
 end)

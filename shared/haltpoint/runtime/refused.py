@@ -1,0 +1,66 @@
+"""Which replies of the server mean "not now": one table, and one exception for everything above it.
+
+    OOM  NOREPLICAS  READONLY  UNBLOCKED  MISCONF  LOADING  BUSY  CLUSTERDOWN  MASTERDOWN  TRYAGAIN
+
+The server has done nothing then, and does it later under the same words. So such a reply ends no process: each
+connection (`runtime.connection`) raises RefusedForNow for it, and whatever can wait for a server that is away can wait
+for one that refuses. A function of the library is refused whole, before its first line: the server asks its flags
+(lua/base.lua), and once a function has written it refuses nothing more.
+"""
+
+from typing import Final
+
+from redis.exceptions import (
+    BusyLoadingError,
+    ClusterDownError,
+    MasterDownError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    TryAgainError,
+)
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+_REPLIES: Final = {
+    "OOM": ("its memory is full", "Raise maxmemory on the server, or cancel chains: finished ones make room in time"),
+    "NOREPLICAS": (
+        "fewer replicas are connected than min-replicas-to-write asks for",
+        "Start its replicas again, or lower min-replicas-to-write",
+    ),
+    "READONLY": (
+        "it is a read-only replica",
+        "Wait for the failover to end; or give the address of the primary",
+    ),
+    "UNBLOCKED": ("it has become a replica", "Wait for the failover to end; or give the address of the primary"),
+    "MISCONF": ("it cannot save its data to disk", "Make room on the server's disk; its own log says what failed"),
+    "LOADING": ("it is loading its data", "Wait until it has loaded them"),
+    "BUSY": ("a script runs on it without end", "Wait; or end it on the server: FUNCTION KILL, SCRIPT KILL"),
+    "CLUSTERDOWN": ("its cluster is down", "Bring the nodes of the cluster up again"),
+    "MASTERDOWN": ("it has lost its primary", "Wait for the failover to end; or start the primary again"),
+    "TRYAGAIN": ("its cluster moves keys", "Wait until they are moved"),
+}
+"""Why a server refuses, in words, and what to do."""
+
+_CODES: Final[dict[type[Exception], str]] = {
+    OutOfMemoryError: "OOM",
+    ReadOnlyError: "READONLY",
+    BusyLoadingError: "LOADING",
+    ClusterDownError: "CLUSTERDOWN",
+    MasterDownError: "MASTERDOWN",
+    TryAgainError: "TRYAGAIN",
+}
+"""redis-py takes the code out of the words of these."""
+
+
+class RefusedForNow(RedisConnectionError):  # noqa: N818 - it is no error but an outcome: ask again later
+    """The server is there and refuses: `code` is its own, `why` and `fix` are for people."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+        self.why, self.fix = _REPLIES[code]
+        super().__init__(f"the server refuses writes for now: {self.why} ({code})")
+
+
+def refused_for_now(error: Exception) -> RefusedForNow | None:
+    """The reply as RefusedForNow, when it is one of the table."""
+    code = _CODES.get(type(error)) or str(error).partition(" ")[0]
+    return RefusedForNow(code) if code in _REPLIES else None

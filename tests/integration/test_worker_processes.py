@@ -1,0 +1,145 @@
+"""Worker processes that are frozen or killed in the middle: what that does to their calls, and to no others."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from haltpoint_tool_worker.registry import load
+from tests.integration.test_tool_worker import LEASE, TOOLS, Bench, error_of
+from tests.support import wait_until, worker_tools
+from tests.support.desk import desk_at
+from tests.support.sleeper import is_stopped
+
+
+@pytest.fixture
+async def bench(redis: Redis, server: Any, tmp_path: Path) -> AsyncIterator[Bench]:
+    effects = tmp_path / "effects"
+    effects.touch()
+    async with desk_at(redis) as desk:
+        desk.tools = {spec.name: spec for spec in load([TOOLS]).specs}
+        yield Bench(desk, server.url, effects)
+
+
+def said(bench: Bench, words: str) -> bool:
+    """Whether a process has logged this."""
+    return words in bench.effects_file.with_name("log").read_text()
+
+
+# ---- frozen (R8) ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("tool", "sleeps"), [("send_slowly", "before claim"), ("put_slowly", "after look")])
+async def test_r8_a_sleeper_runs_nothing_and_cancels_nothing(bench: Bench, tool: str, sleeps: str) -> None:
+    async with bench.process(sleeps=sleeps) as sleeper:
+        action = await bench.order(tool)
+        await wait_until(lambda: is_stopped(sleeper.pid))
+        async with bench.process() as awake:
+            await wait_until(lambda: bench.effects() == [action])
+            os.kill(sleeper.pid, signal.SIGCONT)
+            await wait_until(lambda: said(bench, "the lease was lost before the call"))
+            bench.effects_file.with_name("released").touch()
+            outcome = await bench.outcome(action)
+    assert outcome.success, outcome
+    assert bench.effects_file.read_text() == f"{action} {awake.pid}\n"
+    assert await bench.desk.redis.hget(bench.desk.key("action", action), "epoch") == b"1"
+    assert len(await bench.reports()) == 1
+
+
+async def test_r8_a_sleeper_that_had_claimed_the_call_does_not_start_it_after_its_lease(bench: Bench) -> None:
+    """The other worker cannot know that nothing happened, so a person is asked; the sleeper must not make it happen."""
+    async with bench.process(sleeps="after claim") as sleeper:
+        action = await bench.order("send", text="hi")
+        await wait_until(lambda: is_stopped(sleeper.pid))
+        async with bench.process():
+            assert error_of(await bench.outcome(action)) == "IN_DOUBT"
+            os.kill(sleeper.pid, signal.SIGCONT)
+            await wait_until(lambda: said(bench, "the lease was lost before the call"))
+    assert bench.effects() == []
+
+
+@pytest.mark.parametrize("sleeps", ["before claim", "after claim"])
+async def test_a_sleeper_whose_call_no_other_has_taken_runs_it(bench: Bench, sleeps: str) -> None:
+    async with bench.process(sleeps=sleeps) as sleeper:
+        action = await bench.order("send", text="hi")
+        await wait_until(lambda: is_stopped(sleeper.pid))
+
+        async def lease_is_over() -> bool:
+            rows = await bench.desk.redis.xpending_range("hp:{0}:tools:default", "tool-worker", "-", "+", 1)
+            return bool(rows[0]["time_since_delivered"] > 1000 * LEASE)
+
+        await wait_until(lease_is_over)
+        os.kill(sleeper.pid, signal.SIGCONT)
+        assert (await bench.outcome(action)).success
+    assert bench.effects() == [action]
+
+
+# ---- killed by one of their calls (R12) -----------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def supervised(bench: Bench, workers: int) -> AsyncIterator[list[int]]:
+    """So many worker processes, each started again when it dies; gives the exit codes of those that died."""
+    codes: list[int] = []
+    alive: set[asyncio.subprocess.Process] = set()
+
+    async def keep() -> None:
+        while True:
+            process = await bench.spawn(slots=16)
+            alive.add(process)
+            codes.append(await process.wait())
+            alive.discard(process)
+
+    keepers = [asyncio.create_task(keep()) for _ in range(workers)]
+    try:
+        yield codes
+    finally:
+        for keeper in keepers:
+            keeper.cancel()
+        await asyncio.gather(*keepers, return_exceptions=True)
+        for process in alive:
+            process.kill()
+        await asyncio.gather(*(process.wait() for process in alive))
+
+
+@pytest.mark.parametrize(("killer", "kind"), [("read_and_die", "SERVER"), ("send_and_die", "IN_DOUBT")])
+async def test_r12_a_call_that_kills_its_worker_fails_itself_and_none_beside_it(
+    bench: Bench, killer: str, kind: str
+) -> None:
+    tools = [*["read_a_while"] * 5, killer, *["read_a_while"] * 4]
+    actions = [await bench.order(tool) for tool in tools]
+    async with supervised(bench, 2) as codes:
+        await wait_until(lambda: bool(codes))
+        later = [await bench.order("read_a_while") for _ in range(4)]
+        outcomes = {action: await bench.outcome(action) for action in (*actions, *later)}
+    failed = {action: outcome for action, outcome in outcomes.items() if not outcome.success}
+    assert list(failed) == [actions[5]], {action: outcome.error for action, outcome in failed.items()}
+    assert error_of(failed[actions[5]]) == kind
+    assert set(codes) == {-signal.SIGKILL}
+    letters = await bench.desk.redis.xlen(bench.desk.key("dead"))
+    assert (len(codes), letters) == ((5, 1) if kind == "SERVER" else (1, 0))
+
+
+async def test_r12_a_suspect_waits_until_the_worker_has_nothing_else_in_hand(bench: Bench) -> None:
+    worker_tools.GATE.close()
+    suspect = await bench.order("add", left=1, right=2)
+    await bench.desk.orders(consumer="dead")
+    running = [await bench.order("wait") for _ in range(2)]
+    async with bench.worker(slots=4):
+        await wait_until(lambda: worker_tools.GATE.inside == 2)
+
+        async def long_idle() -> bool:
+            rows = await bench.desk.redis.xpending_range("hp:{0}:tools:default", "tool-worker", "-", "+", 9)
+            idle = {row["consumer"]: row["time_since_delivered"] for row in rows}
+            return bool(idle[b"dead"] > 2000 * LEASE)
+
+        await wait_until(long_idle)
+        worker_tools.GATE.open()
+        for action in (*running, suspect):
+            assert (await bench.outcome(action)).success

@@ -1,0 +1,43 @@
+"""A worker process that stops itself between taking a call and starting it, like a frozen machine (SIGSTOP).
+
+It stops once, at the first passage of the place: "before claim", "after claim", or "after look", where a call that
+needs no claim has been admitted. The test lets it continue with SIGCONT.
+"""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+from haltpoint.runtime.ledger import Claimed, Ledger
+from haltpoint_tool_worker.admission import Admission
+
+
+def stop_at(place: str) -> None:
+    """Stop this process at `place`; "" for nowhere."""
+    claim, look = Ledger.claim, Admission.look
+    left = [place]
+
+    def passing(here: str) -> None:
+        if left == [here]:
+            left.clear()
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    async def claim_and_pass(self: Ledger, *args: Any) -> Claimed:
+        passing("before claim")
+        claimed = await claim(self, *args)
+        passing("after claim")
+        return claimed
+
+    def look_and_pass(self: Admission, *args: Any) -> Any:
+        seen = look(self, *args)
+        passing("after look")
+        return seen
+
+    Ledger.claim = claim_and_pass  # type: ignore[method-assign, assignment]
+    Admission.look = look_and_pass  # type: ignore[method-assign, assignment]
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether the process sleeps in its SIGSTOP."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
