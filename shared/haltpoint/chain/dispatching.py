@@ -97,7 +97,7 @@ def dispatch(
     action = work.next_action(index, tool, text)
     work.actions_used += 1 + inside
     if tool == human_tool.NAME:  # it goes to no worker: the calls behind it are dropped (B3, I4)
-        work.take(action)
+        work.begin(action)
         work.tell_action(FactType.ACTION_DISPATCHED, action)
         if work.origin is not PlanOrigin.LITERAL:
             drop_held(work, index, f"stopped by {next_request(work)}")
@@ -106,8 +106,7 @@ def dispatch(
         if (refused := start_child(work, action, spec, spec.plan, arguments, repeats=repeats)) is not None:
             fail_step(work, index, *refused)
     else:
-        work.take(action)
-        work.keep(action)
+        work.begin(action)
         work.outputs.append(_order(work, action, spec, reasons=reasons, notes=notes, sources=sources or {}))
         told = {"repeats": repeats} if repeats else {}
         work.tell_action(FactType.ACTION_DISPATCHED, action, **told)
@@ -128,9 +127,10 @@ def start_child(
     order = child_for(work, started, spec, plan, arguments, admitted=admitted)
     if not isinstance(order, StartChild):
         return order
-    if not admitted:
-        work.take(started)
-    work.keep(started)
+    if admitted:
+        work.keep(started)
+    else:
+        work.begin(started)
     work.outputs.append(order)
     told = {"repeats": repeats} if repeats else {}
     work.tell_action(FactType.ACTION_DISPATCHED, action, child=started.child, **told)

@@ -28,27 +28,24 @@ def gate(work: Work, index: int) -> Gate:
     return Gate.GO if work.under_way() < most else Gate.CAP
 
 
-def gate_for(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> Gate:
-    """Whether a step may send this call.
+def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> bool:
+    """Whether a call has to wait for the receipts of others.
 
     Beside other calls of its step only a call that reads and does not ask may run, and only beside such calls. Of two
     equal calls with effects the second waits for the receipt of the first, and so does a call that is asked about
     before its tool is called for the first time.
     """
     work, spec = checked.work, checked.spec
-    if (shut := gate(work, checked.index)) is not Gate.GO:
-        return shut
     if pending := work.run(checked.index).pending:
         others = (work.actions[work.action_id(checked.index, number)].tool for number in pending)
         tools = work.world.tools
         if reasons or not _reads(spec) or not all(name in tools and _reads(tools[name]) for name in others):
-            return Gate.HELD
-    if spec.read_only or len(work.active) == 1:
-        return Gate.GO
+            return True
+    if spec.read_only:
+        return False
     waiting = (one for one in work.actions.values() if one.status is not ActionStatus.DONE and one.tool == spec.name)
     asks = any(reason.kind is ReasonKind.ASK_BEFORE for reason in reasons)
-    equal = (asks or signature_of(compiled(spec), one.arguments) == checked.signature for one in waiting)
-    return Gate.HELD if any(equal) else Gate.GO
+    return any(asks or signature_of(compiled(spec), one.arguments) == checked.signature for one in waiting)
 
 
 def _reads(spec: ToolSpec) -> bool:

@@ -11,7 +11,7 @@ from haltpoint.chain.contract import NOT_CONFIRMED, call_fault, without_confirme
 from haltpoint.chain.dispatching import dispatch
 from haltpoint.chain.ending import complete_step, fail_by_tool
 from haltpoint.chain.exits import ask_in_step, is_only_question, is_question, last_error
-from haltpoint.chain.gate import Gate, gate, gate_for
+from haltpoint.chain.gate import Gate, gate, is_held
 from haltpoint.chain.held import drop_held, owner_of, tell_held
 from haltpoint.chain.intent import forbidden, note_asked, owed, pattern_faults, refusal, remind, tellable, to_look_at
 from haltpoint.chain.provenance import provenance_fault
@@ -185,8 +185,8 @@ def _release(work: Work, index: int) -> Gate | None:
             continue
         tool, earlier = checked.spec.name, answered_by(checked)
         reasons = () if earlier else reasons_for(checked, repaired=proposal.repaired)
-        if (shut := gate_for(checked, reasons)) is not Gate.GO:
-            return shut
+        if is_held(checked, reasons):
+            return Gate.HELD
         ignored = forbidden(work, Mode.STRICT, tool) if mode is Mode.ADVISORY and earlier is None else None
         if broken := tuple(one for one in (fault, ignored) if one is not None):
             strike(work, index, broken, COUNTED)

@@ -143,7 +143,7 @@ def give_back(work: Work, index: int, earlier: Action) -> Action:
     cached = outcome.metadata.model_copy(update={"cached": True, "repeats": earlier.id, "whole": 0})
     action = work.next_action(index, earlier.tool, earlier.arguments)
     action = action.done(outcome.model_copy(update={"metadata": cached}), earlier.data)
-    work.take(action)
+    work.begin(action)
     work.outputs += (Record(action), Settle(action))
     work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, cached=earlier.id)
     return action

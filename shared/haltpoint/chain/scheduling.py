@@ -13,7 +13,7 @@ from haltpoint.chain.contract import open_to_models
 from haltpoint.chain.delivering import deliver
 from haltpoint.chain.dispatching import dispatch_literal, in_time
 from haltpoint.chain.ending import complete_chain, fail_chain, is_acting
-from haltpoint.chain.gate import Gate, gate, gate_for
+from haltpoint.chain.gate import Gate, gate, is_held
 from haltpoint.chain.goal import goal_of, take_up
 from haltpoint.chain.graph import Graph
 from haltpoint.chain.plan_check import plan_faults
@@ -106,20 +106,24 @@ def _continue(work: Work, index: int) -> bool:
     if run.status is not StepStatus.IN_PROGRESS:
         return False
     if work.origin is PlanOrigin.LITERAL:
-        calls = work.steps[index].actions
-        if run.taken == len(calls):
-            return False
-        call = calls[run.taken]
-        spec = work.world.tools.get(call.tool)
-        if spec is not None and gate_for(CheckedCall(work, index, spec, call.arguments)) is not Gate.GO:
-            return False
-        dispatch_literal(work, index)
-        return True
+        more = run.taken < len(work.steps[index].actions)
+        return more and gate(work, index) is Gate.GO and _next_call(work, index)
     if not run.thinking:
         return continue_step(work, index)
     if not run.here or work.thought is not None or gate(work, index) is not Gate.GO:
         return False
     consider(work, index)
+    return True
+
+
+def _next_call(work: Work, index: int) -> bool:
+    run = work.run(index)
+    call = work.steps[index].actions[run.taken]
+    spec = work.world.tools.get(call.tool)
+    beside = run.pending or len(work.active) > 1
+    if spec is not None and beside and is_held(CheckedCall(work, index, spec, call.arguments)):
+        return False
+    dispatch_literal(work, index)
     return True
 
 
@@ -129,7 +133,9 @@ def _start(work: Work, index: int) -> None:
     if work.steps[index].tool_validation_mode is ValidationMode.ADVISORY and work.task.mode is Mode.STRICT:
         ignored = {"ignored": "tool_validation_mode: advisory"}  # a plan may only tighten how it is checked
     work.tell(FactType.STEP_STARTED, index, **ignored)
-    if work.origin is not PlanOrigin.LITERAL:
+    if work.origin is PlanOrigin.LITERAL:
+        _next_call(work, index)
+    else:
         think_step(work, index)
 
 

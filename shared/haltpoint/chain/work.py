@@ -92,18 +92,19 @@ class Work(Chain):
 
     def edit(self, index: int) -> StepRun:
         """How far a step has come, to be changed: a copy of this decision's own."""
-        if index not in self.changed:
-            self.changed[index] = StepRun(*_run_values(self.runs[index]))
-        return self.changed[index]
+        run = self.changed.get(index)
+        if run is None:
+            run = self.changed[index] = StepRun(*_run_values(self.runs[index]))
+        return run
 
     def move(self, index: int, status: StepStatus) -> None:
         """Begin a step anew, in this state."""
         self.changed[index] = StepRun(status)
         if status is StepStatus.READY:
-            self.ready = tuple(sorted((*self.ready, index)))
+            self.ready = _with(self.ready, index)
         elif status is StepStatus.IN_PROGRESS:
-            self.ready = tuple(one for one in self.ready if one != index)
-            self.active = tuple(sorted((*self.active, index)))
+            self.ready = self.ready[1:]  # the lowest begins first
+            self.active = _with(self.active, index)
 
     def leave(self, index: int, status: StepStatus) -> None:
         """End a step. What of it is under way still is (C8)."""
@@ -127,10 +128,12 @@ class Work(Chain):
         number = self.run(index).actions + 1
         return Action(self.action_id(index, number), index, number, tool, arguments)
 
-    def take(self, action: Action) -> None:
-        """Begin the step's next action: one more of its calls is no longer held. Calls side by side count as one."""
+    def begin(self, action: Action) -> None:
+        """Begin the step's next action: one more of its calls is under way. Calls side by side count as one."""
         run = self.edit(action.step)
         run.actions, run.taken, run.in_turn = action.number, run.taken + 1, run.in_turn + (not run.pending)
+        run.pending = (*run.pending, action.number)
+        self.keep(action)
 
     def keep(self, action: Action) -> None:
         """Put an action, or what became of it, in its place: they are in the order of the plan, not of arrival."""
@@ -140,11 +143,9 @@ class Work(Chain):
         self.actions[action.id] = action
         if action.step < last.step:
             self.actions = dict(sorted(self.actions.items(), key=lambda one: (one[1].step, one[1].number)))
-        run = self.edit(action.step)
-        if action.status is not ActionStatus.DONE:
-            run.pending = run.pending if action.number in run.pending else (*run.pending, action.number)
-        elif action.number in run.pending:
-            run.pending = tuple(number for number in run.pending if number != action.number)
+        if action.status is ActionStatus.DONE:
+            run = self.edit(action.step)
+            run.pending = tuple([number for number in run.pending if number != action.number])
             if run.status.done:
                 self.let_go(action.step)
 
@@ -191,3 +192,8 @@ class Work(Chain):
             runs[index] = run
         self.runs, self.updated_at = tuple(runs), self.now
         return Decision(Chain(*_values(self)), tuple(self.outputs), tuple(self.facts), tuple(self.changed))
+
+
+def _with(places: tuple[int, ...], index: int) -> tuple[int, ...]:
+    """The indexes in ascending order, with one more."""
+    return (*places, index) if not places or places[-1] < index else tuple(sorted((*places, index)))
