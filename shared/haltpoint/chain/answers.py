@@ -3,6 +3,7 @@
 from typing import Any, Final, assert_never
 
 from haltpoint.chain import human_tool
+from haltpoint.chain.asking import close, free
 from haltpoint.chain.children import advice_on
 from haltpoint.chain.codes import Code
 from haltpoint.chain.deeds import deed_of
@@ -18,7 +19,7 @@ from haltpoint.chain.references import write_json
 from haltpoint.chain.repeats import note_effect
 from haltpoint.chain.results import err, record, succeed
 from haltpoint.chain.schemas import result_faults
-from haltpoint.chain.state import WAITING, Action, OpenRequest, PlanOrigin, StepStatus
+from haltpoint.chain.state import Action, OpenRequest, PlanOrigin
 from haltpoint.chain.strikes import escalate, forgive
 from haltpoint.chain.thinking import think_plan, think_step
 from haltpoint.chain.work import Work
@@ -47,32 +48,11 @@ def apply_answer(work: Work, message: HumanAnswered) -> None:
     if answer_fault(data.answer, request.kind, options, step=request.step >= 0, form=form) is not None:
         return
     decision = data.answer.decision
-    _close(work, request, FactType.REQUEST_ANSWERED, decision=decision.value, by=data.by)
-    if decision is not Choice.ABORT:
-        if not in_time(work):
-            return
-        _resume(work, request)
-    _apply(work, request, data)
-
-
-def _close(work: Work, request: OpenRequest, fact: FactType, **told: Any) -> None:
-    work.requests = tuple(one for one in work.requests if one is not request)
-    work.tell(fact, request_id=request_id(work.id, request.number), **told)
-
-
-def _resume(work: Work, request: OpenRequest) -> None:
-    """Free the step that asked. When no question is open any more, the chain takes up the state before them."""
-    index = None if request.step < 0 else request.step
-    if index is not None:
-        run = work.edit(index)
-        run.status, run.thinking, run.freed = StepStatus.IN_PROGRESS, False, True
-    if work.requests:
-        work.status = WAITING[work.requests[0].kind]
-        return
-    work.status, work.resume = work.resume or work.status, None
-    for freed in (one for one in work.active if work.run(one).freed):
-        work.edit(freed).freed = False
-    work.tell(FactType.CHAIN_RESUMED, index, request_id=request_id(work.id, request.number))
+    if decision is Choice.ABORT or in_time(work):
+        close(work, request, FactType.REQUEST_ANSWERED, decision=decision.value, by=data.by)
+        if decision is not Choice.ABORT:
+            free(work, request)
+        _apply(work, request, data)
 
 
 def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> None:
@@ -202,11 +182,11 @@ def _go_without(work: Work, request: OpenRequest) -> None:
     The receipt that waited says why; of a doubt it says no more than that nobody knows (E5).
     """
     index, words = request.step, f"nobody answered {request_id(work.id, request.number)} in time"
-    _close(work, request, FactType.REQUEST_EXPIRED)
+    close(work, request, FactType.REQUEST_EXPIRED)
     if index < 0:
         fail_chain(work, Code.NO_ANSWER, words)
         return
-    _resume(work, request)
+    free(work, request)
     if request.action_id:
         kind = ErrorType.IN_DOUBT if request.kind is RequestKind.IN_DOUBT else ErrorType.TIMEOUT
         fault = Fault(error_type=kind, message=words, recoverable=False)

@@ -1,9 +1,10 @@
-"""How people are asked (CONTRACT B3): the chain stops at once, and nothing goes out until the answer is here."""
+"""How people are asked (CONTRACT B3): the chain stops at once, and an answer frees the step that asked."""
 
+from dataclasses import replace
 from typing import Any
 
-from haltpoint.chain.outputs import Ask, Record
-from haltpoint.chain.state import WAITING, Action, OpenRequest, StepStatus
+from haltpoint.chain.outputs import Ask, Record, Withdraw
+from haltpoint.chain.state import WAITING, Action, ActionStatus, OpenRequest, PlanOrigin, StepStatus
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
@@ -59,6 +60,42 @@ def ask(
     told = {"action_id": about} if about else {}
     work.tell(FactType.REQUEST_OPENED, index, request_id=name, kind=kind.value, **told)
     work.tell(FactType.CHAIN_STOPPED, index, request_id=name, reason=kind.value)
+
+
+def close(work: Work, request: OpenRequest, fact: FactType, **told: Any) -> None:
+    """A question is open no more: it was answered, it has expired, or it is taken back."""
+    work.requests = tuple(one for one in work.requests if one is not request)
+    work.tell(fact, request_id=request_id(work.id, request.number), **told)
+
+
+def free(work: Work, request: OpenRequest) -> None:
+    """Free the step of a closed question when it asks nothing else (B3). When no question is open, the chain takes up
+    the state before them.
+    """
+    index = None if request.step < 0 else request.step
+    if index is not None and all(one.step != index for one in work.requests) and not work.run(index).status.done:
+        run = work.edit(index)
+        run.status, run.thinking, run.freed = StepStatus.IN_PROGRESS, False, True
+    if work.requests:
+        work.status = WAITING[work.requests[0].kind]
+        return
+    work.status, work.resume = work.resume or work.status, None
+    for freed in (one for one in work.active if work.run(one).freed):
+        work.edit(freed).freed = False
+    work.tell(FactType.CHAIN_RESUMED, index, request_id=request_id(work.id, request.number))
+
+
+def withdraw(work: Work, reason: str, index: int | None = None) -> tuple[OpenRequest, ...]:
+    """Take back the questions of a step that is over, or all; what they were about never runs."""
+    found = tuple(one for one in work.requests if index in (None, one.step))
+    for request in found:
+        work.outputs.append(Withdraw(request.number, reason))
+        close(work, request, FactType.REQUEST_WITHDRAWN, reason=reason)
+        if (action := work.actions.get(request.action_id)) is not None:
+            work.keep(replace(action, status=ActionStatus.DONE))
+            if work.origin is PlanOrigin.LITERAL:
+                work.drop(action.id)
+    return found
 
 
 def ask_for_input(work: Work, action: Action, arguments: dict[str, Any]) -> None:

@@ -82,17 +82,16 @@ def report(work: Work, fault: Fault | None = None) -> None:
     """The chain is over: when it is a child, its end is the receipt of the action that it carried out.
 
     The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). `inside` are the tools that
-    succeeded: the plan is literal, the calls of a step succeed in their order, and an error ends the step.
+    succeeded.
     """
     action = action_of(work.id)
     if action is None:
         return
-    called = (call.tool for index, step in enumerate(work.steps) for call in step.actions[: work.run(index).last_ok])
     metadata = Metadata(
         action_id=action,
         started_at=work.created_at,
         duration_ms=max(0, work.now - work.created_at),
-        inside=tuple(sorted({*called, *work.inside})),
+        inside=work.inside,
         effects=work.effects,
     )
     next_action = NextAction.CONTINUE if fault is None else NextAction.ERROR

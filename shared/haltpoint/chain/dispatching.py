@@ -9,7 +9,7 @@ from haltpoint.chain.checked import CheckedCall
 from haltpoint.chain.children import child_for
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import NOT_CONFIRMED
-from haltpoint.chain.ending import fail_chain, fail_step
+from haltpoint.chain.ending import fail_chain, fail_soon, fail_step
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.outputs import Dispatch, StartChild
 from haltpoint.chain.provenance import origin_actions
@@ -84,7 +84,7 @@ def dispatch(
     inside = 0 if spec.plan is None else calls_inside(spec.plan, work.world.tools)
     if not policy.actions_left(work, work.origin, work.world.policy, work.actions_used + inside):
         used = f"the chain has used up its {count(work.actions_used, 'action')}"
-        fail_chain(work, Code.OVER_BUDGET, used, work.steps[index].id)
+        fail_soon(work, Code.OVER_BUDGET, used, index)
         return
     text, wrong = write_json(arguments), ""
     if len(text) > MAX_ARGUMENTS:

@@ -1,15 +1,14 @@
 """How a step and a chain come to their ends (CONTRACT C3, C11; R1)."""
 
 from haltpoint.chain import policy
+from haltpoint.chain.asking import free, withdraw
 from haltpoint.chain.children import cancel_children, report
 from haltpoint.chain.codes import Code
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.intent import falls_short, unfulfilled
 from haltpoint.chain.needs import result_needed
-from haltpoint.chain.outputs import Withdraw
-from haltpoint.chain.state import ActionStatus, ChainError, ChainStatus, PlanOrigin, StepStatus
+from haltpoint.chain.state import ActionStatus, ChainError, ChainStatus, Failure, PlanOrigin, StepStatus
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Siblings
 from haltpoint.contracts.tools import ErrorType, Fault
@@ -32,14 +31,29 @@ def fail_step(
 ) -> None:
     """The step cannot keep its promise; its plan says what that does to the chain (C11)."""
     work.tell(FactType.STEP_FAILED, index, code=str(code), reason=message)
-    if not work.steps[index].fatal:
-        _end_step(work, index, StepStatus.FAILED)
-        return
-    work.leave(index, StepStatus.FAILED)
+    _end_step(work, index, StepStatus.FAILED)
+    if work.steps[index].fatal:
+        fail_soon(work, code, message, index, answer, fault)
+
+
+def fail_soon(
+    work: Work,
+    code: Code | str,
+    message: str,
+    index: int,
+    answer: str | None = None,
+    fault: Fault | None = None,
+) -> None:
+    """The chain fails because of a step, as soon as the actions that are under way have ended (C8)."""
+    step_id = work.steps[index].id
     if (work.steps[index].siblings or work.task.siblings) is Siblings.FAIL_FAST or not is_acting(work):
-        fail_chain(work, code, message, work.steps[index].id, answer, fault)
-    elif work.error is None:  # the first failure counts; what is under way ends first (C8)
-        work.error, work.answer = ChainError(str(code), message, work.steps[index].id, fault), answer
+        fail_chain(work, code, message, step_id, answer, fault)
+    elif work.failing is None:
+        work.failing = Failure(ChainError(str(code), message, step_id), answer, fault)
+        for request in withdraw(work, message):
+            free(work, request)
+        if work.origin is PlanOrigin.LITERAL:
+            work.actions = {name: one for name, one in work.actions.items() if one.status is not ActionStatus.DONE}
 
 
 def is_acting(work: Work) -> bool:
@@ -62,10 +76,15 @@ def _end_step(work: Work, index: int, status: StepStatus) -> None:
     """
     graph = work.graph
     work.leave(index, status)
+    for request in withdraw(work, f"step {work.steps[index].id!r} is over", index):
+        free(work, request)
+    if status is StepStatus.FAILED and work.steps[index].fatal:
+        return
     over = [index]
     for done in over:  # grows while it is walked
         for waiting in graph.dependants[done]:
-            if not all(work.run(other).status.done for other in reversed(graph.dependencies[waiting])):
+            begun = work.run(waiting).status is not StepStatus.PENDING
+            if begun or not all(work.run(other).status.done for other in reversed(graph.dependencies[waiting])):
                 continue
             missing = [one for one in graph.sources[waiting] if work.run(one).status is not StepStatus.COMPLETED]
             if missing:
@@ -103,12 +122,15 @@ def fail_chain(
     fault: Fault | None = None,
 ) -> None:
     """The chain cannot do what was asked; `answer` is what the user is told beside the error, `fault` a tool's own."""
-    _stop(work, f"stopped by {code}", message)
-    details = {"code": str(code), "message": message}
+    error = ChainError(str(code), message, step_id)
+    if work.failing is not None:  # the first failure is the one that people are told
+        error, answer, fault = work.failing.error, work.failing.answer, work.failing.fault
+    _stop(work, f"stopped by {error.code}", error.message)
+    where = {} if error.step_id is None else {"step_id": error.step_id}
     work.unfulfilled = unfulfilled(work)
-    work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, details if step_id is None else {**details, "step_id": step_id})
-    work.error, work.answer = ChainError(str(code), message, step_id), answer
-    report(work, fault or Fault(error_type=ErrorType.SERVER, message=message[:WHY], recoverable=False))
+    work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
+    work.error, work.answer = error, answer
+    report(work, fault or Fault(error_type=ErrorType.SERVER, message=error.message[:WHY], recoverable=False))
 
 
 def cancel_chain(work: Work, by: str, reason: str) -> None:
@@ -122,10 +144,7 @@ def cancel_chain(work: Work, by: str, reason: str) -> None:
 
 def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
     """Take back the open questions and stop the steps that are under way, and the chains that they wait for."""
-    for request in work.requests:
-        work.outputs.append(Withdraw(request.number, why_withdrawn))
-        withdrawn = request_id(work.id, request.number)
-        work.tell(FactType.REQUEST_WITHDRAWN, request_id=withdrawn, reason=why_withdrawn)
+    withdraw(work, why_withdrawn)
     for index in work.active:
         if work.run(index).status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             drop_held(work, index, why_held)

@@ -22,7 +22,7 @@ class Gate(StrEnum):
 
 def gate(work: Work, index: int) -> Gate:
     """Whether a step may send anything. One whose own question is answered may, while those of others are open."""
-    if work.error is not None or (work.requests and not work.run(index).freed):
+    if work.failing is not None or (work.requests and not work.run(index).freed):
         return Gate.STOPPED
     most = policy.parallel(work.task, work.steps[index], work.origin, work.world.policy)
     return Gate.GO if work.under_way() < most else Gate.CAP

@@ -28,7 +28,7 @@ def needed_actions(chain: Chain) -> tuple[str, ...]:
         numbers = set(range(1, run.actions + 1))
         if chain.origin is PlanOrigin.LITERAL:
             keeps = run.last_ok and result_needed(chain.runs.__getitem__, chain.graph, index)
-            numbers = {*run.pending, *((run.last_ok,) if keeps else ())}
+            numbers = {*run.pending, *((run.last_ok,) if keeps and chain.failing is None else ())}
         found += (action_id(chain.id, step.id, number) for number in sorted(numbers))
     return tuple(found)
 

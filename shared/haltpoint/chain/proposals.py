@@ -256,7 +256,9 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
     if not struck or mode is Mode.OFF or not struck_out(work, index):
         think_step(work, index, corrections, thought, again=again)
     elif mode is Mode.STRICT:
-        wrong = [*(strike.violation for strike in work.case), *(one.violation for one in corrections)]
+        place = work.steps[index].id
+        own = (one.violation for one in work.case if one.place == place)
+        wrong = [*own, *(one.violation for one in corrections)]
         escalate(work, index, BROKEN[wrong[-1]] if wrong else "too many strikes")
     else:
         let_pass(work, index)

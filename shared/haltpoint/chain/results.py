@@ -16,7 +16,7 @@ from haltpoint.chain.sources import users_words
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.strikes import COUNTED, fall_short, strike
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import child_report_id
+from haltpoint.contracts.base import action_of, child_report_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
@@ -35,16 +35,16 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> None:
         return
     if action.child or outcome.metadata.calls:
         note_inside(work, outcome)
-    ran = outcome.metadata.arguments
-    if ran is not None and outcome.confirmation is None:  # else it has asked first, and runs when it is approved
+    fault, ran = outcome.error, outcome.metadata.arguments
+    over = work.failing is not None or work.run(action.step).status.done
+    if not over and ran is not None and outcome.confirmation is None:  # else it asks first, and runs when approved
         check_hooks_changes(work, action, ran)
-    if outcome.satisfies and _carry_out(work, action, body):
+    if not over and outcome.satisfies and _carry_out(work, action, body):
         return
-    fault = outcome.error
     told = {} if fault is None else {"error_type": fault.error_type.value}
     work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, **told)
     action = action.done(outcome, body)
-    if work.error is not None or work.run(action.step).status.done:  # it ran beside what ended the step or the chain
+    if over:  # it ran beside what ended its step, or makes the chain fail: nothing is asked about it
         note_effect(work, action)
         record(work, action, succeeded=False)
         return
@@ -96,7 +96,9 @@ def _carry_out(work: Work, action: Action, body: str) -> bool:
 
 def record(work: Work, action: Action, *, succeeded: bool) -> None:
     """Keep a receipt that counts. Of a literal plan's step only the last successful one is needed later."""
-    run = work.edit(action.step)
+    run, outcome = work.edit(action.step), action.outcome
+    if outcome is not None and outcome.satisfies and action_of(work.id) is not None:
+        work.inside = tuple(sorted({*work.inside, action.tool}))
     older = run.last_ok
     if succeeded and action.number > older:
         run.last_ok = action.number

@@ -92,10 +92,9 @@ def advance(work: Work) -> None:
                 _start(work, work.ready[0])
     if work.status.final:
         return
-    if work.error is not None:
+    if work.failing is not None:
         if not is_acting(work):
-            failed = work.error
-            fail_chain(work, failed.code, failed.message, failed.step_id, work.answer, failed.fault)
+            fail_chain(work, work.failing.error.code, work.failing.error.message)
     elif work.plan is not None and not (work.active or work.ready or work.thought or work.requests):
         _wind_up(work)
 

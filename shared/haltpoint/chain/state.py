@@ -171,14 +171,19 @@ class OpenRequest:
 
 @value
 class ChainError:
-    """Why a chain failed, for people: a code of the error catalogue, what happened, and where. `fault` is a tool's own.
-
-    A chain that has an error and is not final yet waits for what is under way (C8).
-    """
+    """Why a chain failed, for people: a code of the error catalogue, what happened, and where."""
 
     code: str
     message: str
     step_id: str | None = None
+
+
+@value
+class Failure:
+    """How a chain will fail when the actions that are under way have ended (C8); `fault` is a tool's own."""
+
+    error: ChainError
+    answer: str | None = None
     fault: Fault | None = None
 
 
@@ -193,7 +198,7 @@ class Chain:
     tools that succeeded in the chains that carried out its skills. `intent` is what the goal asks for (C12), `effects`
     what was done or denied inside its skills (C14: `repeats.py`), `granted` the yeses that cover later calls (C13).
     `unproven` are sentences of the answer (F3), `unfulfilled` effects that the goal asks for and that have no deed.
-    `questions` are those that the model asked while planning (C11). `active` are the indexes of the steps that have
+    `questions` are those that the model asked while planning (C11). `failing`: it fails when what is under way has ended. `active` are the indexes of the steps that have
     begun and have something to do or to wait for, `ready` those of the steps that may begin; both follow from `runs`.
     """
 
@@ -231,6 +236,7 @@ class Chain:
     unproven: tuple[str, ...] = ()
     unfulfilled: tuple[NotDone, ...] = ()
     error: ChainError | None = None
+    failing: Failure | None = None
     active: tuple[int, ...] = ()
     ready: tuple[int, ...] = ()
 

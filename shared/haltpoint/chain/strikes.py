@@ -43,7 +43,7 @@ def violate(
     `place` is the plan or the answer where there is no step. `counted`: the step has had its strike for this thought,
     also when a success has ended the chain's row since.
     """
-    if work.mode(index) is not Mode.OFF and not (work.case and work.case[-1].thought_id == thought):
+    if work.mode(index) is not Mode.OFF and all(one.thought_id != thought for one in work.case):
         work.strikes += 1
         if index is not None and not counted:
             work.edit(index).strikes += 1

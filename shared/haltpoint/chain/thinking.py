@@ -8,7 +8,7 @@ from haltpoint.chain import policy
 from haltpoint.chain.citations import cite
 from haltpoint.chain.codes import Code
 from haltpoint.chain.dispatching import in_time
-from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
+from haltpoint.chain.ending import complete_chain, fail_chain, fail_soon, fail_step
 from haltpoint.chain.intent import pattern_faults
 from haltpoint.chain.needs import INTENT
 from haltpoint.chain.outputs import Think
@@ -71,7 +71,7 @@ def think_step(
     if run.proposals >= policy.max_turns(work.task, step, work.world.policy):
         _out_of_turns(work, index, corrections, previous or work.acted_on(index))
     elif not policy.turns_left(work, work.world.policy, work.turns):
-        fail_chain(work, Code.OVER_BUDGET, f"the chain has used up its {count(work.turns, 'turn')}", step.id)
+        fail_soon(work, Code.OVER_BUDGET, f"the chain has used up its {count(work.turns, 'turn')}", index)
     elif _tokens_left(work):
         run.attempt = run.attempt + 1 if again else 1
         run.proposals, run.thinking = run.proposals + 1, True

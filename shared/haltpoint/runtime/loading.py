@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from haltpoint.chain.graph import Graph
 from haltpoint.chain.needs import needed_actions, needed_thoughts, with_places
-from haltpoint.chain.state import Action, ActionStatus, Chain, ChainError, OpenRequest
+from haltpoint.chain.state import Action, ActionStatus, Chain, ChainError, Failure, OpenRequest
 from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.events import ProposedActions
@@ -48,6 +48,7 @@ class StoredPlan:
     effects: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     granted: tuple[Grant, ...] = ()
+    failing: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True)
