@@ -17,7 +17,7 @@ from haltpoint.chain.provenance import SAID
 from haltpoint.chain.reasons import granted
 from haltpoint.chain.references import write_json
 from haltpoint.chain.repeats import note_effect
-from haltpoint.chain.results import err, record, succeed
+from haltpoint.chain.results import end_literal_step, err, is_optional, record, succeed
 from haltpoint.chain.schemas import result_faults
 from haltpoint.chain.state import Action, OpenRequest, PlanOrigin
 from haltpoint.chain.strikes import escalate, forgive
@@ -190,7 +190,11 @@ def _go_without(work: Work, request: OpenRequest) -> None:
     if request.action_id:
         kind = ErrorType.IN_DOUBT if request.kind is RequestKind.IN_DOUBT else ErrorType.TIMEOUT
         fault = Fault(error_type=kind, message=words, recoverable=False)
-        record(work, _failed(work, work.actions[request.action_id], fault), succeeded=False)
+        action = work.actions[request.action_id]
+        record(work, _failed(work, action, fault), succeeded=False)
+        if is_optional(work, action):
+            end_literal_step(work, index)
+            return
     else:
         forgive(work, index)  # the case is closed, and its row of violations with it
     drop_held(work, index, f"stopped by {Code.NO_ANSWER}")

@@ -73,7 +73,8 @@ def decide(chain: Chain, received: Received, world: World, now: int) -> Decision
         return Decision(chain)
     work = Work(chain, world, now)
     handler(work)
-    scheduling.advance(work)
+    if work.has_changed():  # else it was a repeat, late or foreign: nothing is sent because of it
+        scheduling.advance(work)
     return work.decision()
 
 

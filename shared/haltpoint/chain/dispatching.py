@@ -27,17 +27,17 @@ from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ToolSpec
 
 
-def dispatch_literal(work: Work, index: int) -> None:
-    """Dispatch the next call of a literal plan's step, its references replaced by the results that they point at.
+def literal_call(work: Work, index: int) -> CheckedCall | tuple[Code, str]:
+    """The next call of a literal plan's step, its references replaced by the results that they point at; or why it
+    cannot be made.
 
     Arguments are checked against the schema again when they were put together, or when the tool is not the one that the
-    plan was checked with. What cannot be put together fails the step.
+    plan was checked with.
     """
     call = work.steps[index].actions[work.run(index).taken]
     spec, arguments = work.world.tools.get(call.tool), call.arguments
     if spec is None:
-        fail_step(work, index, Code.TOOL_GONE, f"no worker declares {call.tool} any more")
-        return
+        return Code.TOOL_GONE, f"no worker declares {call.tool} any more"
     faults: tuple[str, ...] = ()
     refers = bool(work.graph.sources[index])
     if refers:
@@ -48,9 +48,8 @@ def dispatch_literal(work: Work, index: int) -> None:
     if not faults and (refers or work.digests.get(call.tool) != compiled(spec).digest):
         faults = human_tool.call_faults(spec, arguments)
     if faults:
-        fail_step(work, index, Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}")
-    else:
-        dispatch(work, index, call.tool, arguments, spec)
+        return Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}"
+    return CheckedCall(work, index, spec, arguments)
 
 
 def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:

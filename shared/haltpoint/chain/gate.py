@@ -1,11 +1,12 @@
 """Whether a step may send something now (CONTRACT B3, C8, C14). Whoever sends looks at budget and deadline."""
 
+from collections.abc import Iterator
 from enum import StrEnum
 
 from haltpoint.chain import policy
-from haltpoint.chain.checked import CheckedCall, signature_of
-from haltpoint.chain.schemas import compiled
-from haltpoint.chain.state import ActionStatus
+from haltpoint.chain.checked import CheckedCall
+from haltpoint.chain.references import read_json
+from haltpoint.chain.state import Action, PlanOrigin
 from haltpoint.chain.work import Work
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ToolSpec
@@ -24,29 +25,50 @@ def gate(work: Work, index: int) -> Gate:
     """Whether a step may send anything. One whose own question is answered may, while those of others are open."""
     if work.failing is not None or (work.requests and not work.run(index).freed):
         return Gate.STOPPED
-    most = policy.parallel(work.task, work.steps[index], work.origin, work.world.policy)
-    return Gate.GO if work.under_way() < most else Gate.CAP
+    most, own = policy.parallel(work.task, work.steps[index], work.origin, work.world.policy)
+    if work.under_way() >= most or len(work.run(index).pending) >= own:
+        return Gate.CAP
+    return Gate.CAP if most > 1 and any(map(_asks_hooks, _pending(work))) else Gate.GO
 
 
 def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> bool:
     """Whether a call has to wait for the receipts of others.
 
     Beside other calls of its step only a call that reads and does not ask may run, and only beside such calls. Of two
-    equal calls with effects the second waits for the receipt of the first, and so does a call that is asked about
-    before its tool is called for the first time.
+    equal calls with effects, also by way of a skill, the second waits for the receipt of the first; so does a model's
+    equal read in one step, and a call that is asked about before its tool is called for the first time. A skill with
+    hooks begins alone.
     """
     work, spec = checked.work, checked.spec
-    if pending := work.run(checked.index).pending:
-        others = (work.actions[work.action_id(checked.index, number)].tool for number in pending)
-        tools = work.world.tools
-        if reasons or not _reads(spec) or not all(name in tools and _reads(tools[name]) for name in others):
-            return True
+    pending = _pending(work)
+    others = [CheckedCall(work, one.step, tool, read_json(one.arguments)) for one, tool in pending]
+    own = [one for one in others if one.index == checked.index]
+    if own and (reasons or not all(one.spec.read_only and not one.spec.may_clarify for one in (checked, *own))):
+        return True
+    if spec.hooks and spec.plan and work.under_way():
+        return True
     if spec.read_only:
-        return False
-    waiting = (one for one in work.actions.values() if one.status is not ActionStatus.DONE and one.tool == spec.name)
+        again = work.origin is not PlanOrigin.LITERAL and not spec.polls
+        return again and any(one.signature == checked.signature for one in own)
     asks = any(reason.kind is ReasonKind.ASK_BEFORE for reason in reasons)
-    return any(asks or signature_of(compiled(spec), one.arguments) == checked.signature for one in waiting)
+    effects = _effects(checked)
+    return any((asks and one.spec.name == spec.name) or not effects.isdisjoint(_effects(one)) for one in others)
 
 
-def _reads(spec: ToolSpec) -> bool:
-    return spec.read_only and not spec.may_clarify
+def _pending(work: Work) -> Iterator[tuple[Action, ToolSpec]]:
+    """The calls that are under way or asked about."""
+    for index in work.active:
+        for number in work.run(index).pending:
+            action = work.actions[work.action_id(index, number)]
+            yield action, work.world.tools.get(action.tool) or ToolSpec(name=action.tool)
+
+
+def _asks_hooks(one: tuple[Action, ToolSpec]) -> bool:
+    """Whether hooks are asked about a skill: its chain begins when they let it pass; no question may come between."""
+    action, spec = one
+    return bool(spec.hooks) and spec.plan is not None and not action.child
+
+
+def _effects(checked: CheckedCall) -> set[str]:
+    """The signatures of the effects of a call: its own, and those of the calls that a skill makes of it."""
+    return {one.signature for one in (checked, *checked.inside) if not one.spec.read_only}

@@ -53,6 +53,13 @@ def drop_held(work: Work, index: int, reason: str) -> None:
         work.edit(index).taken = proposed + 1
 
 
+def leave_out(work: Work, index: int, reason: str) -> None:
+    """Record the next call of a literal plan's step as never executed: it is optional and cannot be made."""
+    run = work.edit(index)
+    _never(work, index, run.taken, work.steps[index].actions[run.taken], reason)
+    run.taken += 1
+
+
 def _never(work: Work, index: int, place: int, call: Call, reason: str) -> None:
     arguments = write_json(call.arguments)[:ARGUMENTS_WIDTH]
     never = FactType.ACTION_NEVER_EXECUTED

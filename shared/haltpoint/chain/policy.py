@@ -71,14 +71,14 @@ def actions_per_turn(step: Step, policy: Policy) -> int:
     return min(step.actions_per_turn or policy.actions_per_turn, policy.actions_per_turn)
 
 
-def parallel(task: Task, step: Step | None, origin: PlanOrigin | None, policy: Policy) -> int:
-    """How many calls and thoughts of a chain may be under way when this step begins another one (C8).
+def parallel(task: Task, step: Step, origin: PlanOrigin | None, policy: Policy) -> tuple[int, int]:
+    """How many calls and thoughts of a chain may be under way when this step begins one, and how many of its own (C8).
 
     A literal step may say more than its task, which has the same author; a drafted one only less.
     """
     most = task.parallel or policy.parallel
-    own = most if step is None else step.parallel or most
-    return own if origin is PlanOrigin.LITERAL else min(own, most)
+    own = step.parallel or most
+    return (max(own, most) if origin is PlanOrigin.LITERAL else most), own
 
 
 def turns_left(chain: Chain, policy: Policy, turns: int) -> bool:

@@ -131,14 +131,19 @@ def succeed(work: Work, action: Action) -> None:
         if met and ends:
             complete_step(work, index)
         else:
-            _end_literal_step(work, index)
+            end_literal_step(work, index)
     elif (met and step.step_type is StepType.TOOL) or (ends and work.mode(index) is Mode.OFF):
         complete_step(work, index)
     elif met and ends:
         _end_open_step(work, index)
 
 
-def _end_literal_step(work: Work, index: int) -> None:
+def is_optional(work: Work, action: Action) -> bool:
+    """Whether the submitter says that this call of a literal plan may fail."""
+    return work.origin is PlanOrigin.LITERAL and work.steps[action.step].actions[action.number - 1].optional
+
+
+def end_literal_step(work: Work, index: int) -> None:
     """A literal step whose last call has ended is complete."""
     run = work.run(index)
     if run.taken == len(work.steps[index].actions) and not run.pending:
@@ -149,8 +154,8 @@ def err(work: Work, action: Action, fault: Fault) -> None:
     """A receipt with an error ends the turn. The model may try something else if that can help (C11, E3, E4)."""
     index, literal = action.step, work.origin is PlanOrigin.LITERAL
     record(work, action, succeeded=False)
-    if literal and work.steps[index].actions[action.number - 1].optional:
-        _end_literal_step(work, index)
+    if is_optional(work, action):
+        end_literal_step(work, index)
         return
     drop_held(work, index, f"stopped by {fault.error_type.value}")
     if literal or not (fault.recoverable or denied(action)):

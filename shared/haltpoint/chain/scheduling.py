@@ -11,14 +11,16 @@ from haltpoint.chain.checked import CheckedCall
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import open_to_models
 from haltpoint.chain.delivering import deliver
-from haltpoint.chain.dispatching import dispatch_literal, in_time
-from haltpoint.chain.ending import complete_chain, fail_chain, is_acting
+from haltpoint.chain.dispatching import dispatch, in_time, literal_call
+from haltpoint.chain.ending import complete_chain, fail_chain, fail_step, is_acting
 from haltpoint.chain.gate import Gate, gate, is_held
 from haltpoint.chain.goal import goal_of, take_up
 from haltpoint.chain.graph import Graph
+from haltpoint.chain.held import leave_out
 from haltpoint.chain.plan_check import plan_faults
 from haltpoint.chain.proposals import consider, continue_step
 from haltpoint.chain.references import read_json
+from haltpoint.chain.results import end_literal_step
 from haltpoint.chain.schemas import compiled
 from haltpoint.chain.state import ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.thinking import stand_in, think_answer, think_intent, think_plan, think_step
@@ -81,15 +83,8 @@ def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
 
 def advance(work: Work) -> None:
     """Send what may be sent now; wind the chain up when nothing is left, or end it when it has failed."""
-    while not work.status.final:
-        for index in work.active:
-            if _continue(work, index):
-                break
-        else:
-            if not work.ready or gate(work, work.ready[0]) is not Gate.GO:
-                break
-            if in_time(work):
-                _start(work, work.ready[0])
+    while not work.status.final and _moves(work):
+        pass
     if work.status.final:
         return
     if work.failing is not None:
@@ -99,6 +94,19 @@ def advance(work: Work) -> None:
         _wind_up(work)
 
 
+def _moves(work: Work) -> bool:
+    """Let the first step that may do something do it: of those that have begun, then of those that are ready."""
+    for index in work.active:
+        if _continue(work, index):
+            return True
+    for index in work.ready:
+        if gate(work, index) is not Gate.GO:
+            return False
+        if _begin(work, index):
+            return True
+    return False
+
+
 def _continue(work: Work, index: int) -> bool:
     """Do what a step that has begun does next; False when it has to wait."""
     run = work.run(index)
@@ -106,7 +114,7 @@ def _continue(work: Work, index: int) -> bool:
         return False
     if work.origin is PlanOrigin.LITERAL:
         more = run.taken < len(work.steps[index].actions)
-        return more and gate(work, index) is Gate.GO and _next_call(work, index)
+        return more and gate(work, index) is Gate.GO and _send_call(work, index)
     if not run.thinking:
         return continue_step(work, index)
     if not run.here or work.thought is not None or gate(work, index) is not Gate.GO:
@@ -115,27 +123,42 @@ def _continue(work: Work, index: int) -> bool:
     return True
 
 
-def _next_call(work: Work, index: int) -> bool:
-    run = work.run(index)
-    call = work.steps[index].actions[run.taken]
-    spec = work.world.tools.get(call.tool)
-    beside = run.pending or len(work.active) > 1
-    if spec is not None and beside and is_held(CheckedCall(work, index, spec, call.arguments)):
-        return False
-    dispatch_literal(work, index)
-    return True
-
-
-def _start(work: Work, index: int) -> None:
+def _begin(work: Work, index: int) -> bool:
+    """Begin a step that is ready; False when its first call has to wait."""
+    if not in_time(work):
+        return True
+    literal = work.origin is PlanOrigin.LITERAL
+    if literal and work.active:
+        call = literal_call(work, index)
+        if isinstance(call, CheckedCall) and is_held(call):
+            return False
     work.move(index, StepStatus.IN_PROGRESS)
     ignored = {}
     if work.steps[index].tool_validation_mode is ValidationMode.ADVISORY and work.task.mode is Mode.STRICT:
         ignored = {"ignored": "tool_validation_mode: advisory"}  # a plan may only tighten how it is checked
     work.tell(FactType.STEP_STARTED, index, **ignored)
-    if work.origin is PlanOrigin.LITERAL:
-        _next_call(work, index)
+    if literal:
+        _send_call(work, index)
     else:
         think_step(work, index)
+    return True
+
+
+def _send_call(work: Work, index: int) -> bool:
+    """Send the next call of a literal plan's step; False when it has to wait. One that cannot be made fails the step,
+    unless it is optional.
+    """
+    run, call = work.run(index), literal_call(work, index)
+    if isinstance(call, CheckedCall):
+        if (run.pending or len(work.active) > 1) and is_held(call):
+            return False
+        dispatch(work, index, call.spec.name, call.arguments, call.spec)
+    elif work.steps[index].actions[run.taken].optional:
+        leave_out(work, index, call[1])
+        end_literal_step(work, index)
+    else:
+        fail_step(work, index, *call)
+    return True
 
 
 def _wind_up(work: Work) -> None:

@@ -198,8 +198,9 @@ class Chain:
     tools that succeeded in the chains that carried out its skills. `intent` is what the goal asks for (C12), `effects`
     what was done or denied inside its skills (C14: `repeats.py`), `granted` the yeses that cover later calls (C13).
     `unproven` are sentences of the answer (F3), `unfulfilled` effects that the goal asks for and that have no deed.
-    `questions` are those that the model asked while planning (C11). `failing`: it fails when what is under way has ended. `active` are the indexes of the steps that have
-    begun and have something to do or to wait for, `ready` those of the steps that may begin; both follow from `runs`.
+    `questions` are those that the model asked while planning (C11). `failing`: the chain fails when what is under way
+    has ended. `active` are the indexes of the steps that have begun and have something to do or to wait for, `ready`
+    those of the steps that may begin; both follow from `runs`.
     """
 
     id: str
@@ -216,7 +217,7 @@ class Chain:
     requests: tuple[OpenRequest, ...] = ()
     asked: int = 0
     plan_attempts: int = 0
-    thought: str | None = None  # the chain's own pending thought: plan or answer
+    thought: str | None = None  # the chain's own pending thought: no step's
     turns: int = 0
     actions_used: int = 0
     tokens: int = 0

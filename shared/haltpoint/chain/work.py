@@ -103,7 +103,7 @@ class Work(Chain):
         if status is StepStatus.READY:
             self.ready = _with(self.ready, index)
         elif status is StepStatus.IN_PROGRESS:
-            self.ready = self.ready[1:]  # the lowest begins first
+            self.ready = tuple([one for one in self.ready if one != index])
             self.active = _with(self.active, index)
 
     def leave(self, index: int, status: StepStatus) -> None:
@@ -183,9 +183,13 @@ class Work(Chain):
 
     # ---- the value
 
+    def has_changed(self) -> bool:
+        """Whether anything was written down."""
+        return bool(self.facts or self.outputs or self.changed) or _values(self) != _values(self.chain)
+
     def decision(self) -> Decision:
         """What was written down, as a value; the very same chain when nothing was."""
-        if not (self.facts or self.outputs or self.changed) and _values(self) == _values(self.chain):
+        if not self.has_changed():
             return Decision(self.chain)
         runs = list(self.runs) or [StepRun()] * len(self.changed)
         for index, run in self.changed.items():

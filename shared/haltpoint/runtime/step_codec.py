@@ -1,7 +1,8 @@
 """A step's run as one field of its chain's hash: a JSON array of integers, as short as can be.
 
 Redis keeps a hash small in memory only while every value has at most 64 bytes, so trailing zeros are left out. The
-order of the numbers is the order of the fields of `StepRun` and never changes; new ones are added at the end.
+order of the numbers is the order of the fields of `StepRun` and never changes; what is under way comes last, each
+action as its distance from the last one.
 """
 
 from functools import lru_cache
@@ -26,12 +27,13 @@ def encode_step(run: StepRun) -> str:
         run.in_turn,
         run.receipts,
         run.last_ok,
-        1 + sum(2 << (run.actions - number) for number in run.pending) if is_active(run) else 0,
+        int(is_active(run)),
         int(run.thinking),
         run.refused,
         run.strikes,
         int(run.unkept),
         run.here + 2 * run.freed,
+        *(1 + run.actions - number for number in run.pending),
     ]
     while numbers and not numbers[-1]:
         numbers.pop()
@@ -41,11 +43,10 @@ def encode_step(run: StepRun) -> str:
 def decode_step(field: bytes) -> StepRun:
     """The run of a field. Raises ValueError when it is none."""
     numbers = [int(number) for number in field.strip(b"[]").split(b",") if number]
-    status, turn, attempt, proposals, actions, taken, in_turn, receipts, last_ok, pending, thinking, *rest = (
-        numbers + [0] * (15 - len(numbers))
-    )[:15]
-    refused, strikes, unkept, marks = rest
-    under_way = tuple(actions - bit for bit in reversed(range(pending.bit_length() - 1)) if pending >> bit & 2)
+    status, turn, attempt, proposals, actions, taken, in_turn, receipts, last_ok, begun, thinking, *rest = numbers + [
+        0
+    ] * (15 - len(numbers))
+    refused, strikes, unkept, marks, *distances = rest
     run = StepRun(
         _STATUSES[status],
         turn,
@@ -62,8 +63,8 @@ def decode_step(field: bytes) -> StepRun:
         bool(unkept),
         bool(marks & 1),
         bool(marks & 2),
-        under_way,
+        tuple(actions + 1 - distance for distance in distances),
     )
-    if is_active(run) and not pending and actions and not thinking:
+    if is_active(run) and not begun and actions and not thinking:
         run.pending = (actions,)  # release 0.1 wrote none: its chains have one thing under way, the last action
     return run

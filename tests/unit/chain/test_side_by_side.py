@@ -93,14 +93,11 @@ def test_c8_calls_of_a_literal_step_run_side_by_side_and_the_last_one_of_the_pla
 
 def test_c8_a_literal_step_may_say_more_than_its_task_and_a_drafted_one_only_less() -> None:
     assert len(names(literal(tool_step("a", call("read"), call("look"), parallel=2), parallel=None))) == 2
-    steps = [Step(id=name, required_tools=("read",), parallel=16) for name in "abc"]
-    assert len(drafted(*steps, parallel=2).thoughts) == 1 + 2
-    alone = [steps[0], replace_parallel(steps[1], 1)]
-    assert len(drafted(*alone, parallel=2).thoughts) == 1 + 1
-
-
-def replace_parallel(step: Step, parallel: int) -> Step:
-    return step.model_copy(update={"parallel": parallel})
+    steps = [Step(id=name, allowed_tools=("read",), parallel=most) for name, most in (("a", 16), ("b", 1), ("c", 16))]
+    story = drafted(*steps, parallel=2)
+    assert [think.step_id for think in story.thoughts[1:]] == ["a", "b"]
+    story.propose(call("read"), call("read", n=2), thought=story.thoughts[2])
+    assert names(story) == ["c.b.1"]
 
 
 def test_c8_reads_of_one_proposal_run_together_as_one_action_of_the_turn() -> None:
