@@ -1,18 +1,21 @@
 """Several things of one chain under way (CONTRACT B3, C7, C8, C14): what may run side by side, and what waits."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from haltpoint.chain.outputs import Report
 from haltpoint.chain.state import Action, ChainStatus, StepStatus
 from haltpoint.chain.world import Policy
+from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.intent import Intent, IntentEntry
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Siblings, Step
 from haltpoint.contracts.policy import Treatment
-from haltpoint.contracts.tasks import Mode, Style, Task
-from haltpoint.contracts.tools import ErrorType, NextAction, Outcome
-from tests.support.builders import asks, call, failed, plan, spec, tool_step
+from haltpoint.contracts.tasks import Budget, Mode, Style, Task
+from haltpoint.contracts.tools import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target
+from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
 READ = spec("read")
@@ -356,3 +359,226 @@ def test_a_chain_that_is_told_again_from_its_log_is_the_same_chain() -> None:
     story.answer(CHOICE, option="y", request="c.r2")
     assert replace(story.chain, actions=dict(reversed(story.chain.actions.items()))) == story.chain
     assert list(story.chain.actions) == sorted(story.chain.actions)
+
+
+# ---- what must not happen between things that are under way ----------------------------------------------------------
+
+SURE = Outcome(
+    success=True,
+    next_action=NextAction.CONFIRMATION_NEEDED,
+    confirmation=Confirmation(action="send", target=Target(id="1"), message="send it?"),
+)
+DOUBT = failed(ErrorType.IN_DOUBT)
+
+
+def from_result(name: str, tool: str, source: str, **more: Any) -> Step:
+    arguments = {"to": {"$from": source}}
+    step = source.partition(".")[0]
+    return Step(
+        id=name, required_tools=(tool,), dependencies=(step,), actions=(Call(tool=tool, arguments=arguments),), **more
+    )
+
+
+def test_b3_a_step_that_ends_takes_its_questions_back() -> None:
+    first = tool_step("a", call("read"), call("look"), on_failure=OnFailure.CONTINUE)
+    story = literal(first, from_result("b", "send", "a.data.x"), tool_step("c", call("look"), after=("b",)))
+    story.result(asks("x", "y"), action=of(story, "c.a.1"))
+    story.result(failed(), action=of(story, "c.a.2"))
+    assert story.statuses == {"a": "failed", "b": "skipped", "c": "in_progress"}
+    assert [one["request_id"] for one in story.told("request.withdrawn")] == ["c.r1"]
+    before = story.chain
+    story.answer(CHOICE, option="x", request="c.r1")
+    assert story.chain is before
+
+
+def test_b3_a_completed_step_is_not_asked_about_any_more() -> None:
+    story = drafted(Step(id="a", required_tools=("look",)), Step(id="b", required_tools=("read",)))
+    story.propose(call("read"), call("look"), thought=story.thoughts[1])
+    story.result(SURE, action=of(story, "c.a.1"))
+    story.result(action=of(story, "c.a.2"))
+    assert (story.status_of("a"), story.chain.requests) == (StepStatus.COMPLETED, ())
+
+
+def test_b3_a_step_with_two_questions_is_freed_by_the_last_answer() -> None:
+    story = literal(tool_step("a", call("read"), call("look"), call("read", n=2)), parallel=2)
+    story.result(asks("x", "y"), action=of(story, "c.a.1"))
+    story.result(asks("x", "y"), action=of(story, "c.a.2"))
+    story.answer(CHOICE, option="x", request="c.r1")
+    assert (names(story), story.status_of("a")) == (["c.a.1", "c.a.2"], StepStatus.WAITING)
+    story.answer(CHOICE, option="x", request="c.r2")
+    assert names(story)[2:] == ["c.a.3"]
+
+
+def test_b3_a_freed_step_is_bound_by_its_own_cap_and_not_by_what_others_ask() -> None:
+    steps = [
+        tool_step("z", call("find", n=2)),
+        tool_step("a", call("find"), call("look"), parallel=2),
+        tool_step("b", call("find", n=1)),
+    ]
+    story = literal(*steps)
+    for name in ("c.z.1", "c.a.1", "c.b.1"):
+        story.result(asks("x", "y"), action=of(story, name))
+    story.answer(CHOICE, option="x", request="c.r2")
+    assert names(story)[3:] == ["c.a.2"]
+
+
+@pytest.mark.parametrize("question", [SURE, DOUBT, asks("x", "y")])
+def test_c8_a_chain_that_fails_takes_its_questions_back_and_sends_nothing(question: Outcome) -> None:
+    story = literal(tool_step("a", call("send")), tool_step("b", call("read")), tool_step("c", call("look")))
+    story.result(question, action=of(story, "c.a.1"))
+    story.result(failed(message="no file"), action=of(story, "c.b.1"))
+    assert (story.chain.status, story.chain.requests) == (ChainStatus.EXECUTING, ())
+    story.result(action=of(story, "c.c.1"))
+    assert (story.chain.status, story.chain.answer, names(story)[3:]) == (ChainStatus.FAILED, "no file", [])
+
+
+def test_c8_a_deadline_or_a_lost_message_does_not_hide_the_first_failure() -> None:
+    for late in (True, False):
+        story = literal(tool_step("a", call("read")), tool_step("b", call("send")))
+        story.result(failed(message="first"), action=of(story, "c.a.1"))
+        assert story.chain.error is None
+        if late:
+            story.due(at=story.chain.deadline + 1)
+        else:
+            story.lose("c.b.1/1")
+        assert (story.chain.status, story.chain.answer) == (ChainStatus.FAILED, "first")
+
+
+def test_c8_a_used_up_budget_waits_for_the_calls_beside() -> None:
+    steps = (tool_step("a", call("send")), tool_step("b", call("read")))
+    story = Story(Task(goal="x", plan=plan(*steps), parallel=3, budget=Budget(actions=1)), *TOOLS)
+    story.submit()
+    assert (names(story), story.chain.status) == (["c.a.1"], ChainStatus.EXECUTING)
+    story.result()
+    assert story.chain.error is not None
+    assert (story.chain.status, story.chain.error.code) == (ChainStatus.FAILED, "HP-208")
+
+
+def test_r9_a_lost_read_of_a_step_that_is_over_ends_nothing() -> None:
+    story = drafted(Step(id="a", required_tools=("read",)), Step(id="b", dependencies=("a",)))
+    story.propose(call("read"), call("look"), thought=story.thoughts[1])
+    story.result(action=of(story, "c.a.1"))
+    story.lose("c.a.2/1")
+    assert story.chain.status is ChainStatus.EXECUTING
+    assert story.chain.actions["c.a.2"].outcome is not None
+    assert story.chain.runs[0].pending == ()
+
+
+def test_c6_what_hooks_made_of_a_read_of_a_step_that_is_over_is_no_strike() -> None:
+    look = spec("look", provenance={"id": ("read.id",)}, parameters={"type": "object", "properties": {"id": {}}})
+    story = Story(Task(goal="read and look", parallel=3, mode=Mode.ADVISORY), READ, look)
+    story.submit()
+    story.draft(Plan(steps=(Step(id="a", required_tools=("read",)), Step(id="b", dependencies=("a",)))))
+    story.propose(call("read"), call("look"), thought=story.thoughts[1])
+    story.result(action=of(story, "c.a.1"))
+    made_up = OK.model_copy(update={"metadata": Metadata(arguments='{"id":"made-up"}')})
+    story.result(made_up, action=of(story, "c.a.2"))
+    assert not story.told("contract.violated")
+
+
+def test_c14_an_equal_effect_of_a_skill_waits_too() -> None:
+    steps = plan(tool_step("x", call("send", to="ann")))
+    mailer = spec("mailer", read_only=False, plan=steps)
+    said = Intent(effects_asked=(IntentEntry(tools=("send", "mailer"), words="send"),))
+    for first, second in (("send", "mailer"), ("mailer", "send")):
+        story = Story(Task(goal="send to ann", parallel=3, intent=said), *TOOLS, mailer)
+        story.submit()
+        story.draft(Plan(steps=(Step(id="a", required_tools=(first,)), Step(id="b", required_tools=(second,)))))
+        given = {"send": call("send", to="ann"), "mailer": call("mailer")}
+        story.propose(given[first], thought=story.thoughts[1])
+        story.propose(given[second], thought=story.thoughts[2])
+        assert list(story.chain.actions) == ["c.a.1"]
+
+
+def test_c14_equal_calls_are_known_when_their_references_are_resolved() -> None:
+    story = literal(
+        tool_step("a", call("read")), from_result("b", "send", "a.data.to"), from_result("c", "send", "a.data.to")
+    )
+    story.result(data='{"to":"ann"}')
+    assert (names(story)[1:], story.status_of("c")) == (["c.b.1"], StepStatus.READY)
+
+
+def test_c14_an_equal_read_of_one_proposal_waits_for_the_first_and_is_given_its_receipt() -> None:
+    story = open_ended()
+    story.propose(call("read"), call("read"), call("look"))
+    assert names(story) == ["c.react.1"]
+
+
+def test_h1_a_skill_whose_hooks_are_asked_begins_alone() -> None:
+    skill = spec("skill", read_only=False, hooks=("pre",), plan=plan(tool_step("x", call("send"))))
+    steps = plan(tool_step("a", call("skill")), tool_step("b", call("find")))
+    story = Story(Task(goal="x", plan=steps, parallel=3), *TOOLS, skill)
+    story.submit()
+    assert names(story) == ["c.a.1"]
+    story.result(data='{"arguments":{}}')
+    assert names(story)[1:] == ["c.b.1"]  # its chain has begun: other calls may run beside it
+    other = Story(Task(goal="x", plan=Plan(steps=tuple(reversed(steps.steps))), parallel=3), *TOOLS, skill)
+    other.submit()
+    assert names(other) == ["c.b.1"]
+
+
+def test_c8_many_equal_calls_wait_without_being_begun() -> None:
+    story = literal(*(tool_step(f"s{number}", call("send", to="ann")) for number in range(200)), parallel=2)
+    assert [run.status for run in story.chain.runs].count(StepStatus.IN_PROGRESS) == 1
+
+
+def test_c11_a_step_is_skipped_once() -> None:
+    story = literal(
+        tool_step("z", call("find")),
+        tool_step("a", call("read"), on_failure=OnFailure.CONTINUE),
+        from_result("b", "send", "a.data.x"),
+        tool_step("c", call("look"), after=("a", "b")),
+        parallel=2,
+    )
+    story.result(asks("x", "y"), action=of(story, "c.z.1"))
+    story.result(failed(), action=of(story, "c.a.1"))
+    assert story.chain.ready == (3,)
+
+
+def test_c8_an_optional_call_may_fail_in_every_way() -> None:
+    some = Call(tool="find", optional=True)
+    expired = literal(Step(id="a", required_tools=("read",), actions=(some, call("read"))), parallel=None)
+    expired.result(asks("x", "y"))
+    expired.due("c.r1")
+    assert names(expired) == ["c.a.1", "c.a.2"]
+    missing = Call(tool="look", optional=True, arguments={"n": {"$from": "z.data.no"}})
+    story = literal(
+        tool_step("z", call("read")),
+        Step(id="a", required_tools=("read",), dependencies=("z",), actions=(call("read"), missing)),
+        parallel=None,
+    )
+    story.result()
+    story.result()
+    assert story.chain.status is ChainStatus.COMPLETED
+    assert story.never_executed == [("look", "look: 'z.data.no' points at nothing in the result of step 'z'")]
+
+
+def test_d1_a_thought_is_one_strike_of_the_chain_also_when_another_one_came_between() -> None:
+    said = Intent(effects_asked=(IntentEntry(tools=("send",), words="send"),))
+    story = Story(Task(goal="read, look and send it to ann", parallel=3, intent=said), *TOOLS)
+    story.submit()
+    story.draft(Plan(steps=tuple(Step(id=name, required_tools=("send",)) for name in "abc")))
+    story.propose(call("send", to="ann"), thought=story.thoughts[1])
+    story.propose(call("nonsense"), call("send", to="ann"), thought=story.thoughts[2])
+    story.propose(content="no", thought=story.thoughts[3])
+    story.result(failed(ErrorType.DENIED), action=of(story, "c.a.1"))
+    assert story.chain.strikes == 2
+
+
+def test_f1_a_skill_tells_only_of_the_calls_that_succeeded() -> None:
+    steps = plan(Step(id="x", required_tools=("read",), actions=(Call(tool="send", optional=True), call("read"))))
+    story = Story(Task(goal="x", plan=steps), *TOOLS)
+    story.chain = replace(story.chain, id="p~a-1")
+    story.hear(TaskSubmitted(id="p~a-1", source="test", subject="p~a-1", data=story.chain.task))
+    story.result(failed())
+    story.result()
+    [report] = [one for one in story.last.outputs if isinstance(one, Report)]
+    assert report.outcome.metadata.inside == ("read",)
+
+
+def test_an_event_that_is_ignored_sends_nothing_although_the_world_has_changed() -> None:
+    story = literal(tool_step("a", call("read"), call("look")), parallel=None)
+    story.without("look")
+    before = story.chain
+    story.hear_intent("c.foreign", None)
+    assert story.chain is before
