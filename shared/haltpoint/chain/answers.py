@@ -162,7 +162,7 @@ def _failed(work: Work, action: Action, fault: Fault, said: str = "", by: str = 
 
 
 def cancel(work: Work, message: TaskCancelled) -> None:
-    """Cancel the chain: take back open questions, stop the step under way."""
+    """Cancel the chain: take back open questions, stop the steps under way."""
     cancel_chain(work, message.data.by, message.data.reason)
 
 

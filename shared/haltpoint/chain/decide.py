@@ -15,8 +15,8 @@ A live chain waits for something: thoughts and actions under way, or questions. 
 under way is its cap (`parallel`, by default 1: one thing at a time, in the order of the plan). The rules that keep this
 small:
 
-- A handler takes the event. It moves its own step, action or request, may end a step or ask a person, and sends
-  nothing for another step.
+- A handler takes the event. It moves its own step, action or request, may end a step or the chain, ask a person, or
+  send again what a person has answered; for another step it sends nothing.
 - Then one scheduler (`scheduling.advance`) walks the steps in the order of the plan. What a step does next follows from
   its run alone: it acts on the proposal that has come, sends its next call, asks for its next turn, or waits. So what
   cannot be sent now is sent after a later event, in whatever process, and no plan is too long for the stack.
@@ -26,8 +26,8 @@ small:
 - An event is recognised by the id of something under way. Anything else is a repeat, late or foreign: the very same
   chain comes back. A thought's id holds its turn and attempt, a request's its number; an action's id stays the same
   over its attempts, so a result also has to be that of the last one.
-- Nothing leaves but from two places: `dispatching` and `thinking`. There the deadline and the budget are checked, so a
-  chain fails instead of overshooting. A chain that fails waits for the actions beside the one that failed.
+- Calls go out from `dispatching` and thoughts from `thinking` alone. There the deadline and the budget are checked, so
+  a chain fails instead of overshooting. A chain that fails waits for the actions beside the one that failed.
 
 How to read on: `state` is what a chain is, `world` what is outside of it, `outputs` what a decision asks for, and
 `handler_for` below says which handler takes which event. `scheduling` begins chains and steps; `proposals` runs the
@@ -81,9 +81,8 @@ def decide(chain: Chain, received: Received, world: World, now: int) -> Decision
 def handler_for(status: ChainStatus, received: Received) -> Handler | None:
     """The handler for an event in a state of the chain; None when such an event is ignored there.
 
-    Ignored are repeats, and what nothing was asked for: thoughts and results before there is a plan, or while a
-    question is open (nothing else is under way then), and answers when none is. After the one final event nothing
-    comes (R1); a late receipt is only kept.
+    Ignored are repeats, and what nothing was asked for: thoughts and results before there is a plan, answers where no
+    question is open. After the one final event nothing comes (R1); a late receipt is only kept.
     """
     executing, planning = status is ChainStatus.EXECUTING, status is ChainStatus.PLANNING
     begun = not status.final and not planning and status is not ChainStatus.ACCEPTED

@@ -192,7 +192,7 @@ def _end_open_step(work: Work, index: int) -> None:
 
 
 def _stop(work: Work, action: Action, outcome: Outcome, kind: RequestKind, question: str) -> None:
-    """Stop the chain at once and ask a person (B3): nothing goes out until the answer is here."""
+    """Stop the chain at once and ask a person (B3)."""
     if not in_time(work):
         return
     clarification, asked = outcome.clarification, outcome.confirmation

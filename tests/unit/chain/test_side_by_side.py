@@ -432,6 +432,19 @@ def test_c8_a_chain_that_fails_takes_its_questions_back_and_sends_nothing(questi
     assert (story.chain.status, story.chain.answer, names(story)[3:]) == (ChainStatus.FAILED, "no file", [])
 
 
+def test_c8_a_chain_that_fails_takes_its_cases_back() -> None:
+    story = drafted(
+        *(Step(id=name, required_tools=(tool,)) for name, tool in (("a", "read"), ("b", "find"), ("c", "look")))
+    )
+    story.propose(call("find"), thought=story.thoughts[2])
+    story.propose(call("look"), thought=story.thoughts[3])
+    for _ in range(3):
+        story.propose(content="no", thought=next(one for one in reversed(story.thoughts) if one.step_id == "a"))
+    assert story.chain.status is ChainStatus.ESCALATED
+    story.result(failed(ErrorType.PERMISSION), action=of(story, "c.b.1"))
+    assert (story.chain.requests, story.chain.failing is not None) == ((), True)
+
+
 def test_c8_a_deadline_or_a_lost_message_does_not_hide_the_first_failure() -> None:
     for late in (True, False):
         story = literal(tool_step("a", call("read")), tool_step("b", call("send")))
