@@ -1,7 +1,7 @@
 """What `haltpoint eval` runs, and how it shows the results."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -73,8 +73,10 @@ def perform(
     shell.note(f"{len(histories)} chains in {seconds:.0f} s")
     for words in broken:
         shell.err.print(Text(f"strict: {words}", style="bold red"))
-    if broken:
-        _tell_faults(shell, by_mode[Mode.STRICT])
+    if broken:  # which cases they were, so that they can be run again
+        for history, verdict in by_mode[Mode.STRICT]:
+            for words in broken_bars([verdict]):
+                shell.err.print(Text(f"  {history.case.id} ({history.case.goal}): {words}", style="red"))
     return Exit.FAILED if broken else Exit.OK
 
 
@@ -98,7 +100,7 @@ def _real_cases(chains: int | None, kinds: str | None) -> list["Case"]:
 
 
 @contextmanager
-def _progress(shell: "Shell", total: int, real: OwnModel | None) -> Iterator[Callable[["History"], None]]:
+def _progress(shell: "Shell", total: int, real: OwnModel | None) -> Generator[Callable[["History"], None]]:
     """Progress on stderr: a bar at a terminal, else a line now and then; of a real model one for each chain."""
     count = 0
 
@@ -188,10 +190,3 @@ def _count(number: int) -> Text:
 
 def _mean_time(ones: Judged) -> float:
     return round(sum(history.seconds for history, _ in ones) / max(1, len(ones)), 3)
-
-
-def _tell_faults(shell: "Shell", ones: Judged) -> None:
-    """Which cases they were, so that they can be run again."""
-    for history, verdict in ones:
-        for words in broken_bars([verdict]):
-            shell.err.print(Text(f"  {history.case.id} ({history.case.goal}): {words}", style="red"))

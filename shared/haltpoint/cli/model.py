@@ -1,4 +1,4 @@
-"""`haltpoint script-model`: an OpenAI-compatible server that follows a script. And what may take its place."""
+"""`haltpoint script-model`: an OpenAI-compatible server that follows a script; and a model of the user's instead."""
 
 from dataclasses import dataclass
 from pathlib import Path

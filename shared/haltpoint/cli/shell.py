@@ -98,18 +98,15 @@ def _common(kind: Any, *names: str, **settings: Any) -> Any:
     return Annotated[kind, typer.Option(*names, rich_help_panel="Common", **settings)]
 
 
-_COMMON: dict[str, tuple[Any, Any]] = {
-    "json": (_common(bool, "--json", help="One JSON document or JSON lines on stdout."), False),
-    "quiet": (_common(bool, "--quiet", "-q", help="Only the result."), False),
-    "redis_url": (
-        _common(str | None, "--redis-url", metavar="URL", help="Redis or Valkey; none: embedded."),
-        None,
-    ),
-    "config": (_common(Path | None, "--config", metavar="FILE", help="Instead of haltpoint.toml."), None),
+_COMMON: dict[str, Any] = {
+    "json": _common(bool, "--json", help="One JSON document or JSON lines on stdout."),
+    "quiet": _common(bool, "--quiet", "-q", help="Only the result."),
+    "redis_url": _common(str | None, "--redis-url", metavar="URL", help="Redis or Valkey; none: embedded."),
+    "config": _common(Path | None, "--config", metavar="FILE", help="Instead of haltpoint.toml."),
 }
-_GATEWAY: dict[str, tuple[Any, Any]] = {
-    "url": (_common(str | None, "--url", help="The gateway's address."), None),
-    "key": (_common(str | None, "--key", help="A key of the gateway."), None),
+_GATEWAY: dict[str, Any] = {
+    "url": _common(str | None, "--url", help="The gateway's address."),
+    "key": _common(str | None, "--key", help="A key of the gateway."),
 }
 
 
@@ -128,7 +125,7 @@ def verb(
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
         kinds = inspect.Parameter.KEYWORD_ONLY
         parameters = [one.replace(kind=kinds) for one in own] + [
-            inspect.Parameter(key, kinds, default=default, annotation=hint) for key, (hint, default) in common.items()
+            inspect.Parameter(key, kinds, default=getattr(Shell, key), annotation=hint) for key, hint in common.items()
         ]
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {one.name: one.annotation for one in parameters}

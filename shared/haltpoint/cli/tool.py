@@ -32,11 +32,12 @@ def add_to(parent: typer.Typer) -> None:
         from rich.text import Text
 
         for one in found:
+            first_line = one.description.strip().partition("\n")[0]
             if shell.out.is_terminal:
                 about = (f"\n    {effects(one)}; {served(one)}", "dim")
-                shell.out.print(Text.assemble((one.name, "bold"), f"  {first_line(one)}", about))
+                shell.out.print(Text.assemble((one.name, "bold"), f"  {first_line}", about))
             else:
-                shell.row(one.name, one.queue or "-", effects(one), first_line(one))
+                shell.row(one.name, one.queue or "-", effects(one), first_line)
         if not any(one.queue for one in found):
             shell.note("No worker serves any tool. Start one: haltpoint up tool-worker --tools MODULE")
 
@@ -108,11 +109,6 @@ def effects(tool: "ToolView") -> str:
 def served(tool: "ToolView") -> str:
     """Who carries it out."""
     return f"queue {tool.queue}" if tool.queue else "built in"
-
-
-def first_line(tool: "ToolView") -> str:
-    """The beginning of its description."""
-    return tool.description.strip().partition("\n")[0]
 
 
 async def _find(client: "Client", name: str) -> "ToolView":

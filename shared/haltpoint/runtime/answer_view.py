@@ -8,7 +8,7 @@ chain that carried it out have, and so have the calls that a tool made of others
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from haltpoint.chain import human_tool
@@ -19,6 +19,7 @@ from haltpoint.contracts.humans import Choice
 from haltpoint.contracts.phrases import Phrases
 from haltpoint.contracts.tools import DeedWords, ErrorType, NestedCall, ToolSpec
 from haltpoint.contracts.views import ActionView, ChainView
+from haltpoint.runtime.log_view import moment
 
 _WHY: Final = {
     ErrorType.IN_DOUBT: WhyNot.IN_DOUBT,
@@ -68,7 +69,11 @@ def final_answer(tree: Tree, end: Mapping[str, Any], own: Phrases, *, literal: b
 
 def _deeds(tree: Tree) -> Iterator[Deed]:
     """Every effect once, in the order of the plan: first what a tool did by calling others, then what it did itself."""
-    approved = _approvals(tree.chain)
+    approved = {
+        request.action_id: request.answer.by
+        for request in tree.chain.requests
+        if request.answer is not None and request.answer.answer.decision is Choice.APPROVE
+    }
     for told in tree.actions:
         action, receipt = told.action, told.action.receipt
         if receipt is not None and receipt.metadata.cached:
@@ -77,34 +82,22 @@ def _deeds(tree: Tree) -> Iterator[Deed]:
         at = _ended(tree.chain, action)
         for call in told.calls:
             if call.deed is not None and call.error is None:
-                yield _deed(call.key, call.tool, call.deed, at=at, by=by)
+                yield _deed(call.key, call.tool, call.deed, at, by)
         if told.below is not None:
             yield from _deeds(told.below)
         if receipt is not None and receipt.satisfies and receipt.metadata.deed is not None:
-            yield _deed(action.id, action.tool, receipt.metadata.deed, at=at, by=by, warnings=receipt.warnings)
+            yield _deed(action.id, action.tool, receipt.metadata.deed, at, by, receipt.warnings)
 
 
-def _deed(name: str, tool: str, words: DeedWords, **how: Any) -> Deed:
-    return Deed(action_id=name, tool=tool, says=words.says, target=words.target, **how)
-
-
-def _approvals(chain: ChainView) -> dict[str, str]:
-    """Who approved what."""
-    return {
-        request.action_id: request.answer.by
-        for request in chain.requests
-        if request.answer is not None and request.answer.answer.decision is Choice.APPROVE
-    }
+def _deed(name: str, tool: str, words: DeedWords, at: datetime, by: str | None, warnings: tuple[str, ...] = ()) -> Deed:
+    return Deed(action_id=name, tool=tool, says=words.says, target=words.target, at=at, by=by, warnings=warnings)
 
 
 def _ended(chain: ChainView, action: ActionView) -> datetime:
     """By the log; of a receipt that came when the chain was over already, by its worker."""
     if action.ended_at is not None or action.receipt is None or not action.receipt.metadata.started_at:
         return action.ended_at or chain.updated_at
-    told = action.receipt.metadata
-    return datetime.fromtimestamp(0, chain.updated_at.tzinfo) + timedelta(
-        milliseconds=told.started_at + told.duration_ms
-    )
+    return moment(action.receipt.metadata.started_at + action.receipt.metadata.duration_ms)
 
 
 # ---- what was not ----------------------------------------------------------------------------------------------------

@@ -176,7 +176,7 @@ def _step(
     ids = [action_id(record.id, step.id, number) for number in range(1, run.actions + 1)]
     actions = tuple(_action(name, record.actions[name], times) for name in ids if name in record.actions)
     started, ended = times.get(step.id, (None, None))
-    became = {
+    became: dict[str, Any] = {
         "tool_validation_mode": policy.mode(record.task, step),
         "status": run.status.value,
         "validation_status": contract_view.validation(record.task, step, run, record.head.get("origin", "")),

@@ -70,11 +70,8 @@ def promises(step: Step, actions: Sequence[views.ActionView]) -> tuple[views.Pro
     for action in actions:
         if action.receipt is not None and action.receipt.satisfies:
             kept.setdefault(action.tool, action.id)
-    by = ((promise, next((tool for tool in promise if tool in kept), None)) for promise in step.promised)
-    return tuple(
-        views.PromiseView(tool=tool or " or ".join(promise), kept_by=kept[tool] if tool else None)
-        for promise, tool in by
-    )
+    by = ((promise, next((tool for tool in promise if tool in kept), "")) for promise in step.promised)
+    return tuple(views.PromiseView(tool=tool or " or ".join(promise), kept_by=kept.get(tool)) for promise, tool in by)
 
 
 def validation(task: Task, step: Step, run: StepRun, origin: str) -> str | None:

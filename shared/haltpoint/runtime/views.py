@@ -28,6 +28,7 @@ from haltpoint.runtime.topology import Topology
 from haltpoint.runtime.unserved import GRACE, Unserved, age, served
 
 _THOUGHTS: Final = frozenset({"action.proposed", "thought.failed", "plan.drafted", "answer.drafted"})
+
 Sees = Callable[[str | None], bool]
 """Whether a reader sees the chains of this tenant."""
 
@@ -82,9 +83,10 @@ class Views:
         """Chains in one or in any state, those that changed last first."""
 
         async def shown(chain_ids: list[str]) -> list[list[ChainSummary]]:
-            found, ends = await self._tasks_and_heads(chain_ids), await self._ends(chain_ids)
+            found = await self._tasks_and_heads(chain_ids)
+            ends = await piped(self._redis, chain_ids, lambda pipe, one: pipe.get(self._topology.key_of("end", one)))
             return [
-                [chain_view.summary_of(chain_id, head, task, end)]
+                [chain_view.summary_of(chain_id, head, task, json.loads(end) if end else {})]
                 if task and head and sees(task.tenant) and (status is None or head["status"] == status.value)
                 else []
                 for chain_id, (task, head), end in zip(chain_ids, found, ends, strict=True)
@@ -237,10 +239,6 @@ class Views:
             (Task.model_validate_json(task) if task else None, heads.get(one))
             for one, task in zip(chain_ids, tasks, strict=True)
         ]
-
-    async def _ends(self, chain_ids: Sequence[str]) -> list[dict[str, Any]]:
-        ends = await piped(self._redis, chain_ids, lambda pipe, one: pipe.get(self._topology.key_of("end", one)))
-        return [json.loads(end) if end else {} for end in ends]
 
     async def _requests(self, ids: Sequence[str], sees: Sees) -> list[RequestView]:
         hashes = await self._hashes("request", ids)
