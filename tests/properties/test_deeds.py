@@ -18,7 +18,8 @@ from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import DeedWords, ToolSpec
 from haltpoint.contracts.views import ChainView
 from haltpoint.runs import Result
-from haltpoint.runtime.chain_view import ChainRecord, LogLine, view_of
+from haltpoint.runtime.chain_view import ChainRecord, view_of
+from haltpoint.runtime.log_view import LogLine
 from haltpoint.runtime.outgoing import encode_outcome
 from tests.support.builders import OK, asks, failed, spec
 

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query
 from haltpoint.contracts.humans import Answer, RequestStatus
 from haltpoint.contracts.views import AnswerView, Page, RequestView
 from haltpoint.runtime import telemetry
-from haltpoint.runtime.contract_view import moment
 from haltpoint.runtime.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown
+from haltpoint.runtime.log_view import moment
 from haltpoint.runtime.telemetry import Tracing
 from haltpoint_gateway.answering import allowed, faults_of
 from haltpoint_gateway.auth import Principal

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from haltpoint.cli.case import fields
@@ -28,24 +28,13 @@ class Said:
     value: dict[str, Any] | None = None
     reach: Reach | None = None
 
-    def arguments(self) -> dict[str, Any]:
-        """As `Client.answer` takes them."""
-        said = {"option_id": self.option_id, "decision": self.decision, "text": self.text}
-        said = said if self.reach is None else {**said, "reach": self.reach}
-        return said if self.value is None else {**said, "value": self.value}
-
 
 _KEYS: dict[RequestKind, dict[str, Choice]] = {
     RequestKind.CLARIFICATION: {"n": Choice.NONE, "a": Choice.ABORT},
     RequestKind.CONFIRMATION: {"y": Choice.APPROVE, "n": Choice.REJECT, "a": Choice.ABORT},
     RequestKind.INPUT: {},
     RequestKind.ESCALATION: {"r": Choice.REPHRASE, "m": Choice.MANUAL, "t": Choice.RETRY, "a": Choice.ABORT},
-    RequestKind.IN_DOUBT: {
-        "h": Choice.HAPPENED,
-        "n": Choice.NOT_HAPPENED,
-        "f": Choice.FAILED,
-        "a": Choice.ABORT,
-    },
+    RequestKind.IN_DOUBT: {"h": Choice.HAPPENED, "n": Choice.NOT_HAPPENED, "f": Choice.FAILED, "a": Choice.ABORT},
 }
 _NAMES = {Choice.REPHRASE: "rephrase WORDS", Choice.MANUAL: "give it by hand", Choice.RETRY: "try again"}
 _LEAVE = "/abort"
@@ -122,7 +111,7 @@ async def ask(client: "Client", request: "RequestView", read: ReadLine = read_li
         if said.value is None and request.form is not None and said.decision in (Choice.ANSWER, Choice.MANUAL):
             said = await _fill_in(said, request.form, read)
         try:
-            await client.answer(request.id, **said.arguments())
+            await client.answer(request.id, **asdict(said))
         except GatewayError as error:
             if error.code != "invalid_answer":
                 raise

@@ -8,7 +8,6 @@ from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:
-    from haltpoint.client import Client
     from haltpoint.contracts.views import ChainSummary, ChainView, Page
 
 _ROOM_FOR_TIMES = 100  # columns
@@ -27,20 +26,12 @@ def add_to(parent: typer.Typer) -> None:
         limit: Annotated[int, typer.Option(min=1, max=200)] = 20,
     ) -> None:
         """Chains, those that changed last first."""
-
-        async def converse(client: "Client") -> "Page[ChainSummary]":
-            return await client.chains(status, limit=limit)
-
-        _table(shell, talk(shell, converse))
+        _table(shell, talk(shell, lambda client: client.chains(status, limit=limit)))
 
     @verb(app, "show", gateway=True)
     def show(shell: Shell, chain: _ID) -> None:
         """One chain: its steps, actions, questions, receipts, and what never ran."""
-
-        async def converse(client: "Client") -> "ChainView":
-            return await client.chain(chain)
-
-        found = talk(shell, converse)
+        found = talk(shell, lambda client: client.chain(chain))
         if shell.json:
             shell.emit(found.model_dump(mode="json"))
         else:

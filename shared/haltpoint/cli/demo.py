@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from haltpoint.cli.errors import usage
+from haltpoint.cli.model import ModelName, ModelUrl, own_model
 from haltpoint.cli.shell import Shell, verb
 
 
@@ -19,21 +19,15 @@ def add_to(app: typer.Typer) -> None:
         kill_worker: Annotated[
             bool, typer.Option("--kill-worker", help="Kill the worker in the middle of sending a message.")
         ] = False,
-        model_url: Annotated[
-            str | None, typer.Option("--model-url", metavar="URL", help="A model of yours (OpenAI-compatible).")
-        ] = None,
-        model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Its name.")] = None,
+        model_url: ModelUrl = None,
+        model: ModelName = None,
     ) -> int:
         """See it work: embedded server, four services, a careless model, and nobody gets a wrong message."""
-        if (model_url is None) != (model is None):
-            raise usage("--model-url and --model go together", "one was given without the other", "Give both or none")
+        own = own_model(model_url, model)
         if not shell.json:
             print("Haltpoint demo: a server, four services and a model are starting, each a process of its own ...")
             sys.stdout.flush()
-        # Only now: these imports take longer than the first line may.
-        from haltpoint.cli.demo_cases import Own
+        # Only now: this import takes longer than the first line may.
         from haltpoint.cli.demo_show import perform
 
-        return perform(
-            shell, by_itself=yes, kill_worker=kill_worker, own=Own(model_url, model) if model_url and model else None
-        )
+        return perform(shell, by_itself=yes, kill_worker=kill_worker, own=own)

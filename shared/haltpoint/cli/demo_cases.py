@@ -10,14 +10,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
-    """A model of the user's."""
-
-    url: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
 class Case:
     """One thing that is asked. `for_whom`: who may get a message when nobody had to choose; None: nobody.
 
@@ -65,11 +57,3 @@ def may_get(case: Case, chain: "ChainView") -> set[str]:
         if request.answer and request.kind is RequestKind.CLARIFICATION and request.answer.answer.option_id
     }
     return chosen or ({case.for_whom} if case.for_whom else set())
-
-
-def counted(items: list[tuple[str, str]]) -> list[tuple[tuple[str, str], int]]:
-    """Equal items once, with how often they came, in the order in which they came first."""
-    counts: dict[tuple[str, str], int] = {}
-    for item in items:
-        counts[item] = counts.get(item, 0) + 1
-    return list(counts.items())

@@ -11,6 +11,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -18,10 +19,11 @@ from rich.table import Table
 from rich.text import Text
 
 from haltpoint.cli.asking import ask
-from haltpoint.cli.demo_cases import CASES, MODELS, Case, Judgement, Own, counted, may_get
+from haltpoint.cli.demo_cases import CASES, MODELS, Case, Judgement, may_get
 from haltpoint.cli.errors import CliError, Exit
 from haltpoint.cli.following import follow
 from haltpoint.cli.gateway import KEY_FILE
+from haltpoint.cli.model import OwnModel
 from haltpoint.cli.picture import teller
 from haltpoint.cli.shell import Shell
 from haltpoint.cli.story import never_executed
@@ -34,14 +36,14 @@ from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings_sources import load
 
 if TYPE_CHECKING:
-    from haltpoint.contracts.views import ChainView, RequestView
+    from haltpoint.contracts.views import RequestView
 
 _MOMENT: Final = 1.0  # seconds until a question is answered by itself
 _CHECKOUT: Final = Path(__file__).parents[3]
 _LINGER: Final = 60  # seconds that the carrier would take, were its worker not killed
 
 
-def perform(shell: Shell, *, by_itself: bool, kill_worker: bool, own: Own | None) -> int:
+def perform(shell: Shell, *, by_itself: bool, kill_worker: bool, own: OwnModel | None) -> int:
     """Run the demo. Raises CliError HP-044 without the example, HP-045 when it did not come out as it must."""
     if not (_CHECKOUT / "examples" / "contacts" / "tools.py").is_file():
         raise CliError(
@@ -81,7 +83,7 @@ def _why_by_itself(shell: Shell, wanted: bool) -> str:
 class Show:
     """One performance with a state directory and an outbox of its own."""
 
-    def __init__(self, shell: Shell, folder: Path, *, by_itself: bool, own: Own | None) -> None:
+    def __init__(self, shell: Shell, folder: Path, *, by_itself: bool, own: OwnModel | None) -> None:
         self._shell = shell
         self._folder = folder
         self._own = own
@@ -145,15 +147,14 @@ class Show:
         if judgement.dropped:
             self._heading("Asked for by the model, and never executed")
             rows = Table.grid(padding=(0, 1))
-            for (call, reason), count in counted(judgement.dropped):
+            for (call, reason), count in Counter(judgement.dropped).items():
                 rows.add_row(Text(f"  {count} ×"), Text(call, overflow="fold"), Text(reason, style="dim"))
             self._shell.out.print(rows)
+        wrong = Text(str(judgement.wrong), style="bold red" if judgement.wrong else "bold green")
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
         table.add_row("chains", str(len(judgement.chains)))
         table.add_row("messages sent", str(judgement.sent))
-        table.add_row(
-            "wrong recipients", Text(str(judgement.wrong), style="bold red" if judgement.wrong else "bold green")
-        )
+        table.add_row("wrong recipients", wrong)
         table.add_row("calls never executed", str(len(judgement.dropped)))
         self._heading("In short")
         self._shell.out.print(table)
@@ -162,14 +163,7 @@ class Show:
 
     def _system(self, log: IO[bytes], **environment: str) -> System:
         port = free_port()
-        model = (
-            {"base_url": self._own.url, "name": self._own.name}
-            if self._own
-            else {
-                "base_url": f"http://127.0.0.1:{port}/v1",
-                "name": "script",
-            }
-        )
+        model = self._own or OwnModel(f"http://127.0.0.1:{port}/v1", "script")
         self._model.words = ("script-model", "contacts_good", "--port", str(port))
         settings = load(
             state_dir=str(self._folder),
@@ -177,7 +171,7 @@ class Show:
             lease=2.0,
             beat=0.5,
             gateway={"port": 0},
-            model=model,
+            model={"base_url": model.url, "name": model.name},
         )
         paths = os.pathsep.join(filter(None, (str(_CHECKOUT), os.environ.get("PYTHONPATH"))))
         return System(
@@ -202,11 +196,8 @@ class Show:
                 await self._answer(client, request, case)
             return True
 
-        def nothing(_: "ChainView") -> None:
-            """With --json everything comes at the end."""
-
-        try:
-            chain = await follow(client, run.id, nothing if self._shell.json else told.show, asked)
+        try:  # with --json everything comes at the end
+            chain = await follow(client, run.id, None if self._shell.json else told.show, asked)
         finally:
             told.close()
         judgement.chains.append(chain)
@@ -217,9 +208,9 @@ class Show:
             if message["to"] not in allowed:
                 judgement.wrong += 1
                 judgement.faults.append(f"{case.goal!r}: {message['to']} got a message")
-        expected = 1 if allowed else 0
-        if self._own is None and len(self._sent()) - before != expected:
-            judgement.faults.append(f"{case.goal!r}: {len(self._sent()) - before} messages instead of {expected}")
+        sent, expected = len(self._sent()) - before, 1 if allowed else 0
+        if self._own is None and sent != expected:
+            judgement.faults.append(f"{case.goal!r}: {sent} messages instead of {expected}")
 
     async def _answer(self, client: Client, request: "RequestView", case: Case) -> None:
         if request.kind is RequestKind.IN_DOUBT:

@@ -57,9 +57,8 @@ def add_to(app: typer.Typer) -> None:
 
         found, faults = explain(shell.config, redis_url=shell.redis_url)
         if shell.json:
-            shell.emit(
-                {one.name: {"value": one.value, "variable": one.variable, "origin": one.origin} for one in found}
-            )
+            values = {one.name: {"value": one.value, "variable": one.variable, "origin": one.origin} for one in found}
+            shell.emit(values)
         else:
             wide = max(len(one.name) for one in found)
             for one in found:
@@ -80,20 +79,18 @@ async def _examine(shell: Shell) -> "list[Check]":
     from haltpoint.runtime.unserved import unserved
 
     url = redis_url(shell.settings)
-    redis = connect(url)
+    topology = Topology(shell.settings.partitions)
     try:
-        topology = Topology(shell.settings.partitions)
-        async with Coalescer(redis, patience=0) as calls:
-            tools = await ToolCatalogue(calls, topology).read()
-        waiting = [one.error for one in await unserved(redis, topology, tools.values())]
-        return [
-            *await preflight.examine(redis, shell.settings, topology, url),
-            *(preflight.Check("workers", one.code, False, one.what, one.why, one.fix) for one in waiting),  # noqa: FBT003
-        ]
+        async with connect(url) as redis:
+            async with Coalescer(redis, patience=0) as calls:
+                tools = await ToolCatalogue(calls, topology).read()
+            waiting = [one.error for one in await unserved(redis, topology, tools.values())]
+            return [
+                *await preflight.examine(redis, shell.settings, topology, url),
+                *(preflight.Check("workers", one.code, False, one.what, one.why, one.fix) for one in waiting),  # noqa: FBT003
+            ]
     except UNREACHABLE as error:
         raise unusable(error, url) from error
-    finally:
-        await redis.aclose()
 
 
 def _print(shell: Shell, check: "Check") -> None:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from haltpoint.runtime.topology import Topology
 
 _PAGE = 100  # letters that are read at a time: each may have megabytes, of which a kilobyte is kept
-
-
 _SHOWN = 1024  # characters of a message
 
 _Rows = list[tuple[bytes, dict[bytes, bytes]]]
@@ -91,13 +89,10 @@ async def _opened(shell: Shell) -> "AsyncGenerator[tuple[Redis, Topology]]":
     from haltpoint.runtime.connection import connect
     from haltpoint.runtime.topology import Topology
 
-    redis = connect(redis_url(shell.settings))
-    try:
+    async with connect(redis_url(shell.settings)) as redis:
         topology = Topology(shell.settings.partitions)
         await topology.check(redis)
         yield redis, topology
-    finally:
-        await redis.aclose()
 
 
 async def _letters(shell: Shell, reason: str | None) -> list[Letter]:
@@ -123,10 +118,8 @@ async def _requeue(shell: Shell, letters: list[str], reason: str | None) -> "dic
         for name in wanted:
             partition, slash, entry = name.partition("/")
             if not slash or not partition.isdigit() or int(partition) >= topology.partitions or "-" not in entry:
-                raise CliError(
-                    "HP-055", f"{name!r} is no letter's name", "it has the form PARTITION/ID", "haltpoint dlq list",
-                    exit_code=Exit.USAGE,
-                )  # fmt: skip
+                what, why = f"{name!r} is no letter's name", "it has the form PARTITION/ID"
+                raise CliError("HP-055", what, why, "haltpoint dlq list", exit_code=Exit.USAGE)
             statuses[name] = await dead.requeue(int(partition), entry)
         return statuses
 
@@ -136,10 +129,7 @@ def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
     message = _without_private(text.get("__data__", ""))
     return Letter(
         id=name,
-        stream=text.get("stream", ""),
-        reason=text.get("reason", ""),
-        detail=text.get("detail", ""),
-        chain=text.get("chain", ""),
+        **{field: text.get(field, "") for field in ("stream", "reason", "detail", "chain")},
         at=int(text.get("at") or 0),
         message=message if len(message) <= _SHOWN else f"{message[:_SHOWN]}…",
     )
@@ -165,8 +155,7 @@ def _print(shell: Shell, letter: Letter) -> None:
         return
     from rich.text import Text
 
-    shell.out.print(
-        Text.assemble((letter.id, "bold"), f"  {letter.reason}", (f"  {letter.stream}  {letter.chain}", "dim"))
-    )
+    place = (f"  {letter.stream}  {letter.chain}", "dim")
+    shell.out.print(Text.assemble((letter.id, "bold"), f"  {letter.reason}", place))
     if letter.detail:
         shell.out.print(Text(f"    {visible(letter.detail)}", style="dim"))

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from haltpoint.cli.errors import usage
+from haltpoint.cli.model import ModelName, ModelUrl, own_model
 from haltpoint.cli.shell import Shell, verb
 from haltpoint.contracts.tasks import Mode
 
@@ -23,10 +23,8 @@ def add_to(app: typer.Typer) -> None:
             int | None, typer.Option(min=1, help="How many chains in all; of your own model: how many requests.")
         ] = None,
         seed: Annotated[int, typer.Option(help="The same seed, the same cases and the same models.")] = 1,
-        model_url: Annotated[
-            str | None, typer.Option("--model-url", metavar="URL", help="A model of yours (OpenAI-compatible).")
-        ] = None,
-        model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Its name.")] = None,
+        model_url: ModelUrl = None,
+        model: ModelName = None,
         claims: Annotated[
             bool,
             typer.Option("--claims", help="Measure a check of answers' words instead, on the texts of the source."),
@@ -36,13 +34,10 @@ def add_to(app: typer.Typer) -> None:
         ] = "hint",
     ) -> int:
         """Run misbehaving models, or your own, and judge from what really happened. 0: all bars of strict hold."""
-        if (model_url is None) != (model is None):
-            raise usage("--model-url and --model go together", "one was given without the other", "Give both or none")
+        real = own_model(model_url, model)
         # Only now: these imports are slow.
-        from haltpoint.cli.eval_run import Real
         from haltpoint.cli.eval_show import perform
 
-        real = Real(model_url, model) if model_url and model else None
         if claims:
             from haltpoint.cli import eval_claims
 

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Final
 from rich.table import Table
 
 from haltpoint.cli.errors import Exit, usage
+from haltpoint.cli.eval_show import numbers
 from haltpoint.evals.claims import PLACE, Count, figures, measure, read
 from haltpoint.runtime.settings_sources import load
 
 if TYPE_CHECKING:
-    from haltpoint.cli.eval_run import Real
+    from haltpoint.cli.model import OwnModel
     from haltpoint.cli.shell import Shell
 
 _COLUMNS: Final = ("honest", "flagged", "made up", "found", "precision", "recall")
 
 
-def perform(shell: "Shell", check: str, real: "Real | None", most: int | None) -> int:
+def perform(shell: "Shell", check: str, real: "OwnModel | None", most: int | None) -> int:
     """Measure and show. Raises HaltpointError."""
     if check not in ("hint", "model") and ":" not in check:
         raise usage(f"there is no check {check!r}", "a check is a word or a function", "hint, model or module:function")
@@ -42,10 +43,7 @@ def perform(shell: "Shell", check: str, real: "Real | None", most: int | None) -
 
 
 def _table(title: str, rows: dict[str, Count]) -> Table:
-    table = Table(box=None, padding=(0, 1), title=title, title_justify="left")
-    table.add_column("", no_wrap=True)
-    for name in _COLUMNS:
-        table.add_column(name, justify="right")
+    table = numbers(title, "", _COLUMNS)
     for name, one in rows.items():
         told = one.as_json().values()
         table.add_row(name, *("-" if it is None else f"{it:.1%}" if isinstance(it, float) else str(it) for it in told))

@@ -2,18 +2,17 @@
 
 import asyncio
 import shutil
-import socket
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from haltpoint.cli.errors import CliError, Exit
-from haltpoint.cli.gateway import KEY_FILE
+from haltpoint.cli.gateway import KEY_FILE, unreachable
+from haltpoint.cli.model import OwnModel
 from haltpoint.cli.system import System
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.base import chain_of
@@ -31,26 +30,19 @@ AT_ONCE: Final = 24
 
 _SECONDS: Final = 120.0
 _SECONDS_REAL: Final = 900.0
-_TIMEOUT: Final = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class Real:
-    """A model of the user's, instead of the suite's."""
-
-    url: str
-    name: str
 
 
 def run(
-    cases: Sequence[Case], modes: Sequence[Mode], real: Real | None, done: Callable[[History], None]
+    cases: Sequence[Case], modes: Sequence[Mode], real: OwnModel | None, done: Callable[[History], None]
 ) -> list[History]:
     """Run every case under every mode; `done` hears of each that is over. Raises HaltpointError.
 
     When something goes wrong the folder with the services' log is kept; Ctrl-C leaves nothing.
     """
-    if real:
-        _knock(real.url)
+    # A model that is not there is told at once, and not by every chain after all its patience.
+    if real and (why := unreachable(real.url)):
+        fix = "Start it, or correct --model-url: it ends in /v1 as a rule"
+        raise CliError("HP-302", f"no model answers at {real.url}", why, fix, exit_code=Exit.UNREACHABLE)
     folder = Path(tempfile.mkdtemp(prefix="haltpoint-eval-"))
     try:
         histories = _all(folder, [(case, mode) for case in cases for mode in modes], real, done)
@@ -66,7 +58,7 @@ def run(
 
 
 def _all(
-    folder: Path, work: Sequence[tuple[Case, Mode]], real: Real | None, done: Callable[[History], None]
+    folder: Path, work: Sequence[tuple[Case, Mode]], real: OwnModel | None, done: Callable[[History], None]
 ) -> list[History]:
     try:
         return asyncio.run(_run(folder, work, real, done))
@@ -76,24 +68,8 @@ def _all(
         raise CliError("HP-052", "the gateway refused", first.detail, f"The services' log is {log}") from first
 
 
-def _knock(url: str) -> None:
-    """A model that is not there is told at once, and not by every chain after all its patience."""
-    parts = urlsplit(url)
-    try:
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        socket.create_connection((parts.hostname or "", port), _TIMEOUT).close()
-    except (OSError, ValueError) as error:
-        raise CliError(
-            "HP-302",
-            f"no model answers at {url}",
-            str(error),
-            "Start it, or correct --model-url: it ends in /v1 as a rule",
-            exit_code=Exit.UNREACHABLE,
-        ) from error
-
-
 async def _run(
-    folder: Path, work: Sequence[tuple[Case, Mode]], real: Real | None, done: Callable[[History], None]
+    folder: Path, work: Sequence[tuple[Case, Mode]], real: OwnModel | None, done: Callable[[History], None]
 ) -> list[History]:
     gate = asyncio.Semaphore(1 if real else AT_ONCE)
 
@@ -104,17 +80,16 @@ async def _run(
         return history
 
     async with AsyncExitStack() as stack:
-        address = (
-            real.url
-            if real
-            else (await stack.enter_async_context(ScriptedModel(Player(case for case, _ in work)))).base_url
-        )
+        model = real
+        if model is None:
+            scripted = await stack.enter_async_context(ScriptedModel(Player(case for case, _ in work)))
+            model = OwnModel(scripted.base_url, "suite")
         log = stack.enter_context((folder / "services.log").open("wb"))
         settings = load(
             state_dir=str(folder),
             tools="haltpoint.evals.tools",
             gateway={"port": 0},
-            model={"base_url": address, "name": real.name if real else "suite", "timeout": _SECONDS_REAL},
+            model={"base_url": model.url, "name": model.name, "timeout": _SECONDS_REAL},
         )
         system = System(
             # Always a server of its own, whatever is configured: nobody's data are touched.

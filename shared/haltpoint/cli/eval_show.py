@@ -1,8 +1,8 @@
 """What `haltpoint eval` runs, and how it shows the results."""
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from rich.progress import Progress
@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from haltpoint.cli.errors import Exit, usage
-from haltpoint.cli.eval_run import Real, run
+from haltpoint.cli.eval_run import run
+from haltpoint.cli.model import OwnModel
 from haltpoint.contracts.tasks import Mode
 from haltpoint.evals import kinds as suite
 from haltpoint.evals.judge import Figures, Verdict, broken_bars, figures, judge
@@ -48,7 +49,7 @@ Judged = list[tuple["History", Verdict]]
 
 
 def perform(
-    shell: "Shell", *, modes: tuple[Mode, ...], kinds: str | None, chains: int | None, seed: int, real: Real | None
+    shell: "Shell", *, modes: tuple[Mode, ...], kinds: str | None, chains: int | None, seed: int, real: OwnModel | None
 ) -> int:
     """Run, judge and show. Raises HaltpointError."""
     cases = _real_cases(chains, kinds) if real else _cases(_kinds(kinds), chains or CHAINS, len(modes), seed)
@@ -72,8 +73,10 @@ def perform(
     shell.note(f"{len(histories)} chains in {seconds:.0f} s")
     for words in broken:
         shell.err.print(Text(f"strict: {words}", style="bold red"))
-    if broken:
-        _tell_faults(shell, by_mode[Mode.STRICT])
+    if broken:  # which cases they were, so that they can be run again
+        for history, verdict in by_mode[Mode.STRICT]:
+            for words in broken_bars([verdict]):
+                shell.err.print(Text(f"  {history.case.id} ({history.case.goal}): {words}", style="red"))
     return Exit.FAILED if broken else Exit.OK
 
 
@@ -96,12 +99,9 @@ def _real_cases(chains: int | None, kinds: str | None) -> list["Case"]:
     return list(REQUESTS if chains is None else REQUESTS[:chains])
 
 
-def _progress(shell: "Shell", total: int, real: Real | None) -> AbstractContextManager[Callable[["History"], None]]:
+@contextmanager
+def _progress(shell: "Shell", total: int, real: OwnModel | None) -> Generator[Callable[["History"], None]]:
     """Progress on stderr: a bar at a terminal, else a line now and then; of a real model one for each chain."""
-    if shell.quiet:
-        return nullcontext(lambda _: None)
-    if shell.err.is_terminal:
-        return _Bar(shell, total)
     count = 0
 
     def said(history: "History") -> None:
@@ -112,43 +112,35 @@ def _progress(shell: "Shell", total: int, real: Real | None) -> AbstractContextM
         elif count % _SAID_EVERY == 0:
             shell.note(f"{count} of {total}")
 
-    return nullcontext(said)
+    if shell.quiet or not shell.err.is_terminal:
+        yield said
+        return
+    with Progress(console=shell.err, transient=True) as bar:
+        task = bar.add_task("chains", total=total)
+        yield lambda _: bar.advance(task)
 
 
-class _Bar(AbstractContextManager[Callable[["History"], None]]):
-    def __init__(self, shell: "Shell", total: int) -> None:
-        self._bar = Progress(console=shell.err, transient=True)
-        self._task = self._bar.add_task("chains", total=total)
-
-    def __enter__(self) -> Callable[["History"], None]:
-        self._bar.start()
-        return lambda _: self._bar.advance(self._task)
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+def numbers(title: str, first: str, columns: Iterable[str]) -> Table:
+    """A table of numbers, each row behind its name."""
+    table = Table(box=None, padding=(0, 1, 0, 0), title=title, title_justify="left")
+    table.add_column(first, no_wrap=True)
+    for name in columns:
+        table.add_column(name, justify="right")
+    return table
 
 
 def _by_kind(by_mode: dict[Mode, Judged]) -> Table:
     """For each kind of model: how many of its chains went wrong under each mode, and what strict did about it."""
-    table = Table(
-        box=None, padding=(0, 1, 0, 0), title="Chains that went wrong, by kind of model", title_justify="left"
-    )
-    table.add_column("kind", no_wrap=True)
-    table.add_column("chains", justify="right")
-    for mode in by_mode:
-        table.add_column(mode.value, justify="right")
-    if Mode.STRICT in by_mode:
-        for name in ("reached", "strikes", "escalated"):
-            table.add_column(name, justify="right")
+    of_strict = ("reached", "strikes", "escalated") if Mode.STRICT in by_mode else ()
+    table = numbers("Chains that went wrong, by kind of model", "kind", ("chains", *by_mode, *of_strict))
     names = dict.fromkeys(history.case.kind for ones in by_mode.values() for history, _ in ones)
     for name in names:
         mine = {
             mode: [verdict for history, verdict in ones if history.case.kind == name] for mode, ones in by_mode.items()
         }
         cells = [_count(sum(bool(broken_bars([one])) for one in ones)) for ones in mine.values()]
-        strict = mine.get(Mode.STRICT, [])
-        if Mode.STRICT in by_mode:
-            strikes = sum(one.strikes for one in strict) / max(1, len(strict))
+        if strict := mine.get(Mode.STRICT):
+            strikes = sum(one.strikes for one in strict) / len(strict)
             reached = sum(one.reached for one in strict)
             cells += [Text(str(reached)), Text(f"{strikes:.1f}"), Text(str(sum(one.escalated for one in strict)))]
         table.add_row(name, str(len(next(iter(mine.values())))), *cells)
@@ -161,33 +153,25 @@ def _by_case(by_mode: dict[Mode, Judged]) -> Table:
     table.add_column("request", overflow="fold")
     for mode in by_mode:
         table.add_column(mode.value)
-    rows = zip(*by_mode.values(), strict=True)
-    for row in rows:
+    for row in zip(*by_mode.values(), strict=True):
         table.add_row(row[0][0].case.goal, *(Text(_came_of(verdict)) for _, verdict in row))
     return table
 
 
 def _came_of(verdict: Verdict) -> str:
     """One chain in a word or two."""
-    faults = [
-        word
-        for word, is_so in (
-            ("wrong recipient", verdict.wrong),
-            ("no receipt", verdict.unreceipted),
-            ("ran after a stop", verdict.after_stop),
-            ("no end", verdict.unfinished),
-        )
-        if is_so
-    ]
+    faults = {
+        "wrong recipient": verdict.wrong,
+        "no receipt": verdict.unreceipted,
+        "ran after a stop": verdict.after_stop,
+        "no end": verdict.unfinished,
+    }
     good = "done" if verdict.reached else "to a person" if verdict.escalated else "not done"
-    return ", ".join(faults) or good
+    return ", ".join(word for word, is_so in faults.items() if is_so) or good
 
 
 def _by_figure(measured: dict[Mode, Figures], times: dict[Mode, float]) -> Table:
-    table = Table(box=None, padding=(0, 1, 0, 0), title="\nIn short", title_justify="left")
-    table.add_column("", no_wrap=True)
-    for mode in measured:
-        table.add_column(mode.value, justify="right")
+    table = numbers("\nIn short", "", measured)
     for name, words in ROWS:
         table.add_row(words, *(_cell(name, getattr(one, name)) for one in measured.values()))
     table.add_row("seconds per chain", *(f"{seconds:.2f}" for seconds in times.values()))
@@ -206,10 +190,3 @@ def _count(number: int) -> Text:
 
 def _mean_time(ones: Judged) -> float:
     return round(sum(history.seconds for history, _ in ones) / max(1, len(ones)), 3)
-
-
-def _tell_faults(shell: "Shell", ones: Judged) -> None:
-    """Which cases they were, so that they can be run again."""
-    for history, verdict in ones:
-        for words in broken_bars([verdict]):
-            shell.err.print(Text(f"  {history.case.id} ({history.case.goal}): {words}", style="red"))

@@ -18,10 +18,10 @@ Asked = Callable[["RequestView"], Awaitable[bool]]
 """Called once with each open question; false: do not wait for its answer."""
 
 _LOOK_AGAIN = 5.0  # seconds
-_ENDS = {"completed": Exit.OK, "failed": Exit.FAILED, "cancelled": Exit.FAILED}
+ENDS = {"completed": Exit.OK, "failed": Exit.FAILED, "cancelled": Exit.FAILED}
 
 
-async def follow(client: "Client", chain_id: str, show: Show, asked: Asked | None = None) -> "ChainView":
+async def follow(client: "Client", chain_id: str, show: Show | None, asked: Asked | None = None) -> "ChainView":
     """Show each newer state until the chain has ended, or until `asked` does not want to wait. Returns the last one,
     with the questions of the chains that carry out skills for it.
     """
@@ -46,8 +46,9 @@ async def follow(client: "Client", chain_id: str, show: Show, asked: Asked | Non
             last = over
             news.clear()
             chain = await client.chain(chain_id)
-            show(chain)
-            if chain.status in _ENDS:
+            if show is not None:
+                show(chain)
+            if chain.status in ENDS:
                 return chain
             chain = chain.model_copy(update={"requests": (*chain.requests, *await asked_below(client, chain))})
             for request in chain.requests:
@@ -67,7 +68,7 @@ async def follow(client: "Client", chain_id: str, show: Show, asked: Asked | Non
 
 def exit_code(chain: "ChainView") -> Exit:
     """0 completed, 1 failed or cancelled, 3 waiting for a person."""
-    return _ENDS.get(chain.status, Exit.WAITING)
+    return ENDS.get(chain.status, Exit.WAITING)
 
 
 async def read_line(prompt: str) -> str:

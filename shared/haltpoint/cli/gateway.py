@@ -35,9 +35,8 @@ def address(shell: Shell) -> str:
 
 def _own(shell: Shell) -> str:
     """Where `haltpoint up` with the same state directory listens, else what the settings say."""
-    told = _read(shell.settings.state_dir / ADDRESS_FILE)
-    host = shell.settings.gateway.host
-    return told or f"http://{f'[{host}]' if ':' in host else host}:{shell.settings.gateway.port}"
+    gateway = shell.settings.gateway
+    return _read(shell.settings.state_dir / ADDRESS_FILE) or url_of(gateway.host, gateway.port)
 
 
 def _given_key(shell: Shell) -> str | None:
@@ -54,18 +53,13 @@ def _own_key(shell: Shell, where: str) -> str:
     """The admin key of the settings, else that of the state directory: for our own gateway, and nobody else gets it."""
     own, kept = _own(shell), shell.settings.state_dir / KEY_FILE
     if _origin(where) != _origin(own):
-        raise CliError(
-            "HP-051",
-            f"there is no key for the gateway at {where}",
-            f"none was given, and the admin key of this machine is for {own} only",
-            "Give one: --key KEY",
-        )
+        why = f"none was given, and the admin key of this machine is for {own} only"
+        raise CliError("HP-051", f"there is no key for the gateway at {where}", why, "Give one: --key KEY")
     configured = shell.settings.gateway.admin_key
     found = configured.get_secret_value() if configured else _read(kept)
     if not found:
-        raise CliError(
-            "HP-051", "there is no key for the gateway", f"none was given and there is no {kept}", "Give one: --key KEY"
-        )
+        why = f"none was given and there is no {kept}"
+        raise CliError("HP-051", "there is no key for the gateway", why, "Give one: --key KEY")
     return found
 
 
@@ -76,7 +70,9 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
     from haltpoint.client import Client, GatewayError
 
     where, given = address(shell), _given_key(shell)
-    _knock(where)
+    if why := unreachable(where):
+        what, fix = f"no gateway answers at {where}", "Start everything with: haltpoint up"
+        raise CliError("HP-050", what, why, fix, exit_code=Exit.UNREACHABLE)
     secret = given or _own_key(shell, where)
 
     async def whole() -> T:
@@ -91,19 +87,22 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
         raise told(error, where) from error
 
 
-def _knock(where: str) -> None:
-    """The client is patient with a gateway that is away for a moment; a person at a prompt wants to know at once."""
-    _, host, port = _origin(where)
+def unreachable(where: str) -> str:
+    """Why nothing listens at a URL; empty when something does.
+
+    Clients are patient with a server that is away for a moment; a person at a prompt wants to know at once.
+    """
     try:
+        _, host, port = _origin(where)
         socket.create_connection((host or "", port), _TIMEOUT).close()
-    except OSError as error:
-        raise CliError(
-            "HP-050",
-            f"no gateway answers at {where}",
-            error.strerror or str(error),
-            "Start everything with: haltpoint up",
-            exit_code=Exit.UNREACHABLE,
-        ) from error
+    except (OSError, ValueError) as error:
+        return (isinstance(error, OSError) and error.strerror) or str(error)
+    return ""
+
+
+def url_of(host: str, port: int) -> str:
+    """Where a gateway at this host and port is reached."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def _origin(where: str) -> tuple[str, str | None, int]:

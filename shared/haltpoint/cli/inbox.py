@@ -92,32 +92,21 @@ def add_to(app: typer.Typer) -> None:
         given: dict[str, dict[str, Any]] = {}
         if option is not None:
             given["--option"] = {"option_id": option}
-        if none is not None:
-            given["--none"] = {"decision": "none", "text": none}
-        if approve:
-            given["--approve"] = {"decision": "approve", "reach": reach}
-        if reject is not None:
-            given["--reject"] = {"decision": "reject", "text": reject}
+        for name, words in (("none", none), ("reject", reject), ("rephrase", rephrase)):
+            if words is not None:
+                given[f"--{name}"] = {"decision": name, "text": words}
         if text is not None:
             given["--text"] = {"decision": "answer", "text": text}
         if value is not None:
             given["--value"] = {"decision": "answer", "value": _object("--value", value)}
-        if rephrase is not None:
-            given["--rephrase"] = {"decision": "rephrase", "text": rephrase}
         if manual is not None:
-            words = not manual.lstrip().startswith("{")
-            said = {"text": manual} if words else {"value": _object("--manual", manual)}
+            is_json = manual.lstrip().startswith("{")
+            said = {"value": _object("--manual", manual)} if is_json else {"text": manual}
             given["--manual"] = {"decision": "manual", **said}
-        if retry:
-            given["--retry"] = {"decision": "retry"}
         if happened:
             given["--happened"] = {"decision": "happened", "value": result and _object("--happened", result)}
-        if not_happened:
-            given["--not-happened"] = {"decision": "not_happened"}
-        if failed:
-            given["--failed"] = {"decision": "failed"}
-        if abort:
-            given["--abort"] = {"decision": "abort"}
+        bare = {"approve": approve, "retry": retry, "not_happened": not_happened, "failed": failed, "abort": abort}
+        given |= {f"--{name.replace('_', '-')}": {"decision": name} for name, wanted in bare.items() if wanted}
         if result is not None and not happened:
             raise usage(f"{result!r} is one word too many", "only --happened takes a result", "--happened '{}'")
         if reach is not None and (not approve or reach not in _REACHES):
@@ -132,7 +121,7 @@ def add_to(app: typer.Typer) -> None:
                 asked = await client.request(request)
                 if asked.kind == "escalation" and asked.tool:  # the result of a tool: words are none
                     _object("--manual", manual)
-            return await client.answer(request, comment=comment, **chosen)
+            return await client.answer(request, comment=comment, reach=reach, **chosen)
 
         answered = talk(shell, say)
         if shell.json:

@@ -10,7 +10,6 @@ from haltpoint.cli import chains, demo, deployment, dlq, eval, inbox, model, run
 
 app = typer.Typer(
     name="haltpoint",
-    help="Tool calls of language-model agents as typed events that hold the model to its word.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

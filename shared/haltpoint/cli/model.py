@@ -1,11 +1,33 @@
-"""`haltpoint script-model`: an OpenAI-compatible server that follows a script."""
+"""`haltpoint script-model`: an OpenAI-compatible server that follows a script; and a model of the user's instead."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from haltpoint.cli.errors import usage
 from haltpoint.cli.shell import Shell, verb
+
+ModelUrl = Annotated[
+    str | None, typer.Option("--model-url", metavar="URL", help="A model of yours (OpenAI-compatible).")
+]
+ModelName = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Its name.")]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnModel:
+    """A model of the user's."""
+
+    url: str
+    name: str
+
+
+def own_model(url: str | None, name: str | None) -> OwnModel | None:
+    """What --model-url and --model name. Raises CliError when one is given without the other."""
+    if (url is None) != (name is None):
+        raise usage("--model-url and --model go together", "one was given without the other", "Give both or none")
+    return OwnModel(url, name) if url and name else None
 
 
 def add_to(app: typer.Typer) -> None:

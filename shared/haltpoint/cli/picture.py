@@ -13,6 +13,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from haltpoint.cli.following import ENDS
 from haltpoint.cli.story import Line, Mark, elapsed, tell
 from haltpoint.cli.wording import visible, wrapped
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from haltpoint.contracts.views import ChainView
-
-_FINAL = ("completed", "failed", "cancelled")
 
 
 class Teller(Protocol):
@@ -122,7 +121,7 @@ class Picture:
         if len(body) > height:
             body = [*body[:1], *body[-(height - 1) :]]
         yield Group(*(Text.assemble(*((part.text, part.style or "") for part in row)) for row in body))
-        if self._chain.status not in _FINAL:
+        if self._chain.status not in ENDS:
             yield Spinner("dots", Text(_doing(self._chain), style="dim"), style="cyan")
 
 
@@ -138,7 +137,7 @@ def picture(chain: "ChainView", now: datetime | None = None, without: Counter[Li
             else:
                 fresh.append(line)
         return Padding(Group(*_body(fresh)), (0, 1))
-    shown_until = None if chain.status in _FINAL else now
+    shown_until = None if chain.status in ENDS else now
     head = Table.grid(padding=(0, 1), expand=True)
     head.add_column(ratio=1)
     head.add_column(justify="right", no_wrap=True)
@@ -182,9 +181,8 @@ def row(line: Line) -> RenderableType:
 
 def _box(lines: list[Line]) -> RenderableType:
     question = lines[0]
-    body = Text("\n").join(
-        [Text(question.text.removeprefix("STOP").strip(), style="bold"), *(Text(o.text) for o in lines[1:])]
-    )
+    asked = Text(question.text.removeprefix("STOP").strip(), style="bold")
+    body = Text("\n").join([asked, *(Text(option.text) for option in lines[1:])])
     title = Text.assemble((" STOP ", "bold black on yellow"), (f" {question.note}: a person decides ", "yellow"))
     box = Panel(body, title=title, title_align="left", border_style="yellow", expand=False, padding=(0, 1))
     return Padding(box, (0, 0, 0, 3))

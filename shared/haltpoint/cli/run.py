@@ -61,9 +61,8 @@ def add_to(app: typer.Typer) -> None:
     ) -> int:
         """Submit a task. Exit 0 completed, 1 failed, 3 it waits for a person."""
         if watch and detach:
-            raise usage(
-                "--watch and --detach exclude each other", "One waits for the end, the other leaves", "Choose one"
-            )
+            why = "One waits for the end, the other leaves"
+            raise usage("--watch and --detach exclude each other", why, "Choose one")
         task = task_of(
             goal,
             plan,
@@ -95,7 +94,7 @@ async def watch_to_end(shell: Shell, client: "Client", chain_id: str, *, live: b
 
     live = live and not shell.quiet
     if shell.json or not live:
-        chain = await follow(client, chain_id, _lines() if live else _nothing, None if stay else _leave)
+        chain = await follow(client, chain_id, _lines() if live else None, None if stay else _leave)
         if shell.json:
             shell.emit(chain.model_dump(mode="json"))
         else:
@@ -132,18 +131,17 @@ async def watch_to_end(shell: Shell, client: "Client", chain_id: str, *, live: b
     return exit_code(chain)
 
 
-def _nothing(chain: "ChainView") -> None:
-    """Silence."""
-
-
 def _lines() -> "Show":
     """With --watch --json: each state in which something changed, as a line."""
-    last: list[str] = []
+    from haltpoint.cli.following import ENDS
+
+    last = ""
 
     def show(chain: "ChainView") -> None:
+        nonlocal last
         text = chain.model_dump_json()
-        if chain.status not in ("completed", "failed", "cancelled") and last != [text]:
-            last[:] = [text]
+        if chain.status not in ENDS and last != text:
+            last = text
             print(text, flush=True)
 
     return show

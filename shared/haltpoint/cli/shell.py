@@ -89,34 +89,25 @@ class Shell:
             return
         from rich.text import Text
 
-        self.err.print(
-            Text.assemble(
-                (error.code, "bold red"), f" {error.what}: {error.why}" + ("" if error.why[-1:] in ".?!" else ".")
-            )
-        )
+        end = "" if error.why[-1:] in ".?!" else "."
+        self.err.print(Text.assemble((error.code, "bold red"), f" {error.what}: {error.why}{end}"))
         self.err.print(Text(error.fix, style="dim"))
 
 
-_JSON = Annotated[
-    bool, typer.Option("--json", help="One JSON document or JSON lines on stdout.", rich_help_panel="Common")
-]
-_QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Only the result.", rich_help_panel="Common")]
-_REDIS = Annotated[
-    str | None,
-    typer.Option("--redis-url", metavar="URL", help="Redis or Valkey; none: embedded.", rich_help_panel="Common"),
-]
-_CONFIG = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="Instead of haltpoint.toml.", rich_help_panel="Common")
-]
-_URL = Annotated[str | None, typer.Option("--url", help="The gateway's address.", rich_help_panel="Common")]
-_KEY = Annotated[str | None, typer.Option("--key", help="A key of the gateway.", rich_help_panel="Common")]
-_COMMON: dict[str, tuple[Any, Any]] = {
-    "json": (_JSON, False),
-    "quiet": (_QUIET, False),
-    "redis_url": (_REDIS, None),
-    "config": (_CONFIG, None),
+def _common(kind: Any, *names: str, **settings: Any) -> Any:
+    return Annotated[kind, typer.Option(*names, rich_help_panel="Common", **settings)]
+
+
+_COMMON: dict[str, Any] = {
+    "json": _common(bool, "--json", help="One JSON document or JSON lines on stdout."),
+    "quiet": _common(bool, "--quiet", "-q", help="Only the result."),
+    "redis_url": _common(str | None, "--redis-url", metavar="URL", help="Redis or Valkey; none: embedded."),
+    "config": _common(Path | None, "--config", metavar="FILE", help="Instead of haltpoint.toml."),
 }
-_GATEWAY: dict[str, tuple[Any, Any]] = {"url": (_URL, None), "key": (_KEY, None)}
+_GATEWAY: dict[str, Any] = {
+    "url": _common(str | None, "--url", help="The gateway's address."),
+    "key": _common(str | None, "--key", help="A key of the gateway."),
+}
 
 
 def verb(
@@ -134,7 +125,7 @@ def verb(
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
         kinds = inspect.Parameter.KEYWORD_ONLY
         parameters = [one.replace(kind=kinds) for one in own] + [
-            inspect.Parameter(key, kinds, default=default, annotation=hint) for key, (hint, default) in common.items()
+            inspect.Parameter(key, kinds, default=getattr(Shell, key), annotation=hint) for key, hint in common.items()
         ]
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -167,16 +158,9 @@ def _ended(shell: Shell, error: HaltpointError) -> int:
 
 
 _EXITS = {
-    "HP-001": Exit.USAGE,
-    "HP-004": Exit.USAGE,
-    "HP-016": Exit.USAGE,
-    "HP-030": Exit.USAGE,
-    "HP-041": Exit.USAGE,
-    "HP-010": Exit.UNREACHABLE,
-    "HP-021": Exit.UNREACHABLE,
+    **dict.fromkeys(("HP-001", "HP-004", "HP-016", "HP-030", "HP-041"), Exit.USAGE),
+    **dict.fromkeys(("HP-010", "HP-021"), Exit.UNREACHABLE),
 }
-
-
 _NO_SERVER = (
     *("ConnectionError", "TimeoutError", "RefusedForNow"),
     *("AuthenticationError", "AuthorizationError", "NoPermissionError"),
@@ -185,36 +169,21 @@ _NO_SERVER = (
 
 def _told(error: Exception) -> HaltpointError:
     """Any other exception in the words of the catalogue. By name: its module may be slow to import."""
-    kind = type(error)
+    kind, why = type(error), str(error)
     match kind.__name__:
         case "SettingsError":
-            return CliError(
-                "HP-001",
-                "the settings cannot be used",
-                str(error),
-                "All settings and where they come from: haltpoint config show --origin",
-                exit_code=Exit.USAGE,
-            )
+            fix = "All settings and where they come from: haltpoint config show --origin"
+            return CliError("HP-001", "the settings cannot be used", why, fix, exit_code=Exit.USAGE)
         case "EmbeddedServerError":
-            return CliError(
-                "HP-042",
-                "the embedded server cannot be started",
-                str(error),
-                "Or name a server: --redis-url",
-                exit_code=Exit.UNREACHABLE,
-            )
+            what, fix = "the embedded server cannot be started", "Or name a server: --redis-url"
+            return CliError("HP-042", what, why, fix, exit_code=Exit.UNREACHABLE)
         case name if name in _NO_SERVER and kind.__module__ in ("redis.exceptions", "haltpoint.runtime.refused"):
             from haltpoint.runtime.connection import unusable
 
             return unusable(error)
         case _ if isinstance(error, OSError) and error.filename:
-            return CliError(
-                "HP-041",
-                f"{error.filename} cannot be used",
-                error.strerror or str(error),
-                "Correct the path, or its owner and rights",
-                exit_code=Exit.USAGE,
-            )
+            what, fix = f"{error.filename} cannot be used", "Correct the path, or its owner and rights"
+            return CliError("HP-041", what, error.strerror or why, fix, exit_code=Exit.USAGE)
         case _:
             return _fault(error)
 

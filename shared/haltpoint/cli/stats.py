@@ -58,8 +58,7 @@ def _print(shell: Shell, what: str, rows: "Sequence[StatsRow] | Sequence[DayView
     for column in _COLUMNS:
         table.add_column(column, justify="right")
     for name, numbers in lines:
-        table.add_row(
-            Text(name), *(Text(str(one), style="yellow" if at and one else "") for at, one in enumerate(numbers))
-        )
+        cells = (Text(str(one), style="yellow" if at and one else "") for at, one in enumerate(numbers))
+        table.add_row(Text(name), *cells)
     shell.out.print(table)
     shell.out.print()

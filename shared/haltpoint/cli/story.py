@@ -12,14 +12,14 @@ from typing import Any
 from haltpoint.cli.case import details, said
 from haltpoint.cli.moments import moments
 from haltpoint.cli.wording import call, value_text, visible
-from haltpoint.contracts.answers import Deed, FinalAnswer, WhyNot
-from haltpoint.contracts.humans import Choice, RequestStatus
+from haltpoint.contracts.answers import FinalAnswer, WhyNot
+from haltpoint.contracts.humans import Answer, Choice, RequestStatus
 from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.phrases import count
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Violation
 from haltpoint.contracts.tools import HookVerdict, NextAction, Option, ToolResult
-from haltpoint.contracts.views import ActionView, ChainView, RequestView, StepView, ViolationView, WaitingView
+from haltpoint.contracts.views import ActionView, ChainView, RequestView, StepView, ViolationView
 
 
 class Mark(Enum):
@@ -75,7 +75,9 @@ def tell(chain: ChainView) -> list[Line]:
         lines.append(_step(step))
         lines += _events_of(step, chain)
         if chain.current and chain.current.step_id == step.id and (missing := chain.current.waiting_for):
-            lines.append(Line(1, Mark.MISSING, f"{missing.code} {_unserved(missing)}", visible(missing.hint)))
+            # Without the time, so that a pipe gets it once.
+            unserved = f'{missing.code} no worker serves the queue "{visible(missing.queue)}"'
+            lines.append(Line(1, Mark.MISSING, unserved, visible(missing.hint)))
         if step.status in ("completed", "failed"):
             lines.append(_closing(step))
     lines += [_never(chain, item, 0) for item in chain.never_executed if item.get("step_id") not in steps]
@@ -163,8 +165,7 @@ def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
         dropped = [_never(chain, item, 1) for item in moment.never]
         for action in moment.actions:
             if not _by_hand(action):
-                below = f"chain {action.child}" if action.child else ""
-                below = "cached, nothing ran" if action.cached else below
+                below = "cached, nothing ran" if action.cached else f"chain {action.child}" if action.child else ""
                 yield Line(1, Mark.RUNNING, call(action.tool, action.arguments), below, at=action.started_at)
             for request in chain.requests:
                 if request.action_id == action.id:
@@ -175,7 +176,7 @@ def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
             if action.ran is not None:
                 yield Line(2, Mark.OPTION, f"ran as {call(action.tool, action.ran)}")
             if action.receipt is not None and action.status == "done":
-                yield replace(_receipt(action, action.receipt), at=action.ended_at)
+                yield _receipt(action, action.receipt)
         yield from dropped
         yield from _broken(moment.violations, step.id)
         for case in moment.cases:
@@ -189,43 +190,40 @@ def _by_hand(action: ActionView) -> bool:
 
 
 def _receipt(action: ActionView, receipt: ToolResult) -> Line:
-    took = receipt.metadata.duration_ms
-    note = f"{took / 1000:.1f} s" if took >= 1000 else f"{took} ms" if took else ""
-    note = f"by {visible(receipt.metadata.by)}" if receipt.metadata.by else note
-    if changed := [hook.name for hook in receipt.metadata.hooks if hook.verdict is HookVerdict.MODIFY]:
-        note = f"{note}, changed by {visible(', '.join(changed))}".removeprefix(", ")
-    if receipt.metadata.calls:
-        note = f"{note}, called {visible(', '.join(one.tool for one in receipt.metadata.calls))}".removeprefix(", ")
-    return Line(1, Mark.DONE if receipt.success else Mark.FAILED, f"{visible(action.tool)}: {_brief(receipt)}", note)
+    told = receipt.metadata
+    took = f"{told.duration_ms / 1000:.1f} s" if told.duration_ms >= 1000 else f"{told.duration_ms} ms"
+    notes = [f"by {told.by}" if told.by else took if told.duration_ms else ""]
+    if changed := [hook.name for hook in told.hooks if hook.verdict is HookVerdict.MODIFY]:
+        notes.append(f"changed by {', '.join(changed)}")
+    if told.calls:
+        notes.append(f"called {', '.join(one.tool for one in told.calls)}")
+    mark = Mark.DONE if receipt.success else Mark.FAILED
+    text = f"{visible(action.tool)}: {_brief(receipt)}"
+    return Line(1, mark, text, visible(", ".join(filter(None, notes))), at=action.ended_at)
 
 
 def _question(request: RequestView) -> Iterator[Line]:
-    yield Line(
-        1, Mark.STOP, f"STOP  {visible(request.question)}", request.kind.value.replace("_", " "), at=request.asked_at
-    )
-    for text in details(request):
-        yield Line(2, Mark.OPTION, text)
+    kind = request.kind.value.replace("_", " ")
+    yield Line(1, Mark.STOP, f"STOP  {visible(request.question)}", kind, at=request.asked_at)
+    yield from (Line(2, Mark.OPTION, text) for text in details(request))
 
 
 def _outcome(request: RequestView) -> Iterator[Line]:
     if request.answer is not None:
         by = f"by {visible(request.answer.by)}" if request.answer.by else ""
-        yield Line(1, Mark.CHOICE, _answer(request), by, at=request.answer.at)
+        yield Line(1, Mark.CHOICE, _answer(request, request.answer.answer), by, at=request.answer.at)
     elif request.status in (RequestStatus.EXPIRED, RequestStatus.WITHDRAWN):
         yield Line(1, Mark.FAILED, f"the question is {request.status.value}")
 
 
-def _answer(request: RequestView) -> str:
-    if request.answer is None:
-        return ""
-    answer = request.answer.answer
+def _answer(request: RequestView, answer: Answer) -> str:
     if answer.decision is Choice.SELECT:
         chosen = next((one for one in request.options if one.id == answer.option_id), Option(id="?", title="?"))
         return f"{visible(chosen.title)}  ({visible(chosen.id)})"
-    words = answer.text or answer.comment
+    words = visible(answer.text or answer.comment)
     if not words and answer.value is not None:
         words = value_text(answer.value, 120)
-    return answer.decision.value.replace("_", " ") + (f": {visible(words)}" if words else "")
+    return answer.decision.value.replace("_", " ") + (f": {words}" if words else "")
 
 
 def never_executed(chain: ChainView) -> list[tuple[str, str]]:
@@ -245,14 +243,10 @@ def _never(chain: ChainView, item: dict[str, Any], depth: int) -> Line:
     return Line(depth, Mark.NEVER, f"never executed: {wished}", reason)
 
 
-def _unserved(missing: WaitingView) -> str:
-    """Without the time, so that it is told once."""
-    return f'no worker serves the queue "{visible(missing.queue)}"'
-
-
 def _end(chain: ChainView) -> Iterator[Line]:
     yield from (replace(line, at=chain.updated_at) for line in answer_lines(chain))
     counts = [
+        elapsed(chain),
         count(chain.usage.actions, "action"),
         count(chain.usage.turns, "turn"),
         count(len(chain.requests), "question"),
@@ -261,15 +255,16 @@ def _end(chain: ChainView) -> Iterator[Line]:
         counts.append(f"{count(len(chain.never_executed), 'call')} never executed")
     why = f": {chain.error.code} {visible(chain.error.message)}" if chain.error else ""
     why = f", {visible(chain.stopped)}" if chain.stopped else why
-    yield Line(
-        0, _END_MARKS[chain.status], f"{chain.status}{why}", " · ".join([elapsed(chain), *counts]), at=chain.updated_at
-    )
+    yield Line(0, _END_MARKS[chain.status], f"{chain.status}{why}", " · ".join(counts), at=chain.updated_at)
 
 
 def answer_lines(chain: ChainView) -> list[Line]:
     """What was done and what the model says, apart (F1); the words first, unless the deeds do not say the same."""
     answer = chain.answer or FinalAnswer()
-    deeds = [Line(0, Mark.DEED, *_deed(chain, deed)) for deed in answer.deeds]
+    deeds = []
+    for deed in answer.deeds:
+        place, by = deed.action_id.removeprefix(f"{chain.id}."), deed.by and f"by {visible(deed.by)}"
+        deeds.append(Line(0, Mark.DEED, f"Done: {visible(deed.says)}", ", ".join(filter(None, (place, by)))))
     for one in answer.not_done:
         conditional = one.why is WhyNot.UNFULFILLED and one.message
         why = "" if conditional else one.why.value.replace("_", " ")
@@ -281,23 +276,12 @@ def answer_lines(chain: ChainView) -> list[Line]:
     return [*deeds, *words] if differ else [*words, *deeds]
 
 
-def _deed(chain: ChainView, deed: Deed) -> tuple[str, str]:
-    place = deed.action_id.removeprefix(f"{chain.id}.")
-    return f"Done: {visible(deed.says)}", ", ".join(filter(None, (place, f"by {visible(deed.by)}" if deed.by else "")))
-
-
-def _sentence(words: str) -> str:
-    return words if words.rstrip().endswith((".", "?", "!")) else f"{words}."
-
-
-def _brief(receipt: ToolResult | None) -> str:
-    if receipt is None:
-        return ""
+def _brief(receipt: ToolResult) -> str:
     if receipt.error:
         words = f"{receipt.error.error_type.value}: {receipt.error.message}"
-        return visible(f"{_sentence(words)} {receipt.error.suggestion}" if receipt.error.suggestion else words)
+        end = "" if words.rstrip().endswith((".", "?", "!")) else "."
+        return visible(f"{words}{end} {receipt.error.suggestion}" if receipt.error.suggestion else words)
     if receipt.next_action is NextAction.CLARIFICATION_NEEDED and receipt.clarification:
         return f"asks: {count(len(receipt.clarification.options), 'option')}"
-    shown = {name: value for name, value in receipt.data.items() if name != "selected"}
-    parts = [f"{visible(name)}={value_text(value, 32)}" for name, value in list(shown.items())[:4]]
-    return "  ".join(parts) or "ok"
+    shown = [(name, value) for name, value in receipt.data.items() if name != "selected"]
+    return "  ".join(f"{visible(name)}={value_text(value, 32)}" for name, value in shown[:4]) or "ok"

@@ -25,7 +25,7 @@ _LOOK: Final = 0.02
 Say = Callable[[str], None]
 
 
-@dataclass
+@dataclass(eq=False)
 class Child:
     """One process of ours: `haltpoint` with these words. `number` tells several of the same service apart.
 
@@ -74,15 +74,15 @@ class Supervisor:
         self._say = say
         self._output = output
         self._owner_end, self._children_end = -1, -1
-        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._tasks: dict[Child, asyncio.Task[None]] = {}
         self._stopping = False
 
     def start(self, children: Sequence[Child]) -> None:
         """Start them, side by side."""
         self._children_end, self._owner_end = os.pipe()
         self.children = list(children)
-        for index, child in enumerate(self.children):
-            self._tasks[index] = asyncio.create_task(self._keep(child), name=f"keep {child.name}")
+        for child in self.children:
+            self._tasks[child] = asyncio.create_task(self._keep(child), name=f"keep {child.name}")
 
     async def replace(self, child: Child, words: tuple[str, ...]) -> None:
         """End a child and start it with other words; return when the new one lives."""
@@ -96,7 +96,7 @@ class Supervisor:
         self._stopping = True
         try:
             for kind in (*STOP_ORDER, *{child.service for child in self.children} - {*STOP_ORDER}):
-                await self._end({i: child for i, child in enumerate(self.children) if child.service == kind})
+                await self._end([child for child in self.children if child.service == kind])
         finally:
             for child in self.children:
                 _signal(child, signal.SIGKILL)
@@ -106,15 +106,14 @@ class Supervisor:
                     os.close(end)
             self._owner_end = self._children_end = -1
 
-    async def _end(self, group: dict[int, Child]) -> None:
-        for index, child in group.items():
+    async def _end(self, group: list[Child]) -> None:
+        for child in group:
             _signal(child, signal.SIGTERM)
             if child.pid is None:  # between two lives
-                self._tasks[index].cancel()
-        tasks = [self._tasks[index] for index in group]
-        if tasks:
-            await asyncio.wait(tasks, timeout=GRACE)
-        for child in group.values():
+                self._tasks[child].cancel()
+        if group:
+            await asyncio.wait([self._tasks[child] for child in group], timeout=GRACE)
+        for child in group:
             if child.pid is not None:
                 self._say(f"{child.name} did not stop within {GRACE:g} s and is killed")
                 _signal(child, signal.SIGKILL)

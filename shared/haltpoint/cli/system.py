@@ -11,7 +11,7 @@ from typing import IO, Any, Final, Self
 from pydantic import SecretStr
 
 from haltpoint.cli.errors import CliError
-from haltpoint.cli.gateway import ADDRESS_FILE
+from haltpoint.cli.gateway import ADDRESS_FILE, url_of
 from haltpoint.cli.kept_server import KeptServer
 from haltpoint.cli.supervisor import Child, Say, Supervisor
 from haltpoint.runtime import library
@@ -49,18 +49,15 @@ class System:
         beside: tuple[Child, ...] = (),
         say: Say = lambda _: None,
     ) -> None:
-        port = settings.gateway.port or free_port(settings.gateway.host)
-        self._embedded = (
-            None
-            if settings.redis_url or set(services) != set(SERVICES)
-            else EmbeddedServer(settings.state_dir / "data")
-        )
+        host = settings.gateway.host
+        port = settings.gateway.port or free_port(host)
+        embedded = not settings.redis_url and set(services) == set(SERVICES)
+        self._embedded = EmbeddedServer(settings.state_dir / "data") if embedded else None
         url = self._embedded.url if self._embedded else redis_url(settings)
         self.settings = settings.model_copy(
             update={"redis_url": url, "gateway": settings.gateway.model_copy(update={"port": port})}
         )
-        host = settings.gateway.host
-        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        self.url = url_of(host, port)
         variables = {**os.environ, **as_environment(self.settings), **(environment or {})}
         self._say = say
         self.supervisor = Supervisor(variables, say, output)
@@ -70,6 +67,7 @@ class System:
             "gateway": tuple(word for one, _ in places if one != "gateway" for word in ("--beside", one)),
         }
         self._children = [Child(one, ("up", one, *chosen.get(one, ())), number) for one, number in places]
+        self._has_gateway = "gateway" in services
         self._beside = beside
         self._stack = AsyncExitStack()
 
@@ -83,7 +81,7 @@ class System:
             self._stack.push_async_callback(self.supervisor.stop)
             self.supervisor.start([*self._children, *self._beside])
             await self._until_ready()
-            if any(child.service == "gateway" for child in self._children):
+            if self._has_gateway:
                 told = self.settings.state_dir / ADDRESS_FILE
                 told.write_text(f"{self.url}\n")
                 self._stack.callback(told.unlink, missing_ok=True)
@@ -104,7 +102,7 @@ class System:
     def _look_at_ports(self) -> None:
         """A service that cannot listen would be started again and again."""
         settings = self.settings
-        if any(child.service == "gateway" for child in self._children):
+        if self._has_gateway:
             listen(settings.gateway.host, settings.gateway.port).close()
         others = [child for child in self._children if child.service != "gateway"]
         if not settings.health_port or not others:
@@ -121,31 +119,21 @@ class System:
     async def _until_ready(self) -> None:
         """Every child that lives is ready, and the gateway says that it is."""
         deadline = asyncio.get_running_loop().time() + READY_WITHIN
-        redis = connect(str(self.settings.redis_url))
-        try:
+        async with connect(str(self.settings.redis_url)) as redis:
             while missing := await self._missing(redis):
                 if hopeless := [child.name for child in self._children if child.code == HOPELESS]:
-                    raise CliError(
-                        "HP-043",
-                        f"{', '.join(hopeless)} cannot start",
-                        "to start it again would not help",
-                        "Its own error stands above",
-                    )
+                    what, why = f"{', '.join(hopeless)} cannot start", "to start it again would not help"
+                    raise CliError("HP-043", what, why, "Its own error stands above")
                 if asyncio.get_running_loop().time() > deadline:
-                    raise CliError(
-                        "HP-043",
-                        f"not ready after {READY_WITHIN:g} s",
-                        ", ".join(missing),
-                        "The lines above say what each of them waits for",
-                    )
+                    what, fix = f"not ready after {READY_WITHIN:g} s", "The lines above say what each of them waits for"
+                    raise CliError("HP-043", what, ", ".join(missing), fix)
                 await asyncio.sleep(_LOOK)
-        finally:
-            await redis.aclose()
 
     async def _missing(self, redis: Any) -> list[str]:
         ready = {told["pid"] for told in await alive(redis, Topology(self.settings.partitions))}
-        missing = [_named(child) for child in self._children if child.pid not in ready]
-        if missing or not any(child.service == "gateway" for child in self._children):
+        waited_for = (child for child in self._children if child.pid not in ready)
+        missing = [f"{one.name} (ended {one.restarts} times)" if one.restarts else one.name for one in waited_for]
+        if missing or not self._has_gateway:
             return missing
         status, body = await http_get(self.settings.gateway.host, self.settings.gateway.port, "/readyz")
         return [] if status == 200 else [f"gateway: {body.strip() or 'does not answer'}"]
@@ -153,12 +141,9 @@ class System:
 
 async def initialise(settings: Settings) -> None:
     """Load the function library, create streams and groups, write the number of partitions. Safe to repeat."""
-    redis = connect(redis_url(settings))
-    try:
+    async with connect(redis_url(settings)) as redis:
         await library.load(redis)
         await Topology(settings.partitions).ensure(redis)
-    finally:
-        await redis.aclose()
 
 
 def as_environment(settings: Settings) -> dict[str, str]:
@@ -203,7 +188,3 @@ async def http_get(host: str, port: int, path: str) -> tuple[int, str]:
         return 0, ""
     finally:
         writer.close()
-
-
-def _named(child: Child) -> str:
-    return f"{child.name} (ended {child.restarts} times)" if child.restarts else child.name

@@ -4,7 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,9 +19,8 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise CliError(
-            "HP-041", f"{path} cannot be read", str(error), "Give a file with JSON", exit_code=Exit.USAGE
-        ) from error
+        what, fix = f"{path} cannot be read", "Give a file with JSON"
+        raise CliError("HP-041", what, str(error), fix, exit_code=Exit.USAGE) from error
 
 
 def context_of(text: str) -> dict[str, Any]:
@@ -61,11 +60,9 @@ def deadline_of(text: str, now: datetime) -> str:
     if found := re.fullmatch(r"\s*(\d{1,6})\s*([smhd])\s*", text):
         moment = now + timedelta(**{_UNITS[found[2]]: int(found[1])})
     else:
+        is_time = re.fullmatch(r"\d\d:\d\d(:\d\d)?", text)
         try:
-            if re.fullmatch(r"\d\d:\d\d(:\d\d)?", text):
-                moment = datetime.combine(now, time.fromisoformat(text)).astimezone()
-            else:
-                moment = datetime.fromisoformat(text).astimezone()
+            moment = datetime.fromisoformat(f"{now:%Y-%m-%d}T{text}" if is_time else text).astimezone()
         except ValueError:
             fix = "--deadline 2h, --deadline 18:00, or --deadline 2030-01-31T18:00"
             raise usage("--deadline takes a length of time or a time", f"{text!r} is neither", fix) from None

@@ -29,11 +29,15 @@ def add_to(parent: typer.Typer) -> None:
         if shell.json:
             shell.emit({"items": [one.model_dump(mode="json") for one in found], "next_cursor": None})
             return
+        from rich.text import Text
+
         for one in found:
+            first_line = one.description.strip().partition("\n")[0]
             if shell.out.is_terminal:
-                _row(shell, one)
+                about = (f"\n    {effects(one)}; {served(one)}", "dim")
+                shell.out.print(Text.assemble((one.name, "bold"), f"  {first_line}", about))
             else:
-                shell.row(one.name, one.queue or "-", effects(one), first_line(one))
+                shell.row(one.name, one.queue or "-", effects(one), first_line)
         if not any(one.queue for one in found):
             shell.note("No worker serves any tool. Start one: haltpoint up tool-worker --tools MODULE")
 
@@ -49,16 +53,13 @@ def add_to(parent: typer.Typer) -> None:
         for step in found.plan.steps if found.plan else ():
             called = ", ".join(one.tool for one in step.actions)
             shell.out.print(f"  step {step.id}: {called}  {step.description}".rstrip(), markup=False)
-        required = found.parameters.get("required", [])
-        for parameter, schema in found.parameters.get("properties", {}).items():
+        properties, required = found.parameters.get("properties", {}), found.parameters.get("required", [])
+        for parameter, schema in properties.items():
             origin = f", from {told(found.provenance[parameter])}" if parameter in found.provenance else ""
-            optional = "" if parameter in required else ", optional"
-            words = schema.get("description", "")
-            shell.out.print(
-                f"  {parameter}: {schema.get('type', 'any')}{optional}{origin}  {words}".rstrip(), markup=False
-            )
+            kind = f"{schema.get('type', 'any')}{'' if parameter in required else ', optional'}{origin}"
+            shell.out.print(f"  {parameter}: {kind}  {schema.get('description', '')}".rstrip(), markup=False)
         for place, origins in found.provenance.items():
-            if place not in found.parameters.get("properties", {}):
+            if place not in properties:
                 shell.out.print(f"  {place}: from {told(origins)}", markup=False)
         if found.hooks:
             shell.out.print(f"\nhooks, in order: {', '.join(found.hooks)}", markup=False)
@@ -99,12 +100,9 @@ def texts_of(pairs: list[str]) -> dict[str, str]:
 
 def effects(tool: "ToolView") -> str:
     """What a call may do, in words, and whether it is a skill's."""
-    flags = [
-        name.replace("_", "-")
-        for name in ("read_only", "idempotent", "destructive", "repeats", "polls", "internal")
-        if getattr(tool, name)
-    ]
-    words = ", ".join(flags) or "effects, started at most once"
+    flags = ("read_only", "idempotent", "destructive", "repeats", "polls", "internal")
+    said = ", ".join(name.replace("_", "-") for name in flags if getattr(tool, name))
+    words = said or "effects, started at most once"
     return f"skill, {words}" if tool.kind == "skill" else words
 
 
@@ -113,23 +111,9 @@ def served(tool: "ToolView") -> str:
     return f"queue {tool.queue}" if tool.queue else "built in"
 
 
-def first_line(tool: "ToolView") -> str:
-    """The beginning of its description."""
-    return tool.description.strip().partition("\n")[0]
-
-
-def _row(shell: Shell, tool: "ToolView") -> None:
-    from rich.text import Text
-
-    shell.out.print(
-        Text.assemble((tool.name, "bold"), f"  {first_line(tool)}", (f"\n    {effects(tool)}; {served(tool)}", "dim"))
-    )
-
-
 async def _find(client: "Client", name: str) -> "ToolView":
     tools = {tool.name: tool for tool in await client.tools()}
     if name not in tools:
-        raise CliError(
-            "HP-053", f"there is no tool {name!r}", f"workers serve {', '.join(tools) or 'none'}", "haltpoint tool list"
-        )
+        why = f"workers serve {', '.join(tools) or 'none'}"
+        raise CliError("HP-053", f"there is no tool {name!r}", why, "haltpoint tool list")
     return tools[name]

@@ -50,12 +50,11 @@ def add_to(app: typer.Typer) -> None:
         if services and len(services) == 1 and workers == 1:
             return _foreground(services[0], settings, tuple(queue or ()), tuple(beside or ()))
         if not settings.tools and not settings.skills and (not services or Service.TOOL_WORKER in services):
-            raise HaltpointError(
-                "HP-030",
-                "there is no tool to serve",
+            why, fix = (
                 "no tools module and no skills were named",
                 "Name one: haltpoint up --tools examples.contacts.tools",
             )
+            raise HaltpointError("HP-030", "there is no tool to serve", why, fix)
         return _supervised(shell, settings, tuple(services or ()), workers, tuple(queue or ()))
 
 

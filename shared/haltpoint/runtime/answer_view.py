@@ -8,7 +8,7 @@ chain that carried it out have, and so have the calls that a tool made of others
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from haltpoint.chain import human_tool
@@ -16,11 +16,16 @@ from haltpoint.chain.deeds import deed_line
 from haltpoint.chain.state import ChainStatus
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.humans import Choice
-from haltpoint.contracts.phrases import Phrases, phrases
-from haltpoint.contracts.tools import DeedWords, ErrorType, NestedCall, ToolResult, ToolSpec
+from haltpoint.contracts.phrases import Phrases
+from haltpoint.contracts.tools import DeedWords, ErrorType, NestedCall, ToolSpec
 from haltpoint.contracts.views import ActionView, ChainView
+from haltpoint.runtime.log_view import moment
 
-_DENIED: Final = (ErrorType.DENIED, ErrorType.BLOCKED)
+_WHY: Final = {
+    ErrorType.IN_DOUBT: WhyNot.IN_DOUBT,
+    ErrorType.DENIED: WhyNot.DENIED,
+    ErrorType.BLOCKED: WhyNot.DENIED,
+}
 _UNSURE: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
 """Errors of tools that may have done something all the same."""
 
@@ -45,10 +50,9 @@ class Tree:
     actions: tuple[Told, ...]
 
 
-def final_answer(tree: Tree, end: Mapping[str, Any], language: str, *, literal: bool) -> FinalAnswer:
+def final_answer(tree: Tree, end: Mapping[str, Any], own: Phrases, *, literal: bool) -> FinalAnswer:
     """The answer of a chain that is over. `end` is what is stored about its end; `literal`: its text is data."""
-    own, text = phrases(language), end.get("answer")
-    deeds = tuple(_deeds(tree))
+    deeds, text = tuple(_deeds(tree)), end.get("answer")
     not_done = (*_without_repeats(tree, own), *_unfulfilled(end.get("unfulfilled", ()), own))
     if not text and tree.chain.error is not None:
         text = tree.chain.error.message
@@ -65,12 +69,16 @@ def final_answer(tree: Tree, end: Mapping[str, Any], language: str, *, literal: 
 
 def _deeds(tree: Tree) -> Iterator[Deed]:
     """Every effect once, in the order of the plan: first what a tool did by calling others, then what it did itself."""
-    approved = _approvals(tree.chain)
+    approved = {
+        request.action_id: request.answer.by
+        for request in tree.chain.requests
+        if request.answer is not None and request.answer.answer.decision is Choice.APPROVE
+    }
     for told in tree.actions:
         action, receipt = told.action, told.action.receipt
         if receipt is not None and receipt.metadata.cached:
             continue  # an earlier call's receipt: its deed is told there (C14)
-        by = (receipt.metadata.by if receipt is not None else "") or approved.get(action.id)
+        by = (receipt is not None and receipt.metadata.by) or approved.get(action.id) or None
         at = _ended(tree.chain, action)
         for call in told.calls:
             if call.deed is not None and call.error is None:
@@ -82,28 +90,14 @@ def _deeds(tree: Tree) -> Iterator[Deed]:
 
 
 def _deed(name: str, tool: str, words: DeedWords, at: datetime, by: str | None, warnings: tuple[str, ...] = ()) -> Deed:
-    return Deed(
-        action_id=name, tool=tool, says=words.says, target=words.target, at=at, by=by or None, warnings=warnings
-    )
-
-
-def _approvals(chain: ChainView) -> dict[str, str]:
-    """Who approved what."""
-    return {
-        request.action_id: request.answer.by
-        for request in chain.requests
-        if request.answer is not None and request.answer.answer.decision is Choice.APPROVE
-    }
+    return Deed(action_id=name, tool=tool, says=words.says, target=words.target, at=at, by=by, warnings=warnings)
 
 
 def _ended(chain: ChainView, action: ActionView) -> datetime:
     """By the log; of a receipt that came when the chain was over already, by its worker."""
     if action.ended_at is not None or action.receipt is None or not action.receipt.metadata.started_at:
         return action.ended_at or chain.updated_at
-    told = action.receipt.metadata
-    return datetime.fromtimestamp(0, chain.updated_at.tzinfo) + timedelta(
-        milliseconds=told.started_at + told.duration_ms
-    )
+    return moment(action.receipt.metadata.started_at + action.receipt.metadata.duration_ms)
 
 
 # ---- what was not ----------------------------------------------------------------------------------------------------
@@ -160,65 +154,62 @@ def _not_done(tree: Tree, own: Phrases) -> Iterator[tuple[_Call, NotDone]]:
         yield from below
         for call in told.calls:
             if call.error is ErrorType.IN_DOUBT:  # other errors its caller has heard, and went on or failed
-                said = _line(call.tool, "{}")
-                why = WhyNot.IN_DOUBT
-                yield (
-                    (call.key, ""),
-                    NotDone(action_id=call.key, tool=call.tool, says=said, why=why, message=own.unknown),
-                )
+                said, why = _line(call.tool, {}), WhyNot.IN_DOUBT
+                one = NotDone(action_id=call.key, tool=call.tool, says=said, why=why, message=own.unknown)
+                yield (call.key, ""), one
         reason = None if below or action.tool == human_tool.NAME else _reason(told, own)
         if reason is not None:
-            arguments = action.arguments if action.ran is None else action.ran
-            said = _line(action.tool, json.dumps(arguments))
             why, message = reason
-            yield (
-                _call(action.tool, action.arguments),
-                NotDone(action_id=action.id, tool=action.tool, says=said, why=why, message=message),
-            )
+            one = NotDone(action_id=action.id, tool=action.tool, says=ran_line(action), why=why, message=message)
+            yield _call(action.tool, action.arguments), one
     for dropped in tree.chain.never_executed:
         tool, wished = str(dropped.get("tool", "")), dropped.get("arguments")
-        said = _line(tool, json.dumps(wished) if isinstance(wished, dict) else "{}")
+        said = _line(tool, wished if isinstance(wished, dict) else {})
         message = str(dropped.get("reason", "")).replace(f"{tree.chain.id}.", "")
         yield _call(tool, wished), NotDone(tool=tool, says=said, why=WhyNot.NEVER_EXECUTED, message=message)
 
 
 def _reason(told: Told, own: Phrases) -> tuple[WhyNot, str] | None:
     """Why the action of a chain that is over did nothing; None when it did."""
-    receipt: ToolResult | None = told.action.receipt
+    receipt = told.action.receipt
     if receipt is None:
         return (WhyNot.IN_DOUBT, own.unknown) if told.below is None else (WhyNot.FAILED, own.stopped)
     if receipt.error is not None:
-        return _why(receipt.error.error_type), receipt.error.message
+        return _WHY.get(receipt.error.error_type, WhyNot.FAILED), receipt.error.message
     return None if receipt.satisfies else (WhyNot.NEVER_EXECUTED, own.unasked)
 
 
-def _why(error: ErrorType) -> WhyNot:
-    if error is ErrorType.IN_DOUBT:
-        return WhyNot.IN_DOUBT
-    return WhyNot.DENIED if error in _DENIED else WhyNot.FAILED
+def ran_line(action: ActionView) -> str:
+    """An action's call as it ran, in words."""
+    return _line(action.tool, action.arguments if action.ran is None else action.ran)
 
 
-def _line(tool: str, arguments: str) -> str:
-    return deed_line(ToolSpec(name=tool), arguments, "{}")
+def _line(tool: str, arguments: dict[str, Any]) -> str:
+    return deed_line(ToolSpec(name=tool), json.dumps(arguments), "{}")
 
 
 def _in_doubt(tree: Tree, not_done: Sequence[NotDone]) -> bool:
     """Whether something may have happened of which there is no successful receipt."""
     for told in _all(tree):
-        receipt = told.action.receipt
-        error = receipt.error if receipt is not None else None
-        # With a deed it has happened, and a hook keeps the result back.
-        if receipt is not None and error is not None and (error.error_type in _UNSURE or receipt.metadata.deed):
-            return True
         if any(call.deed is not None for call in told.calls):
+            return True
+        if (receipt := told.action.receipt) is None or receipt.error is None:
+            continue
+        # With a deed it has happened, and a hook keeps the result back.
+        if receipt.error.error_type in _UNSURE or receipt.metadata.deed:
             return True
     return any(one.why is WhyNot.IN_DOUBT for one in not_done)
 
 
-def calls_in(recorded: Iterable[NestedCall]) -> tuple[NestedCall, ...]:
-    """The calls that a tool made of others, over all attempts; the same call once, as a success if it was one."""
+def calls_in(fields: Mapping[str, str]) -> tuple[NestedCall, ...]:
+    """The calls that an action's tool made of others, in any attempt; the same call once, as a success if it was one.
+
+    `fields` are those of the action's hash.
+    """
     found: dict[str, NestedCall] = {}
-    for call in recorded:
-        if call.key not in found or found[call.key].deed is None:
-            found[call.key] = call
+    recorded = (text for name, text in fields.items() if name.partition(".")[0] in ("receipt", "doubt"))
+    for text in recorded:
+        for call in map(NestedCall.model_validate, json.loads(text).get("metadata", {}).get("calls", ())):
+            if call.key not in found or found[call.key].deed is None:
+                found[call.key] = call
     return tuple(found.values())

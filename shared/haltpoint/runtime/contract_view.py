@@ -5,7 +5,6 @@ Pure, like `chain_view`, of which this is a part: values in, views out.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from haltpoint.chain import policy
@@ -15,21 +14,14 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Strike, Violation
+from haltpoint.runtime.log_view import Fact, moment
 
 MOST_SAID: Final = 2000
 """Characters of the model's own words that are shown with a violation; the whole lies with the thought."""
 
-Told = tuple[int, str, dict[str, Any]]
-"""One fact of a chain's log: when (ms), its type, its details."""
-
-
-def moment(ms: int | str) -> datetime:
-    """A time of ours, ms since the epoch, as people read it: UTC."""
-    return datetime.fromtimestamp(int(ms) / 1000, UTC)
-
 
 def violations(
-    chain_id: str, facts: Iterable[Told], raw: Mapping[str, str]
+    chain_id: str, facts: Iterable[Fact], raw: Mapping[str, str]
 ) -> defaultdict[str, list[views.ViolationView]]:
     """Every violation by its place, each with the correction that was sent; `raw` are the model's words by thought."""
     found: defaultdict[str, list[views.ViolationView]] = defaultdict(list)
@@ -78,11 +70,8 @@ def promises(step: Step, actions: Sequence[views.ActionView]) -> tuple[views.Pro
     for action in actions:
         if action.receipt is not None and action.receipt.satisfies:
             kept.setdefault(action.tool, action.id)
-    by = ((promise, next((tool for tool in promise if tool in kept), None)) for promise in step.promised)
-    return tuple(
-        views.PromiseView(tool=tool or " or ".join(promise), kept_by=kept[tool] if tool else None)
-        for promise, tool in by
-    )
+    by = ((promise, next((tool for tool in promise if tool in kept), "")) for promise in step.promised)
+    return tuple(views.PromiseView(tool=tool or " or ".join(promise), kept_by=kept.get(tool)) for promise, tool in by)
 
 
 def validation(task: Task, step: Step, run: StepRun, origin: str) -> str | None:

@@ -10,7 +10,7 @@ from haltpoint.contracts.humans import Answer, Question, RequestKind, RequestSta
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime import contract_view
-from haltpoint.runtime.contract_view import moment
+from haltpoint.runtime.log_view import moment
 
 Fields = Mapping[str, str]
 """A hash of Redis, decoded."""

@@ -17,8 +17,10 @@ from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
 from haltpoint.runtime import chain_view
-from haltpoint.runtime.chain_view import ChainRecord, LogLine
+from haltpoint.runtime.chain_view import ChainRecord
 from haltpoint.runtime.loading import as_worked_on, intent_of
+from haltpoint.runtime.log_view import LogLine
+from haltpoint.runtime.pages import page, piped
 from haltpoint.runtime.request_view import Background, Fields, question_of, request_of
 from haltpoint.runtime.step_codec import decode_step
 from haltpoint.runtime.tool_catalogue import Listed
@@ -26,8 +28,6 @@ from haltpoint.runtime.topology import Topology
 from haltpoint.runtime.unserved import GRACE, Unserved, age, served
 
 _THOUGHTS: Final = frozenset({"action.proposed", "thought.failed", "plan.drafted", "answer.drafted"})
-_SCAN: Final = 1000
-"""Candidates that one page looks at; when fewer of them fit, the page is short and its cursor goes on from there."""
 
 Sees = Callable[[str | None], bool]
 """Whether a reader sees the chains of this tenant."""
@@ -75,31 +75,25 @@ class Views:
         chain_id = chain_of(action)
         if await self.standing(chain_id, sees) is None:
             return None
-        found = await self._redis.get(self._topology.key_of("whole", action))
-        return found.encode() if isinstance(found, str) else found
+        return cast("bytes | None", await self._redis.get(self._topology.key_of("whole", action)))
 
     async def chains(
         self, status: ChainStatus | None, cursor: str | None, limit: int, sees: Sees
     ) -> Page[ChainSummary]:
         """Chains in one or in any state, those that changed last first."""
+
+        async def shown(chain_ids: list[str]) -> list[list[ChainSummary]]:
+            found = await self._tasks_and_heads(chain_ids)
+            ends = await piped(self._redis, chain_ids, lambda pipe, one: pipe.get(self._topology.key_of("end", one)))
+            return [
+                [chain_view.summary_of(chain_id, head, task, json.loads(end) if end else {})]
+                if task and head and sees(task.tenant) and (status is None or head["status"] == status.value)
+                else []
+                for chain_id, (task, head), end in zip(chain_ids, found, ends, strict=True)
+            ]
+
         names = [f"index:status:{one.value}" for one in ([status] if status else ChainStatus)]
-        items: list[ChainSummary] = []
-        looked_at = 0
-        while True:
-            page = await self._newest(names, cursor, limit)
-            found = await self._tasks_and_heads([chain_id for _, chain_id in page])
-            ends = await self._ends([chain_id for _, chain_id in page])
-            for (score, chain_id), (task, head), end in zip(page, found, ends, strict=True):
-                cursor = f"{score}_{chain_id}"
-                looked_at += 1
-                if task and head and sees(task.tenant) and (status is None or head["status"] == status.value):
-                    items.append(chain_view.summary_of(chain_id, head, task, end))
-                    if len(items) == limit:
-                        return Page(items=tuple(items), next_cursor=cursor)
-            if len(page) < limit:
-                return Page(items=tuple(items))
-            if looked_at >= _SCAN:
-                return Page(items=tuple(items), next_cursor=cursor)
+        return await page(self._redis, self._topology, names, cursor, limit, limit, shown)
 
     async def request(self, request: str, sees: Sees) -> RequestView | None:
         """One question, or None when there is none that this reader sees."""
@@ -110,36 +104,23 @@ class Views:
         self, status: RequestStatus, kind: RequestKind | None, cursor: str | None, limit: int, sees: Sees
     ) -> Page[RequestView]:
         """Questions in one state: open ones by priority and newest first, others by the chains that changed last."""
-        if status is RequestStatus.OPEN:
-            names, step = ["index:requests"], limit
-        else:
-            names, step = [f"index:status:{one.value}" for one in ChainStatus], 100
-        items: list[RequestView] = []
-        looked_at = 0
-        while True:
-            page = await self._newest(names, cursor, step)
-            candidates = [(place, [place[1]]) for place in page]
-            if status is not RequestStatus.OPEN:
-                candidates = await self._asked(page)
-            found = {view.id: view for view in await self._requests([r for _, ids in candidates for r in ids], sees)}
-            for (score, name), ids in candidates:
-                cursor = f"{score}_{name}"
-                views = (found[one] for one in ids if one in found)
-                items += [v for v in views if v.status is status and kind in (None, v.kind)]
-                if len(items) >= limit:
-                    return Page(items=tuple(items), next_cursor=cursor)
-            looked_at += len(page)
-            if len(page) < step:
-                return Page(items=tuple(items))
-            if looked_at >= _SCAN:
-                return Page(items=tuple(items), next_cursor=cursor)
+        is_open = status is RequestStatus.OPEN
+
+        async def shown(members: list[str]) -> list[list[RequestView]]:
+            asked = [[one] for one in members] if is_open else await self._asked(members)
+            found = {view.id: view for view in await self._requests([one for ids in asked for one in ids], sees)}
+            views = ([found[one] for one in ids if one in found] for ids in asked)
+            return [[v for v in each if v.status is status and kind in (None, v.kind)] for each in views]
+
+        names = ["index:requests"] if is_open else [f"index:status:{one.value}" for one in ChainStatus]
+        return await page(self._redis, self._topology, names, cursor, limit, limit if is_open else 100, shown)
 
     async def events(self, chain_id: str, after: str | None, lines: int, sees: Sees) -> LogSlice:
         """What the log says behind the place `after` ("<line>.<fact>"; None: all), in `lines` lines at most."""
         line, fact = (int(part) for part in after.split(".")) if after else (0, -1)
         # The line of `after` itself is read once more: it may hold more facts.
         texts = await self._redis.lrange(self._topology.key_of("log", chain_id), line, line + lines + 1)
-        read = [LogLine.parse(line + offset, _word(text)) for offset, text in enumerate(texts[: lines + 1])]
+        read = [LogLine.parse(line + offset, text) for offset, text in enumerate(texts[: lines + 1])]
         events = [
             event for one in read for index, event in enumerate(one.events()) if one.number > line or index > fact
         ]
@@ -172,13 +153,13 @@ class Views:
             return None
         task, plan = as_worked_on(raw_plan, task)
         runs = tuple(decode_step(raw_head[b"s%d" % i]) for i in range(len(plan.steps))) if plan else ()
-        log = tuple(LogLine.parse(number, line.decode()) for number, line in enumerate(raw_log))
+        log = tuple(LogLine.parse(number, line) for number, line in enumerate(raw_log))
         actions = [
             action_id(chain_id, step.id, number)
             for step, run in zip(plan.steps if plan else (), runs, strict=True)
             for number in range(1, run.actions + 1)
         ]
-        requests = [request_id(chain_id, number) for number in range(1, int(head.get("asked", 0)) + 1)]
+        requests = _asked_ids(chain_id, head.get("asked"))
         thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
         hashes = await self._hashes("request", requests)
         called = await self._hashes("action", actions)
@@ -216,7 +197,9 @@ class Views:
         if question.kind is not RequestKind.ESCALATION:
             return Background()
         thoughts = [one.thought_id for one in question.strikes]
-        raws = await self._piped(thoughts, lambda pipe, one: pipe.hget(self._topology.key_of("thought", one), "raw"))
+        raws = await piped(
+            self._redis, thoughts, lambda pipe, one: pipe.hget(self._topology.key_of("thought", one), "raw")
+        )
         raw = {one: found.decode() for one, found in zip(thoughts, raws, strict=True) if found}
         stored = cast("bytes | None", await self._redis.get(self._topology.key_of("plan", chain_id)))
         _, plan = as_worked_on(stored, task)
@@ -244,22 +227,18 @@ class Views:
 
     async def _hashes(self, what: str, ids: Sequence[str]) -> dict[str, Fields]:
         """The hashes `what:<id>` by id, without those that do not exist."""
-        replies = await self._piped(ids, lambda pipe, one: pipe.hgetall(self._topology.key_of(what, one)))
+        replies = await piped(self._redis, ids, lambda pipe, one: pipe.hgetall(self._topology.key_of(what, one)))
         return {one: _text(reply) for one, reply in zip(ids, replies, strict=True) if reply}
 
     # ---- many -------------------------------------------------------------------------------------------------------
 
     async def _tasks_and_heads(self, chain_ids: Sequence[str]) -> list[tuple[Task | None, Fields | None]]:
-        tasks = await self._piped(chain_ids, lambda pipe, one: pipe.get(self._topology.key_of("task", one)))
-        heads = await self._piped(chain_ids, lambda pipe, one: pipe.hgetall(self._topology.key_of("chain", one)))
+        tasks = await piped(self._redis, chain_ids, lambda pipe, one: pipe.get(self._topology.key_of("task", one)))
+        heads = await self._hashes("chain", chain_ids)
         return [
-            (Task.model_validate_json(task) if task else None, _text(head) if head else None)
-            for task, head in zip(tasks, heads, strict=True)
+            (Task.model_validate_json(task) if task else None, heads.get(one))
+            for one, task in zip(chain_ids, tasks, strict=True)
         ]
-
-    async def _ends(self, chain_ids: Sequence[str]) -> list[dict[str, Any]]:
-        ends = await self._piped(chain_ids, lambda pipe, one: pipe.get(self._topology.key_of("end", one)))
-        return [json.loads(end) if end else {} for end in ends]
 
     async def _requests(self, ids: Sequence[str], sees: Sees) -> list[RequestView]:
         hashes = await self._hashes("request", ids)
@@ -272,50 +251,17 @@ class Views:
                 views.append(request_of(question, fields, task, background))
         return views
 
-    async def _asked(self, page: list[tuple[int, str]]) -> list[tuple[tuple[int, str], list[str]]]:
-        """For each chain of a page the ids of all that it ever asked."""
-        asked = await self._piped(
-            [c for _, c in page], lambda pipe, one: pipe.hget(self._topology.key_of("chain", one), "asked")
+    async def _asked(self, chain_ids: list[str]) -> list[list[str]]:
+        """The ids of all that each of these chains ever asked."""
+        asked = await piped(
+            self._redis, chain_ids, lambda pipe, one: pipe.hget(self._topology.key_of("chain", one), "asked")
         )
-        return [
-            (place, [request_id(place[1], number) for number in range(1, int(count or 0) + 1)])
-            for place, count in zip(page, asked, strict=True)
-        ]
-
-    async def _newest(self, names: Sequence[str], cursor: str | None, limit: int) -> list[tuple[int, str]]:
-        """The `limit` highest (score, member) behind a cursor, over indexes of these names in all partitions."""
-        before = (int(cursor.split("_", 1)[0]), cursor.split("_", 1)[1]) if cursor else None
-        keys = [self._topology.key(p, name) for p in range(self._topology.partitions) for name in names]
-        top = str(before[0]) if before else "+inf"
-        found: dict[str, list[tuple[int, str]]] = {key: [] for key in keys}
-        read = dict.fromkeys(keys, 0)
-        while read:
-            replies = await self._piped(
-                list(read),
-                lambda pipe, key: pipe.zrevrangebyscore(key, top, "-inf", read[key], limit, withscores=True),
-            )
-            for key, reply in zip(list(read), replies, strict=True):
-                places = [(int(score), member.decode()) for member, score in reply]
-                # Members of the cursor's own score lie on both sides of it, in the order of their names.
-                found[key] += [place for place in places if before is None or place < before]
-                read[key] += limit
-                if len(found[key]) >= limit or len(places) < limit:
-                    del read[key]
-        return sorted((place for each in found.values() for place in each), reverse=True)[:limit]
-
-    async def _piped(self, ids: Sequence[str], command: Callable[[Any, str], object]) -> list[Any]:
-        """One reply for each id, in one pipeline."""
-        if not ids:
-            return []
-        async with self._redis.pipeline(transaction=False) as pipe:
-            for one in ids:
-                command(pipe, one)
-            return list(await pipe.execute())
+        return [_asked_ids(chain_id, count) for chain_id, count in zip(chain_ids, asked, strict=True)]
 
 
-def _word(value: bytes | str) -> str:
-    return value.decode() if isinstance(value, bytes) else value
+def _asked_ids(chain_id: str, asked: bytes | str | None) -> list[str]:
+    return [request_id(chain_id, number) for number in range(1, int(asked or 0) + 1)]
 
 
-def _text(fields: Iterable[Any] | dict[bytes, bytes]) -> Fields:
-    return {name.decode(): value.decode(errors="replace") for name, value in dict(fields).items()}
+def _text(fields: dict[bytes, bytes]) -> Fields:
+    return {name.decode(): value.decode(errors="replace") for name, value in fields.items()}

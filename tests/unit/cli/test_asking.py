@@ -67,7 +67,8 @@ async def test_one_asks_until_it_is_understood() -> None:
         return next(typed)
 
     await ask(Client(), question(), read)  # type: ignore[arg-type]
-    assert sent == [("c1.r1", {"option_id": "user_def456", "decision": Choice.SELECT, "text": ""})]
+    (name, said), *more = sent
+    assert (name, said["option_id"], said["decision"], more) == ("c1.r1", "user_def456", Choice.SELECT, [])
 
 
 LONG = {"to": "eve@x.org", "body": "Dear Eve, here is what you have asked for. " * 9, "mail": f"mail-{'7' * 60}"}

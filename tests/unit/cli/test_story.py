@@ -85,6 +85,12 @@ def test_a_failed_chain_says_why() -> None:
     ]
 
 
+def test_c8_a_chain_that_waits_for_calls_after_a_failure_has_no_last_line_yet() -> None:
+    steps = [step("a", "lookup_contacts", status="failed"), step("b", "send_message")]
+    story = lines(chain(error={"code": "HP-204", "message": "no"}, steps=steps))
+    assert story[-2:] == [(0, Mark.FAILED, "a failed"), (0, Mark.RUNNING, "b")]
+
+
 def test_an_error_and_its_suggestion_are_two_sentences() -> None:
     error = {"error_type": "TIMEOUT", "message": "slow did not end within 1 s", "suggestion": "Try again later."}
     receipt = {"success": False, "next_action": "error", "error": error}

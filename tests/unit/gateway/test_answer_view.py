@@ -10,7 +10,8 @@ from haltpoint.contracts.answers import FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.humans import Question, RequestKind
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime.chain_view import ChainRecord, LogLine, view_of
+from haltpoint.runtime.chain_view import ChainRecord, view_of
+from haltpoint.runtime.log_view import LogLine
 
 AT = 1767225600000
 HEAD = {"status": "completed", "origin": "drafted", "created": str(AT), "updated": str(AT + 5000)}

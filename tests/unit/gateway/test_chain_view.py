@@ -8,7 +8,8 @@ from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Option
-from haltpoint.runtime.chain_view import ChainRecord, LogLine, view_of
+from haltpoint.runtime.chain_view import ChainRecord, view_of
+from haltpoint.runtime.log_view import LogLine
 
 PLAN = Plan.model_validate(
     {
@@ -176,11 +177,11 @@ def test_who_stopped_a_chain_and_why_is_told(by: str, reason: str, said: str | N
     assert view_of(record(log=(LogLine.parse(0, line),))).stopped == said
 
 
-def test_an_open_question_is_in_the_summary_and_its_answer_is_shown() -> None:
-    question = Question(
-        request_id="c1.r1",
+def asked(number: int = 1, question: str = "Which John?") -> dict[str, str]:
+    asked = Question(
+        request_id=f"c1.r{number}",
         kind=RequestKind.CLARIFICATION,
-        question="Which John?",
+        question=question,
         step_id="find",
         action_id="c1.find.1",
         tool="lookup_contacts",
@@ -189,7 +190,28 @@ def test_an_open_question_is_in_the_summary_and_its_answer_is_shown() -> None:
         asked_at=1767225600000,
         deadline=1767312000000,
     )
-    fields = {"question": question.model_dump_json(), "status": "open", "chain": "c1"}
+    return {"question": asked.model_dump_json(), "status": "open", "chain": "c1"}
+
+
+def test_c8_the_summary_says_the_first_open_question_and_how_many_more_there_are() -> None:
+    open_ones = {f"c1.r{number}": asked(number, f"Which {number}?") for number in (1, 2, 3)}
+    requests = {**open_ones, "c1.r1": {**open_ones["c1.r1"], "status": "withdrawn"}}
+    assert view_of(record(requests=requests)).summary.endswith("Waits for a person: Which 2? (and 1 more).")
+
+
+def test_c8_a_chain_that_fails_when_the_calls_under_way_have_ended_is_not_over() -> None:
+    runs = (StepRun(StepStatus.FAILED), StepRun(StepStatus.IN_PROGRESS, actions=1), StepRun())
+    end = {"answer": "It did not work.", "error": {"code": "HP-204", "message": "no", "step_id": "find"}}
+    actions = {"c1.send.1": {"tool": "send_message", "args": "{}"}}
+    view = view_of(record(end=end, runs=runs, actions=actions, requests={"c1.r1": asked()}))
+    assert (view.status, view.answer) == ("executing", None)
+    assert view.summary == "0 of 3 steps completed. Fails when what is under way has ended: HP-204: no"
+    assert view.current is not None
+    assert (view.current.step_id, view.current.tool) == ("send", "send_message")
+
+
+def test_an_open_question_is_in_the_summary_and_its_answer_is_shown() -> None:
+    fields = asked()
     view = view_of(record(head={**HEAD, "status": "awaiting_clarification"}, requests={"c1.r1": fields}))
     assert view.summary == "0 of 3 steps completed. Waits for a person: Which John?"
     assert view.requests[0].status is RequestStatus.OPEN
