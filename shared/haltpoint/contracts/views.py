@@ -193,7 +193,7 @@ class UsageView(Contract):
 
 
 class ChainSummary(Contract):
-    """One line of the list of chains. One with an `error` that is not over fails when what is under way has ended."""
+    """One line of the list of chains."""
 
     id: str
     status: str

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from haltpoint.chain import policy
 from haltpoint.chain.citations import Mark, rendered
-from haltpoint.chain.state import ActionStatus, ChainStatus, PlanOrigin, StepRun, StepStatus
+from haltpoint.chain.state import ActionStatus, ChainError, ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.contracts import views
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.facts import FactType
@@ -42,6 +42,7 @@ class ChainRecord:
     intent: Intent | None = None
     runs: tuple[StepRun, ...] = ()
     end: Mapping[str, Any] = field(default_factory=dict)
+    failing: ChainError | None = None
     log: tuple[LogLine, ...] = ()
     actions: Mapping[str, Fields] = field(default_factory=dict)
     requests: Mapping[str, Fields] = field(default_factory=dict)
@@ -262,7 +263,7 @@ def under_way(record: ChainRecord) -> Fields | None:
     """The first action that a worker has, or should have: dispatched, and nothing is recorded of it."""
     for step, run in record.steps:
         sent = (record.actions.get(action_id(record.id, step.id, number)) for number in run.pending)
-        for one in sent if run.status is StepStatus.IN_PROGRESS else ():
+        for one in sent if run.status is not StepStatus.WAITING else ():
             if one is not None and not any(one.get(part) for part in ("receipt", "doubt", "settled", "child")):
                 return one
     return None
@@ -275,19 +276,19 @@ def _summary(
     about_answer: Sequence[views.ViolationView],
 ) -> str:
     """One or two sentences: how far it came, and what it waits for or how it ended."""
-    final, error = record.status.final, _error(record.end)
     done = sum(step.status == StepStatus.COMPLETED.value for step in steps)
     parts = [f"{done} of {len(steps)} steps completed." if steps else "No plan yet."]
-    if error is not None:
-        before = "" if final else "Fails when what is under way has ended: "
-        parts.append(f"{before}{error.code}: {error.message}")
+    if (error := _error(record.end)) is not None:
+        parts.append(f"{error.code}: {error.message}")
+    elif record.failing is not None:
+        parts.append(f"Fails when what is under way has ended: {record.failing.code}: {record.failing.message}")
     parts += contract_view.remarks(record.status is ChainStatus.COMPLETED, steps, about_answer)
-    if final:
+    if record.status.final:
         dropped = len(log_view.details(record.log, FactType.ACTION_NEVER_EXECUTED))
         parts += [f"{count(dropped, 'call')} {'was' if dropped == 1 else 'were'} never executed."] if dropped else []
         return " ".join(parts)
     questions = [request.question for request in requests if request.status is RequestStatus.OPEN]
-    if questions and error is None:  # a chain that fails waits for no answer
+    if questions:
         more = f" (and {len(questions) - 1} more)." if len(questions) > 1 else ""
         parts.append(f"Waits for a person: {questions[0]}{more}")
     below = (action.child for step in steps for action in step.actions if action.receipt is None)

@@ -14,7 +14,7 @@ from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.events import ProposedActions
 from haltpoint.contracts.humans import Question
-from haltpoint.contracts.intent import ChainIntent, Intent
+from haltpoint.contracts.intent import ChainIntent
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.reasons import Grant
 from haltpoint.contracts.tasks import Task
@@ -166,9 +166,9 @@ def as_worked_on(stored: bytes | None, task: Task) -> tuple[Task, Plan | None]:
     return task, found.plan or task.plan
 
 
-def intent_of(stored: bytes | None) -> Intent | None:
-    """What the goal of a chain asks for, as far as it is known."""
-    return None if stored is None else _PLAN.validate_json(stored).intent
+def stored_plan(stored: bytes | None) -> StoredPlan:
+    """What is stored with a chain's plan."""
+    return StoredPlan({}) if stored is None else _PLAN.validate_json(stored)
 
 
 def _status(chain: Chain, fields: Fields, asked_about: set[str], name: str) -> ActionStatus:

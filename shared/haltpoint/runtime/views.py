@@ -18,7 +18,7 @@ from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
 from haltpoint.runtime import chain_view
 from haltpoint.runtime.chain_view import ChainRecord
-from haltpoint.runtime.loading import as_worked_on, intent_of
+from haltpoint.runtime.loading import as_worked_on, stored_plan
 from haltpoint.runtime.log_view import LogLine
 from haltpoint.runtime.pages import page, piped
 from haltpoint.runtime.request_view import Background, Fields, question_of, request_of
@@ -152,6 +152,7 @@ class Views:
         if not sees(task.tenant):
             return None
         task, plan = as_worked_on(raw_plan, task)
+        kept = stored_plan(raw_plan)
         runs = tuple(decode_step(raw_head[b"s%d" % i]) for i in range(len(plan.steps))) if plan else ()
         log = tuple(LogLine.parse(number, line) for number, line in enumerate(raw_log))
         actions = [
@@ -170,7 +171,8 @@ class Views:
             head=head,
             task=task,
             plan=plan,
-            intent=intent_of(raw_plan),
+            intent=kept.intent,
+            failing=None if kept.failing is None else kept.failing.error,
             runs=runs,
             end=json.loads(raw_end) if raw_end else {},
             log=log,

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.state import StepRun, StepStatus
+from haltpoint.chain.state import ChainError, StepRun, StepStatus
 from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
@@ -201,10 +201,10 @@ def test_c8_the_summary_says_the_first_open_question_and_how_many_more_there_are
 
 def test_c8_a_chain_that_fails_when_the_calls_under_way_have_ended_is_not_over() -> None:
     runs = (StepRun(StepStatus.FAILED), StepRun(StepStatus.IN_PROGRESS, actions=1), StepRun())
-    end = {"answer": "It did not work.", "error": {"code": "HP-204", "message": "no", "step_id": "find"}}
+    failing = ChainError("HP-204", "no", "find")
     actions = {"c1.send.1": {"tool": "send_message", "args": "{}"}}
-    view = view_of(record(end=end, runs=runs, actions=actions, requests={"c1.r1": asked()}))
-    assert (view.status, view.answer) == ("executing", None)
+    view = view_of(record(failing=failing, runs=runs, actions=actions))
+    assert (view.status, view.answer, view.error) == ("executing", None, None)
     assert view.summary == "0 of 3 steps completed. Fails when what is under way has ended: HP-204: no"
     assert view.current is not None
     assert (view.current.step_id, view.current.tool) == ("send", "send_message")
