@@ -8,7 +8,7 @@ from collections.abc import Container
 from typing import Any, Final
 
 from haltpoint_planner.dialects import bare_name
-from haltpoint_planner.json_text import NUMBER_DIGITS, Found
+from haltpoint_planner.json_text import NUMBER_DIGITS, Found, brackets
 
 _LONGEST: Final = 96 * 1024  # characters; all calls of a proposal together may have no more
 _JSON_NAMES: Final = {"true": True, "false": False, "null": None}
@@ -130,15 +130,8 @@ def _is_number(value: object) -> bool:
 def _closed(text: str, position: int) -> int | None:
     """Where the bracket that was opened before `position` is closed; None when it is not."""
     level = 1
-    while token := _TOKEN.search(text, position):
-        position = token.end()
-        if token[0] in _STRING_END:
-            string = _STRING_END[token[0]].match(text, position)
-            if string is None:
-                return None
-            position = string.end()
-        else:
-            level += 1 if token[0] in "([{" else -1
-            if not level:
-                return position
+    for bracket, end in brackets(text, position, _TOKEN, _STRING_END):
+        level += 1 if bracket in "([{" else -1
+        if not level:
+            return end
     return None
