@@ -53,8 +53,8 @@ def build(context: Context) -> Prompt:
         case ThoughtKind.REASON:
             return _reason(context)
         case ThoughtKind.ANSWER:
-            spoken = messages(wording.SPEAKER, replace(context, tools={}), _goal(context), _reminder(context, _SPEAK))
-            return Prompt(spoken)
+            bare = replace(context, tools={})
+            return Prompt(messages(wording.SPEAKER, bare, _goal(context), _reminder(context, _SPEAK)))
         case ThoughtKind.VERIFY:
             asked = {"role": "user", "content": json.dumps(verifying.case_of(context), ensure_ascii=False)}
             return Prompt(({"role": "system", "content": verifying.VERIFIER}, asked), schema=verifying.SCHEMA)
@@ -75,12 +75,10 @@ def _reason(context: Context) -> Prompt:
 
 def _act(context: Context) -> Prompt:
     """A tool step. On a retry the model must call something; if only one tool can be meant, it sees only that one."""
-    forced = bool(context.request.corrections)
-    specs = list(context.tools.values())
-    if forced and (only := _only_way(context)) is not None:
-        specs = [only]
+    only = _only_way(context)
+    specs = [only] if only else list(context.tools.values())
+    forced = bool(context.request.corrections and specs)
     said = messages(wording.ACTOR, context, _step_task(context), _reminder(context, _what_is_due(context)))
-    forced = forced and bool(specs)
     return Prompt(said, tuple(map(native, specs)), forced, call_schema(specs) if forced else None)
 
 
