@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -114,21 +114,16 @@ class ContextReader:
             ask("GET", "plan", chain),
             ask("HGET", "thought", request.previous or "", "raw"),
             self._catalogue.read(partition),
-            asyncio.gather(*(ask("HMGET", "action", name, *_ACTION) for name in request.receipts)),
+            self._actions(ask, request.receipts),
         )
         if known or task is None or not head or ChainStatus(head[b"status"].decode()).final:
             return None  # a chain may also expire between these reads
         asked, drafted = as_worked_on(plan, Task.model_validate_json(task))
-        inside = await asyncio.gather(*(self._deeds_inside(ask, fields[-1]) for fields in actions))
         context = Context(
             request,
             asked,
             drafted,
-            tuple(
-                receipt
-                for name, fields, deeds in zip(request.receipts, actions, inside, strict=True)
-                if (receipt := _receipt(name, deeds, *fields[:-1])) is not None
-            ),
+            tuple(receipt for receipt, _ in actions if receipt is not None),
             previous=(previous or b"").decode(errors="replace"),
             tools=tools,
         )
@@ -139,6 +134,13 @@ class ContextReader:
         pairs = zip(reasoned, said, strict=True)
         findings = tuple((step_id, _words(data)) for (step_id, _), data in pairs if data)
         return replace(context, findings=findings, tools=_offered(context), known=tools)
+
+    async def _actions(self, ask: _Ask, names: Sequence[str]) -> list[tuple[Receipt | None, tuple[str, ...]]]:
+        """For each action its receipt, if there is one, and what the calls in the chain of its skill did."""
+        rows = await asyncio.gather(*(ask("HMGET", "action", name, *_ACTION) for name in names))
+        inside = await asyncio.gather(*(self._deeds_inside(ask, fields[-1]) for fields in rows))
+        actions = zip(names, rows, inside, strict=True)
+        return [(_receipt(name, deeds, *fields[:-1]), deeds) for name, fields, deeds in actions]
 
     async def _deeds_inside(self, ask: _Ask, child: bytes | None) -> tuple[str, ...]:
         """What the calls in the chain that carried out a skill did, and in those below it."""
@@ -155,13 +157,8 @@ class ContextReader:
             for step, run in zip(plan.steps, runs, strict=True)
             for number in range(1, run.actions + 1)
         ]
-        actions = await asyncio.gather(*(ask("HMGET", "action", name, *_ACTION) for name in names))
-        found: list[str] = []
-        for name, fields in zip(names, actions, strict=True):
-            below = await self._deeds_inside(ask, fields[-1])
-            receipt = _receipt(name, below, *fields[:-1])
-            found += below if receipt is None else receipt.deeds
-        return tuple(found)
+        actions = await self._actions(ask, names)
+        return tuple(deed for receipt, below in actions for deed in (receipt.deeds if receipt else below))
 
 
 def _offered(context: Context) -> dict[str, ToolSpec]:

@@ -4,13 +4,11 @@ Who you are, the goal and the step, the conversation so far, and what is due now
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
 from haltpoint.chain.provenance import GOAL, tools_of
 from haltpoint.chain.references import parse_path
-from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind, Violation
 from haltpoint.contracts.tools import NextAction, ToolSpec
 from haltpoint_planner import verifying, wording
@@ -124,22 +122,18 @@ def _origins(spec: ToolSpec, known: dict[str, Any]) -> list[list[str]]:
 
 
 def _goal(context: Context) -> str:
+    """What is asked for, behind the earlier tasks of the conversation with their answers (C15)."""
     task = context.task
-    lines = list(_earlier(task))
-    lines += [f"Goal: {task.goal}"] if task.goal else []
+    lines = [wording.EARLIER] if task.earlier else []
+    for one in task.earlier:
+        who = "The user" if one.user == task.user else "Another user"
+        lines.append(f"- {who}: {' '.join(one.goal.split())}")
+        lines.append(f"  Answer: {' '.join(one.answer.split()) or '(none)'}")
+    if task.goal:
+        lines.append(f"Goal: {task.goal}")
     if task.context:
         lines.append(f"Known about the task: {json.dumps(task.context, ensure_ascii=False)[:_CONTEXT]}")
     return "\n".join(lines)
-
-
-def _earlier(task: Task) -> Iterator[str]:
-    """The earlier tasks of the conversation, a line for each goal and its answer (C15)."""
-    if task.earlier:
-        yield wording.EARLIER
-    for one in task.earlier:
-        who = "The user" if one.user == task.user else "Another user"
-        yield f"- {who}: {' '.join(one.goal.split())}"
-        yield f"  Answer: {' '.join(one.answer.split()) or '(none)'}"
 
 
 def _intent_task(context: Context) -> str:

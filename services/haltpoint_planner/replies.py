@@ -60,7 +60,7 @@ def blocks_in(content: object) -> tuple[str, list[NativeCall]]:
         return content, []
     words: list[str] = []
     calls: list[NativeCall] = []
-    for block in _dicts(content):
+    for block in dicts(content):
         if block.get("type") == "tool_use":
             calls.append(NativeCall(str(block.get("name") or ""), block.get("input")))
         elif isinstance(block.get("functionCall"), dict):
@@ -86,7 +86,7 @@ def _openai(answer: dict[str, Any], choice: dict[str, Any]) -> Reply | None:
     if not isinstance(message, dict):
         return None
     words, calls = blocks_in(message.get("content"))
-    for entry in _dicts(message.get("tool_calls")):
+    for entry in dicts(message.get("tool_calls")):
         calls += _function(entry.get("function"))
     calls += _function(message.get("function_call"))
     if not words and isinstance(message.get("refusal"), str):
@@ -123,9 +123,10 @@ def _count(value: object) -> int:
     return value if isinstance(value, int) and 0 <= value < 2**53 else 0
 
 
-def _dicts(value: object) -> list[dict[str, Any]]:
+def dicts(value: object) -> list[dict[str, Any]]:
+    """The objects of a list; none when it is no list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _first(value: object) -> dict[str, Any] | None:
-    return next(iter(_dicts(value)), None)
+    return next(iter(dicts(value)), None)

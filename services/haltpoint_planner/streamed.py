@@ -4,7 +4,7 @@ import re
 from typing import Any, Final
 
 from haltpoint_planner.json_text import parse
-from haltpoint_planner.replies import MAX_REPLY, blocks_in
+from haltpoint_planner.replies import MAX_REPLY, blocks_in, dicts
 
 DONE: Final = re.compile(rb"^data: ?\[DONE\]", re.MULTILINE)
 """The last event. Some servers keep the connection open behind it."""
@@ -25,8 +25,7 @@ def whole(text: str) -> dict[str, Any] | None:
     finished: Any = None
     done = False
     for event in _events(text):
-        done = event == "[DONE]"
-        if done:
+        if done := event == "[DONE]":
             break
         found = parse(event, limit=MAX_REPLY, depth=_EVENT_DEPTH)
         if found is None or not isinstance(found.value, dict):
@@ -34,9 +33,8 @@ def whole(text: str) -> dict[str, Any] | None:
         if found.value.get("error"):
             return {"error": found.value["error"]}
         usage = found.value.get("usage") or usage
-        choices = found.value.get("choices")
-        for choice in choices if isinstance(choices, list) else []:
-            if isinstance(choice, dict) and not choice.get("index"):
+        for choice in dicts(found.value.get("choices")):
+            if not choice.get("index"):
                 finished = choice.get("finish_reason") or finished
                 _add(message, choice.get("delta") or choice.get("message"))
     if not done and finished is None:
@@ -62,9 +60,8 @@ def _add(message: dict[str, Any], delta: Any) -> None:
     message["content"] += blocks_in(delta.get("content"))[0]
     if isinstance(delta.get("refusal"), str):
         message["refusal"] += delta["refusal"]
-    calls = delta.get("tool_calls")
-    for part in calls if isinstance(calls, list) else []:
-        if isinstance(part, dict) and isinstance(part.get("function"), dict):
+    for part in dicts(delta.get("tool_calls")):
+        if isinstance(part.get("function"), dict):
             _add_to_call(message["tool_calls"], part, part["function"])
 
 
