@@ -131,8 +131,8 @@ class ContextReader:
             return None
         reasoned = _reasoned(chain, context, head)
         said = await asyncio.gather(*(ask("HGET", "thought", name, "data") for _, name in reasoned))
-        pairs = zip(reasoned, said, strict=True)
-        findings = tuple((step_id, _words(data)) for (step_id, _), data in pairs if data)
+        pairs = [(step_id, json.loads(data)) for (step_id, _), data in zip(reasoned, said, strict=True) if data]
+        findings = tuple((step_id, str(told.get("proposal", {}).get("content", ""))) for step_id, told in pairs)
         return replace(context, findings=findings, tools=_offered(context), known=tools)
 
     async def _actions(self, ask: _Ask, names: Sequence[str]) -> list[tuple[Receipt | None, tuple[str, ...]]]:
@@ -203,7 +203,3 @@ def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list
         for step, run in zip(steps, runs, strict=True)
         if step.step_type is StepType.REASONING and run.status is StepStatus.COMPLETED and run.attempt
     ]
-
-
-def _words(data: bytes) -> str:
-    return str(json.loads(data).get("proposal", {}).get("content", ""))

@@ -121,20 +121,21 @@ def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS) -> P
 
 
 def said(reply: Reply) -> str:
-    """What the model said in words, without its thoughts and not as JSON: the text of an answer."""
-    return cut(_unwrapped(without_thoughts(without_surrogates(reply.content[:MAX_BODY])).strip()))
+    """What the model said in words, without its thoughts: the text of an answer.
 
-
-def _unwrapped(text: str) -> str:
-    """The words of a text that says them in JSON, bare, fenced or behind a line of prose; else the text as it is."""
+    Words in JSON, bare, fenced or behind a line of prose, are taken out of it; any other text stays as it is.
+    """
+    text = without_thoughts(without_surrogates(reply.content[:MAX_BODY])).strip()
     words = take_apart(text)
     guess = mended(text) if text.startswith("{") and not words.values else None
     found = (guess,) if guess else words.values
     told = words_in(found[0].value) if len(found) == 1 and not found[0].tool else None
-    if told is None or guess or not words.prose:
-        return text if told is None else told.strip()
+    if told is None:
+        return cut(text)
+    if guess or not words.prose:
+        return cut(told.strip())
     spoken = isinstance(found[0].value, dict) and not _SPOKEN.isdisjoint(map(plain, found[0].value))
-    return f"{words.prose}\n{told}".strip() if spoken and text.rstrip("`\n ").endswith("}") else text
+    return cut(f"{words.prose}\n{told}".strip() if spoken and text.rstrip("`\n ").endswith("}") else text)
 
 
 def take_apart(text: str) -> Words:

@@ -62,20 +62,19 @@ def blocks_in(content: object) -> tuple[str, list[NativeCall]]:
     calls: list[NativeCall] = []
     for block in dicts(content):
         if block.get("type") == "tool_use":
-            calls.append(NativeCall(str(block.get("name") or ""), block.get("input")))
+            calls += _call(block, "input")
         elif isinstance(block.get("functionCall"), dict):
-            called = block["functionCall"]
-            calls.append(NativeCall(str(called.get("name") or ""), called.get("args")))
+            calls += _call(block["functionCall"], "args")
         elif isinstance(block.get("text"), str) and not block.get("thought"):
             words.append(block["text"])
     return "\n".join(words), calls
 
 
 def _of_any_provider(answer: dict[str, Any]) -> Reply | None:
-    if choice := _first(answer.get("choices")):
-        return _openai(answer, choice)
-    if candidate := _first(answer.get("candidates")):
-        return _gemini(answer, candidate)
+    if choices := dicts(answer.get("choices")):
+        return _openai(answer, choices[0])
+    if candidates := dicts(answer.get("candidates")):
+        return _gemini(answer, candidates[0])
     if isinstance(answer.get("content"), list):
         return _anthropic(answer)
     return None
@@ -87,8 +86,8 @@ def _openai(answer: dict[str, Any], choice: dict[str, Any]) -> Reply | None:
         return None
     words, calls = blocks_in(message.get("content"))
     for entry in dicts(message.get("tool_calls")):
-        calls += _function(entry.get("function"))
-    calls += _function(message.get("function_call"))
+        calls += _call(entry.get("function"), "arguments")
+    calls += _call(message.get("function_call"), "arguments")
     if not words and isinstance(message.get("refusal"), str):
         words = message["refusal"]
     usage = _usage(answer.get("usage"), "prompt_tokens", "completion_tokens")
@@ -108,10 +107,9 @@ def _gemini(answer: dict[str, Any], candidate: dict[str, Any]) -> Reply:
     return Reply(words, tuple(calls), usage, candidate.get("finishReason") == "MAX_TOKENS")
 
 
-def _function(function: object) -> list[NativeCall]:
-    if not isinstance(function, dict):
-        return []
-    return [NativeCall(str(function.get("name") or ""), function.get("arguments"))]
+def _call(called: object, arguments: str) -> list[NativeCall]:
+    """The call that an object is, with its arguments in this field."""
+    return [NativeCall(str(called.get("name") or ""), called.get(arguments))] if isinstance(called, dict) else []
 
 
 def _usage(usage: object, asked: str, said: str) -> Usage:
@@ -126,7 +124,3 @@ def _count(value: object) -> int:
 def dicts(value: object) -> list[dict[str, Any]]:
     """The objects of a list; none when it is no list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def _first(value: object) -> dict[str, Any] | None:
-    return next(iter(dicts(value)), None)
