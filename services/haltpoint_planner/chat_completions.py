@@ -119,10 +119,7 @@ class ChatCompletions:
         return replace(reply, usage=reply.usage.model_copy(update={"model": name}))
 
     async def _asked(self, name: str, body: dict[str, Any], request: ThoughtRequest) -> tuple[int, httpx.Headers, str]:
-        """What the server says at last: a refused parameter is taken away, and it is asked again.
-
-        A refusal that names none takes all of them away, for this one question.
-        """
+        """What the server says at last: a refused parameter is taken away, and it is asked again."""
         parameters = known = self._parameters.get(name, Parameters())
         while True:
             sent = parameters.put_into(body)
@@ -132,6 +129,7 @@ class ChatCompletions:
                 self._parameters[name] = parameters
             if status not in _REFUSED or not any(optional in sent for optional in OPTIONAL):
                 return answer
+            # A refusal that names none takes all of them away, for this one question.
             parameters = parameters.after(text, sent) or parameters.bare()
 
     def _body(self, name: str, prompt: Prompt, request: ThoughtRequest) -> dict[str, Any]:

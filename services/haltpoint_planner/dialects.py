@@ -40,9 +40,7 @@ def fields(value: dict[str, Any]) -> dict[str, Any]:
 
 def listed(value: object) -> list[object]:
     """A list of what may stand there alone, or not at all."""
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list) else [value]
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def bare_name(name: str) -> str:

@@ -31,7 +31,7 @@ from haltpoint_planner.dialects import (
     plain,
     says_twice,
 )
-from haltpoint_planner.json_text import Found, mend, parse, size_of, without_surrogates
+from haltpoint_planner.json_text import Found, mend, parse, without_surrogates
 from haltpoint_planner.only_calls import MARKERS, only_calls
 from haltpoint_planner.python_calls import literal_in
 from haltpoint_planner.replies import Reply, message_in
@@ -266,7 +266,7 @@ def _add_call(draft: _Draft, name: str, arguments: object, *, texts: bool = Fals
     if found is None or exact is None:
         draft.faults.append(f"the arguments of {tool} are not a JSON object within the limits")
         return
-    size = size_of(exact.value)
+    size = len(json.dumps(exact.value, separators=(",", ":")))  # as the executor sends it on
     if size > MAX_ARGUMENTS or draft.size + size > _MAX_PROPOSAL:
         draft.faults.append(f"the arguments of {tool} have {size} bytes; at most {MAX_ARGUMENTS} are taken")
     elif len(draft.calls) == MAX_CALLS:
@@ -281,11 +281,11 @@ def _arguments(value: object) -> Found | None:
     """Arguments as an object; as JSON text they are read once more. None when they are neither."""
     if value is None or value == "":
         return Found({})
+    found: Found | None = Found(value)
     if isinstance(value, str):
         found = parse(value)
         if found is None and value.lstrip().startswith("{"):
             found = literal_in(value) or mend(value)
         if found is not None and isinstance(found.value, str):  # encoded twice
             found = parse(found.value)
-        return found if found is not None and isinstance(found.value, dict) else None
-    return Found(value) if isinstance(value, dict) else None
+    return found if found is not None and isinstance(found.value, dict) else None

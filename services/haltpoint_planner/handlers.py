@@ -209,10 +209,8 @@ class Thinker:
             telemetry.THOUGHT: request.kind.value,
             telemetry.ATTEMPT: request.attempt,
         }
-        if request.step_id:
-            attributes[telemetry.STEP] = request.step_id
-        if conversation is not None:
-            attributes[telemetry.CONVERSATION] = conversation
+        which = {telemetry.STEP: request.step_id, telemetry.CONVERSATION: conversation}
+        attributes |= {name: value for name, value in which.items() if value}
         return self._tracing.start(f"chat {model}", message.traceparent, SpanKind.CLIENT, attributes)
 
 

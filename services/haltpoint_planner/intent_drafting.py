@@ -11,7 +11,7 @@ from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
 from haltpoint_planner.dialects import bare_name, fields, listed
 from haltpoint_planner.drafting import take_apart
 from haltpoint_planner.json_text import without_surrogates
-from haltpoint_planner.replies import Reply
+from haltpoint_planner.replies import Reply, dicts
 
 _LISTS: Final = ("effectsasked", "askbefore", "forbidden")
 _QUOTES: Final = (("words", "quote"), ("when", "condition"))
@@ -26,28 +26,24 @@ def draft_intent(reply: Reply) -> Intent | None:
     if len(content) > MAX_BODY:
         return None
     values = (found.value for found in take_apart(content).values if not found.repaired)
-    read = next((_intent(lists) for value in values if (lists := _lists_in(value)) is not None), None)
-    return read if read is not None and len(read.model_dump_json()) <= _SIZE else None
+    lists = next(filter(None, map(_lists_in, values)), None)
+    if lists is None:
+        return None
+    asked, before, forbidden = (tuple(_entries(lists.get(name))) for name in _LISTS)
+    intent = Intent(effects_asked=asked, ask_before=before, forbidden=forbidden)
+    return intent if len(intent.model_dump_json()) <= _SIZE else None
 
 
 def _lists_in(value: object) -> dict[str, Any] | None:
     """The fields of the object that has one of the lists: the value itself, or its `intent`."""
-    if not isinstance(value, dict):
-        return None
-    named = fields(value)
+    named = fields(value) if isinstance(value, dict) else {}
     if not named.keys().isdisjoint(_LISTS):
         return named
     return _lists_in(named.get("intent")) if "intent" in named else None
 
 
-def _intent(lists: dict[str, Any]) -> Intent:
-    asked, before, forbidden = (tuple(_entries(lists.get(name))) for name in _LISTS)
-    return Intent(effects_asked=asked, ask_before=before, forbidden=forbidden)
-
-
 def _entries(value: object) -> Iterator[IntentEntry]:
-    for item in value[:_MOST] if isinstance(value, list) else ():
-        named = fields(item) if isinstance(item, dict) else {}
+    for named in map(fields, dicts(value)[:_MOST]):
         given = filter(_says, listed(named.get("tools") or named.get("tool")))
         names = tuple(bare_name(each)[:128] for each in given)[:_MOST]
         words, when = (next(filter(_says, map(named.get, keys)), "")[:_WORDS] for keys in _QUOTES)

@@ -127,11 +127,6 @@ def mend(text: str) -> Found | None:
         return None
 
 
-def size_of(value: object) -> int:
-    """The bytes of a value as compact JSON in ASCII: as the executor sends it on."""
-    return len(json.dumps(value, separators=(",", ":")))
-
-
 def _outermost(text: str, position: int = 0) -> Iterator[tuple[int, int | None]]:
     """Where the outermost brackets open and are closed, None when they are not. Quotes outside of them are prose."""
     while match := _OPENING.search(text, position):

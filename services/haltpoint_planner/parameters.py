@@ -56,9 +56,7 @@ class Parameters:
 
 
 def _named(refusal: str) -> Iterator[str]:
-    """The parameters that a refusal names: first in its own fields (`param` of OpenAI's errors, `loc` of FastAPI's),
-    then in its words.
-    """
+    """The parameters that a refusal names: first in `param` (OpenAI) or `loc` (FastAPI), then in its words."""
     found = parse(refusal, depth=_ERROR_DEPTH)
     parts = list(_parts(refusal if found is None else found.value))
     own = [str(part.get("param") or part.get("loc")) for part in parts if isinstance(part, dict)]

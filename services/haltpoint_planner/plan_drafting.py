@@ -23,10 +23,10 @@ _DESCRIPTION: Final = 4000  # characters
 _LABEL: Final = 200
 _MOST_NAMES: Final = 100
 _PLAN_SIZE: Final = 128 * 1024  # bytes: the message that carries the plan stays under MAX_BODY
-
 _MODES: Final = frozenset(mode.value for mode in ValidationMode)
 _STEPS: Final = ("steps", "todolist", "todos", "plan", "tasks")
 _DESCRIPTIONS: Final = ("description", "task", "title", "name", "step")
+_TOOLS: Final = ("requiredtools", "tools", "tool", "toolcalls")
 _NO_PLAN: Final = 'the reply holds no plan; answer with one JSON object: {"intent": {...}, "steps": [...]}'
 
 
@@ -90,12 +90,10 @@ def _step(entry: dict[str, Any], given: str, tidy: str, renamed: dict[str, str])
 
     A dependency that no step is called is left as it is: the check of the plan says so.
     """
-    tools = _names(entry.get("requiredtools")) or _names(entry.get("tools")) or _names(entry.get("tool"))
-    tools = tools or _names(entry.get("toolcalls"))
+    tools = next(filter(None, (_names(entry.get(name)) for name in _TOOLS)), [])
     choice = _names(entry.get("oneof"))
     kind = _text(entry.get("steptype") or entry.get("type"), 40).lower()
     allowed = entry.get("allowedtools")
-    outcome = _text(entry.get("expectedoutcome"), _DESCRIPTION)
     mode = _text(entry.get("toolvalidationmode"), 40).lower()
     label = given if given != tidy else _text(entry.get("label"), _LABEL)
     description = next((entry[name] for name in _DESCRIPTIONS if entry.get(name)), "")
@@ -108,7 +106,7 @@ def _step(entry: dict[str, Any], given: str, tidy: str, renamed: dict[str, str])
         required_tools=tuple(tools),
         one_of=tuple(choice),
         allowed_tools=tuple(_names(allowed)) if isinstance(allowed, list) else None,
-        expected_outcome=outcome or None,
+        expected_outcome=_text(entry.get("expectedoutcome"), _DESCRIPTION) or None,
         tool_validation_mode=ValidationMode(mode) if mode in _MODES else None,
         dependencies=tuple(dict.fromkeys(renamed.get(each, each) for each in _dependencies(entry))),
         may_fail=_text(entry.get("mayfail"), 5).lower() == "true" or entry.get("mayfail") is True,

@@ -105,20 +105,18 @@ def _next(context: Context) -> ToolSpec | None:
 
 
 def _origins(spec: ToolSpec, known: dict[str, Any]) -> list[list[str]]:
-    """For each id that this tool cannot do without the tools that it may come from, but for those that the task brings
-    along and those that the user's words may hold.
+    """For each id that this tool cannot do without the tools that it may come from, if neither the task nor the user's
+    words have it.
     """
     paths = [(parse_path(place) or (place,), origins) for place, origins in spec.provenance.items()]
-    needed = spec.parameters.get("required", [place[0] for place, _ in paths])
-    ids = [(place[-1], origins) for place, origins in paths if place[0] in needed and GOAL not in origins]
+    needed = spec.parameters.get("required", [path[0] for path, _ in paths])
     return [
         tools_of(origins)
-        for name, origins in ids
-        if known.keys().isdisjoint((name, *(origin.rpartition(".")[2] for origin in origins)))
+        for path, origins in paths
+        if path[0] in needed
+        and GOAL not in origins
+        and known.keys().isdisjoint((path[-1], *(origin.rpartition(".")[2] for origin in origins)))
     ]
-
-
-# ---- the goal, the step, what is due --------------------------------------------------------------------------------
 
 
 def _goal(context: Context) -> str:
@@ -191,12 +189,10 @@ def _what_is_due(context: Context) -> str:
 
 
 def _named(promises: tuple[tuple[str, ...], ...]) -> str:
-    """The tools of promises; those of `one_of` as a choice."""
     return ", ".join(" or ".join(promise) for promise in promises)
 
 
 def _open_end(context: Context) -> str:
-    """What is due in a step that is complete when the model says so."""
     if not context.receipts:
         return "Nothing is done yet. Call the first tool now; ids that you need are looked up first."
     if context.receipts[-1].outcome.next_action is NextAction.COMPLETE:

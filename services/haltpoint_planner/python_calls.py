@@ -26,10 +26,6 @@ _STRING_END: Final = {
 }
 
 
-class _NoLiteralError(ValueError):
-    """An expression that would have to be run, or whose value JSON does not know."""
-
-
 def python_in(text: str) -> list[Found] | None:
     """The calls and the objects and lists that a text consists of; None when it consists of anything else.
 
@@ -66,14 +62,13 @@ def begun_call(text: str, tools: Container[str] | None = None) -> str | None:
 
 
 def _found(statement: ast.stmt) -> list[Found]:
-    if not isinstance(statement, ast.Expr):
-        raise _NoLiteralError
-    entries = statement.value.elts if isinstance(statement.value, ast.List) else [statement.value]
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    entries = value.elts if isinstance(value, ast.List) else [value]
     if entries and all(isinstance(entry, ast.Call) for entry in entries):
         return [_call(entry) for entry in entries if isinstance(entry, ast.Call)]
-    if isinstance(statement.value, ast.Dict | ast.List):
-        return [Found(_literal(statement.value))]
-    raise _NoLiteralError
+    if isinstance(value, ast.Dict | ast.List):
+        return [Found(_literal(value))]
+    raise ValueError(statement)
 
 
 def _call(call: ast.Call) -> Found:
@@ -83,9 +78,9 @@ def _call(call: ast.Call) -> Found:
     names = [keyword.arg or "" for keyword in call.keywords]
     try:
         if call.args or "" in names or len(set(names)) < len(names):
-            raise _NoLiteralError
+            raise ValueError(names)
         return Found({keyword.arg: _literal(keyword.value) for keyword in call.keywords}, tool=_short(name))
-    except _NoLiteralError:
+    except ValueError:
         return Found(None, tool=_short(name))
 
 
@@ -94,7 +89,7 @@ def _dotted(function: ast.expr) -> str:
         return f"{_dotted(function.value)}.{function.attr}"
     if isinstance(function, ast.Name):
         return function.id
-    raise _NoLiteralError
+    raise ValueError(function)
 
 
 def _short(name: str) -> str:
@@ -102,6 +97,7 @@ def _short(name: str) -> str:
 
 
 def _literal(node: ast.expr) -> Any:
+    """The value of an expression. Raises ValueError when it would have to be run, or JSON does not know its value."""
     match node:
         case ast.Constant(value=value) if value is None or isinstance(value, str | bool) or _is_number(value):
             return value
@@ -117,7 +113,7 @@ def _literal(node: ast.expr) -> Any:
                 return dict(zip(names, map(_literal, values), strict=True))
         case _:
             pass
-    raise _NoLiteralError
+    raise ValueError(node)
 
 
 def _is_number(value: object) -> bool:

@@ -44,14 +44,9 @@ def whole(text: str) -> dict[str, Any] | None:
 
 def _events(text: str) -> list[str]:
     """The data of each event; its lines are joined."""
-    lines = re.split(r"\r\n|\r|\n", text.lstrip("\ufeff"))
-    blocks: list[list[str]] = [[]]
-    for line in lines:
-        if not line:
-            blocks.append([])
-        elif line.startswith("data:"):
-            blocks[-1].append(line[5:].removeprefix(" "))
-    return ["\n".join(block) for block in blocks if block]
+    text = text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    blocks = [[line for line in block.split("\n") if line.startswith("data:")] for block in text.split("\n\n")]
+    return ["\n".join(line[5:].removeprefix(" ") for line in block) for block in blocks if block]
 
 
 def _add(message: dict[str, Any], delta: Any) -> None:

@@ -64,7 +64,9 @@ def pieces(text: str) -> Iterator[Piece]:
         for start, end, found in values_in(text, position):
             if block is not None and block.start() < start:
                 break
-            yield _with_tool(text, position, start, end, replace(found, repaired=found.repaired or broken))
+            head = _BEFORE.search(text, max(position, start - _TAIL), start)
+            tool = _name(head) if head else found.tool
+            yield head.start() if head else start, end, replace(found, repaired=found.repaired or broken, tool=tool)
             position = end
             if block is not None and block.start() < position:
                 block = _BLOCK.search(text, position)
@@ -85,11 +87,6 @@ def cut_off(text: str) -> Found | None:
     rest = text[head.end() :]
     guess = literal_in(rest.strip("`\n ")) or mend(rest)
     return replace(guess, tool=_name(head)) if guess else None
-
-
-def _with_tool(text: str, after: int, start: int, end: int, found: Found) -> Piece:
-    head = _BEFORE.search(text, max(after, start - _TAIL), start)
-    return (head.start(), end, replace(found, tool=_name(head))) if head else (start, end, found)
 
 
 def _name(head: re.Match[str]) -> str:

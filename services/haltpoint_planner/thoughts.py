@@ -40,28 +40,25 @@ def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec]) ->
 
     `tools` are all that are known: calls are recognised and typed by them. Which may be called the executor decides.
     """
-    request, usage = message.data, reply.usage
-    thought_id = request.thought_id
+    request, envelope = message.data, _envelope(message)
+    about: dict[str, Any] = {"thought_id": request.thought_id, "usage": reply.usage}
     match request.kind:
         case ThoughtKind.INTENT:
-            read = DraftedIntent(thought_id=thought_id, intent=draft_intent(reply), usage=usage)
-            return IntentDrafted(**_envelope(message), data=read)
+            return IntentDrafted(**envelope, data=DraftedIntent(**about, intent=draft_intent(reply)))
         case ThoughtKind.PLAN:
-            drafted, intent = draft_plan(reply), draft_intent(reply)
+            drafted = draft_plan(reply)
+            about["intent"] = draft_intent(reply)
             if isinstance(drafted, Plan):
-                data = DraftedPlan(thought_id=thought_id, plan=drafted, intent=intent, usage=usage)
-            else:
-                asks = question_in(reply)
-                data = DraftedPlan(thought_id=thought_id, intent=intent, fault=drafted, question=asks, usage=usage)
-            return PlanDrafted(**_envelope(message), data=data)
+                return PlanDrafted(**envelope, data=DraftedPlan(**about, plan=drafted))
+            return PlanDrafted(**envelope, data=DraftedPlan(**about, fault=drafted, question=question_in(reply)))
         case ThoughtKind.ACT | ThoughtKind.REASON:
-            proposal, step_id = draft_proposal(reply, tools), request.step_id or ""
-            proposed = ProposedActions(thought_id=thought_id, step_id=step_id, proposal=proposal, usage=usage)
-            return ActionProposed(**_envelope(message), data=proposed)
+            proposal = draft_proposal(reply, tools)
+            data = ProposedActions(**about, step_id=request.step_id or "", proposal=proposal)
+            return ActionProposed(**envelope, data=data)
         case ThoughtKind.ANSWER:
-            return AnswerDrafted(**_envelope(message), data=_answer(reply, thought_id, tools))
+            return AnswerDrafted(**envelope, data=_answer(reply, request.thought_id, tools))
         case ThoughtKind.VERIFY:
-            return checked(message, findings_in(reply), usage)
+            return checked(message, findings_in(reply), reply.usage)
         case _:
             assert_never(request.kind)
 
