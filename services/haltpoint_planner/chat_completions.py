@@ -9,7 +9,7 @@ import ipaddress
 import json
 import re
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -54,13 +54,12 @@ _ERRORS: Final = {
 _log = logs.get(__name__)
 
 
+@dataclass(eq=False)
 class _PassingError(Exception):
     """Something that may be better the next time. `after`: seconds that the server asked to wait."""
 
-    def __init__(self, error: HaltpointError, after: float | None = None) -> None:
-        super().__init__(str(error))
-        self.error = error
-        self.after = after
+    error: HaltpointError
+    after: float | None = None
 
 
 class ChatCompletions:
@@ -102,7 +101,7 @@ class ChatCompletions:
             return False
         after = error.after or 0.0
         again = after <= min(LONGEST_WAIT, _left(request))
-        _log.warning("the model request failed", reason=str(error), again=again, thought=request.thought_id)
+        _log.warning("the model request failed", reason=str(error.error), again=again, thought=request.thought_id)
         return again if error.after is None else again and error.after
 
     async def _once(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:

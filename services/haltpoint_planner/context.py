@@ -158,15 +158,13 @@ class ContextReader:
 
 
 def _offered(context: Context) -> dict[str, ToolSpec]:
-    """The tools that the model may see: in a step those it may call (C3), for a plan those it may name, else those with
-    effects (C12).
-    """
+    """The tools that the model may see: those it may call in a step (C3) or name in a plan, else those with effects."""
     step, tools = context.step, context.tools
     if step is not None:
         return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT, context.task)}
     if context.request.kind is ThoughtKind.VERIFY:
         return {name: spec for name, spec in tools.items() if not spec.read_only and name != human_tool.NAME}
-    if context.request.kind is ThoughtKind.INTENT:
+    if context.request.kind is ThoughtKind.INTENT:  # C12
         only = context.request.tool
         changing = (spec for spec in tools.values() if with_effects(spec) and not spec.internal)
         return {spec.name: spec for spec in changing if only in (None, spec.name)}

@@ -13,11 +13,11 @@ from opentelemetry.trace import Span, SpanKind
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import MessageLost, ThoughtFailed, ToPlanner
+from haltpoint.contracts.events import ToPlanner
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.broker import UNREACHABLE
-from haltpoint.runtime.dead_letters import DeadLetters, Unheard
+from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.delivery import Entry
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.ledger import Held, Ledger
@@ -116,19 +116,14 @@ class Thinker:
 
     async def exhausted(self, entry: Entry) -> None:
         """An entry that nobody could finish: into the dead letters, and its chain hears of it."""
-        message = _question(entry)
-        about: ThoughtFailed | MessageLost | Unheard | None
-        if isinstance(message, Rejected):
-            about = loss_of(entry.fields, message)
-        else:
-            error = HaltpointError(
-                "HP-308",
-                "the thought was given up",
-                f"it was begun {entry.deliveries - 1} times and never finished",
-                "Look at the planner's log; haltpoint dlq list has the message",
-            )
-            about = failed(message, error)
-        await self._dead_letters.bury(Place.of(entry.stream, entry.id), "exhausted", about=about)
+        message, why = _question(entry), f"it was begun {entry.deliveries - 1} times and never finished"
+        fix = "Look at the planner's log; haltpoint dlq list has the message"
+        error = HaltpointError("HP-308", "the thought was given up", why, fix)
+        await self._dead_letters.bury(
+            Place.of(entry.stream, entry.id),
+            "exhausted",
+            about=loss_of(entry.fields, message) if isinstance(message, Rejected) else failed(message, error),
+        )
 
     async def let_go(self) -> None:
         """Wait for the wish to stop, then let handlers return that wait for a free slot."""
@@ -194,9 +189,8 @@ class Thinker:
             asked, said = reply.usage.input_tokens, reply.usage.output_tokens
             telemetry.finish(span, attributes={telemetry.INPUT_TOKENS: asked, telemetry.OUTPUT_TOKENS: said})
             thought = reply_to(message, reply, context.known)
-            recorded = await self._ledger.think(place, thought, request.words or words_of(reply))
-            outcome = recorded.value
-            _log.info("thought", kind=request.kind.value, outcome=outcome, input_tokens=asked, output_tokens=said)
+            outcome = await self._ledger.think(place, thought, request.words or words_of(reply))
+            _log.info("thought", kind=request.kind.value, outcome=outcome.value, input_tokens=asked, output_tokens=said)
 
     def _span(self, message: ToPlanner, conversation: str | None) -> Span | None:
         request = message.data

@@ -17,7 +17,6 @@ from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH
 _MENDABLE: Final = 16 * 1024  # characters, and brackets: json_repair takes up to their product in some texts
 _MENDABLE_BRACKETS: Final = 256
 _RESTARTS: Final = 32  # how often the search begins anew behind a bracket that leads nowhere
-
 _MOST_VALUES: Final = 500
 
 _OPENING: Final = re.compile(r"[{\[]")
@@ -151,7 +150,6 @@ def _end_of(text: str, start: int) -> int | None:
 
 
 def _depth(text: str) -> int:
-    """How deep the brackets of the text go, at most."""
     deepest = level = 0
     for bracket, _ in brackets(text, 0, _TOKEN, _STRING_END):
         level += 1 if bracket in "{[" else -1

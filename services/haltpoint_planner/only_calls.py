@@ -60,7 +60,6 @@ def _keyed(found: Found, tools: Container[str]) -> list[Found]:
 
 
 def _called(found: Found) -> list[str]:
-    """The tools that a value calls."""
     if found.tool:
         return [found.tool]
     lists = [found.value]

@@ -57,9 +57,7 @@ def _steps_in(value: object) -> list[Any] | None:
     """The list of steps in a JSON value: under one of its names, or the value itself."""
     if isinstance(value, list):
         return value if any(isinstance(item, dict) and "description" in fields(item) for item in value) else None
-    if not isinstance(value, dict):
-        return None
-    named = fields(value)
+    named = fields(value) if isinstance(value, dict) else {}
     for name in _STEPS:
         inner = named.get(name)
         if isinstance(inner, list):
@@ -76,6 +74,7 @@ def _plan(entries: list[Any]) -> Plan | str:
         return f"the plan has {len(entries)} steps; at most {MAX_STEPS} are allowed"
     named = [fields(entry) if isinstance(entry, dict) else {"description": entry} for entry in entries]
     given = [_text(entry.get("id"), _DESCRIPTION) for entry in named]
+    # Good ids stay as they are; the others become the next free one of s1, s2, ...
     free = (name for number in count(1) if (name := f"s{number}") not in given)
     tidy = [each if STEP_ID.fullmatch(each) and each not in _RESERVED else next(free) for each in given]
     renamed = {old: new for old, new in zip(given, tidy, strict=True) if old}
@@ -86,10 +85,7 @@ def _plan(entries: list[Any]) -> Plan | str:
 
 
 def _step(entry: dict[str, Any], given: str, tidy: str, renamed: dict[str, str]) -> Step:
-    """One step: a good id stays as it is, another becomes the next free one of s1, s2, ... and its label.
-
-    A dependency that no step is called is left as it is: the check of the plan says so.
-    """
+    """One step. A dependency that is no step's id stays as it is: the check of the plan says so."""
     tools = next(filter(None, (_names(entry.get(name)) for name in _TOOLS)), [])
     choice = _names(entry.get("oneof"))
     kind = _text(entry.get("steptype") or entry.get("type"), 40).lower()

@@ -61,12 +61,10 @@ def build(context: Context) -> Prompt:
 
 
 def _reason(context: Context) -> Prompt:
-    """A reasoning step, or the open-ended one of a ReAct task: answered in words; tools may be called.
-
-    One must be called only when words came where the goal's own words require a tool (C2, C10).
-    """
+    """A reasoning step, or the open-ended one of a ReAct task: answered in words; tools may be called."""
     system, due = (wording.AGENT, _open_end(context)) if context.open_ended else (wording.THINKER, _THINK)
     tools = tuple(native(spec) for spec in context.tools.values())
+    # One must be called only when words came where the goal's own words require a tool (C2, C10).
     forced = bool(tools) and Violation.MISSING_TOOL in _violations(context)
     return Prompt(messages(system, context, _step_task(context), _reminder(context, due)), tools, forced)
 
@@ -105,9 +103,7 @@ def _next(context: Context) -> ToolSpec | None:
 
 
 def _origins(spec: ToolSpec, known: dict[str, Any]) -> list[list[str]]:
-    """For each id that this tool cannot do without the tools that it may come from, if neither the task nor the user's
-    words have it.
-    """
+    """The tools that each id of this tool may come from, but for those that the task or the user's words may hold."""
     paths = [(parse_path(place) or (place,), origins) for place, origins in spec.provenance.items()]
     needed = spec.parameters.get("required", [path[0] for path, _ in paths])
     return [

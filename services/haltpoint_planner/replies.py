@@ -11,7 +11,7 @@ from haltpoint.contracts.thoughts import Usage
 from haltpoint_planner.json_text import parse
 
 MAX_REPLY: Final = 8 * 1024 * 1024  # bytes of one HTTP answer
-_REPLY_DEPTH: Final = 64
+REPLY_DEPTH: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Reply:
 
 def read_reply(body: str) -> Reply | None:
     """The reply in an HTTP body; None when it has none of the known shapes. Never raises."""
-    found = parse(body, limit=MAX_REPLY, depth=_REPLY_DEPTH)
+    found = parse(body, limit=MAX_REPLY, depth=REPLY_DEPTH)
     if found is None or not isinstance(found.value, dict):
         return None
     reply = _of_any_provider(found.value)

@@ -4,13 +4,12 @@ import re
 from typing import Any, Final
 
 from haltpoint_planner.json_text import parse
-from haltpoint_planner.replies import MAX_REPLY, blocks_in, dicts
+from haltpoint_planner.replies import MAX_REPLY, REPLY_DEPTH, blocks_in, dicts
 
 DONE: Final = re.compile(rb"^data: ?\[DONE\]", re.MULTILINE)
 """The last event. Some servers keep the connection open behind it."""
 
 _EVENTS: Final = re.compile(r"\ufeff?\s*(?:data|event|id|retry)?:")
-_EVENT_DEPTH: Final = 64
 
 
 def is_stream(text: str) -> bool:
@@ -27,7 +26,7 @@ def whole(text: str) -> dict[str, Any] | None:
     for event in _events(text):
         if done := event == "[DONE]":
             break
-        found = parse(event, limit=MAX_REPLY, depth=_EVENT_DEPTH)
+        found = parse(event, limit=MAX_REPLY, depth=REPLY_DEPTH)
         if found is None or not isinstance(found.value, dict):
             return None
         if found.value.get("error"):

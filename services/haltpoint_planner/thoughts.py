@@ -70,13 +70,11 @@ def checked(message: ToPlanner, findings: tuple[Finding, ...], usage: Usage | No
 
 
 def _answer(reply: Reply, thought: str, tools: Mapping[str, ToolSpec]) -> DraftedAnswer:
-    """An answer is words; a call in it is told apart from them, since no tool can be called any more.
-
-    Words may quote what looks like pieces of one: a line of a file, a key of a configuration.
-    """
+    """An answer is words; a call in it is told apart from them, since no tool can be called any more."""
     proposal = draft_proposal(reply, tools)
     called = tuple(call.tool for call in proposal.calls)
     whole, told = reply.content, without_thoughts(reply.content)
+    # Words may quote what looks like pieces of a call: a line of a file, a key of a configuration.
     in_words = not reply.calls and len(whole) <= MAX_BODY and quoted(whole) and quoted(told)
     return DraftedAnswer(
         thought_id=thought,
