@@ -9,7 +9,7 @@ import ipaddress
 import json
 import re
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -38,16 +38,28 @@ _SHOWN: Final = 300  # characters of a server's own words in an error
 _DONE_BYTES: Final = 16  # more than the mark of the last event has: it may come in two parts
 _PRIVATE: Final = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".svc")
 
+_ERRORS: Final = {
+    "HP-302": ("cannot be reached", "Start it, or correct HALTPOINT_MODEL__BASE_URL"),
+    "HP-303": ("refuses us", "Check HALTPOINT_MODEL__API_KEY"),
+    "HP-304": ("refuses the question", "Check the address and the model's name"),
+    "HP-305": ("does not answer", "Try again later, or use another model"),
+    "HP-306": (
+        "answers with what is no chat completion",
+        "Check that HALTPOINT_MODEL__BASE_URL is an OpenAI-compatible address ending in /v1",
+    ),
+    "HP-307": ("was not asked in time", "Give the task more time"),
+}
+"""What the model's server does, and what is to be done about it."""
+
 _log = logs.get(__name__)
 
 
+@dataclass(eq=False)
 class _PassingError(Exception):
     """Something that may be better the next time. `after`: seconds that the server asked to wait."""
 
-    def __init__(self, error: HaltpointError, after: float | None = None) -> None:
-        super().__init__(str(error))
-        self.error = error
-        self.after = after
+    error: HaltpointError
+    after: float | None = None
 
 
 class ChatCompletions:
@@ -89,29 +101,24 @@ class ChatCompletions:
             return False
         after = error.after or 0.0
         again = after <= min(LONGEST_WAIT, _left(request))
-        _log.warning("the model request failed", reason=str(error), again=again, thought=request.thought_id)
+        _log.warning("the model request failed", reason=str(error.error), again=again, thought=request.thought_id)
         return again if error.after is None else again and error.after
 
     async def _once(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
         left = _left(request)
         if left <= 0:
-            raise HaltpointError(
-                "HP-307", f"{self._where} was not asked in time", "the deadline has passed", "Give the task more time"
-            )
+            raise self._error("HP-307", "the deadline has passed")
         seconds = min(self._settings.timeout, left)
         try:
             async with asyncio.timeout(seconds):
                 status, headers, text = await self._asked(name, self._body(name, prompt, request), request)
         except TimeoutError as error:
-            raise _PassingError(self._away(f"no answer within {seconds:g} s")) from error
+            raise _PassingError(self._error("HP-302", f"no answer within {seconds:g} s")) from error
         reply = self._judge(name, status, headers, text)
         return replace(reply, usage=reply.usage.model_copy(update={"model": name}))
 
     async def _asked(self, name: str, body: dict[str, Any], request: ThoughtRequest) -> tuple[int, httpx.Headers, str]:
-        """What the server says at last: a refused parameter is taken away, and it is asked again.
-
-        A refusal that names none takes all of them away, for this one question.
-        """
+        """What the server says at last: a refused parameter is taken away, and it is asked again."""
         parameters = known = self._parameters.get(name, Parameters())
         while True:
             sent = parameters.put_into(body)
@@ -121,6 +128,7 @@ class ChatCompletions:
                 self._parameters[name] = parameters
             if status not in _REFUSED or not any(optional in sent for optional in OPTIONAL):
                 return answer
+            # A refusal that names none takes all of them away, for this one question.
             parameters = parameters.after(text, sent) or parameters.bare()
 
     def _body(self, name: str, prompt: Prompt, request: ThoughtRequest) -> dict[str, Any]:
@@ -150,81 +158,61 @@ class ChatCompletions:
                     seen = len(read)
                     read += part
                     if len(read) > MAX_REPLY:
-                        raise self._unreadable(f"it is longer than {MAX_REPLY} bytes")
+                        raise self._error("HP-306", f"it is longer than {MAX_REPLY} bytes")
                     if DONE.search(read, max(0, seen - _DONE_BYTES)):
                         break
                 return response.status_code, response.headers, read.decode(errors="replace")
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise _PassingError(self._away(str(error) or type(error).__name__)) from error
+            raise _PassingError(self._error("HP-302", str(error) or type(error).__name__)) from error
         except (httpx.InvalidURL, ValueError) as error:
-            raise self._away(str(error)) from error
+            raise self._error("HP-302", str(error)) from error
 
     def _judge(self, name: str, status: int, headers: httpx.Headers, text: str) -> Reply:
-        if status == _OK and is_stream(text):
-            text = self._put_together(text)
         if status == _OK:
-            reply = read_reply(text)
-            if reply is None:
-                raise self._unreadable(f"it begins with {text[:60]!r}")
+            if is_stream(text):
+                text = self._put_together(text)
+            if (reply := read_reply(text)) is None:
+                raise self._error("HP-306", f"it begins with {text[:60]!r}")
             return reply
-        words = f"HTTP {status} {self._without_key(_message_in(text))}".strip()
+        words = f"HTTP {status} {_message_in(text)}".strip()
         if status in (401, 403):
-            raise HaltpointError("HP-303", f"{self._where} refuses us", words, "Check HALTPOINT_MODEL__API_KEY")
+            raise self._error("HP-303", words)
         if status in (408, 409, 425, 429) or status >= 500:
-            raise _PassingError(self._unanswered(words), _retry_after(headers))
-        fix = f"Check the address and the model's name ({name})"
-        raise HaltpointError("HP-304", f"{self._where} refuses the question", words, fix)
+            raise _PassingError(self._error("HP-305", words), _retry_after(headers))
+        raise self._error("HP-304", f"{words} (the model is {name})")
 
     def _put_together(self, events: str) -> str:
         """A streamed reply as one that was not streamed. One that breaks off may be whole the next time."""
-        found = whole(events)
-        if found is None:
-            raise _PassingError(self._unanswered("its stream broke off"))
+        found = whole(events) or {"error": "its stream broke off"}
         text = json.dumps(found)
         if "error" in found:
-            raise _PassingError(self._unanswered(self._without_key(_message_in(text))))
+            raise _PassingError(self._error("HP-305", _message_in(text)))
         return text
 
     def _headers(self, request: ThoughtRequest) -> dict[str, str]:
+        """The key, and what is asked for, if its server may know that; no step for plans and answers."""
         headers = {"Content-Type": "application/json"}
         if (key := self._settings.api_key) is not None:
             headers["Authorization"] = f"Bearer {key.get_secret_value()}"
         wanted = self._settings.headers
         host = urlsplit(self._settings.base_url or "").hostname or ""
-        told = wanted == "always" or (wanted == "auto" and _is_private(host))
-        return headers | _who_asks(request) if told else headers
+        if wanted == "always" or (wanted == "auto" and _is_private(host)):
+            headers["X-Haltpoint-Thought"] = request.kind.value
+            headers["X-Haltpoint-Chain"] = chain_of(request.thought_id)
+            headers["X-Haltpoint-Turn"] = str(request.turn)
+            headers["X-Haltpoint-Attempt"] = str(request.attempt)
+            if request.step_id is not None:
+                headers["X-Haltpoint-Step"] = request.step_id
+        return headers
 
-    @property
-    def _where(self) -> str:
-        parts = urlsplit(self._settings.base_url or "")
-        return f"the model's server {parts.netloc.rpartition('@')[2]}"
-
-    def _unanswered(self, why: str) -> HaltpointError:
-        return HaltpointError("HP-305", f"{self._where} does not answer", why, "Try again later, or use another model")
-
-    def _away(self, why: str) -> HaltpointError:
-        fix = "Start it, or correct HALTPOINT_MODEL__BASE_URL"
-        return HaltpointError("HP-302", f"{self._where} cannot be reached", self._without_key(why), fix)
-
-    def _unreadable(self, why: str) -> HaltpointError:
-        fix = "Check that HALTPOINT_MODEL__BASE_URL is an OpenAI-compatible address ending in /v1"
-        return HaltpointError("HP-306", f"the answer of {self._where} is no chat completion", why, fix)
-
-    def _without_key(self, text: str) -> str:
+    def _error(self, code: str, why: str) -> HaltpointError:
+        """An error of the model's server, whose words may repeat the key."""
+        what, fix = _ERRORS[code]
+        host = urlsplit(self._settings.base_url or "").netloc.rpartition("@")[2]
         key = self._settings.api_key
-        return text if key is None or not key.get_secret_value() else text.replace(key.get_secret_value(), "***")
-
-
-def _who_asks(request: ThoughtRequest) -> dict[str, str]:
-    """The headers that say what is asked for; no step for plans and answers."""
-    step = {} if request.step_id is None else {"X-Haltpoint-Step": request.step_id}
-    return {
-        "X-Haltpoint-Thought": request.kind.value,
-        "X-Haltpoint-Chain": chain_of(request.thought_id),
-        **step,
-        "X-Haltpoint-Turn": str(request.turn),
-        "X-Haltpoint-Attempt": str(request.attempt),
-    }
+        if key is not None and key.get_secret_value():
+            why = why.replace(key.get_secret_value(), "***")
+        return HaltpointError(code, f"the model's server {host} {what}", why, fix)
 
 
 def _is_private(host: str) -> bool:

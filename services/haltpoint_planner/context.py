@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -21,9 +21,6 @@ from haltpoint.runtime.loading import as_worked_on
 from haltpoint.runtime.step_codec import decode_step
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.topology import Topology
-
-_Ask = Callable[..., Awaitable[Any]]
-"""Reads one key, by command, kind and name."""
 
 _ACTION: Final = ("tool", "args", "receipt", "data", "settled", "settled_data", "child")
 
@@ -102,33 +99,24 @@ class ContextReader:
     async def read(self, request: ThoughtRequest) -> Context | None:
         """The context; None when nobody waits for it: the thought is recorded, its chain over, or its step unknown."""
         chain = chain_of(request.thought_id)
-        partition = self._topology.partition(chain)
-
-        def ask(command: str, kind: str, name: str, *fields: str) -> Awaitable[Any]:
-            return self._calls.call(command, self._topology.key(partition, kind, name), *fields)
-
+        ask = self._ask
         known, head, task, plan, previous, tools, actions = await asyncio.gather(
             ask("EXISTS", "thought", request.thought_id),
             ask("HGETALL", "chain", chain),
             ask("GET", "task", chain),
             ask("GET", "plan", chain),
-            ask("HGET", "thought", request.previous or "", "raw"),
-            self._catalogue.read(partition),
-            asyncio.gather(*(ask("HMGET", "action", name, *_ACTION) for name in request.receipts)),
+            ask("HGET", "thought", request.previous or request.thought_id, "raw"),  # its own is not there yet
+            self._catalogue.read(self._topology.partition(chain)),
+            self._actions(request.receipts),
         )
         if known or task is None or not head or ChainStatus(head[b"status"].decode()).final:
             return None  # a chain may also expire between these reads
         asked, drafted = as_worked_on(plan, Task.model_validate_json(task))
-        inside = await asyncio.gather(*(self._deeds_inside(ask, fields[-1]) for fields in actions))
         context = Context(
             request,
             asked,
             drafted,
-            tuple(
-                receipt
-                for name, fields, deeds in zip(request.receipts, actions, inside, strict=True)
-                if (receipt := _receipt(name, deeds, *fields[:-1])) is not None
-            ),
+            tuple(receipt for receipt, _ in actions if receipt is not None),
             previous=(previous or b"").decode(errors="replace"),
             tools=tools,
         )
@@ -136,16 +124,26 @@ class ContextReader:
             return None
         reasoned = _reasoned(chain, context, head)
         said = await asyncio.gather(*(ask("HGET", "thought", name, "data") for _, name in reasoned))
-        pairs = zip(reasoned, said, strict=True)
-        findings = tuple((step_id, _words(data)) for (step_id, _), data in pairs if data)
+        pairs = [(step_id, json.loads(data)) for (step_id, _), data in zip(reasoned, said, strict=True) if data]
+        findings = tuple((step_id, str(told.get("proposal", {}).get("content", ""))) for step_id, told in pairs)
         return replace(context, findings=findings, tools=_offered(context), known=tools)
 
-    async def _deeds_inside(self, ask: _Ask, child: bytes | None) -> tuple[str, ...]:
+    def _ask(self, command: str, kind: str, name: str, *fields: str) -> Awaitable[Any]:
+        return self._calls.call(command, self._topology.key_of(kind, name), *fields)
+
+    async def _actions(self, names: Sequence[str]) -> list[tuple[Receipt | None, tuple[str, ...]]]:
+        """For each action its receipt, if there is one, and what the calls in the chain of its skill did."""
+        rows = await asyncio.gather(*(self._ask("HMGET", "action", name, *_ACTION) for name in names))
+        inside = await asyncio.gather(*(self._deeds_inside(fields[-1]) for fields in rows))
+        actions = zip(names, rows, inside, strict=True)
+        return [(_receipt(name, deeds, *fields[:-1]), deeds) for name, fields, deeds in actions]
+
+    async def _deeds_inside(self, child: bytes | None) -> tuple[str, ...]:
         """What the calls in the chain that carried out a skill did, and in those below it."""
         if child is None:
             return ()
         chain = child.decode()
-        task, head = await asyncio.gather(ask("GET", "task", chain), ask("HGETALL", "chain", chain))
+        task, head = await asyncio.gather(self._ask("GET", "task", chain), self._ask("HGETALL", "chain", chain))
         plan = Task.model_validate_json(task).plan if task and head else None
         if plan is None:
             return ()
@@ -155,25 +153,18 @@ class ContextReader:
             for step, run in zip(plan.steps, runs, strict=True)
             for number in range(1, run.actions + 1)
         ]
-        actions = await asyncio.gather(*(ask("HMGET", "action", name, *_ACTION) for name in names))
-        found: list[str] = []
-        for name, fields in zip(names, actions, strict=True):
-            below = await self._deeds_inside(ask, fields[-1])
-            receipt = _receipt(name, below, *fields[:-1])
-            found += below if receipt is None else receipt.deeds
-        return tuple(found)
+        actions = await self._actions(names)
+        return tuple(deed for receipt, below in actions for deed in (receipt.deeds if receipt else below))
 
 
 def _offered(context: Context) -> dict[str, ToolSpec]:
-    """The tools that the model may see: in a step those that it may call there (C3), for a plan those it may name,
-    for the goal (C12) and for the words of an answer those with effects.
-    """
+    """The tools that the model may see: those it may call in a step (C3) or name in a plan, else those with effects."""
     step, tools = context.step, context.tools
     if step is not None:
         return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT, context.task)}
     if context.request.kind is ThoughtKind.VERIFY:
         return {name: spec for name, spec in tools.items() if not spec.read_only and name != human_tool.NAME}
-    if context.request.kind is ThoughtKind.INTENT:
+    if context.request.kind is ThoughtKind.INTENT:  # C12
         only = context.request.tool
         changing = (spec for spec in tools.values() if with_effects(spec) and not spec.internal)
         return {spec.name: spec for spec in changing if only in (None, spec.name)}
@@ -206,7 +197,3 @@ def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list
         for step, run in zip(steps, runs, strict=True)
         if step.step_type is StepType.REASONING and run.status is StepStatus.COMPLETED and run.attempt
     ]
-
-
-def _words(data: bytes) -> str:
-    return str(json.loads(data).get("proposal", {}).get("content", ""))

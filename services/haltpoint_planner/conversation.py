@@ -59,10 +59,8 @@ def _history(context: Context) -> Iterator[Message]:
 
 @lru_cache(maxsize=512)
 def _chosen(tool: str, data: str) -> str:
-    """What a person chose of the things that this result offered; empty when nobody was asked.
-
-    What they said to a question in words (B5) is the result itself, and names nothing.
-    """
+    """What a person chose of the things that this result offered; empty when no person was asked."""
+    # What they said to a question in words (B5) is the result itself, and names nothing.
     if tool == human_tool.NAME or '"selected"' not in data:
         return ""
     try:
@@ -74,14 +72,14 @@ def _chosen(tool: str, data: str) -> str:
 
 def _corrections(context: Context) -> Iterator[Message]:
     """The rejected reply and what was wrong with it; the correction itself shows the exact form (C6, D1)."""
-    corrections, previous = context.request.corrections, context.previous
+    previous = context.previous[:_QUOTED]
     if context.request.answered is not None:
-        yield _says("assistant", previous[:_QUOTED])
+        yield _says("assistant", previous)
         yield _says("user", context.request.answered)
-    if not corrections:
+    if not context.request.corrections:
         return
-    yield _says("assistant", previous[:_QUOTED] or "(no reply)")
-    lines = [f"- {correction.message}" for correction in corrections]
+    yield _says("assistant", previous or "(no reply)")
+    lines = [f"- {correction.message}" for correction in context.request.corrections]
     if context.request.kind is ThoughtKind.PLAN:
         lines.append('Answer again with the whole plan as one JSON object: {"intent": {...}, "steps": [...]}')
     if context.request.kind is ThoughtKind.INTENT:

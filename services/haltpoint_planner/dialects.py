@@ -40,9 +40,7 @@ def fields(value: dict[str, Any]) -> dict[str, Any]:
 
 def listed(value: object) -> list[object]:
     """A list of what may stand there alone, or not at all."""
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list) else [value]
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def bare_name(name: str) -> str:
@@ -81,22 +79,17 @@ def as_call(value: object, *, wrapped: bool = False) -> WishedCall | None:
 
 def names_no_tool(value: object) -> bool:
     """Whether this object has the two keys of a call, and where its tool should stand is no name (C6)."""
-    if not isinstance(value, dict):
-        return False
-    named = fields(value)
+    named = fields(value) if isinstance(value, dict) else {}
     nameless = any(name in named and not isinstance(named[name], str | dict) for name in _NAMES)
     return nameless and any(name in named for name in _ARGUMENTS)
 
 
 def _more_calls(named: dict[str, Any]) -> bool:
-    """Whether a call bears a list of calls besides."""
     return any(named.get(name) for name in CALLS)
 
 
 def _is_no_call(named: dict[str, Any], *, wrapped: bool) -> bool:
-    """Whether this is a result or a tool's declaration that the model repeats, an entry of a list (of hammers and
-    saws), or says of itself that it is no call.
-    """
+    """Whether this is a result, a tool's declaration, an entry of a list (of hammers), or by its own word no call."""
     schema = named.get("parameters")
     declares = "description" in named and isinstance(schema, dict) and "properties" in schema
     listed = not wrapped and not any(name in named for name in (*_ARGUMENTS, *_BESIDE, *CALLS)) and len(named) > 1

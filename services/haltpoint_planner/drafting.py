@@ -31,7 +31,7 @@ from haltpoint_planner.dialects import (
     plain,
     says_twice,
 )
-from haltpoint_planner.json_text import Found, mend, parse, size_of, without_surrogates
+from haltpoint_planner.json_text import Found, mend, parse, without_surrogates
 from haltpoint_planner.only_calls import MARKERS, only_calls
 from haltpoint_planner.python_calls import literal_in
 from haltpoint_planner.replies import Reply, message_in
@@ -121,20 +121,21 @@ def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS) -> P
 
 
 def said(reply: Reply) -> str:
-    """What the model said in words, without its thoughts and not as JSON: the text of an answer."""
-    return cut(_unwrapped(without_thoughts(without_surrogates(reply.content[:MAX_BODY])).strip()))
+    """What the model said in words, without its thoughts: the text of an answer.
 
-
-def _unwrapped(text: str) -> str:
-    """The words of a text that says them in JSON, bare, fenced or behind a line of prose; else the text as it is."""
+    Words in JSON, bare, fenced or behind a line of prose, are taken out of it; any other text stays as it is.
+    """
+    text = without_thoughts(without_surrogates(reply.content[:MAX_BODY])).strip()
     words = take_apart(text)
     guess = mended(text) if text.startswith("{") and not words.values else None
     found = (guess,) if guess else words.values
     told = words_in(found[0].value) if len(found) == 1 and not found[0].tool else None
-    if told is None or guess or not words.prose:
-        return text if told is None else told.strip()
+    if told is None:
+        return cut(text)
+    if guess or not words.prose:
+        return cut(told.strip())
     spoken = isinstance(found[0].value, dict) and not _SPOKEN.isdisjoint(map(plain, found[0].value))
-    return f"{words.prose}\n{told}".strip() if spoken and text.rstrip("`\n ").endswith("}") else text
+    return cut(f"{words.prose}\n{told}".strip() if spoken and text.rstrip("`\n ").endswith("}") else text)
 
 
 def take_apart(text: str) -> Words:
@@ -265,7 +266,7 @@ def _add_call(draft: _Draft, name: str, arguments: object, *, texts: bool = Fals
     if found is None or exact is None:
         draft.faults.append(f"the arguments of {tool} are not a JSON object within the limits")
         return
-    size = size_of(exact.value)
+    size = len(json.dumps(exact.value, separators=(",", ":")))  # as the executor sends it on
     if size > MAX_ARGUMENTS or draft.size + size > _MAX_PROPOSAL:
         draft.faults.append(f"the arguments of {tool} have {size} bytes; at most {MAX_ARGUMENTS} are taken")
     elif len(draft.calls) == MAX_CALLS:
@@ -280,11 +281,11 @@ def _arguments(value: object) -> Found | None:
     """Arguments as an object; as JSON text they are read once more. None when they are neither."""
     if value is None or value == "":
         return Found({})
+    found: Found | None = Found(value)
     if isinstance(value, str):
         found = parse(value)
         if found is None and value.lstrip().startswith("{"):
             found = literal_in(value) or mend(value)
         if found is not None and isinstance(found.value, str):  # encoded twice
             found = parse(found.value)
-        return found if found is not None and isinstance(found.value, dict) else None
-    return Found(value) if isinstance(value, dict) else None
+    return found if found is not None and isinstance(found.value, dict) else None

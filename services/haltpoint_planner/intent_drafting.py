@@ -4,16 +4,17 @@ Known fields only, in any dialect. Whether the quotes are in the goal is for the
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from haltpoint.contracts.base import MAX_BODY
 from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
-from haltpoint_planner.dialects import bare_name, fields
+from haltpoint_planner.dialects import bare_name, fields, listed
 from haltpoint_planner.drafting import take_apart
 from haltpoint_planner.json_text import without_surrogates
-from haltpoint_planner.replies import Reply
+from haltpoint_planner.replies import Reply, dicts
 
 _LISTS: Final = ("effectsasked", "askbefore", "forbidden")
+_QUOTES: Final = (("words", "quote"), ("when", "condition"))
 _MOST: Final = 20  # entries of a list, and tools of an entry
 _WORDS: Final = 1000  # characters of a quote
 _SIZE: Final = 64 * 1024  # characters: the message that carries it, with a plan, stays under MAX_BODY
@@ -25,39 +26,30 @@ def draft_intent(reply: Reply) -> Intent | None:
     if len(content) > MAX_BODY:
         return None
     values = (found.value for found in take_apart(content).values if not found.repaired)
-    read = next((_intent(lists) for value in values if (lists := _lists_in(value)) is not None), None)
-    return read if read is not None and len(read.model_dump_json()) <= _SIZE else None
+    lists = next(filter(None, map(_lists_in, values)), None)
+    if lists is None:
+        return None
+    asked, before, forbidden = (tuple(_entries(lists.get(name))) for name in _LISTS)
+    intent = Intent(effects_asked=asked, ask_before=before, forbidden=forbidden)
+    return intent if len(intent.model_dump_json()) <= _SIZE else None
 
 
 def _lists_in(value: object) -> dict[str, Any] | None:
     """The fields of the object that has one of the lists: the value itself, or its `intent`."""
-    if not isinstance(value, dict):
-        return None
-    named = fields(value)
+    named = fields(value) if isinstance(value, dict) else {}
     if not named.keys().isdisjoint(_LISTS):
         return named
     return _lists_in(named.get("intent")) if "intent" in named else None
 
 
-def _intent(lists: dict[str, Any]) -> Intent:
-    asked, before, forbidden = (tuple(_entries(lists.get(name))) for name in _LISTS)
-    return Intent(effects_asked=asked, ask_before=before, forbidden=forbidden)
-
-
 def _entries(value: object) -> Iterator[IntentEntry]:
-    for item in value[:_MOST] if isinstance(value, list) else ():
-        named = fields(item) if isinstance(item, dict) else {}
-        given: Any = next((named[key] for key in ("tools", "tool") if named.get(key)), [])
-        names = [bare_name(each)[:128] for each in (given if isinstance(given, list) else [given]) if _says(each)]
-        words, when = (next((named[key] for key in keys if _says(named.get(key))), "") for keys in _QUOTES)
+    for named in map(fields, dicts(value)[:_MOST]):
+        given = filter(_says, listed(named.get("tools") or named.get("tool")))
+        names = tuple(bare_name(each)[:128] for each in given)[:_MOST]
+        words, when = (next(filter(_says, map(named.get, keys)), "")[:_WORDS] for keys in _QUOTES)
         if names and words:
-            yield IntentEntry(
-                tools=tuple(names[:_MOST]), words=words[:_WORDS], when=when[:_WORDS] or None, origin=IntentOrigin.GOAL
-            )
+            yield IntentEntry(tools=names, words=words, when=when or None, origin=IntentOrigin.GOAL)
 
 
-_QUOTES: Final = (("words", "quote"), ("when", "condition"))
-
-
-def _says(value: object) -> bool:
+def _says(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and bool(value.strip())

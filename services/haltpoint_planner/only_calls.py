@@ -53,15 +53,13 @@ def _keyed(found: Found, tools: Container[str]) -> list[Found]:
     """The calls in a value of which every key is a tool's name; else the value itself."""
     entries = found.value if isinstance(found.value, list) else [found.value]
     named = [pair for entry in entries if isinstance(entry, dict) for pair in entry.items()]
-    if found.tool or not entries or not all(isinstance(entry, dict) for entry in entries) or words_in(found.value):
-        return [found]
-    if not all(bare_name(name) in tools for name, _ in named):
+    keyed = entries and all(isinstance(entry, dict) for entry in entries) and not words_in(found.value)
+    if found.tool or not keyed or not all(bare_name(name) in tools for name, _ in named):
         return [found]
     return [replace(found, tool=name, value=arguments) for name, arguments in named]
 
 
 def _called(found: Found) -> list[str]:
-    """The tools that a value calls."""
     if found.tool:
         return [found.tool]
     lists = [found.value]

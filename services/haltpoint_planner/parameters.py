@@ -21,6 +21,7 @@ OPTIONAL: Final = (
 _NAMED: Final = re.compile(rf"(?<![\w-])(?:{'|'.join(OPTIONAL)}|(?:non-)?stream(?:ing)?)(?!\w)", re.IGNORECASE)
 _LONGER: Final = "max_completion_tokens"
 _ERROR_DEPTH: Final = 16
+_INNER: Final = ("error", "message", "msg", "detail", "errors", "error_message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,34 +56,17 @@ class Parameters:
 
 
 def _named(refusal: str) -> Iterator[str]:
-    """The parameters that a refusal names: first in its own fields (`param`, `loc`), then in its words."""
+    """The parameters that a refusal names: first in `param` (OpenAI) or `loc` (FastAPI), then in its words."""
     found = parse(refusal, depth=_ERROR_DEPTH)
-    error = refusal if found is None else found.value
-    for text in (*_fields(error), *_words(error)):
+    parts = list(_parts(refusal if found is None else found.value))
+    own = [str(part.get("param") or part.get("loc")) for part in parts if isinstance(part, dict)]
+    for text in (*own, *(part for part in parts if isinstance(part, str))):
         yield from (name[0].lower() for name in _NAMED.finditer(text))
 
 
-def _fields(error: Any) -> Iterator[str]:
-    """`param` of OpenAI's errors, `loc` of FastAPI's, wherever they are."""
-    if isinstance(error, dict):
-        if isinstance(error.get("param"), str):
-            yield error["param"]
-        if isinstance(error.get("loc"), list):
-            yield " ".join(str(part) for part in error["loc"])
-    for inner in _inner(error):
-        yield from _fields(inner)
-
-
-def _words(error: Any) -> Iterator[str]:
-    """The sentences of an error. What it quotes of the request (`input` of FastAPI's errors) names nothing."""
-    if isinstance(error, str):
-        yield error
-    for inner in _inner(error):
-        yield from _words(inner)
-
-
-def _inner(error: Any) -> Iterator[Any]:
-    if isinstance(error, dict):
-        yield from (error.get(key) for key in ("error", "message", "msg", "detail", "errors", "error_message"))
-    elif isinstance(error, list):
-        yield from error
+def _parts(error: Any) -> Iterator[Any]:
+    """An error and those in it. What it quotes of the request (`input` of FastAPI's errors) names nothing."""
+    yield error
+    inner = map(error.get, _INNER) if isinstance(error, dict) else error if isinstance(error, list) else ()
+    for part in inner:
+        yield from _parts(part)

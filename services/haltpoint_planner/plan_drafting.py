@@ -7,12 +7,13 @@ tool_validation_mode is, as its word: the chain lets it tighten only.
 
 import re
 from collections.abc import Iterator
+from itertools import count
 from typing import Any, Final
 
 from haltpoint.chain.exits import is_question
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, STEP_ID
 from haltpoint.contracts.plans import MOST_PARALLEL, Plan, Step, StepType, ValidationMode
-from haltpoint_planner.dialects import bare_name, fields
+from haltpoint_planner.dialects import bare_name, fields, listed
 from haltpoint_planner.drafting import draft_proposal, mended, take_apart
 from haltpoint_planner.json_text import without_surrogates
 from haltpoint_planner.replies import Reply
@@ -22,10 +23,10 @@ _DESCRIPTION: Final = 4000  # characters
 _LABEL: Final = 200
 _MOST_NAMES: Final = 100
 _PLAN_SIZE: Final = 128 * 1024  # bytes: the message that carries the plan stays under MAX_BODY
-
 _MODES: Final = frozenset(mode.value for mode in ValidationMode)
 _STEPS: Final = ("steps", "todolist", "todos", "plan", "tasks")
 _DESCRIPTIONS: Final = ("description", "task", "title", "name", "step")
+_TOOLS: Final = ("requiredtools", "tools", "tool", "toolcalls")
 _NO_PLAN: Final = 'the reply holds no plan; answer with one JSON object: {"intent": {...}, "steps": [...]}'
 
 
@@ -56,9 +57,7 @@ def _steps_in(value: object) -> list[Any] | None:
     """The list of steps in a JSON value: under one of its names, or the value itself."""
     if isinstance(value, list):
         return value if any(isinstance(item, dict) and "description" in fields(item) for item in value) else None
-    if not isinstance(value, dict):
-        return None
-    named = fields(value)
+    named = fields(value) if isinstance(value, dict) else {}
     for name in _STEPS:
         inner = named.get(name)
         if isinstance(inner, list):
@@ -74,75 +73,55 @@ def _plan(entries: list[Any]) -> Plan | str:
     if len(entries) > MAX_STEPS:
         return f"the plan has {len(entries)} steps; at most {MAX_STEPS} are allowed"
     named = [fields(entry) if isinstance(entry, dict) else {"description": entry} for entry in entries]
-    ids = _Ids([entry.get("id") for entry in named])
-    plan = Plan(steps=tuple(_step(entry, ids, place) for place, entry in enumerate(named)))
-    return (
-        plan if len(plan.model_dump_json().encode()) <= _PLAN_SIZE else "the plan is too long; shorten the descriptions"
-    )
+    given = [_text(entry.get("id"), _DESCRIPTION) for entry in named]
+    # Good ids stay as they are; the others become the next free one of s1, s2, ...
+    free = (name for number in count(1) if (name := f"s{number}") not in given)
+    tidy = [each if STEP_ID.fullmatch(each) and each not in _RESERVED else next(free) for each in given]
+    renamed = {old: new for old, new in zip(given, tidy, strict=True) if old}
+    renamed = renamed or {str(number): each for number, each in enumerate(tidy, start=1)}
+    plan = Plan(steps=tuple(_step(*each, renamed) for each in zip(named, given, tidy, strict=True)))
+    fits = len(plan.model_dump_json().encode()) <= _PLAN_SIZE
+    return plan if fits else "the plan is too long; shorten the descriptions"
 
 
-class _Ids:
-    """Good ids stay as they are; the others become the next free one of s1, s2, ..."""
-
-    def __init__(self, given: list[object]) -> None:
-        self.given = [_text(each, _DESCRIPTION) for each in given]
-        free = (name for n in range(1, 2 * MAX_STEPS + 2) if (name := f"s{n}") not in self.given)
-        self.tidy = [each if _good(each) else next(free) for each in self.given]
-        self._renamed = {old: new for old, new in zip(self.given, self.tidy, strict=True) if old}
-
-    def of(self, dependency: object) -> str:
-        """The tidy id of a dependency; of one that no step bears, the name itself: the check of the plan will tell."""
-        name = _text(dependency, _DESCRIPTION)
-        if name in self._renamed:
-            return self._renamed[name]
-        if name.isdecimal() and not any(self.given) and 1 <= int(name[:4]) <= len(self.tidy):
-            return self.tidy[int(name[:4]) - 1]
-        return name
-
-
-def _good(name: str) -> bool:
-    return STEP_ID.fullmatch(name) is not None and name not in _RESERVED
-
-
-def _step(entry: dict[str, Any], ids: _Ids, place: int) -> Step:
-    tools = _names(entry.get("requiredtools")) or _names(entry.get("tools")) or _names(entry.get("tool"))
-    tools = tools or _names(entry.get("toolcalls"))
+def _step(entry: dict[str, Any], given: str, tidy: str, renamed: dict[str, str]) -> Step:
+    """One step. A dependency that is no step's id stays as it is: the check of the plan says so."""
+    tools = next(filter(None, (_names(entry.get(name)) for name in _TOOLS)), [])
     choice = _names(entry.get("oneof"))
     kind = _text(entry.get("steptype") or entry.get("type"), 40).lower()
     allowed = entry.get("allowedtools")
-    outcome = _text(entry.get("expectedoutcome"), _DESCRIPTION)
     mode = _text(entry.get("toolvalidationmode"), 40).lower()
-    label = ids.given[place] if ids.given[place] != ids.tidy[place] else _text(entry.get("label"), _LABEL)
+    label = given if given != tidy else _text(entry.get("label"), _LABEL)
     description = next((entry[name] for name in _DESCRIPTIONS if entry.get(name)), "")
     parallel = entry.get("parallel")
     return Step(
-        id=ids.tidy[place],
+        id=tidy,
         label=label[:_LABEL],
         description=_text(description, _DESCRIPTION),
         step_type=StepType.TOOL if tools or choice or kind == StepType.TOOL else StepType.REASONING,
         required_tools=tuple(tools),
         one_of=tuple(choice),
         allowed_tools=tuple(_names(allowed)) if isinstance(allowed, list) else None,
-        expected_outcome=outcome or None,
+        expected_outcome=_text(entry.get("expectedoutcome"), _DESCRIPTION) or None,
         tool_validation_mode=ValidationMode(mode) if mode in _MODES else None,
-        dependencies=tuple(dict.fromkeys(ids.of(each) for each in _dependencies(entry))),
+        dependencies=tuple(dict.fromkeys(renamed.get(each, each) for each in _dependencies(entry))),
         may_fail=_text(entry.get("mayfail"), 5).lower() == "true" or entry.get("mayfail") is True,
         parallel=parallel if type(parallel) is int and 1 <= parallel <= MOST_PARALLEL else None,
     )
 
 
-def _dependencies(entry: dict[str, Any]) -> Iterator[object]:
+def _dependencies(entry: dict[str, Any]) -> Iterator[str]:
     given: object = next((entry[key] for key in ("dependencies", "dependson") if entry.get(key) is not None), [])
     if isinstance(given, str):
         given = re.findall(r"[^,\s]+", given)
-    for each in given[:MAX_STEPS] if isinstance(given, list) else [given]:
-        yield fields(each).get("id") if isinstance(each, dict) else each
+    for each in listed(given)[:MAX_STEPS]:
+        yield _text(fields(each).get("id") if isinstance(each, dict) else each, _DESCRIPTION)
 
 
 def _names(value: object) -> list[str]:
     """Names of tools: a list of texts or of objects that bear a name, or one text. Without repeats."""
     names: list[str] = []
-    for each in value[:_MOST_NAMES] if isinstance(value, list) else [value]:
+    for each in listed(value)[:_MOST_NAMES]:
         name = each
         if isinstance(each, dict):
             named = fields(each)

@@ -4,13 +4,11 @@ Who you are, the goal and the step, the conversation so far, and what is due now
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
 from haltpoint.chain.provenance import GOAL, tools_of
 from haltpoint.chain.references import parse_path
-from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind, Violation
 from haltpoint.contracts.tools import NextAction, ToolSpec
 from haltpoint_planner import verifying, wording
@@ -53,8 +51,8 @@ def build(context: Context) -> Prompt:
         case ThoughtKind.REASON:
             return _reason(context)
         case ThoughtKind.ANSWER:
-            spoken = messages(wording.SPEAKER, replace(context, tools={}), _goal(context), _reminder(context, _SPEAK))
-            return Prompt(spoken)
+            bare = replace(context, tools={})
+            return Prompt(messages(wording.SPEAKER, bare, _goal(context), _reminder(context, _SPEAK)))
         case ThoughtKind.VERIFY:
             asked = {"role": "user", "content": json.dumps(verifying.case_of(context), ensure_ascii=False)}
             return Prompt(({"role": "system", "content": verifying.VERIFIER}, asked), schema=verifying.SCHEMA)
@@ -63,24 +61,20 @@ def build(context: Context) -> Prompt:
 
 
 def _reason(context: Context) -> Prompt:
-    """A reasoning step, or the open-ended one of a ReAct task: answered in words; tools may be called.
-
-    One must be called only when words came where the goal's own words require a tool (C2, C10).
-    """
+    """A reasoning step, or the open-ended one of a ReAct task: answered in words; tools may be called."""
     system, due = (wording.AGENT, _open_end(context)) if context.open_ended else (wording.THINKER, _THINK)
     tools = tuple(native(spec) for spec in context.tools.values())
+    # One must be called only when words came where the goal's own words require a tool (C2, C10).
     forced = bool(tools) and Violation.MISSING_TOOL in _violations(context)
     return Prompt(messages(system, context, _step_task(context), _reminder(context, due)), tools, forced)
 
 
 def _act(context: Context) -> Prompt:
     """A tool step. On a retry the model must call something; if only one tool can be meant, it sees only that one."""
-    forced = bool(context.request.corrections)
-    specs = list(context.tools.values())
-    if forced and (only := _only_way(context)) is not None:
-        specs = [only]
+    only = _only_way(context)
+    specs = [only] if only else list(context.tools.values())
+    forced = bool(context.request.corrections and specs)
     said = messages(wording.ACTOR, context, _step_task(context), _reminder(context, _what_is_due(context)))
-    forced = forced and bool(specs)
     return Prompt(said, tuple(map(native, specs)), forced, call_schema(specs) if forced else None)
 
 
@@ -109,39 +103,31 @@ def _next(context: Context) -> ToolSpec | None:
 
 
 def _origins(spec: ToolSpec, known: dict[str, Any]) -> list[list[str]]:
-    """For each id that this tool cannot do without the tools that it may come from, but for those that the task brings
-    along and those that the user's words may hold.
-    """
+    """The tools that each id of this tool may come from, but for those that the task or the user's words may hold."""
     paths = [(parse_path(place) or (place,), origins) for place, origins in spec.provenance.items()]
-    needed = spec.parameters.get("required", [place[0] for place, _ in paths])
-    ids = [(place[-1], origins) for place, origins in paths if place[0] in needed and GOAL not in origins]
+    needed = spec.parameters.get("required", [path[0] for path, _ in paths])
     return [
         tools_of(origins)
-        for name, origins in ids
-        if known.keys().isdisjoint((name, *(origin.rpartition(".")[2] for origin in origins)))
+        for path, origins in paths
+        if path[0] in needed
+        and GOAL not in origins
+        and known.keys().isdisjoint((path[-1], *(origin.rpartition(".")[2] for origin in origins)))
     ]
 
 
-# ---- the goal, the step, what is due --------------------------------------------------------------------------------
-
-
 def _goal(context: Context) -> str:
+    """What is asked for, behind the earlier tasks of the conversation with their answers (C15)."""
     task = context.task
-    lines = list(_earlier(task))
-    lines += [f"Goal: {task.goal}"] if task.goal else []
+    lines = [wording.EARLIER] if task.earlier else []
+    for one in task.earlier:
+        who = "The user" if one.user == task.user else "Another user"
+        lines.append(f"- {who}: {' '.join(one.goal.split())}")
+        lines.append(f"  Answer: {' '.join(one.answer.split()) or '(none)'}")
+    if task.goal:
+        lines.append(f"Goal: {task.goal}")
     if task.context:
         lines.append(f"Known about the task: {json.dumps(task.context, ensure_ascii=False)[:_CONTEXT]}")
     return "\n".join(lines)
-
-
-def _earlier(task: Task) -> Iterator[str]:
-    """The earlier tasks of the conversation, a line for each goal and its answer (C15)."""
-    if task.earlier:
-        yield wording.EARLIER
-    for one in task.earlier:
-        who = "The user" if one.user == task.user else "Another user"
-        yield f"- {who}: {' '.join(one.goal.split())}"
-        yield f"  Answer: {' '.join(one.answer.split()) or '(none)'}"
 
 
 def _intent_task(context: Context) -> str:
@@ -199,12 +185,10 @@ def _what_is_due(context: Context) -> str:
 
 
 def _named(promises: tuple[tuple[str, ...], ...]) -> str:
-    """The tools of promises; those of `one_of` as a choice."""
     return ", ".join(" or ".join(promise) for promise in promises)
 
 
 def _open_end(context: Context) -> str:
-    """What is due in a step that is complete when the model says so."""
     if not context.receipts:
         return "Nothing is done yet. Call the first tool now; ids that you need are looked up first."
     if context.receipts[-1].outcome.next_action is NextAction.COMPLETE:

@@ -8,7 +8,7 @@ from collections.abc import Container
 from typing import Any, Final
 
 from haltpoint_planner.dialects import bare_name
-from haltpoint_planner.json_text import NUMBER_DIGITS, Found
+from haltpoint_planner.json_text import NUMBER_DIGITS, Found, brackets
 
 _LONGEST: Final = 96 * 1024  # characters; all calls of a proposal together may have no more
 _JSON_NAMES: Final = {"true": True, "false": False, "null": None}
@@ -24,10 +24,6 @@ _STRING_END: Final = {
     '"""': re.compile(r'(?:[^"\\]|\\.|"(?!""))*+"""', re.DOTALL),
     "'''": re.compile(r"(?:[^'\\]|\\.|'(?!''))*+'''", re.DOTALL),
 }
-
-
-class _NoLiteralError(ValueError):
-    """An expression that would have to be run, or whose value JSON does not know."""
 
 
 def python_in(text: str) -> list[Found] | None:
@@ -66,14 +62,13 @@ def begun_call(text: str, tools: Container[str] | None = None) -> str | None:
 
 
 def _found(statement: ast.stmt) -> list[Found]:
-    if not isinstance(statement, ast.Expr):
-        raise _NoLiteralError
-    entries = statement.value.elts if isinstance(statement.value, ast.List) else [statement.value]
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    entries = value.elts if isinstance(value, ast.List) else [value]
     if entries and all(isinstance(entry, ast.Call) for entry in entries):
         return [_call(entry) for entry in entries if isinstance(entry, ast.Call)]
-    if isinstance(statement.value, ast.Dict | ast.List):
-        return [Found(_literal(statement.value))]
-    raise _NoLiteralError
+    if isinstance(value, ast.Dict | ast.List):
+        return [Found(_literal(value))]
+    raise ValueError(statement)
 
 
 def _call(call: ast.Call) -> Found:
@@ -83,9 +78,9 @@ def _call(call: ast.Call) -> Found:
     names = [keyword.arg or "" for keyword in call.keywords]
     try:
         if call.args or "" in names or len(set(names)) < len(names):
-            raise _NoLiteralError
+            raise ValueError(names)
         return Found({keyword.arg: _literal(keyword.value) for keyword in call.keywords}, tool=_short(name))
-    except _NoLiteralError:
+    except ValueError:
         return Found(None, tool=_short(name))
 
 
@@ -94,7 +89,7 @@ def _dotted(function: ast.expr) -> str:
         return f"{_dotted(function.value)}.{function.attr}"
     if isinstance(function, ast.Name):
         return function.id
-    raise _NoLiteralError
+    raise ValueError(function)
 
 
 def _short(name: str) -> str:
@@ -102,6 +97,7 @@ def _short(name: str) -> str:
 
 
 def _literal(node: ast.expr) -> Any:
+    """The value of an expression. Raises ValueError when it would have to be run, or JSON does not know its value."""
     match node:
         case ast.Constant(value=value) if value is None or isinstance(value, str | bool) or _is_number(value):
             return value
@@ -117,7 +113,7 @@ def _literal(node: ast.expr) -> Any:
                 return dict(zip(names, map(_literal, values), strict=True))
         case _:
             pass
-    raise _NoLiteralError
+    raise ValueError(node)
 
 
 def _is_number(value: object) -> bool:
@@ -130,15 +126,8 @@ def _is_number(value: object) -> bool:
 def _closed(text: str, position: int) -> int | None:
     """Where the bracket that was opened before `position` is closed; None when it is not."""
     level = 1
-    while token := _TOKEN.search(text, position):
-        position = token.end()
-        if token[0] in _STRING_END:
-            string = _STRING_END[token[0]].match(text, position)
-            if string is None:
-                return None
-            position = string.end()
-        else:
-            level += 1 if token[0] in "([{" else -1
-            if not level:
-                return position
+    for bracket, end in brackets(text, position, _TOKEN, _STRING_END):
+        level += 1 if bracket in "([{" else -1
+        if not level:
+            return end
     return None

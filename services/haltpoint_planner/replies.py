@@ -11,7 +11,7 @@ from haltpoint.contracts.thoughts import Usage
 from haltpoint_planner.json_text import parse
 
 MAX_REPLY: Final = 8 * 1024 * 1024  # bytes of one HTTP answer
-_REPLY_DEPTH: Final = 64
+REPLY_DEPTH: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Reply:
 
 def read_reply(body: str) -> Reply | None:
     """The reply in an HTTP body; None when it has none of the known shapes. Never raises."""
-    found = parse(body, limit=MAX_REPLY, depth=_REPLY_DEPTH)
+    found = parse(body, limit=MAX_REPLY, depth=REPLY_DEPTH)
     if found is None or not isinstance(found.value, dict):
         return None
     reply = _of_any_provider(found.value)
@@ -60,22 +60,21 @@ def blocks_in(content: object) -> tuple[str, list[NativeCall]]:
         return content, []
     words: list[str] = []
     calls: list[NativeCall] = []
-    for block in _dicts(content):
+    for block in dicts(content):
         if block.get("type") == "tool_use":
-            calls.append(NativeCall(str(block.get("name") or ""), block.get("input")))
+            calls += _call(block, "input")
         elif isinstance(block.get("functionCall"), dict):
-            called = block["functionCall"]
-            calls.append(NativeCall(str(called.get("name") or ""), called.get("args")))
+            calls += _call(block["functionCall"], "args")
         elif isinstance(block.get("text"), str) and not block.get("thought"):
             words.append(block["text"])
     return "\n".join(words), calls
 
 
 def _of_any_provider(answer: dict[str, Any]) -> Reply | None:
-    if choice := _first(answer.get("choices")):
-        return _openai(answer, choice)
-    if candidate := _first(answer.get("candidates")):
-        return _gemini(answer, candidate)
+    if choices := dicts(answer.get("choices")):
+        return _openai(answer, choices[0])
+    if candidates := dicts(answer.get("candidates")):
+        return _gemini(answer, candidates[0])
     if isinstance(answer.get("content"), list):
         return _anthropic(answer)
     return None
@@ -86,9 +85,9 @@ def _openai(answer: dict[str, Any], choice: dict[str, Any]) -> Reply | None:
     if not isinstance(message, dict):
         return None
     words, calls = blocks_in(message.get("content"))
-    for entry in _dicts(message.get("tool_calls")):
-        calls += _function(entry.get("function"))
-    calls += _function(message.get("function_call"))
+    for entry in dicts(message.get("tool_calls")):
+        calls += _call(entry.get("function"), "arguments")
+    calls += _call(message.get("function_call"), "arguments")
     if not words and isinstance(message.get("refusal"), str):
         words = message["refusal"]
     usage = _usage(answer.get("usage"), "prompt_tokens", "completion_tokens")
@@ -108,10 +107,9 @@ def _gemini(answer: dict[str, Any], candidate: dict[str, Any]) -> Reply:
     return Reply(words, tuple(calls), usage, candidate.get("finishReason") == "MAX_TOKENS")
 
 
-def _function(function: object) -> list[NativeCall]:
-    if not isinstance(function, dict):
-        return []
-    return [NativeCall(str(function.get("name") or ""), function.get("arguments"))]
+def _call(called: object, arguments: str) -> list[NativeCall]:
+    """The call that an object is, with its arguments in this field."""
+    return [NativeCall(str(called.get("name") or ""), called.get(arguments))] if isinstance(called, dict) else []
 
 
 def _usage(usage: object, asked: str, said: str) -> Usage:
@@ -123,9 +121,6 @@ def _count(value: object) -> int:
     return value if isinstance(value, int) and 0 <= value < 2**53 else 0
 
 
-def _dicts(value: object) -> list[dict[str, Any]]:
+def dicts(value: object) -> list[dict[str, Any]]:
+    """The objects of a list; none when it is no list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def _first(value: object) -> dict[str, Any] | None:
-    return next(iter(_dicts(value)), None)

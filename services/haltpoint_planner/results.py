@@ -6,6 +6,7 @@ end of its message: `<|` and `</` are written as JSON escapes, which mean the sa
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
@@ -63,14 +64,11 @@ def _result(receipt: Receipt, data: str) -> str:
 
 @lru_cache(maxsize=512)
 def _pretty_data(text: str) -> str:
-    return pretty(_data(text)).replace("\n", "\n  ")
-
-
-def _data(text: str) -> object:
-    """The data as a value, or the beginning of it as text when it is too long or no JSON."""
+    """The data, or the beginning of it as text when it is too long or no JSON."""
+    data: object = text
     if len(text) > LONGEST:
-        return f"{text[:LONGEST]} [cut: {len(text) - LONGEST} more characters]"
-    try:
-        return json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return text
+        data = f"{text[:LONGEST]} [cut: {len(text) - LONGEST} more characters]"
+    else:
+        with suppress(ValueError, RecursionError):
+            data = json.loads(text or "{}")
+    return pretty(data).replace("\n", "\n  ")

@@ -4,13 +4,12 @@ import re
 from typing import Any, Final
 
 from haltpoint_planner.json_text import parse
-from haltpoint_planner.replies import MAX_REPLY, blocks_in
+from haltpoint_planner.replies import MAX_REPLY, REPLY_DEPTH, blocks_in, dicts
 
 DONE: Final = re.compile(rb"^data: ?\[DONE\]", re.MULTILINE)
 """The last event. Some servers keep the connection open behind it."""
 
 _EVENTS: Final = re.compile(r"\ufeff?\s*(?:data|event|id|retry)?:")
-_EVENT_DEPTH: Final = 64
 
 
 def is_stream(text: str) -> bool:
@@ -25,18 +24,16 @@ def whole(text: str) -> dict[str, Any] | None:
     finished: Any = None
     done = False
     for event in _events(text):
-        done = event == "[DONE]"
-        if done:
+        if done := event == "[DONE]":
             break
-        found = parse(event, limit=MAX_REPLY, depth=_EVENT_DEPTH)
+        found = parse(event, limit=MAX_REPLY, depth=REPLY_DEPTH)
         if found is None or not isinstance(found.value, dict):
             return None
         if found.value.get("error"):
             return {"error": found.value["error"]}
         usage = found.value.get("usage") or usage
-        choices = found.value.get("choices")
-        for choice in choices if isinstance(choices, list) else []:
-            if isinstance(choice, dict) and not choice.get("index"):
+        for choice in dicts(found.value.get("choices")):
+            if not choice.get("index"):
                 finished = choice.get("finish_reason") or finished
                 _add(message, choice.get("delta") or choice.get("message"))
     if not done and finished is None:
@@ -46,14 +43,9 @@ def whole(text: str) -> dict[str, Any] | None:
 
 def _events(text: str) -> list[str]:
     """The data of each event; its lines are joined."""
-    lines = re.split(r"\r\n|\r|\n", text.lstrip("\ufeff"))
-    blocks: list[list[str]] = [[]]
-    for line in lines:
-        if not line:
-            blocks.append([])
-        elif line.startswith("data:"):
-            blocks[-1].append(line[5:].removeprefix(" "))
-    return ["\n".join(block) for block in blocks if block]
+    text = text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    blocks = [[line for line in block.split("\n") if line.startswith("data:")] for block in text.split("\n\n")]
+    return ["\n".join(line[5:].removeprefix(" ") for line in block) for block in blocks if block]
 
 
 def _add(message: dict[str, Any], delta: Any) -> None:
@@ -62,9 +54,8 @@ def _add(message: dict[str, Any], delta: Any) -> None:
     message["content"] += blocks_in(delta.get("content"))[0]
     if isinstance(delta.get("refusal"), str):
         message["refusal"] += delta["refusal"]
-    calls = delta.get("tool_calls")
-    for part in calls if isinstance(calls, list) else []:
-        if isinstance(part, dict) and isinstance(part.get("function"), dict):
+    for part in dicts(delta.get("tool_calls")):
+        if isinstance(part.get("function"), dict):
             _add_to_call(message["tool_calls"], part, part["function"])
 
 

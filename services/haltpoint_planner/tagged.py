@@ -64,14 +64,17 @@ def pieces(text: str) -> Iterator[Piece]:
         for start, end, found in values_in(text, position):
             if block is not None and block.start() < start:
                 break
-            yield _with_tool(text, position, start, end, replace(found, repaired=found.repaired or broken))
+            head = _BEFORE.search(text, max(position, start - _TAIL), start)
+            tool = _name(head) if head else found.tool
+            yield head.start() if head else start, end, replace(found, repaired=found.repaired or broken, tool=tool)
             position = end
             if block is not None and block.start() < position:
                 block = _BLOCK.search(text, position)
         if block is None:
             return
         broken = broken or leaves_open(text[begin : block.start()])
-        for start, end, found in _read(text, block):
+        read = _python if block.lastindex is None else _parameters
+        for start, end, found in read(text, block):
             yield start, end, replace(found, repaired=found.repaired or broken)
             position = end
 
@@ -86,37 +89,24 @@ def cut_off(text: str) -> Found | None:
     return replace(guess, tool=_name(head)) if guess else None
 
 
-def _with_tool(text: str, after: int, start: int, end: int, found: Found) -> Piece:
-    head = _BEFORE.search(text, max(after, start - _TAIL), start)
-    return (head.start(), end, replace(found, tool=_name(head))) if head else (start, end, found)
-
-
 def _name(head: re.Match[str]) -> str:
     return re.sub(r":\d+\Z", "", head[head.lastindex or 0])  # Kimi counts its calls: functions.name:0
 
 
-def _read(text: str, block: re.Match[str]) -> Iterator[Piece]:
-    if block.lastindex is None:
-        yield from _python(text, block)
-    else:
-        end, found = _parameters(text, block.end())
-        yield block.start(), end, replace(found, tool=block[block.lastindex or 0])
-
-
-def _parameters(text: str, position: int) -> tuple[int, Found]:
+def _parameters(text: str, block: re.Match[str]) -> Iterator[Piece]:
     """Arguments as tags, up to the end of their block; what does not end properly is no arguments at all."""
+    tool, position = block[block.lastindex or 0], block.end()
     arguments: dict[str, Any] = {}
     again = False
-    while opening := _PARAMETER.match(text, position):
-        end = _VALUE_END.search(text, opening.end())
-        if end is None:
-            return len(text), Found(None)
+    while (opening := _PARAMETER.match(text, position)) and (end := _VALUE_END.search(text, opening.end())):
         name = (opening[1] or opening[2]).strip()
         again = again or name in arguments
         arguments[name] = text[opening.end() : end.start()].removeprefix("\n").removesuffix("\n")
         position = end.end()
-    closing = _CLOSING.match(text, position)
-    return (closing.end(), Found(arguments, again, texts=True)) if closing else (len(text), Found(None))
+    if closing := _CLOSING.match(text, position):
+        yield block.start(), closing.end(), Found(arguments, again, tool, texts=True)
+    else:
+        yield block.start(), len(text), Found(None, tool=tool)
 
 
 def _python(text: str, block: re.Match[str]) -> Iterator[Piece]:

@@ -12,40 +12,41 @@ from haltpoint_planner.context import Context
 _STEPS: Final = 20  # items of a plan that a reply may have: a small model that repeats itself comes to an end
 _TOGETHER: Final = 3  # tools that a drafted step may require: small models name all that there are
 
+TEXT: Final[dict[str, Any]] = {"type": "string"}
+TEXT_OR_NULL: Final = {"type": ["string", "null"]}
+
 _MOST_NATIVES: Final = 4096
 _natives: dict[int, tuple[ToolSpec, dict[str, Any]]] = {}
 
 
 def plan_schema(context: Context) -> dict[str, Any]:
     """The JSON Schema of a drafted plan, in the strict subset that providers enforce; tools only by their names."""
-    text = {"type": "string"}
-    names = list(context.tools)
-    called = {"type": "string", "enum": names} if names else text
+    tools = {"type": "array", "items": _name_of(list(context.tools)), "maxItems": _TOGETHER}
     step = {
-        "id": text,
-        "description": text,
+        "id": TEXT,
+        "description": TEXT,
         "step_type": {"type": "string", "enum": ["tool", "reasoning"]},
-        "required_tools": {"type": "array", "items": called, "maxItems": _TOGETHER},
-        "one_of": {"type": "array", "items": called, "maxItems": _TOGETHER},
+        "required_tools": tools,
+        "one_of": tools,
         "may_fail": {"type": "boolean"},
-        "dependencies": {"type": "array", "items": text, "maxItems": _STEPS},
-        "expected_outcome": text,
+        "dependencies": {"type": "array", "items": TEXT, "maxItems": _STEPS},
+        "expected_outcome": TEXT,
     }
-    steps = {"type": "array", "items": _strict(step), "maxItems": _STEPS}
+    steps = {"type": "array", "items": strict(step), "maxItems": _STEPS}
     changing = [spec.name for spec in context.tools.values() if with_effects(spec)]
-    return _strict({"intent": intent_schema(changing), "steps": steps})
+    return strict({"intent": intent_schema(changing), "steps": steps})
 
 
-def intent_schema(names: Sequence[str]) -> dict[str, Any]:
+def intent_schema(names: list[str]) -> dict[str, Any]:
     """The JSON Schema of what a goal asks for, makes conditional and forbids, over these tools (C12)."""
-    text = {"type": "string"}
-    entry = {
-        "tools": {"type": "array", "items": {"type": "string", "enum": list(names)} if names else text},
-        "words": text,
-        "when": {"type": ["string", "null"]},
-    }
-    entries = {"type": "array", "items": _strict(entry), "maxItems": _STEPS}
-    return _strict({"effects_asked": entries, "ask_before": entries, "forbidden": entries})
+    tools = {"type": "array", "items": _name_of(names)}
+    entry = strict({"tools": tools, "words": TEXT, "when": TEXT_OR_NULL})
+    entries = {"type": "array", "items": entry, "maxItems": _STEPS}
+    return strict({"effects_asked": entries, "ask_before": entries, "forbidden": entries})
+
+
+def _name_of(tools: list[str]) -> dict[str, Any]:
+    return {"type": "string", "enum": tools} if tools else TEXT
 
 
 def call_schema(specs: Sequence[ToolSpec]) -> dict[str, Any]:
@@ -61,13 +62,10 @@ def call_schema(specs: Sequence[ToolSpec]) -> dict[str, Any]:
     return calls[0] if len(calls) == 1 else {"anyOf": calls}
 
 
-def _strict(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+def strict(properties: dict[str, Any]) -> dict[str, Any]:
+    """An object with all of these properties and no others."""
+    names = list(properties)
+    return {"type": "object", "properties": properties, "required": names, "additionalProperties": False}
 
 
 def described(spec: ToolSpec) -> str:
@@ -87,32 +85,27 @@ def native(spec: ToolSpec) -> dict[str, Any]:
         return known[1]
     if len(_natives) >= _MOST_NATIVES:
         _natives.clear()
-    made = _made_native(spec)
+    description = " ".join(spec.description.split())[:1000]
+    function = {"name": spec.name, "description": description, "parameters": _with_origins(spec)}
+    made = {"type": "function", "function": function}
     _natives[id(spec)] = spec, made
     return made
 
 
-def _made_native(spec: ToolSpec) -> dict[str, Any]:
-    """Where a value has to come from stands with its parameter."""
-    parameters = dict(spec.parameters)
-    properties = parameters.get("properties")
-    if isinstance(properties, dict) and spec.provenance:
-        described = dict(properties)
-        for place, origins in spec.provenance.items():
-            name = str((parse_path(place) or (place,))[0])
-            if name in described:
-                described[name] = _with_origins(described[name], place if place != name else "", origins)
-        parameters["properties"] = described
-    description = " ".join(spec.description.split())[:1000]
-    return {"type": "function", "function": {"name": spec.name, "description": description, "parameters": parameters}}
-
-
-def _with_origins(schema: Any, place: str, origins: Sequence[str]) -> Any:
-    """A parameter's schema, with what its value, or the one at `place`, has to be copied from (C6 provenance)."""
-    if not isinstance(schema, dict):
-        return schema
-    text = f"{place and f'{place} is '}copied from {' or '.join(map(_origin, origins))}"
-    return {**schema, "description": f"{schema.get('description', '')} {text}".strip()}
+def _with_origins(spec: ToolSpec) -> dict[str, Any]:
+    """The tool's parameters; where a value has to be copied from stands with its parameter (C6 provenance)."""
+    properties = spec.parameters.get("properties")
+    if not isinstance(properties, dict):
+        return spec.parameters
+    described = dict(properties)
+    for place, origins in spec.provenance.items():
+        name = str((parse_path(place) or (place,))[0])
+        schema = described.get(name)
+        if isinstance(schema, dict):
+            which = f"{place} is " if place != name else ""
+            text = f"{which}copied from {' or '.join(map(_origin, origins))}"
+            described[name] = {**schema, "description": f"{schema.get('description', '')} {text}".strip()}
+    return {**spec.parameters, "properties": described}
 
 
 def _origin(origin: str) -> str:

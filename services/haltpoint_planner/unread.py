@@ -36,9 +36,7 @@ def unread(words: str, left: str, *, json: bool) -> str | None:
 
 
 def quoted(words: str) -> bool:
-    """Whether what looks like pieces of a call may be quoted in words for people: they do not begin with it, and no tag
-    announces it.
-    """
+    """Whether what looks like pieces of a call may be quoted: words do not begin with it, no tag announces it."""
     return not _ANNOUNCED.search(words) and not _FIRST.match(words)
 
 

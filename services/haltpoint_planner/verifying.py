@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final, TypedDict
+from typing import Final, TypedDict
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,6 +19,7 @@ from haltpoint.runtime.errors import HaltpointError
 from haltpoint_planner.context import Context
 from haltpoint_planner.drafting import take_apart
 from haltpoint_planner.replies import Reply
+from haltpoint_planner.tool_forms import TEXT, TEXT_OR_NULL, strict
 
 MOST: Final = 20
 PATIENCE: Final = 5.0
@@ -36,26 +37,8 @@ translation, an example); action_id is the one deed that shows it, else null.
 
 Answer with one JSON object: {"claims": [{"quote": "...", "told": "done", "action_id": null}]}"""
 
-SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "claims": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "quote": {"type": "string"},
-                    "told": {"enum": [one.value for one in Told]},
-                    "action_id": {"type": ["string", "null"]},
-                },
-                "required": ["quote", "told", "action_id"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["claims"],
-    "additionalProperties": False,
-}
+_CLAIM: Final = {"quote": TEXT, "told": {"enum": [one.value for one in Told]}, "action_id": TEXT_OR_NULL}
+SCHEMA: Final = strict({"claims": {"type": "array", "items": strict(_CLAIM)}})
 
 _FINDING: Final = TypeAdapter(Finding)
 _log = logs.get(__name__)

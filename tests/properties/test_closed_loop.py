@@ -51,9 +51,9 @@ from haltpoint.runtime.wire import Decoded, compact, decode, encode
 from haltpoint_gateway.answering import _size_fault
 from haltpoint_gateway.guard import _check_json
 from haltpoint_gateway.problems import Problem
-from haltpoint_planner.handlers import _failed, reply_to
 from haltpoint_planner.plan_drafting import draft_plan
 from haltpoint_planner.replies import NativeCall, Reply, read_reply
+from haltpoint_planner.thoughts import failed, reply_to
 from haltpoint_tool_worker.results import MAX_OUTCOME
 from tests.support.builders import plan, specs
 from tests.support.hostile_outputs import TOOLS
@@ -191,7 +191,7 @@ def test_r11_a_plan_in_long_letters_is_refused_by_the_planner() -> None:
 
 @pytest.mark.parametrize("words", ["\ud800" * 9000, "x" * 400_000])
 def test_r11_a_thought_that_failed_is_told_whatever_the_server_said(words: str) -> None:
-    message = _failed(asked(ThoughtKind.ACT, "c.s1.t1.1"), HaltpointError("HP-304", "it refuses", words, "Look"))
+    message = failed(asked(ThoughtKind.ACT, "c.s1.t1.1"), HaltpointError("HP-304", "it refuses", words, "Look"))
     assert isinstance(reads(Stream.EVENTS, encode(message)), ThoughtFailed)
 
 

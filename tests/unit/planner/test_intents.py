@@ -10,9 +10,9 @@ from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation
 from haltpoint_planner import prompts
 from haltpoint_planner.context import Context
-from haltpoint_planner.handlers import reply_to
 from haltpoint_planner.intent_drafting import draft_intent
 from haltpoint_planner.replies import Reply
+from haltpoint_planner.thoughts import reply_to
 from tests.support.builders import spec, specs
 
 ASKED = {"tools": ["send_message"], "words": "Tell John", "when": None}

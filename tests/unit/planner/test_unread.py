@@ -15,8 +15,8 @@ from haltpoint.contracts.events import (
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint_planner.drafting import draft_proposal
-from haltpoint_planner.handlers import reply_to
 from haltpoint_planner.replies import NativeCall, Reply
+from haltpoint_planner.thoughts import reply_to
 from tests.support.builders import spec, specs
 from tests.unit.chain.story import Story
 

@@ -1,0 +1,105 @@
+"""What the executor gets for a thought: what the model's reply was read as, or why there is none."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, assert_never
+
+from haltpoint.contracts.base import MAX_BODY, chain_of
+from haltpoint.contracts.events import (
+    ActionProposed,
+    AnswerDrafted,
+    DraftedAnswer,
+    DraftedIntent,
+    DraftedPlan,
+    FailedThought,
+    IntentDrafted,
+    PlanDrafted,
+    ProposedActions,
+    ThoughtFailed,
+    ToPlanner,
+)
+from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.thoughts import Finding, ThoughtKind, Usage
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.ledger import Thought
+from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal, said, without_thoughts
+from haltpoint_planner.intent_drafting import draft_intent
+from haltpoint_planner.json_text import without_surrogates
+from haltpoint_planner.plan_drafting import draft_plan, question_in
+from haltpoint_planner.replies import Reply
+from haltpoint_planner.unread import quoted
+from haltpoint_planner.verifying import findings_in
+
+MAX_RAW: Final = 64 * 1024  # characters of the model's own words that are kept
+
+
+def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec]) -> Thought:
+    """What the executor gets for a reply of the model: an intent, a plan, a proposal or an answer. Never raises.
+
+    `tools` are all that are known: calls are recognised and typed by them. Which may be called the executor decides.
+    """
+    request, envelope = message.data, _envelope(message)
+    about: dict[str, Any] = {"thought_id": request.thought_id, "usage": reply.usage}
+    match request.kind:
+        case ThoughtKind.INTENT:
+            return IntentDrafted(**envelope, data=DraftedIntent(**about, intent=draft_intent(reply)))
+        case ThoughtKind.PLAN:
+            drafted = draft_plan(reply)
+            about["intent"] = draft_intent(reply)
+            if isinstance(drafted, Plan):
+                return PlanDrafted(**envelope, data=DraftedPlan(**about, plan=drafted))
+            return PlanDrafted(**envelope, data=DraftedPlan(**about, fault=drafted, question=question_in(reply)))
+        case ThoughtKind.ACT | ThoughtKind.REASON:
+            proposal = draft_proposal(reply, tools)
+            data = ProposedActions(**about, step_id=request.step_id or "", proposal=proposal)
+            return ActionProposed(**envelope, data=data)
+        case ThoughtKind.ANSWER:
+            return AnswerDrafted(**envelope, data=_answer(reply, request.thought_id, tools))
+        case ThoughtKind.VERIFY:
+            return checked(message, findings_in(reply), reply.usage)
+        case _:
+            assert_never(request.kind)
+
+
+def checked(message: ToPlanner, findings: tuple[Finding, ...], usage: Usage | None = None) -> AnswerDrafted:
+    """What a check found in the words of the request; `usage` when a model made it."""
+    data = DraftedAnswer(thought_id=message.data.thought_id, text="", findings=findings, usage=usage or Usage())
+    return AnswerDrafted(**_envelope(message), data=data)
+
+
+def _answer(reply: Reply, thought: str, tools: Mapping[str, ToolSpec]) -> DraftedAnswer:
+    """An answer is words; a call in it is told apart from them, since no tool can be called any more."""
+    proposal = draft_proposal(reply, tools)
+    called = tuple(call.tool for call in proposal.calls)
+    whole, told = reply.content, without_thoughts(reply.content)
+    # Words may quote what looks like pieces of a call: a line of a file, a key of a configuration.
+    in_words = not reply.calls and len(whole) <= MAX_BODY and quoted(whole) and quoted(told)
+    return DraftedAnswer(
+        thought_id=thought,
+        text=proposal.content if called else said(reply),
+        called=called,
+        faults=() if in_words and not called else proposal.faults,
+        usage=reply.usage,
+    )
+
+
+def words_of(reply: Reply) -> str:
+    """The model's own words as they are kept: its text, then its native calls as JSON, a line each."""
+    calls = [json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False) for call in reply.calls]
+    return without_surrogates("\n".join([reply.content, *calls] if reply.content else calls))[:MAX_RAW]
+
+
+def failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
+    """The thought that cannot be had, and why."""
+    request = message.data
+    words = without_surrogates(f"{error.what}: {error.why}. {error.fix}")[:MAX_CONTENT]  # some are the server's own
+    data = FailedThought(thought_id=request.thought_id, kind=request.kind, code=error.code, message=words)
+    return ThoughtFailed(**_envelope(message), data=data)
+
+
+def _envelope(message: ToPlanner) -> dict[str, Any]:
+    thought_id, now = message.data.thought_id, datetime.now(UTC).isoformat(timespec="milliseconds")
+    about = {"id": f"{thought_id}/reply", "source": "haltpoint/planner", "subject": chain_of(thought_id), "time": now}
+    return {**about, "traceparent": message.traceparent}
