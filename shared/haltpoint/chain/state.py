@@ -195,7 +195,8 @@ class Chain:
     checked proposal whose held calls may still run. `actions` holds only what later decisions need. `requests` are
     the open ones, oldest first; `asked` counts all there ever were. `strikes` counts the violations since anything last
     succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's. `inside` are the
-    tools that succeeded in the chains that carried out its skills. `intent` is what the goal asks for (C12), `effects`
+    tools that succeeded in the chains that carried out its skills, in such a chain also its own. `intent` is what the goal
+    asks for (C12), `effects`
     what was done or denied inside its skills (C14: `repeats.py`), `granted` the yeses that cover later calls (C13).
     `unproven` are sentences of the answer (F3), `unfulfilled` effects that the goal asks for and that have no deed.
     `questions` are those that the model asked while planning (C11). `failing`: the chain fails when what is under way
