@@ -76,7 +76,7 @@ def _end_step(work: Work, index: int, status: StepStatus) -> None:
     """
     graph = work.graph
     work.leave(index, status)
-    for request in withdraw(work, f"step {work.steps[index].id!r} is over", index):
+    for request in withdraw(work, f"step {work.steps[index].id!r} is over", index) if work.requests else ():
         free(work, request)
     if status is StepStatus.FAILED and work.steps[index].fatal:
         return

@@ -90,12 +90,16 @@ def effect_before(checked: CheckedCall) -> Done | None:
 
 
 def note_effect(work: Work, action: Action) -> None:
-    """Keep what a child's own action has done, or that it was denied, for its caller's ledger."""
-    spec = work.world.tools.get(action.tool)
-    if action_of(work.id) is None or spec is None or action.outcome is None:
+    """Keep for the caller of a child that an action of it has succeeded (F1), and for its ledger what it has done, or
+    that it was denied.
+    """
+    if action_of(work.id) is None or action.outcome is None:
         return
+    if action.outcome.satisfies:
+        work.inside = tuple(sorted({*work.inside, action.tool}))
+    spec = work.world.tools.get(action.tool)
     mark, metadata = _mark(action, action.outcome), action.outcome.metadata
-    if mark and (mark == _DENIED or not (spec.read_only or spec.repeats)):
+    if spec is not None and mark and (mark == _DENIED or not (spec.read_only or spec.repeats)):
         ran = metadata.arguments or action.arguments
         keep_effects(work, ledger_entry(spec, ran, metadata.started_at, action.id, mark))
 

@@ -16,7 +16,7 @@ from haltpoint.chain.sources import users_words
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.strikes import COUNTED, fall_short, strike
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import action_of, child_report_id
+from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
@@ -96,9 +96,7 @@ def _carry_out(work: Work, action: Action, body: str) -> bool:
 
 def record(work: Work, action: Action, *, succeeded: bool) -> None:
     """Keep a receipt that counts. Of a literal plan's step only the last successful one is needed later."""
-    run, outcome = work.edit(action.step), action.outcome
-    if outcome is not None and outcome.satisfies and action_of(work.id) is not None:
-        work.inside = tuple(sorted({*work.inside, action.tool}))
+    run = work.edit(action.step)
     older = run.last_ok
     if succeeded and action.number > older:
         run.last_ok = action.number

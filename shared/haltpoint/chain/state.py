@@ -195,9 +195,9 @@ class Chain:
     checked proposal whose held calls may still run. `actions` holds only what later decisions need. `requests` are
     the open ones, oldest first; `asked` counts all there ever were. `strikes` counts the violations since anything last
     succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's. `inside` are the
-    tools that succeeded in the chains that carried out its skills, in such a chain also its own. `intent` is what the goal
-    asks for (C12), `effects`
-    what was done or denied inside its skills (C14: `repeats.py`), `granted` the yeses that cover later calls (C13).
+    tools that succeeded in the chains that carried out its skills, in such a chain also its own. `intent` is what the
+    goal asks for (C12), `effects` what was done or denied inside its skills (C14: `repeats.py`), `granted` the yeses
+    that cover later calls (C13).
     `unproven` are sentences of the answer (F3), `unfulfilled` effects that the goal asks for and that have no deed.
     `questions` are those that the model asked while planning (C11). `failing`: the chain fails when what is under way
     has ended. `active` are the indexes of the steps that have begun and have something to do or to wait for, `ready`

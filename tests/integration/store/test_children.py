@@ -96,7 +96,7 @@ async def test_a_child_is_a_whole_chain_of_its_own_and_its_end_is_the_parents_re
 
 
 async def test_f1_what_succeeded_inside_of_a_skill_is_known_to_whoever_reads_the_chain_anew(desk: Desk) -> None:
-    """A literal chain lets go of its receipts; which tools had one, its own and below it, stays in what its end says."""
+    """A literal chain lets go of its receipts; which tools had one, also below it, stays in what its end says."""
     parent = await desk.submit(literal_task(1, "above", who="John"))
     while await desk.decide_all():
         pass
