@@ -5,8 +5,8 @@
                           there are slots. One whose last read brought that many may ask for up to its stream's part of
                           all slots, here 4, while no other reader waits: large reads are cheap reads.
 
-An entry that is taken over is a suspect, which runs with nothing else in hand: readers are promised nothing more, and
-what they had asked for before waits in hand for its slot, beaten but not begun, until the suspect has ended.
+An entry that is taken over is a suspect, which runs with nothing else in hand: readers get no more slots. Entries that
+they have read already keep their leases and begin when the suspect has ended.
 """
 
 import asyncio

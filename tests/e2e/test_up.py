@@ -70,7 +70,7 @@ def test_services_that_would_share_a_port_are_refused(tmp_path: Path) -> None:
 def test_a_service_that_can_never_start_ends_it(tmp_path: Path) -> None:
     done = up(tmp_path, HALTPOINT_TOOLS="there.is.no.such.module")
     assert done.returncode == 1
-    assert "HP-043 tool-worker cannot start" in done.stderr
+    assert "HP-043 tool-worker failed to start" in done.stderr
     assert "HP-030" in done.stderr + done.stdout
 
 

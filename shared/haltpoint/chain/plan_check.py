@@ -30,7 +30,7 @@ class PlanFault:
 
 
 def task_fault(task: Task) -> str | None:
-    """Why nothing can be done for a task, whoever brings it; None when something can."""
+    """Why a task cannot be accepted; None when it can."""
     if task.earlier:
         return "The task brings `earlier`, which is filled in from its conversation when it is accepted."
     if not task.goal.strip() and task.plan is None:

@@ -26,7 +26,6 @@ from haltpoint.chain.state import ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.thinking import stand_in, think_answer, think_intent, think_plan, think_step
 from haltpoint.chain.work import Work
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Plan, Step, ValidationMode
 from haltpoint.contracts.tasks import Mode, Style
 
@@ -48,16 +47,16 @@ def begin(work: Work) -> None:
             adopt(work, task.plan, PlanOrigin.LITERAL)
     elif task.style is Style.REACT:
         if task.mode is Mode.OFF or task.intent is not None:
-            begin_open(work, None)
+            take_up(work, None)
+            begin_open(work)
         else:
             think_intent(work)
     else:
         think_plan(work)
 
 
-def begin_open(work: Work, drafted: Intent | None) -> None:
+def begin_open(work: Work) -> None:
     """Begin the one open-ended step, which may call every tool that a model may call, now that the goal was read."""
-    take_up(work, drafted)
     work.thought = None
     names = (name for name, spec in work.world.tools.items() if open_to_models(spec, work.task))
     step = Step(id=REACT_STEP, description=goal_of(work), allowed_tools=tuple(sorted(names)))
@@ -113,8 +112,13 @@ def _continue(work: Work, index: int) -> bool:
     if run.status is not StepStatus.IN_PROGRESS:
         return False
     if work.origin is PlanOrigin.LITERAL:
-        more = run.taken < len(work.steps[index].actions)
-        return more and gate(work, index) is Gate.GO and _send_call(work, index)
+        if run.taken == len(work.steps[index].actions) or gate(work, index) is not Gate.GO:
+            return False
+        call = literal_call(work, index)
+        if isinstance(call, CheckedCall) and is_held(call):
+            return False
+        _send(work, index, call)
+        return True
     if not run.thinking:
         return continue_step(work, index)
     if not run.here or work.thought is not None or gate(work, index) is not Gate.GO:
@@ -127,38 +131,30 @@ def _begin(work: Work, index: int) -> bool:
     """Begin a step that is ready; False when its first call has to wait."""
     if not in_time(work):
         return True
-    literal = work.origin is PlanOrigin.LITERAL
-    if literal and work.active:
-        call = literal_call(work, index)
-        if isinstance(call, CheckedCall) and is_held(call):
-            return False
+    call = literal_call(work, index) if work.origin is PlanOrigin.LITERAL else None
+    if isinstance(call, CheckedCall) and is_held(call):
+        return False
     work.move(index, StepStatus.IN_PROGRESS)
     ignored = {}
     if work.steps[index].tool_validation_mode is ValidationMode.ADVISORY and work.task.mode is Mode.STRICT:
         ignored = {"ignored": "tool_validation_mode: advisory"}  # a plan may only tighten how it is checked
     work.tell(FactType.STEP_STARTED, index, **ignored)
-    if literal:
-        _send_call(work, index)
-    else:
+    if call is None:
         think_step(work, index)
+    else:
+        _send(work, index, call)
     return True
 
 
-def _send_call(work: Work, index: int) -> bool:
-    """Send the next call of a literal plan's step; False when it has to wait. One that cannot be made fails the step,
-    unless it is optional.
-    """
-    run, call = work.run(index), literal_call(work, index)
+def _send(work: Work, index: int, call: CheckedCall | tuple[Code, str]) -> None:
+    """Send the next call of a literal plan's step. One that cannot be made fails the step, unless it is optional."""
     if isinstance(call, CheckedCall):
-        if (run.pending or len(work.active) > 1) and is_held(call):
-            return False
         dispatch(work, index, call.spec.name, call.arguments, call.spec)
-    elif work.steps[index].actions[run.taken].optional:
+    elif work.steps[index].actions[work.run(index).taken].optional:
         leave_out(work, index, call[1])
         end_literal_step(work, index)
     else:
         fail_step(work, index, *call)
-    return True
 
 
 def _wind_up(work: Work) -> None:

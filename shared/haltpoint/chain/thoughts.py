@@ -166,7 +166,7 @@ def _read_goal(work: Work, drafted: Intent | None) -> None:
     if better := ask_again(work, (_NO_INTENT,) if drafted is None else wrong):
         think_intent(work, better, work.thought)
     else:
-        begin_open(work, drafted)
+        begin_open(work)
 
 
 def take_failed_thought(work: Work, message: ThoughtFailed) -> None:

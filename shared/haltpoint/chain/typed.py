@@ -83,7 +83,7 @@ def _from_text(root: Node, text: Any, leaves: Nodes) -> Any:
 
 
 def _meant(value: dict[str, Any] | list[Any], leaves: Nodes) -> Node:
-    """The only one of the schemas that may be meant by an object or a list; an empty one when there is no such one.
+    """The schema that an object or a list is of; an empty one when several fit, or none does.
 
     An object has what its schema requires, and is not marked as another one's.
     """

@@ -122,8 +122,8 @@ class System:
         async with connect(str(self.settings.redis_url)) as redis:
             while missing := await self._missing(redis):
                 if hopeless := [child.name for child in self._children if child.code == HOPELESS]:
-                    what, why = f"{', '.join(hopeless)} cannot start", "to start it again would not help"
-                    raise CliError("HP-043", what, why, "Its own error stands above")
+                    what, why = f"{', '.join(hopeless)} failed to start", "it will fail again, so it is not retried"
+                    raise CliError("HP-043", what, why, "See its error above")
                 if asyncio.get_running_loop().time() > deadline:
                     what, fix = f"not ready after {READY_WITHIN:g} s", "The lines above say what each of them waits for"
                     raise CliError("HP-043", what, ", ".join(missing), fix)

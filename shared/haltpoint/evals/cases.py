@@ -40,7 +40,7 @@ def to_many(chance: Random) -> dict[str, Any]:
 
 
 def to_nobody(chance: Random) -> dict[str, Any]:
-    """A message to a name that nobody has."""
+    """A message to a name that is in no contact."""
     return _message(chance, chance.choice(_NOBODY))
 
 
