@@ -9,8 +9,6 @@ from haltpoint.chain.work import Work
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.reasons import Reason, Source
-from haltpoint.contracts.thoughts import Strike
 from haltpoint.contracts.tools import Option
 
 
@@ -19,47 +17,67 @@ def next_request(work: Work) -> str:
     return request_id(work.id, work.asked + 1)
 
 
-def ask(
+def question(
     work: Work,
     kind: RequestKind,
     index: int | None,
-    question: str,
-    *,
+    text: str,
     action: Action | None = None,
-    arguments: str = "",
+    *,
     options: tuple[Option, ...] = (),
     form: dict[str, Any] | None = None,
     tool: str = "",
-    preview: str | None = None,
-    priority: str | None = None,
     seconds: float | None = None,
-    strikes: tuple[Strike, ...] = (),
-    reasons: tuple[Reason, ...] = (),
-    sources: dict[str, Source] | None = None,
-) -> None:
-    """Open a request about a step (None: about the plan) and stop the chain, which keeps the state before it.
-
-    A waiting state is that of the oldest request. `action` waits for the answer; `arguments` are those of the call that
-    is asked about. `seconds` until it expires: the policy's at most, and never past the chain's deadline.
+    **shown: Any,
+) -> Ask:
+    """The chain's next question, about a step (None: about the plan). `action` waits for the answer; `shown` is what
+    people see beside it (see `Ask`). `seconds` until it expires: the policy's at most, never past the chain's deadline.
     """
-    name = next_request(work)
     patience = work.world.policy.request_timeout
     deadline = work.now + int(min(patience, patience if seconds is None else seconds) * 1000)
-    about, wanted = ("", tool) if action is None else (action.id, action.tool)
+    about, tool = ("", tool) if action is None else (action.id, action.tool)
     place = -1 if index is None else index
-    request = OpenRequest(work.asked + 1, kind, place, about, min(work.deadline, deadline), options, form, wanted)
-    stops = not work.requests
-    if stops:
+    request = OpenRequest(work.asked + 1, kind, place, about, min(work.deadline, deadline), options, form, tool)
+    return Ask(request, text, **shown)
+
+
+def ask(work: Work, asked: Ask) -> None:
+    """Open a request and stop the chain, which keeps the state before it. A waiting state is the oldest request's."""
+    request = asked.request
+    index, kind = None if request.step < 0 else request.step, request.kind
+    if not work.requests:
         work.resume, work.status = work.status, WAITING[kind]
-    work.requests, work.asked = (*work.requests, request), work.asked + 1
+    work.requests, work.asked = (*work.requests, request), request.number
     for freed in (one for one in work.active if work.run(one).freed):
         work.edit(freed).freed = False  # a new question stops them all (B3)
     if index is not None:
         work.edit(index).status = StepStatus.WAITING
-    work.outputs.append(Ask(request, question, arguments, preview, priority, strikes, reasons, sources or {}))
-    told = {"action_id": about} if about else {}
+    work.outputs.append(asked)
+    name = request_id(work.id, request.number)
+    told = {"action_id": request.action_id} if request.action_id else {}
     work.tell(FactType.REQUEST_OPENED, index, request_id=name, kind=kind.value, **told)
     work.tell(FactType.CHAIN_STOPPED, index, request_id=name, reason=kind.value)
+
+
+def ask_for_input(work: Work, action: Action, arguments: dict[str, Any]) -> Ask:
+    """AskHuman (I4): the action is written down, and a person's answer will be its receipt."""
+    work.keep(asking := action.asking())
+    work.outputs.append(Record(asking))
+    words = (str(title) for title in arguments.get("options") or ())
+    context = arguments.get("context")
+    return question(
+        work,
+        RequestKind.INPUT,
+        action.step,
+        str(arguments.get("question", "")),
+        asking,
+        options=tuple(Option(id=str(number), title=title) for number, title in enumerate(words, 1)),
+        form=arguments.get("schema"),
+        seconds=arguments.get("timeout"),
+        arguments=asking.arguments,
+        preview=None if context is None else str(context),
+        priority=arguments.get("priority"),
+    )
 
 
 def close(work: Work, request: OpenRequest, fact: FactType, **told: Any) -> None:
@@ -96,24 +114,3 @@ def withdraw(work: Work, reason: str, index: int | None = None) -> tuple[OpenReq
             if work.origin is PlanOrigin.LITERAL:
                 work.drop(action.id)
     return found
-
-
-def ask_for_input(work: Work, action: Action, arguments: dict[str, Any]) -> None:
-    """AskHuman (I4): the action is written down, and a person's answer will be its receipt."""
-    work.keep(asking := action.asking())
-    work.outputs.append(Record(asking))
-    words = (str(title) for title in arguments.get("options") or ())
-    context = arguments.get("context")
-    ask(
-        work,
-        RequestKind.INPUT,
-        action.step,
-        str(arguments.get("question", "")),
-        action=asking,
-        arguments=asking.arguments,
-        options=tuple(Option(id=str(number), title=title) for number, title in enumerate(words, 1)),
-        form=arguments.get("schema"),
-        preview=None if context is None else str(context),
-        priority=arguments.get("priority"),
-        seconds=arguments.get("timeout"),
-    )

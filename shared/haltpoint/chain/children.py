@@ -10,6 +10,7 @@ A skill with hooks goes to a worker first, which asks them and gives the argumen
 chain begins. One without hooks needs no worker.
 """
 
+from dataclasses import replace
 from typing import Any, Final
 
 from haltpoint.chain.codes import Code
@@ -18,7 +19,7 @@ from haltpoint.chain.references import references
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.templates import MOST_LEVELS, fill
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import MAX_BODY, action_of, levels_of
+from haltpoint.contracts.base import MAX_BODY, action_of, child_id, levels_of
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Outcome, ToolSpec
@@ -33,7 +34,7 @@ _PASSED_ON: Final = ("conversation_id", "context", "private", "mode", "tenant", 
 
 
 def child_for(
-    work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any], *, admitted: bool = False
+    work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any], **said: Any
 ) -> StartChild | tuple[Code, str]:
     """The chain that carries the action out, for the same tenant, user and contexts; or why there can be none."""
     if levels_of(work.id) >= MOST_LEVELS:
@@ -45,7 +46,8 @@ def child_for(
         return Code.NOT_RESOLVED, f"{spec.name}: its steps with these arguments have more than {MAX_BODY} bytes"
     goal = f"{spec.name}: {spec.description}"[:MAX_GOAL]
     passed_on = {name: getattr(work.task, name) for name in _PASSED_ON}
-    return StartChild(action, Task(goal=goal, plan=steps, **passed_on), work.deadline, admitted)
+    started = replace(action, child=child_id(action.id))
+    return StartChild(started, Task(goal=goal, plan=steps, **passed_on), work.deadline, **said)
 
 
 def advice_on(fault: Fault) -> str | None:

@@ -39,7 +39,8 @@ Everything here is a function of its arguments.
 from functools import partial
 from typing import assert_never
 
-from haltpoint.chain import answers, losses, proposals, results, scheduling, thoughts
+from haltpoint.chain import answers, beginning, losses, proposals, results, scheduling, thoughts
+from haltpoint.chain.next import Next
 from haltpoint.chain.outputs import Decision
 from haltpoint.chain.state import WAITING, Chain, ChainStatus
 from haltpoint.chain.work import Work
@@ -59,8 +60,8 @@ from haltpoint.contracts.events import (
     ToolCompleted,
 )
 
-Handler = partial[None]
-"""What takes an event, with the event in it; called with the `Work` in hand."""
+Handler = partial[Next | None]
+"""What takes an event, with the event in it; called with the `Work` in hand. It says what it wants next."""
 
 
 def decide(chain: Chain, received: Received, world: World, now: int) -> Decision:
@@ -72,9 +73,9 @@ def decide(chain: Chain, received: Received, world: World, now: int) -> Decision
     if handler is None:
         return Decision(chain)
     work = Work(chain, world, now)
-    handler(work)
-    if work.has_changed():  # else it was a repeat, late or foreign: nothing is sent because of it
-        scheduling.advance(work)
+    wanted = handler(work)
+    if wanted is not None or work.has_changed():  # else it was a repeat, late or foreign: nothing is sent because of it
+        scheduling.advance(work, wanted)
     return work.decision()
 
 
@@ -102,7 +103,7 @@ def handler_for(status: ChainStatus, received: Received) -> Handler | None:
         case ThoughtFailed() as message:
             return partial(thoughts.take_failed_thought, message=message) if begun or planning else None
         case TaskSubmitted():
-            return partial(scheduling.begin) if status is ChainStatus.ACCEPTED else None
+            return partial(beginning.begin) if status is ChainStatus.ACCEPTED else None
         case HumanAnswered() as message:
             return partial(answers.apply_answer, message=message) if status in WAITING.values() else None
         case TimerDue() as message:

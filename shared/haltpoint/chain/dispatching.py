@@ -1,4 +1,4 @@
-"""The only place from which an action goes out (R7): budget, deadline and references are checked here."""
+"""Calls on their way out: put together, held against budget and deadline (R7). `scheduling` sends them."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,8 +9,9 @@ from haltpoint.chain.checked import CheckedCall
 from haltpoint.chain.children import child_for
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import NOT_CONFIRMED
-from haltpoint.chain.ending import fail_chain, fail_soon, fail_step
+from haltpoint.chain.ending import too_late
 from haltpoint.chain.held import drop_held
+from haltpoint.chain.next import Next, failed, step_failed
 from haltpoint.chain.outputs import Dispatch, StartChild
 from haltpoint.chain.provenance import origin_actions
 from haltpoint.chain.references import Reference, UnresolvedError, deeper_than, read_json, resolve, write_json
@@ -18,11 +19,10 @@ from haltpoint.chain.schemas import compiled
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.templates import calls_inside
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH, child_id
+from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.phrases import count
-from haltpoint.contracts.plans import Plan
-from haltpoint.contracts.reasons import Reason, Source
+from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ToolSpec
 
@@ -62,96 +62,61 @@ def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
     return data if wanted.path[0] == "data" else {**action.outcome.model_dump(mode="json"), **data}
 
 
-def dispatch(
+def send(
     work: Work,
-    index: int,
-    tool: str,
-    arguments: dict[str, Any],
-    spec: ToolSpec,
+    call: CheckedCall,
     reasons: tuple[Reason, ...] = (),
     notes: tuple[str, ...] = (),
     repeats: str = "",
-    sources: dict[str, Source] | None = None,
-) -> None:
-    """Send a checked call to its queue as the step's next action; deadline and budget come first.
+) -> Next:
+    """A checked call as the step's next action, for its queue, for a child chain or for a person; or the end, when time
+    or budget are used up or the call is too large.
 
     With `reasons` a worker asks a person before it runs the call; a skill goes to a worker for that. `notes` go into
     the receipt's warnings. `repeats` is the action that had this effect before, for the log.
     """
-    if not in_time(work):
-        return
+    if (late := too_late(work)) is not None:
+        return late
+    index, spec = call.index, call.spec
     inside = 0 if spec.plan is None else calls_inside(spec.plan, work.world.tools)
     if not policy.actions_left(work, work.origin, work.world.policy, work.actions_used + inside):
         used = f"the chain has used up its {count(work.actions_used, 'action')}"
-        fail_soon(work, Code.OVER_BUDGET, used, index)
-        return
-    text, wrong = write_json(arguments), ""
+        return failed(Code.OVER_BUDGET, used, work.steps[index].id)
+    text, wrong = write_json(call.arguments), ""
     if len(text) > MAX_ARGUMENTS:
         wrong = f"its arguments have more than {MAX_ARGUMENTS} bytes"
-    elif deeper_than(arguments, MAX_DEPTH):
+    elif deeper_than(call.arguments, MAX_DEPTH):
         wrong = f"its arguments are nested deeper than {MAX_DEPTH}"
     if wrong:
-        fail_step(work, index, Code.NOT_RESOLVED, f"{tool}: {wrong}")
-        return
-    action = work.next_action(index, tool, text)
+        return step_failed(index, Code.NOT_RESOLVED, f"{spec.name}: {wrong}")
+    action = work.next_action(index, spec.name, text)
     work.actions_used += 1 + inside
-    if tool == human_tool.NAME:  # it goes to no worker: the calls behind it are dropped (B3, I4)
+    if spec.name == human_tool.NAME:  # it goes to no worker: the calls behind it are dropped (B3, I4)
         work.begin(action)
         work.tell_action(FactType.ACTION_DISPATCHED, action)
         if work.origin is not PlanOrigin.LITERAL:
             drop_held(work, index, f"stopped by {next_request(work)}")
-        ask_for_input(work, action, arguments)
-    elif spec.plan is not None and not spec.hooks and not reasons:
-        if (refused := start_child(work, action, spec, spec.plan, arguments, repeats=repeats)) is not None:
-            fail_step(work, index, *refused)
-    else:
-        work.begin(action)
-        work.outputs.append(_order(work, action, spec, reasons=reasons, notes=notes, sources=sources or {}))
-        told = {"repeats": repeats} if repeats else {}
-        work.tell_action(FactType.ACTION_DISPATCHED, action, **told)
+        return ask_for_input(work, action, call.arguments)
+    if spec.plan is not None and not spec.hooks and not reasons:
+        child = child_for(work, action, spec, spec.plan, call.arguments, repeats=repeats)
+        return child if isinstance(child, StartChild) else step_failed(index, *child)
+    return _order(work, action, spec, reasons=reasons, notes=notes, sources=call.sources, repeats=repeats)
 
 
-def start_child(
-    work: Work,
-    action: Action,
-    spec: ToolSpec,
-    plan: Plan,
-    arguments: dict[str, Any],
-    *,
-    admitted: bool = False,
-    repeats: str = "",
-) -> tuple[Code, str] | None:
-    """Begin the chain that carries the action out; why there can be none, else None."""
-    started = replace(action, child=child_id(action.id))
-    order = child_for(work, started, spec, plan, arguments, admitted=admitted)
-    if not isinstance(order, StartChild):
-        return order
-    if admitted:
-        work.keep(started)
-    else:
-        work.begin(started)
-    work.outputs.append(order)
-    told = {"repeats": repeats} if repeats else {}
-    work.tell_action(FactType.ACTION_DISPATCHED, action, child=started.child, **told)
-    return None
-
-
-def dispatch_again(work: Work, action: Action, *, approval: str | None) -> None:
-    """Send an action a second time under its own id, because a person said so (B3, E5); it costs no further action.
+def send_again(work: Work, action: Action, *, approval: str | None) -> Next:
+    """An action a second time under its own id, because a person said so (B3, E5); it costs no further action.
 
     `approval` is the digest of the call that they approved. Whoever takes the answer has looked at the deadline before.
     """
     spec = work.world.tools.get(action.tool)
     if spec is None:
-        fail_step(work, action.step, Code.TOOL_GONE, f"no worker declares {action.tool} any more")
-        return
+        return step_failed(action.step, Code.TOOL_GONE, f"no worker declares {action.tool} any more")
     again = replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
     work.keep(again)
     sources = CheckedCall(work, action.step, spec, read_json(action.arguments)).sources
     warned = () if action.outcome is None else action.outcome.warnings
     notes = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()
-    work.outputs.append(_order(work, again, spec, approval=approval, again=True, notes=notes, sources=sources))
-    work.tell_action(FactType.ACTION_DISPATCHED, action, attempt=again.attempt)
+    return _order(work, again, spec, approval=approval, again=True, notes=notes, sources=sources)
 
 
 def _order(work: Work, action: Action, spec: ToolSpec, **said: Any) -> Dispatch:
@@ -164,14 +129,3 @@ def _order(work: Work, action: Action, spec: ToolSpec, **said: Any) -> Dispatch:
     elif spec.provenance:
         origins = origin_actions(spec, work.actions)
     return Dispatch(action, spec, work.deadline, work.actions_used, origins=origins, unasked=unasked, **said)
-
-
-def in_time(work: Work) -> bool:
-    """Whether the chain may still go on; it fails here when its time is over."""
-    if work.now < work.deadline:
-        return True
-    if (seconds := policy.seconds_that_bind(work)) is None:
-        fail_chain(work, Code.TOO_LATE, "the chain's deadline has passed")
-    else:
-        fail_chain(work, Code.OVER_BUDGET, f"the chain has used up its {seconds:g} s")
-    return False

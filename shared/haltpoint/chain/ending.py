@@ -1,5 +1,7 @@
 """How a step and a chain come to their ends (CONTRACT C3, C11; R1)."""
 
+from dataclasses import replace
+
 from haltpoint.chain import policy
 from haltpoint.chain.asking import free, withdraw
 from haltpoint.chain.children import cancel_children, report
@@ -7,7 +9,8 @@ from haltpoint.chain.codes import Code
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.intent import falls_short, unfulfilled
 from haltpoint.chain.needs import result_needed
-from haltpoint.chain.state import ActionStatus, ChainError, ChainStatus, Failure, PlanOrigin, StepStatus
+from haltpoint.chain.next import Cancelled, Completed, Failed, StepEnd, failed, step_failed
+from haltpoint.chain.state import ActionStatus, ChainStatus, Failure, PlanOrigin, StepStatus
 from haltpoint.chain.work import Work
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Siblings
@@ -17,70 +20,52 @@ WHO, WHY = 256, 2000
 """Characters of who stops a chain and of why it ends, as it is passed on."""
 
 
-def complete_step(work: Work, index: int) -> None:
-    """The step kept its promise; calls that are still held are dropped (C3)."""
-    drop_held(work, index, "step completed")
-    step, unkept = work.steps[index], work.run(index).unkept
-    validation = policy.validation(work.task, step, work.origin, unkept=unkept)
-    work.tell(FactType.STEP_COMPLETED, index, validation_status=validation)
-    _end_step(work, index, StepStatus.COMPLETED)
-
-
-def fail_step(
-    work: Work, index: int, code: Code | str, message: str, answer: str | None = None, fault: Fault | None = None
-) -> None:
-    """The step cannot keep its promise; its plan says what that does to the chain (C11)."""
-    work.tell(FactType.STEP_FAILED, index, code=str(code), reason=message)
-    _end_step(work, index, StepStatus.FAILED)
-    if work.steps[index].fatal:
-        fail_soon(work, code, message, index, answer, fault)
-
-
-def fail_soon(
-    work: Work,
-    code: Code | str,
-    message: str,
-    index: int,
-    answer: str | None = None,
-    fault: Fault | None = None,
-) -> None:
-    """The chain fails because of a step, as soon as the actions that are under way have ended (C8)."""
-    step_id = work.steps[index].id
-    if (work.steps[index].siblings or work.task.siblings) is Siblings.FAIL_FAST or not is_acting(work):
-        fail_chain(work, code, message, step_id, answer, fault)
-    elif work.failing is None:
-        work.failing = Failure(ChainError(str(code), message, step_id), answer, fault)
-        for request in withdraw(work, message):
-            free(work, request)
-        if work.origin is PlanOrigin.LITERAL:
-            work.actions = {name: one for name, one in work.actions.items() if one.status is not ActionStatus.DONE}
-
-
-def is_acting(work: Work) -> bool:
-    """Whether a worker or a child carries an action out now."""
-    return any(one.status is ActionStatus.DISPATCHED for one in work.actions.values() if one.outcome is None)
-
-
-def fail_by_tool(work: Work, index: int, code: Code, tool: str, fault: Fault) -> None:
-    """The step fails because of a tool's error; the user is told the tool's own message and suggestion."""
+def failed_by_tool(index: int, code: Code, tool: str, fault: Fault) -> StepEnd:
+    """The step fails because of a tool's error; the user reads the tool's own message and suggestion."""
     words = fault.message
     if fault.suggestion is not None:
         words += f"{'' if words.endswith(('.', '!', '?')) else '.'} {fault.suggestion}"
-    fail_step(work, index, code, f"{tool}: {fault.error_type.value}: {fault.message}", words, fault)
+    return step_failed(index, code, f"{tool}: {fault.error_type.value}: {fault.message}", words, fault)
 
 
-def _end_step(work: Work, index: int, status: StepStatus) -> None:
+def too_late(work: Work) -> Failed | None:
+    """The end of a chain whose time is over; None when it has time left."""
+    if work.now < work.deadline:
+        return None
+    if (seconds := policy.seconds_that_bind(work)) is None:
+        return failed(Code.TOO_LATE, "the chain's deadline has passed")
+    return failed(Code.OVER_BUDGET, f"the chain has used up its {seconds:g} s")
+
+
+def end_step(work: Work, end: StepEnd) -> None:
+    """End a step: completed, with its promise kept (C3), or failed; its plan says what that does to the chain (C11).
+
+    Calls that are still held are dropped.
+    """
+    index, failure = end.index, end.failure
+    step = work.steps[index]
+    if failure is None:
+        drop_held(work, index, "step completed")
+        validation = policy.validation(work.task, step, work.origin, unkept=work.run(index).unkept)
+        work.tell(FactType.STEP_COMPLETED, index, validation_status=validation)
+        work.leave(index, StepStatus.COMPLETED)
+    else:
+        work.tell(FactType.STEP_FAILED, index, code=failure.error.code, reason=failure.error.message)
+        work.leave(index, StepStatus.FAILED)
+    for request in withdraw(work, f"step {step.id!r} is over", index) if work.requests else ():
+        free(work, request)
+    if failure is None or not step.fatal:
+        _open_dependants(work, index)
+    else:
+        fail(work, Failed(replace(failure, error=replace(failure.error, step_id=step.id))))
+
+
+def _open_dependants(work: Work, index: int) -> None:
     """Make ready, or skip, the steps that waited for this one.
 
     A step that refers to a result which is missing is skipped, and so on by the same rule; other dependants run (C11).
     """
-    graph = work.graph
-    work.leave(index, status)
-    for request in withdraw(work, f"step {work.steps[index].id!r} is over", index) if work.requests else ():
-        free(work, request)
-    if status is StepStatus.FAILED and work.steps[index].fatal:
-        return
-    over = [index]
+    graph, over = work.graph, [index]
     for done in over:  # grows while it is walked
         for waiting in graph.dependants[done]:
             begun = work.run(waiting).status is not StepStatus.PENDING
@@ -100,42 +85,60 @@ def _end_step(work: Work, index: int, status: StepStatus) -> None:
                 work.drop(work.action_id(other, number))
 
 
-def complete_chain(work: Work, answer: str | None) -> None:
+def is_acting(work: Work) -> bool:
+    """Whether a worker or a child carries an action out now."""
+    return any(one.status is ActionStatus.DISPATCHED for one in work.actions.values() if one.outcome is None)
+
+
+def complete(work: Work, end: Completed) -> None:
     """The chain has done what was asked; a strict one fails when an effect is owed (C12). Words are kept either way."""
-    work.unproven = tuple(one for one in work.unproven if one in (answer or ""))
-    if (owed := falls_short(work)) is not None:
-        fail_chain(work, Code.UNFULFILLED, owed, answer=answer)
+    work.unproven = tuple(one for one in work.unproven if one in (end.answer or ""))
+    undone = unfulfilled(work)
+    if (owed := falls_short(work, undone)) is not None:
+        failure = failed(Code.UNFULFILLED, owed).failure
+        fail(work, Failed(replace(failure, answer=end.answer)))
         return
-    work.unfulfilled = unfulfilled(work)
+    work.unfulfilled = undone
     details = {"unproven": list(work.unproven)} if work.unproven else {}
     work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
-    work.answer = answer
+    work.answer = end.answer
     report(work)
 
 
-def fail_chain(
-    work: Work,
-    code: Code | str,
-    message: str,
-    step_id: str | None = None,
-    answer: str | None = None,
-    fault: Fault | None = None,
-) -> None:
-    """The chain cannot do what was asked; `answer` is what the user is told beside the error, `fault` a tool's own."""
-    error = ChainError(str(code), message, step_id)
-    if work.failing is not None:  # the first failure is the one that people are told
-        error, answer, fault = work.failing.error, work.failing.answer, work.failing.fault
+def fail(work: Work, end: Failed) -> None:
+    """The chain fails: because of a step as soon as the actions that are under way have ended (C8), else at once.
+
+    The first failure is the one that people read.
+    """
+    step_id = end.failure.error.step_id
+    if step_id is not None and is_acting(work):
+        siblings = work.steps[work.graph.index[step_id]].siblings or work.task.siblings
+        if siblings is not Siblings.FAIL_FAST:
+            _fail_later(work, end.failure)
+            return
+    failure = work.failing or end.failure
+    error = failure.error
     _stop(work, f"stopped by {error.code}", error.message)
     where = {} if error.step_id is None else {"step_id": error.step_id}
     work.unfulfilled = unfulfilled(work)
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
-    work.error, work.answer = error, answer
-    report(work, fault or Fault(error_type=ErrorType.SERVER, message=error.message[:WHY], recoverable=False))
+    work.error, work.answer = error, failure.answer
+    report(work, failure.fault or Fault(error_type=ErrorType.SERVER, message=error.message[:WHY], recoverable=False))
 
 
-def cancel_chain(work: Work, by: str, reason: str) -> None:
-    """Somebody wants no more of the chain; what they say is passed on, and so it is bounded."""
-    by, reason = by[:WHO], reason[:WHY]
+def _fail_later(work: Work, failure: Failure) -> None:
+    """Keep the failure until the actions beside it have ended; questions are taken back meanwhile."""
+    if work.failing is None:
+        work.failing = failure
+        for request in withdraw(work, failure.error.message):
+            free(work, request)
+        if work.origin is PlanOrigin.LITERAL:
+            work.actions = {name: one for name, one in work.actions.items() if one.status is not ActionStatus.DONE}
+
+
+def cancel(work: Work, end: Cancelled) -> None:
+    """The chain stops because a person or a parent says so; their words are passed on, and so they are bounded."""
+    by, reason = end.by[:WHO], end.reason[:WHY]
     _stop(work, "stopped by cancellation", reason or "the chain was cancelled")
     work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
     words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"

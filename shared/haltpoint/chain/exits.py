@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from haltpoint.chain import human_tool
-from haltpoint.chain.asking import ask
-from haltpoint.chain.dispatching import dispatch
+from haltpoint.chain.asking import question
+from haltpoint.chain.checked import CheckedCall
+from haltpoint.chain.dispatching import send
+from haltpoint.chain.next import Next
 from haltpoint.chain.references import read_json
-from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.work import Work
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.thoughts import Proposal
@@ -36,32 +37,28 @@ def is_only_question(words: str) -> bool:
     return is_question(words) and _ENDS.search(words.strip()) is None
 
 
-def ask_in_step(work: Work, index: int, proposal: Proposal) -> bool:
-    """Put a question of the model in words before a person, as askHuman would; False: asked already or too often."""
-    question = proposal.content.strip()[-LONGEST_QUESTION:]
+def ask_in_step(work: Work, index: int, proposal: Proposal) -> Next | None:
+    """A question of the model in words, for a person, as askHuman would put it; None: asked already or too often."""
+    words = proposal.content.strip()[-LONGEST_QUESTION:]
     own = (one for one in work.actions.values() if one.tool == human_tool.NAME and one.step == index)
     asked = [str(read_json(one.arguments).get("question")) for one in own]
-    if len(asked) >= MOST_QUESTIONS or _is_known(question, asked):
-        return False
-    work.note(index, proposal)
+    if len(asked) >= MOST_QUESTIONS or _is_known(words, asked):
+        return None
     work.begin_turn(index)
-    dispatch(work, index, human_tool.NAME, {"question": question}, human_tool.SPEC)
-    return True
+    return send(work, CheckedCall(work, index, human_tool.SPEC, {"question": words}))
 
 
-def ask_while_planning(work: Work, words: str) -> bool:
-    """Put a question that the model asks in place of a plan before a person; False: asked already or too often."""
-    question = words.strip()[-LONGEST_QUESTION:]
-    if not question or len(work.questions) >= MOST_QUESTIONS or _is_known(question, work.questions):
-        return False
-    work.questions = (*work.questions, question)
-    work.status = ChainStatus.PLANNING
-    ask(work, RequestKind.INPUT, None, question)
-    return True
+def ask_while_planning(work: Work, words: str) -> Next | None:
+    """A question that the model asks in place of a plan, for a person; None: asked already or too often."""
+    words = words.strip()[-LONGEST_QUESTION:]
+    if not words or len(work.questions) >= MOST_QUESTIONS or _is_known(words, work.questions):
+        return None
+    work.questions, work.thought = (*work.questions, words), None
+    return question(work, RequestKind.INPUT, None, words)
 
 
-def _is_known(question: str, asked: Sequence[str]) -> bool:
-    wanted = human_tool.asked_in({"question": question})
+def _is_known(words: str, asked: Sequence[str]) -> bool:
+    wanted = human_tool.asked_in({"question": words})
     return any(human_tool.asked_in({"question": one}) == wanted for one in asked)
 
 

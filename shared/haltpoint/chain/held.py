@@ -29,10 +29,10 @@ def _held(work: Work, index: int) -> Iterator[tuple[int, Call, str | None]]:
 
     A call that was refused is not held.
     """
-    run = work.run(index)
+    taken, refused = work.run(index).taken, work.verdicts.get(index, {})
     for place, call in enumerate(work.proposals.get(index, Proposal()).calls):
         owner = owner_of(work, index, call.tool)
-        if owner is not None or (place >= run.taken and not run.refused >> place & 1):
+        if owner is not None or (place >= taken and place not in refused):
             yield place, call, owner
 
 

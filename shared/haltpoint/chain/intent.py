@@ -176,13 +176,15 @@ def deeds_asked_for(work: Work) -> tuple[str, ...]:
 
 def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     """The effects that the goal asks for without a deed or a reported error; `message`: the condition of one."""
+    if not (asked := _asked(work, by_patterns=False)):
+        return ()
     ended = [(one.tool, one.outcome) for one in work.actions.values() if one.outcome is not None]
     failed = {name for tool, outcome in ended if outcome.error for name in _effects_of(work, tool)}
     nested = (call for _, outcome in ended for call in outcome.metadata.calls)
     settled = _succeeded(work) | failed | {call.tool for call in nested if call.error is ErrorType.IN_DOUBT}
     return tuple(
         NotDone(tool=" or ".join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
-        for entry, tools in _asked(work, by_patterns=False)
+        for entry, tools in asked
         if settled.isdisjoint(tools)
     )
 
@@ -208,9 +210,12 @@ def remind(work: Work) -> tuple[Correction, ...]:
     )
 
 
-def falls_short(work: Work) -> str | None:
-    """Why a strict chain fails although nothing else is left to do; None when it need not, or cites why not."""
-    due = owed(work) if work.mode(None) is Mode.STRICT else ()
+def falls_short(work: Work, undone: tuple[NotDone, ...]) -> str | None:
+    """Why a strict chain fails although nothing else is left to do; None when it need not, or cites why not.
+
+    `undone` is what is unfulfilled.
+    """
+    due = [one for one in undone if not one.message] if work.mode(None) is Mode.STRICT else ()
     if not due or (intent_of(work).reminded and work.cited):
         return None
     return "; ".join(map(_not_done, due))
@@ -227,11 +232,13 @@ def _asked(work: Work, *, by_patterns: bool) -> list[tuple[IntentEntry, tuple[st
     others ask for an effect that nothing forbids.
     """
     intent, tools = intent_of(work), work.world.tools.values()
+    found = [one for one in intent.effects_asked if (one.origin is IntentOrigin.PATTERN) is by_patterns]
+    if not found:
+        return []
     limits = fitting([glob for entry in intent.forbidden for glob in entry.tools], work.world.tools)
     effects = (spec for spec in tools if with_effects(spec) and not spec.internal and spec.name not in limits)
     required = (spec for spec in tools if open_to_models(spec, work.chain.task))
     there = [spec.name for spec in (required if by_patterns else effects)]
-    found = (one for one in intent.effects_asked if (one.origin is IntentOrigin.PATTERN) is by_patterns)
     return [(one, names) for one in found if (names := fitting(one.tools, there))]
 
 

@@ -5,9 +5,8 @@ natural, so the chain knows those that it waits for; one that bears another id, 
 """
 
 from haltpoint.chain.codes import Code
-from haltpoint.chain.ending import fail_chain
-from haltpoint.chain.outputs import Settle
-from haltpoint.chain.results import record
+from haltpoint.chain.next import Next, failed
+from haltpoint.chain.receipts import record, settle
 from haltpoint.chain.state import ActionStatus, ChainStatus
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import child_report_id, request_id
@@ -15,20 +14,19 @@ from haltpoint.contracts.events import MessageLost
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
 
 
-def end_if_awaited(work: Work, message: MessageLost) -> None:
+def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
     """Hear of a lost message: fail when it is what the chain waits for."""
     data = message.data
     words = f"the message {data.message_id} could not be processed: {data.reason}"
     action = work.actions.get(data.message_id.partition("/")[0])
     if not _waits_for(work, data.message_id):
-        return
-    if action is not None and work.run(action.step).status.done:  # it ran beside what ended its step
-        fault = Fault(error_type=ErrorType.UNKNOWN, message=words, recoverable=False)
-        failed = action.done(Outcome(success=False, next_action=NextAction.ERROR, error=fault), "{}")
-        work.outputs.append(Settle(failed))
-        record(work, failed, succeeded=False)
-    else:
-        fail_chain(work, Code.MESSAGE_LOST, words)
+        return None
+    if action is None or not work.run(action.step).status.done:
+        return failed(Code.MESSAGE_LOST, words)
+    fault = Fault(error_type=ErrorType.UNKNOWN, message=words, recoverable=False)  # it ran beside what ended its step
+    lost = settle(work, action, Outcome(success=False, next_action=NextAction.ERROR, error=fault), "{}")
+    record(work, lost, succeeded=False)
+    return None
 
 
 def _waits_for(work: Work, message_id: str) -> bool:

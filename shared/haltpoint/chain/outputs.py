@@ -18,7 +18,8 @@ class Dispatch:
     A second dispatch of the same id (after not_happened or an approval) has `again`: the started mark is cleared.
     `approval` is the digest of the call that a person approved. `origins` are the actions whose receipts the worker
     looks into when it asks once more where values come from; `unasked` says why it need not. With `reasons` the worker
-    asks a person before it runs the call; `sources` go into the receipt, `notes` into its warnings.
+    asks a person before it runs the call; `sources` go into the receipt, `notes` into its warnings. `repeats`, for the
+    log, is the action that had this effect before.
     """
 
     action: Action
@@ -32,6 +33,7 @@ class Dispatch:
     reasons: tuple[Reason, ...] = ()
     sources: dict[str, Source] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    repeats: str = ""
 
 
 @value
@@ -91,13 +93,14 @@ class Settle:
 class StartChild:
     """Begin the chain `action.child` with this task, to carry the action out; its deadline is `deadline` (ms).
 
-    `admitted`: a worker had the action before, and its hooks have let it pass.
+    `admitted`: a worker had the action before, and its hooks have let it pass. `repeats`: see `Dispatch`.
     """
 
     action: Action
     task: Task
     deadline: int
     admitted: bool = False
+    repeats: str = ""
 
 
 @value

@@ -1,172 +1,179 @@
-"""How a chain begins, and what is sent next (CONTRACT C1, C3, C8).
+"""What is sent next (CONTRACT B3, C3, C8): the one place from which anything goes out, a step ends or a chain ends.
 
-Handlers write down what has happened; only here it is decided what is sent because of it. The steps that have begun are
-walked in the order of the plan, each does what it may, then the next one that is ready begins. With `parallel` 1 this
-is one step at a time, and one thing at a time in it.
+Handlers write down what has happened and say what they want; that is carried out here. Then the steps are walked in the
+order of the plan, first those that have begun, then those that are ready: `next_of` says what a step wants, `gate`
+whether it may have it. With `parallel` 1 this is one step at a time, and one thing at a time in it.
 """
 
 import json
+from typing import assert_never
 
+from haltpoint.chain.asking import ask
 from haltpoint.chain.checked import CheckedCall
 from haltpoint.chain.codes import Code
-from haltpoint.chain.contract import open_to_models
 from haltpoint.chain.delivering import deliver
-from haltpoint.chain.dispatching import dispatch, in_time, literal_call
-from haltpoint.chain.ending import complete_chain, fail_chain, fail_step, is_acting
+from haltpoint.chain.dispatching import literal_call, send
+from haltpoint.chain.ending import cancel, complete, end_step, fail, is_acting, too_late
 from haltpoint.chain.gate import Gate, gate, is_held
-from haltpoint.chain.goal import goal_of, take_up
-from haltpoint.chain.graph import Graph
-from haltpoint.chain.held import leave_out
-from haltpoint.chain.plan_check import plan_faults
-from haltpoint.chain.proposals import consider, continue_step
+from haltpoint.chain.held import leave_out, tell_held
+from haltpoint.chain.next import Cancelled, Completed, Failed, Next, StepEnd, step_failed
+from haltpoint.chain.outputs import Ask, Dispatch, StartChild, Think
+from haltpoint.chain.proposals import consider, next_turn, release
+from haltpoint.chain.receipts import end_of_calls, go_without
 from haltpoint.chain.references import read_json
-from haltpoint.chain.results import end_literal_step
-from haltpoint.chain.schemas import compiled
-from haltpoint.chain.state import ChainStatus, PlanOrigin, StepRun, StepStatus
-from haltpoint.chain.thinking import stand_in, think_answer, think_intent, think_plan, think_step
+from haltpoint.chain.state import PlanOrigin, StepStatus
+from haltpoint.chain.thinking import stand_in, think_answer, think_step
 from haltpoint.chain.work import Work
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.plans import Plan, Step, ValidationMode
-from haltpoint.contracts.tasks import Mode, Style
-
-REACT_STEP = "react"
-"""The id of the one open-ended step of a task in the style react."""
+from haltpoint.contracts.plans import ValidationMode
+from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.thoughts import ThoughtKind
 
 
-def begin(work: Work) -> None:
-    """Take up the task: carry out its plan, ask for one, or make one open-ended step of it."""
-    task = work.task
-    drafted = PlanOrigin.REACT if task.style is Style.REACT else PlanOrigin.DRAFTED
-    work.tell(FactType.CHAIN_STARTED, origin=(drafted if task.plan is None else PlanOrigin.LITERAL).value)
-    work.status = ChainStatus.PLANNING
-    if task.plan is not None:
-        faults = plan_faults(task.plan, work.world.tools, work.world.policy, literal=True)
-        if faults:
-            fail_chain(work, Code.PLAN_REFUSED, "; ".join(map(str, faults)))
-        else:
-            adopt(work, task.plan, PlanOrigin.LITERAL)
-    elif task.style is Style.REACT:
-        if task.mode is Mode.OFF or task.intent is not None:
-            take_up(work, None)
-            begin_open(work)
-        else:
-            think_intent(work)
+def advance(work: Work, wanted: Next | None) -> None:
+    """Carry out what a handler wants, then what the steps want, until nothing more may be sent or the chain is over."""
+    while True:
+        if wanted is not None:
+            _carry_out(work, wanted)
+        if work.status.final:
+            return
+        expired = (one for one in work.requests if one.number in work.expired)
+        if (request := next(expired, None)) is not None:
+            wanted = go_without(work, request)
+        elif (wanted := _next(work)) is None:
+            return
+
+
+def _carry_out(work: Work, wanted: Next) -> None:
+    match wanted:
+        case Dispatch() | StartChild():
+            _dispatch(work, wanted)
+        case StepEnd():
+            end_step(work, wanted)
+        case Think():
+            _think(work, wanted)
+        case Ask():
+            ask(work, wanted)
+        case Completed():
+            complete(work, wanted)
+        case Failed():
+            fail(work, wanted)
+        case Cancelled():
+            cancel(work, wanted)
+        case _ as never:
+            assert_never(never)
+
+
+def _dispatch(work: Work, wanted: Dispatch | StartChild) -> None:
+    """Send an action, as the step's next one unless it was under way before."""
+    action, told = wanted.action, dict[str, int | str]()
+    if isinstance(wanted, StartChild):
+        before, told["child"] = wanted.admitted, action.child
+    elif before := wanted.again:
+        told["attempt"] = action.attempt
+    if wanted.repeats:
+        told["repeats"] = wanted.repeats
+    if before:
+        work.keep(action)
     else:
-        think_plan(work)
+        work.begin(action)
+    work.outputs.append(wanted)
+    work.tell_action(FactType.ACTION_DISPATCHED, action, **told)
 
 
-def begin_open(work: Work) -> None:
-    """Begin the one open-ended step, which may call every tool that a model may call, now that the goal was read."""
-    work.thought = None
-    names = (name for name, spec in work.world.tools.items() if open_to_models(spec, work.task))
-    step = Step(id=REACT_STEP, description=goal_of(work), allowed_tools=tuple(sorted(names)))
-    adopt(work, Plan(steps=(step,)), PlanOrigin.REACT)
-
-
-def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
-    """Take a checked plan for the chain's own, with the digests of its tools, and start its first step."""
-    tools = work.world.tools
-    named = {
-        name
-        for step in plan.steps
-        for names in (step.promised_tools, step.allowed_tools or (), (call.tool for call in step.actions))
-        for name in names
-    }
-    work.plan, work.steps, work.origin, work.graph = plan, plan.steps, origin, Graph.of(plan)
-    work.digests = {name: compiled(tools[name]).digest for name in sorted(named)}
-    work.status = ChainStatus.EXECUTING
-    for index, waits in enumerate(work.graph.dependencies):
-        work.changed[index] = StepRun(StepStatus.PENDING if waits else StepStatus.READY)
-    work.ready = tuple(index for index, waits in enumerate(work.graph.dependencies) if not waits)
-
-
-def advance(work: Work) -> None:
-    """Send what may be sent now; wind the chain up when nothing is left, or end it when it has failed."""
-    while not work.status.final and _moves(work):
-        pass
-    if work.status.final:
+def _think(work: Work, wanted: Think) -> None:
+    """Ask the model, for a step or for the chain as a whole."""
+    work.outputs.append(wanted)
+    if wanted.step_id is None:
+        work.thought = wanted.thought_id
+        work.plan_attempts += wanted.kind in (ThoughtKind.PLAN, ThoughtKind.INTENT)
         return
-    if work.failing is not None:
-        if not is_acting(work):
-            fail_chain(work, work.failing.error.code, work.failing.error.message)
-    elif work.plan is not None and not (work.active or work.ready or work.thought or work.requests):
-        _wind_up(work)
+    index = work.graph.index[wanted.step_id]
+    run = work.edit(index)
+    run.attempt, run.proposals, run.thinking = wanted.attempt, run.proposals + 1, True
+    work.turns += 1
+    work.clear(index)
 
 
-def _moves(work: Work) -> bool:
-    """Let the first step that may do something do it: of those that have begun, then of those that are ready."""
+def _next(work: Work) -> Next | None:
+    """What the first step that may have something wants; when no step has anything left, the end of the chain."""
     for index in work.active:
-        if _continue(work, index):
-            return True
+        if (wanted := next_of(work, index)) is not None:
+            return wanted
     for index in work.ready:
         if gate(work, index) is not Gate.GO:
-            return False
-        if _begin(work, index):
-            return True
-    return False
+            return None
+        call = literal_call(work, index) if work.origin is PlanOrigin.LITERAL else None
+        if not isinstance(call, CheckedCall) or not is_held(call):
+            return too_late(work) or _begin(work, index, call)
+    if work.failing is not None:
+        return None if is_acting(work) else Failed(work.failing)
+    busy = work.plan is None or work.active or work.ready or work.thought or work.requests
+    return None if busy else _last(work)
 
 
-def _continue(work: Work, index: int) -> bool:
-    """Do what a step that has begun does next; False when it has to wait."""
+def next_of(work: Work, index: int) -> Next | None:
+    """What a step that has begun wants next, and may have; None: it has to wait."""
     run = work.run(index)
-    if run.status is not StepStatus.IN_PROGRESS:
-        return False
-    if work.origin is PlanOrigin.LITERAL:
-        if run.taken == len(work.steps[index].actions) or gate(work, index) is not Gate.GO:
-            return False
-        call = literal_call(work, index)
-        if isinstance(call, CheckedCall) and is_held(call):
-            return False
-        _send(work, index, call)
-        return True
-    if not run.thinking:
-        return continue_step(work, index)
-    if not run.here or work.thought is not None or gate(work, index) is not Gate.GO:
-        return False
-    consider(work, index)
-    return True
+    if run.status is not StepStatus.IN_PROGRESS or (run.thinking and not run.here):
+        return None
+    if work.origin is PlanOrigin.LITERAL and run.taken == len(work.steps[index].actions):
+        return None
+    wanted: Next | Gate | None = gate(work, index)
+    if wanted is Gate.GO and work.origin is PlanOrigin.LITERAL:
+        return _send_literal(work, index, literal_call(work, index))
+    if wanted is Gate.GO:
+        wanted = _next_of_turn(work, index)
+    if isinstance(wanted, Gate) or wanted is None:
+        if work.fresh == index:
+            work.fresh = None
+            tell_held(work, index)
+        return None
+    return wanted
 
 
-def _begin(work: Work, index: int) -> bool:
-    """Begin a step that is ready; False when its first call has to wait."""
-    if not in_time(work):
-        return True
-    call = literal_call(work, index) if work.origin is PlanOrigin.LITERAL else None
-    if isinstance(call, CheckedCall) and is_held(call):
-        return False
+def _next_of_turn(work: Work, index: int) -> Next | Gate | None:
+    """The next call of the proposal, or the next proposal when none of its calls is left or under way."""
+    if work.run(index).here:
+        if work.thought is not None:
+            return None
+        if (wanted := consider(work, index)) is not None:
+            return wanted
+    sent = release(work, index)
+    return sent if sent is not None or work.run(index).pending else next_turn(work, index)
+
+
+def _begin(work: Work, index: int, call: CheckedCall | tuple[Code, str] | None) -> Next | None:
+    """Begin a step that is ready, with its first call or thought."""
     work.move(index, StepStatus.IN_PROGRESS)
     ignored = {}
     if work.steps[index].tool_validation_mode is ValidationMode.ADVISORY and work.task.mode is Mode.STRICT:
         ignored = {"ignored": "tool_validation_mode: advisory"}  # a plan may only tighten how it is checked
     work.tell(FactType.STEP_STARTED, index, **ignored)
-    if call is None:
-        think_step(work, index)
-    else:
-        _send(work, index, call)
-    return True
+    return think_step(work, index) if call is None else _send_literal(work, index, call)
 
 
-def _send(work: Work, index: int, call: CheckedCall | tuple[Code, str]) -> None:
-    """Send the next call of a literal plan's step. One that cannot be made fails the step, unless it is optional."""
-    if isinstance(call, CheckedCall):
-        dispatch(work, index, call.spec.name, call.arguments, call.spec)
-    elif work.steps[index].actions[work.run(index).taken].optional:
+def _send_literal(work: Work, index: int, call: CheckedCall | tuple[Code, str]) -> Next | None:
+    """The next call of a literal plan's step. One that cannot be made fails the step, unless it is optional."""
+    while not isinstance(call, CheckedCall):
+        if not work.steps[index].actions[work.run(index).taken].optional:
+            return step_failed(index, *call)
         leave_out(work, index, call[1])
-        end_literal_step(work, index)
-    else:
-        fail_step(work, index, *call)
+        if work.run(index).taken == len(work.steps[index].actions):
+            return end_of_calls(work, index)
+        call = literal_call(work, index)
+    return None if is_held(call) else send(work, call)
 
 
-def _wind_up(work: Work) -> None:
+def _last(work: Work) -> Next:
     """Every step is done: the answer is the last result, the words of an open-ended step, or asked for."""
     if work.origin is PlanOrigin.LITERAL:
-        complete_chain(work, _last_result(work))
-    elif work.origin is PlanOrigin.REACT and work.words:
-        deliver(work, work.words, work.awaited(0))
-    elif work.origin is PlanOrigin.REACT and work.words is not None:
-        complete_chain(work, stand_in(work, "the model said nothing"))
-    else:
-        think_answer(work)
+        return Completed(_last_result(work))
+    if work.origin is not PlanOrigin.REACT or work.words is None:
+        return think_answer(work)
+    if work.words:
+        return deliver(work, work.words, work.awaited(0))
+    return Completed(stand_in(work, "the model said nothing"))
 
 
 def _last_result(work: Work) -> str | None:

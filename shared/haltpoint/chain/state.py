@@ -17,7 +17,7 @@ from haltpoint.contracts.intent import ChainIntent
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.reasons import Grant
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Proposal, Strike
+from haltpoint.contracts.thoughts import Correction, Proposal, Strike
 from haltpoint.contracts.tools import Fault, Option, Outcome
 
 
@@ -98,8 +98,8 @@ class StepRun:
     many calls of the current proposal (or of a literal step's actions) were dispatched; `in_turn` how many of them
     in this turn; `receipts` has bit i set when a receipt keeps the step's i-th promise; `last_ok` is the number of the
     successful action that was dispatched last (0: none); `thinking` whether a thought is under way, or a person decides
-    how to continue in its place (D3), `here` whether its proposal has come and waits; `refused` has bit i set when call
-    i of the current proposal was refused, bit 32 when it is a strike for something else; `strikes` counts the
+    how to continue in its place (D3), `here` whether its proposal has come and waits; `struck` whether the current
+    proposal is a strike, for a call of it or for something else; `strikes` counts the
     violations since a required tool last succeeded (D2); `unkept` whether the step was let pass without its promise
     kept (D4); `freed` whether its own question is answered, so that it may continue while those of others are open
     (B3); `pending` are the numbers of the actions without a receipt that counts: a worker has them, or a person.
@@ -115,7 +115,7 @@ class StepRun:
     receipts: int = 0
     last_ok: int = 0
     thinking: bool = False
-    refused: int = 0
+    struck: bool = False
     strikes: int = 0
     unkept: bool = False
     here: bool = False
@@ -192,7 +192,8 @@ class Chain:
     """One run of one task; a value, which only the `Work` of a decision changes, in a copy of its own. Times in ms.
 
     `resume` is the state to take up again when no request is open. `proposals` holds, for steps in progress, the
-    checked proposal whose held calls may still run. `actions` holds only what later decisions need. `requests` are
+    checked proposal whose held calls may still run, `verdicts` the calls of it that are refused, by their place, each
+    with the fault. `actions` holds only what later decisions need. `requests` are
     the open ones, oldest first; `asked` counts all there ever were. `strikes` counts the violations since anything last
     succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's. `inside` are the
     tools that succeeded in the chains that carried out its skills, in such a chain also its own. `intent` is what the
@@ -225,6 +226,7 @@ class Chain:
     digests: dict[str, str] = field(default_factory=dict)
     actions: dict[str, Action] = field(default_factory=dict)
     proposals: dict[int, Proposal] = field(default_factory=dict)
+    verdicts: dict[int, dict[int, Correction]] = field(default_factory=dict)
     strikes: int = 0
     case: tuple[Strike, ...] = ()
     goal: str | None = None

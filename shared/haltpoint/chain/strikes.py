@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from haltpoint.chain import policy
-from haltpoint.chain.asking import ask, next_request
+from haltpoint.chain.asking import next_request, question
 from haltpoint.chain.contract import form_of, reading_faults
-from haltpoint.chain.ending import complete_step
 from haltpoint.chain.intent import pattern_faults
+from haltpoint.chain.next import StepEnd
+from haltpoint.chain.outputs import Ask
 from haltpoint.chain.work import Work
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
@@ -20,9 +21,6 @@ MOST_REMEMBERED: Final = 10
 
 MOST_CALLS: Final = 32
 """Calls of one proposal; one with more is sent back whole."""
-
-COUNTED: Final = 1 << MOST_CALLS
-"""The bit of `StepRun.refused` of no call: the proposal is a strike by its words, or by a call that was let pass."""
 
 MOST_SAID: Final = 500
 """Characters of the model's words that are kept with a violation; the whole is with the thought."""
@@ -56,11 +54,15 @@ def violate(
         work.tell(FactType.CONTRACT_VIOLATED, index, thought_id=thought, **told)
 
 
-def strike(work: Work, index: int, faults: tuple[Correction, ...], bits: int) -> None:
-    """Faults of the current proposal, which is one strike however many it has; `bits` are kept as refused."""
-    counted = work.run(index).refused != 0
-    violate(work, index, work.acted_on(index), faults, work.proposals[index].content, counted=counted)
-    work.edit(index).refused |= bits
+def strike(work: Work, index: int, *faults: Correction, call: int | None = None) -> None:
+    """Faults of the current proposal, which is one strike however many it has. With `call`, the place of a call in it,
+    the fault is the verdict on this call: it is refused.
+    """
+    run = work.edit(index)
+    violate(work, index, work.acted_on(index), faults, work.proposals[index].content, counted=run.struck)
+    run.struck = True
+    if call is not None:
+        work.verdicts = {**work.verdicts, index: {**work.verdicts.get(index, {}), call: faults[0]}}
 
 
 def tell_corrections(work: Work, index: int | None, faults: Sequence[Correction]) -> None:
@@ -88,7 +90,7 @@ def forgive(work: Work, index: int | None) -> None:
         run.strikes, run.proposals = 0, 0
 
 
-def escalate(work: Work, index: int | None, reason: str) -> None:
+def escalate(work: Work, index: int | None, reason: str) -> Ask:
     """D3: the chain stops, and a person gets the case: rephrase, give the result by hand, retry, or abort.
 
     `reason` is for them; what was written for the model is in its corrections. The tool that is missing is one that
@@ -97,18 +99,19 @@ def escalate(work: Work, index: int | None, reason: str) -> None:
     reason = reason[:MOST_SAID]
     missing = missing_tools(work, index) or tuple(dict.fromkeys(one.tool or "" for one in pattern_faults(work)))
     where = f"{'the plan' if index is None else f'step {work.steps[index].id!r}'}: {reason}"
-    question = f"The model does not keep its word in {where}. How shall it go on?"
+    text = f"The model does not keep its word in {where}. How shall it go on?"
     if missing:
         template = work.world.policy.messages.escalate
         tries = work.strikes if work.strikes or index is None else work.run(index).proposals
         expected = missing_in_words(work, index) or ", ".join(missing)
-        question = f"{template.format(expected_tools=expected, count=tries)} ({where})"
+        text = f"{template.format(expected_tools=expected, count=tries)} ({where})"
     about = {"request_id": next_request(work), "reason": reason, "strikes": work.strikes, "missing": list(missing)}
     work.tell(FactType.CHAIN_ESCALATED, index, **about)
     if index is not None:
         work.clear(index)
         work.edit(index).thinking = True
-    ask(work, RequestKind.ESCALATION, index, question, tool=missing[0] if missing else "", strikes=work.case)
+    tool = missing[0] if missing else ""
+    return question(work, RequestKind.ESCALATION, index, text, tool=tool, strikes=work.case)
 
 
 def missing_tools(work: Work, index: int | None) -> tuple[str, ...]:
@@ -150,13 +153,7 @@ def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]
     return reading_faults(proposal.faults, (tools[name] for name in missing_tools(work, index) if name in tools))
 
 
-def fall_short(work: Work, index: int, thought: str, faults: Sequence[Correction]) -> None:
-    """D4: an advisory step ends without what was asked for, which is told of the last thought, and counts."""
-    violate(work, index, thought, faults, "")
-    let_pass(work, index)
-
-
-def let_pass(work: Work, index: int) -> None:
-    """D4: in advisory mode the step goes on although its promise was not kept, and says so."""
+def let_pass(work: Work, index: int) -> StepEnd:
+    """D4: in advisory mode the step ends although its promise was not kept, and says so."""
     work.edit(index).unkept = True
-    complete_step(work, index)
+    return StepEnd(index)

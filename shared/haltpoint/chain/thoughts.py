@@ -2,20 +2,20 @@
 
 from typing import Final
 
+from haltpoint.chain.beginning import adopt, begin_open
 from haltpoint.chain.citations import false_marks
 from haltpoint.chain.codes import Code
 from haltpoint.chain.delivering import deliver, take_findings
-from haltpoint.chain.ending import complete_chain, fail_chain, fail_step
 from haltpoint.chain.exits import ask_while_planning
 from haltpoint.chain.goal import ask_again, note_look, take_up
 from haltpoint.chain.intent import forbidden, left_out, plan_pattern_faults, remind, tellable
 from haltpoint.chain.needs import reads_goal
+from haltpoint.chain.next import Completed, Next, failed, step_failed
 from haltpoint.chain.plan_check import PlanFault, plan_faults
-from haltpoint.chain.scheduling import adopt, begin_open
 from haltpoint.chain.schemas import SHOWN
 from haltpoint.chain.state import PlanOrigin
 from haltpoint.chain.strikes import escalate, struck_out, violate
-from haltpoint.chain.thinking import overspent, spent_too_much, stand_in, think_answer, think_intent, think_plan
+from haltpoint.chain.thinking import overspent, stand_in, think_answer, think_intent, think_plan
 from haltpoint.chain.work import Work
 from haltpoint.contracts.events import (
     AnswerDrafted,
@@ -41,36 +41,34 @@ _NO_INTENT: Final = "The reply holds no intent. Answer with the one JSON object 
 _IN_WORDS: Final = "Answer the user in plain words, without JSON."
 
 
-def take_plan(work: Work, message: PlanDrafted) -> None:
+def take_plan(work: Work, message: PlanDrafted) -> Next | None:
     """Check the plan: carry it out, or send its faults back; at the limit of strikes a person decides."""
     data, mode = message.data, work.mode(None)
     if data.thought_id != work.thought or reads_goal(work):
-        return
+        return None
     work.spend(data.usage)
-    if spent_too_much(work):
-        return
-    if data.question is not None and ask_while_planning(work, data.question):
-        work.thought = None
-        return
+    if (spent := overspent(work)) is not None:
+        return spent
+    if data.question is not None and (asked := ask_while_planning(work, data.question)) is not None:
+        return asked
     misquoted = take_up(work, data.intent)
     faults, missing = _faults(work, data.plan, data.fault)
     corrections = (*faults, *(() if mode is Mode.OFF else missing))
     if corrections:
         violate(work, None, data.thought_id, corrections, "", place="plan")
     elif mode is not Mode.OFF and (better := ask_again(work, _amiss(work, data, misquoted))):
-        think_plan(work, better, data.thought_id)
-        return
+        return think_plan(work, better, data.thought_id)
     if data.plan is not None and not faults and not (missing and mode is Mode.STRICT):
         work.thought = None
         adopt(work, _without_calls(data.plan), PlanOrigin.DRAFTED)
-    elif not struck_out(work, None) and (mode is not Mode.OFF or work.plan_attempts < work.world.policy.strikes):
-        think_plan(work, corrections, data.thought_id)
-    elif mode is Mode.STRICT:
+        return None
+    if not struck_out(work, None) and (mode is not Mode.OFF or work.plan_attempts < work.world.policy.strikes):
+        return think_plan(work, corrections, data.thought_id)
+    if mode is Mode.STRICT:
         work.thought = None
-        escalate(work, None, f"no plan that can be carried out after {count(work.strikes, 'attempt')}")
-    else:
-        told = "; ".join(correction.message for correction in corrections)
-        fail_chain(work, Code.PLAN_NOT_FOUND, f"no plan after {count(work.plan_attempts, 'attempt')}: {told}")
+        return escalate(work, None, f"no plan that can be carried out after {count(work.strikes, 'attempt')}")
+    told = "; ".join(correction.message for correction in corrections)
+    return failed(Code.PLAN_NOT_FOUND, f"no plan after {count(work.plan_attempts, 'attempt')}: {told}")
 
 
 def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Correction, ...], tuple[Correction, ...]]:
@@ -99,7 +97,7 @@ def _without_calls(plan: Plan) -> Plan:
     return Plan(steps=tuple(step.model_copy(update={"actions": ()}) if step.actions else step for step in plan.steps))
 
 
-def end_with_answer(work: Work, message: AnswerDrafted) -> None:
+def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     """Complete the chain: these are the words for the user, unless they call a tool or cannot be read (C6).
 
     Such an answer is asked for again, and one that cites a result which there is not (F2); after the strikes its words
@@ -107,31 +105,27 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> None:
     """
     data = message.data
     if data.thought_id != work.thought or reads_goal(work):
-        return
+        return None
     work.spend(data.usage)
     if data.findings is not None:
-        take_findings(work, data)
-        return
+        return take_findings(work, data)
     if overspent(work):  # the work is done: a reply that cost too much is not acted on
-        complete_chain(work, stand_in(work, "the model used more tokens than the budget has"))
-        return
+        return Completed(stand_in(work, "the model used more tokens than the budget has"))
     no_words = _no_words(data)
     corrections = tuple(no_words) or false_marks(work, None, data.text)
     if corrections:
         violate(work, None, data.thought_id, corrections, data.text, place="answer")
         if work.mode(None) is Mode.STRICT and not struck_out(work, None):
-            think_answer(work, corrections, data.thought_id, "" if no_words else data.text)
-            return
+            return think_answer(work, corrections, data.thought_id, "" if no_words else data.text)
     words = "" if data.faults else data.text
     if not corrections and (owed := remind(work)):
-        think_answer(work, owed, data.thought_id, words)
-    elif words:
-        deliver(work, words, data.thought_id)
-    elif data.faults:
-        complete_chain(work, stand_in(work, "the model's reply could not be read"))
-    else:
-        said = "called a tool instead of answering" if data.called else "said nothing"
-        complete_chain(work, stand_in(work, f"the model {said}"))
+        return think_answer(work, owed, data.thought_id, words)
+    if words:
+        return deliver(work, words, data.thought_id)
+    if data.faults:
+        return Completed(stand_in(work, "the model's reply could not be read"))
+    said = "called a tool instead of answering" if data.called else "said nothing"
+    return Completed(stand_in(work, f"the model {said}"))
 
 
 def _no_words(data: DraftedAnswer) -> list[Correction]:
@@ -147,38 +141,37 @@ def _no_words(data: DraftedAnswer) -> list[Correction]:
     return faults
 
 
-def take_intent(work: Work, message: IntentDrafted) -> None:
+def take_intent(work: Work, message: IntentDrafted) -> Next | None:
     """Continue with what the goal asks for: begin the open-ended step, or let the proposal that waits for it go on."""
     data = message.data
-    if data.thought_id == work.thought and reads_goal(work):
-        work.spend(data.usage)
-        if not spent_too_much(work):
-            _read_goal(work, data.intent)
+    if data.thought_id != work.thought or not reads_goal(work):
+        return None
+    work.spend(data.usage)
+    return overspent(work) or _read_goal(work, data.intent)
 
 
-def _read_goal(work: Work, drafted: Intent | None) -> None:
+def _read_goal(work: Work, drafted: Intent | None) -> Next | None:
     """A model that gives no usable intent leaves what patterns find: the task goes on (C12)."""
     if work.plan is not None:
         note_look(work, drafted or Intent())
         work.thought = None
-        return
+        return None
     wrong = take_up(work, drafted)
     if better := ask_again(work, (_NO_INTENT,) if drafted is None else wrong):
-        think_intent(work, better, work.thought)
-    else:
-        begin_open(work)
+        return think_intent(work, better, work.thought)
+    begin_open(work)
+    return None
 
 
-def take_failed_thought(work: Work, message: ThoughtFailed) -> None:
+def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
     """Do without the thought: fail the step that waited for it; in place of an answer show the results."""
     data = message.data
     if data.thought_id != work.thought:
-        for index in range(len(work.steps)):
-            if work.awaits(index, data.thought_id):
-                fail_step(work, index, data.code, data.message)
-    elif reads_goal(work):
-        _read_goal(work, None)
-    elif work.plan is None:
-        fail_chain(work, data.code, data.message)
-    else:
-        complete_chain(work, stand_in(work, f"{data.message.rstrip('.')} ({data.code})"))
+        waits = (index for index in work.active if work.awaits(index, data.thought_id))
+        index = next(waits, None)
+        return None if index is None else step_failed(index, data.code, data.message)
+    if reads_goal(work):
+        return _read_goal(work, None)
+    if work.plan is None:
+        return failed(data.code, data.message)
+    return Completed(stand_in(work, f"{data.message.rstrip('.')} ({data.code})"))

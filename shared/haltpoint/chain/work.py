@@ -1,5 +1,6 @@
 """A decision while it is being made: the chain as it will be, and what has been said so far."""
 
+from collections.abc import Collection
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any, Final
@@ -23,11 +24,12 @@ class Work(Chain):
 
     Handlers write down what becomes of the chain; `decision` makes a value of it. A handler that writes nothing has
     ignored the event. `chain` is the chain before the event, `changed` are the steps that have moved since. `words` is
-    the text with which a reasoning step ended. `cited`: the answer cites a successful receipt.
+    the text with which a reasoning step ended. `cited`: the answer cites a successful receipt. `fresh` is the step that
+    got its proposal judged in this decision; `expired` are the numbers of the questions whose time is over.
     """
 
     __slots__ = (
-        "chain", "changed", "cited", "facts", "now", "outputs", "steps", "words", "world",
+        "chain", "changed", "cited", "expired", "facts", "fresh", "now", "outputs", "steps", "words", "world",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, world: World, now: int) -> None:
@@ -38,6 +40,8 @@ class Work(Chain):
         self.outputs: list[Output] = []
         self.facts: list[Fact] = []
         self.words: str | None = None
+        self.fresh: int | None = None
+        self.expired: Collection[int] = ()
         self.cited = False
 
     # ---- reading
@@ -121,7 +125,7 @@ class Work(Chain):
     def begin_turn(self, index: int) -> None:
         """Act on the proposal that a step has waited for: nothing of it was taken or refused yet."""
         run = self.edit(index)
-        run.turn, run.thinking, run.taken, run.in_turn, run.refused = run.turn + 1, False, 0, 0, 0
+        run.turn, run.thinking, run.taken, run.in_turn, run.struck = run.turn + 1, False, 0, 0, False
 
     def next_action(self, index: int, tool: str, arguments: str) -> Action:
         """The step's next action, with its arguments as JSON text."""
@@ -158,9 +162,11 @@ class Work(Chain):
         self.proposals = {**self.proposals, index: proposal}
 
     def clear(self, index: int) -> None:
-        """Let go of a step's proposal."""
+        """Let go of a step's proposal, and of the verdicts on its calls."""
         if index in self.proposals:
             self.proposals = {number: kept for number, kept in self.proposals.items() if number != index}
+        if index in self.verdicts:
+            self.verdicts = {number: kept for number, kept in self.verdicts.items() if number != index}
 
     def spend(self, usage: Usage) -> None:
         """Count what a thought has cost."""
@@ -171,14 +177,8 @@ class Work(Chain):
         self.status = status
         if status is not ChainStatus.COMPLETED:  # words that were to be looked at once more are not delivered
             self.answer, self.unproven = None, ()
-        self.actions, self.proposals, self.requests, self.resume, self.thought, self.error = (
-            {},
-            {},
-            (),
-            None,
-            None,
-            None,
-        )
+        self.actions, self.proposals, self.verdicts, self.requests = {}, {}, {}, ()
+        self.resume = self.thought = self.error = None
         self.tell(fact, **details)
 
     # ---- the value

@@ -40,7 +40,7 @@ _RANKS: Final = {"low": 0, "high": 2}
 _RANK: Final = 10**14
 """What one rank weighs in the inbox's order: more than any time in ms, so that urgent questions come first."""
 
-BESIDE_PLAN: Final = ("goal", "case", "inside", "intent", "effects", "questions", "granted", "failing")
+BESIDE_PLAN: Final = ("goal", "case", "inside", "intent", "effects", "questions", "granted", "failing", "verdicts")
 """What of a chain is stored with its plan, as it changes as rarely."""
 _beside_plan: Final = attrgetter(*BESIDE_PLAN)
 
@@ -118,7 +118,7 @@ def _worked_on(chain: Chain) -> dict[str, Any]:
     """What is stored under plan:<id> (see `loading.StoredPlan`). A literal plan is in the task already."""
     plan = {} if chain.plan is None or chain.origin is PlanOrigin.LITERAL else {"plan": chain.plan}
     beside = zip(BESIDE_PLAN, _beside_plan(chain), strict=True)
-    return {"digests": chain.digests, **plan, **{name: value for name, value in beside if value not in (None, ())}}
+    return {"digests": chain.digests, **plan, **{name: value for name, value in beside if value not in (None, (), {})}}
 
 
 def _ended(chain: Chain) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import structlog
 from pydantic import TypeAdapter
@@ -18,7 +18,7 @@ from haltpoint.contracts.intent import ChainIntent
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.reasons import Grant
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Strike
+from haltpoint.contracts.thoughts import Correction, Strike
 from haltpoint.contracts.tools import Outcome
 from haltpoint.runtime.chain_codec import decode_head, open_numbers
 from haltpoint.runtime.committing import BESIDE_PLAN, Loaded
@@ -36,7 +36,8 @@ class StoredPlan:
 
     `goal` are a person's words in place of the task's; `case` the row of violations that is being counted; `inside` the
     tools that succeeded inside the skills that were called, `effects` the signatures of their calls,
-    `questions` those that the model asked while planning, `granted` the yeses that cover later calls.
+    `questions` those that the model asked while planning, `granted` the yeses that cover later calls,
+    `verdicts` the calls of proposals that are refused.
     """
 
     digests: dict[str, str]
@@ -49,6 +50,7 @@ class StoredPlan:
     questions: tuple[str, ...] = ()
     granted: tuple[Grant, ...] = ()
     failing: Failure | None = None
+    verdicts: dict[int, dict[int, Correction]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

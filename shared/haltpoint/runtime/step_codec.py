@@ -29,7 +29,7 @@ def encode_step(run: StepRun) -> str:
         run.last_ok,
         int(is_active(run)),
         int(run.thinking),
-        run.refused,
+        int(run.struck),
         run.strikes,
         int(run.unkept),
         run.here + 2 * run.freed,
@@ -46,7 +46,7 @@ def decode_step(field: bytes) -> StepRun:
     status, turn, attempt, proposals, actions, taken, in_turn, receipts, last_ok, begun, thinking, *rest = numbers + [
         0
     ] * (15 - len(numbers))
-    refused, strikes, unkept, marks, *distances = rest
+    struck, strikes, unkept, marks, *distances = rest
     run = StepRun(
         _STATUSES[status],
         turn,
@@ -58,7 +58,7 @@ def decode_step(field: bytes) -> StepRun:
         receipts,
         last_ok,
         bool(thinking),
-        refused,
+        bool(struck),
         strikes,
         bool(unkept),
         bool(marks & 1),
