@@ -22,7 +22,7 @@ RUNS = st.builds(
     receipts=st.integers(0, 2**40),
     last_ok=st.integers(0, 999),
     thinking=st.booleans(),
-    refused=st.integers(0, 2**16),
+    struck=st.booleans(),
     here=st.booleans(),
     freed=st.booleans(),
 )
@@ -47,8 +47,8 @@ def test_a_run_is_read_as_it_was_written_and_keeps_the_hash_small(run: StepRun) 
 
 
 def test_the_numbers_have_the_order_that_is_stored() -> None:
-    run = StepRun(StepStatus.COMPLETED, 1, 2, 3, 4, 5, 6, 7, 8, thinking=True, refused=9)
-    assert encode_step(run) == "[4,1,2,3,4,5,6,7,8,0,1,9]"
+    run = StepRun(StepStatus.COMPLETED, 1, 2, 3, 4, 5, 6, 7, 8, thinking=True, struck=True)
+    assert encode_step(run) == "[4,1,2,3,4,5,6,7,8,0,1,1]"
     assert encode_step(StepRun()) == "[]"
     ended = [StepStatus.READY, StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.SKIPPED, StepStatus.CANCELLED]
     assert [encode_step(StepRun(status)) for status in ended] == ["[1]", "[4]", "[5]", "[6]", "[7]"]

@@ -15,23 +15,25 @@ A live chain waits for something: thoughts and actions under way, or questions. 
 under way is its cap (`parallel`, by default 1: one thing at a time, in the order of the plan). The rules that keep this
 small:
 
-- A handler takes the event. It moves its own step, action or request, may end a step or the chain, ask a person, or
-  send again what a person has answered; for another step it sends nothing.
-- Then one scheduler (`scheduling.advance`) walks the steps in the order of the plan. What a step does next follows from
-  its run alone: it acts on the proposal that has come, sends its next call, asks for its next turn, or waits. So what
-  cannot be sent now is sent after a later event, in whatever process, and no plan is too long for the stack.
-- The gate (`gate`) says whether a step may send: go, stopped, cap, held. It is stopped while a question is open, unless
-  its own was answered since (CONTRACT B3). What is under way ends meanwhile, and may ask too. A proposal that arrives
-  is kept, and waits.
+- A handler takes the event. It moves its own step, action or request, and returns what it wants next (`next`): to ask a
+  person or the model, to send an action again, to end its step or the chain, or nothing of its own.
+- The scheduler (`scheduling.advance`) carries that out, then walks the steps in the order of the plan. What a step
+  wants next follows from its run alone (`next_of`): its next call, its next turn, or nothing yet. So what cannot be sent
+  now is sent after a later event, in whatever process, and no plan is too long for the stack. Nothing is sent, asked
+  or ended anywhere else.
+- The gate (`gate`) says whether a step may have what it wants: go, stopped, cap, held, deadline. It is stopped while a
+  question is open, unless its own was answered since (CONTRACT B3). What is under way ends meanwhile, and may ask too. A
+  proposal that arrives is kept, and waits.
+- The verdict on each call of a proposal is kept as a value when it is made.
 - An event is recognised by the id of something under way. Anything else is a repeat, late or foreign: the very same
   chain comes back. A thought's id holds its turn and attempt, a request's its number; an action's id stays the same
   over its attempts, so a result also has to be that of the last one.
-- Calls go out from `dispatching` and thoughts from `thinking` alone. There the deadline and the budget are checked, so
-  a chain fails instead of overshooting. A chain that fails waits for the actions beside the one that failed.
+- `dispatching` puts calls together and `thinking` thoughts. There the budget is checked, so a chain fails instead of
+  overshooting. A chain that fails waits for the actions beside the one that failed.
 
 How to read on: `state` is what a chain is, `world` what is outside of it, `outputs` what a decision asks for, and
-`handler_for` below says which handler takes which event. `scheduling` begins chains and steps; `proposals` runs the
-turns of the model and `strikes` holds it to its word; `asking` stops the chain and `answers` resumes it. What judges
+`handler_for` below says which handler takes which event. `beginning` begins chains; `proposals` judges what the model
+proposes and `strikes` holds it to its word; `asking` stops the chain and `answers` resumes it. What judges
 plans, calls and words is `plan_check`, `contract`, `provenance`, `reasons`, `repeats`, `intent` and `delivering`.
 Everything here is a function of its arguments.
 """

@@ -9,7 +9,6 @@ from haltpoint.chain.checked import CheckedCall
 from haltpoint.chain.children import child_for
 from haltpoint.chain.codes import Code
 from haltpoint.chain.contract import NOT_CONFIRMED
-from haltpoint.chain.ending import too_late
 from haltpoint.chain.held import drop_held
 from haltpoint.chain.next import Next, failed, step_failed
 from haltpoint.chain.outputs import Dispatch, StartChild
@@ -69,14 +68,12 @@ def send(
     notes: tuple[str, ...] = (),
     repeats: str = "",
 ) -> Next:
-    """A checked call as the step's next action, for its queue, for a child chain or for a person; or the end, when time
-    or budget are used up or the call is too large.
+    """A checked call as the step's next action, for its queue, for a child chain or for a person; or the end, when the
+    budget is used up or the call is too large.
 
     With `reasons` a worker asks a person before it runs the call; a skill goes to a worker for that. `notes` go into
     the receipt's warnings. `repeats` is the action that had this effect before, for the log.
     """
-    if (late := too_late(work)) is not None:
-        return late
     index, spec = call.index, call.spec
     inside = 0 if spec.plan is None else calls_inside(spec.plan, work.world.tools)
     if not policy.actions_left(work, work.origin, work.world.policy, work.actions_used + inside):
@@ -85,7 +82,7 @@ def send(
     text, wrong = write_json(call.arguments), ""
     if len(text) > MAX_ARGUMENTS:
         wrong = f"its arguments have more than {MAX_ARGUMENTS} bytes"
-    elif deeper_than(call.arguments, MAX_DEPTH):
+    elif text.count("{") + text.count("[") > MAX_DEPTH and deeper_than(call.arguments, MAX_DEPTH):
         wrong = f"its arguments are nested deeper than {MAX_DEPTH}"
     if wrong:
         return step_failed(index, Code.NOT_RESOLVED, f"{spec.name}: {wrong}")

@@ -1,4 +1,4 @@
-"""Whether a step may send something now (CONTRACT B3, C8, C14). Whoever sends looks at budget and deadline."""
+"""Whether a step may send something now (CONTRACT B3, C8, C14)."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -13,22 +13,26 @@ from haltpoint.contracts.tools import ToolSpec
 
 
 class Gate(StrEnum):
-    """`stopped`: a question is open, or the chain fails. `cap`: enough is under way. `held`: it waits for a receipt."""
+    """`stopped`: a question is open, or the chain fails. `cap`: enough is under way. `held`: it waits for a receipt.
+    `deadline`: the chain's time is over.
+    """
 
     GO = "go"
     STOPPED = "stopped"
     CAP = "cap"
     HELD = "held"
+    DEADLINE = "deadline"
 
 
 def gate(work: Work, index: int) -> Gate:
     """Whether a step may send anything. One whose own question is answered may, while those of others are open."""
     if work.failing is not None or (work.requests and not work.run(index).freed):
         return Gate.STOPPED
-    most, own = policy.parallel(work.task, work.steps[index], work.origin, work.world.policy)
-    if work.under_way() >= most or len(work.run(index).pending) >= own:
-        return Gate.CAP
-    return Gate.CAP if most > 1 and any(map(_asks_hooks, _pending(work))) else Gate.GO
+    if under_way := work.under_way():
+        most, own = policy.parallel(work.task, work.steps[index], work.origin, work.world.policy)
+        if under_way >= most or len(work.run(index).pending) >= own or any(map(_asks_hooks, _pending(work))):
+            return Gate.CAP
+    return Gate.GO if work.now < work.deadline else Gate.DEADLINE
 
 
 def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> bool:

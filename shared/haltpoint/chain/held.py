@@ -66,7 +66,9 @@ def _never(work: Work, index: int, place: int, call: Call, reason: str) -> None:
     work.tell(never, index, tool=call.tool, call=place + 1, reason=reason, arguments=arguments)
 
 
-def tell_held(work: Work, index: int) -> None:
-    """Record which calls of a proposal wait behind the one that runs, or for a later step."""
-    for place, call, _ in _held(work, index):
-        work.tell(FactType.ACTION_HELD, index, tool=call.tool, call=place + 1)
+def tell_held_once(work: Work, index: int) -> None:
+    """Record which calls of a new proposal wait behind those that were sent, or for a later step."""
+    if work.fresh == index:
+        work.fresh = None
+        for place, call, _ in _held(work, index):
+            work.tell(FactType.ACTION_HELD, index, tool=call.tool, call=place + 1)

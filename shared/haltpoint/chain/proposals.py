@@ -12,7 +12,7 @@ from haltpoint.chain.dispatching import send
 from haltpoint.chain.ending import failed_by_tool
 from haltpoint.chain.exits import ask_in_step, is_only_question, is_question, last_error
 from haltpoint.chain.gate import Gate, is_held
-from haltpoint.chain.held import drop_held, owner_of
+from haltpoint.chain.held import drop_held, owner_of, tell_held_once
 from haltpoint.chain.intent import forbidden, note_asked, owed, pattern_faults, refusal, remind, tellable, to_look_at
 from haltpoint.chain.next import Next, StepEnd
 from haltpoint.chain.provenance import provenance_fault
@@ -164,6 +164,7 @@ def release(work: Work, index: int) -> Next | Gate | None:
             return send(work, checked, reasons, notes, done.action_id if done else "")
         if (end := succeed(work, give_back(work, index, earlier))) is not None:
             return end
+        tell_held_once(work, index)
     return None
 
 
@@ -195,15 +196,18 @@ def next_turn(work: Work, index: int) -> Next:
     most = policy.actions_per_turn(work.steps[index], work.world.policy)
     dropped = "one action per turn" if most == 1 else f"{most} actions per turn"
     drop_held(work, index, dropped if run.in_turn else "no call of the proposal can run")
-    verdicts = work.verdicts.get(index, {})
-    corrections = (*unread(work, index, proposal), *(verdicts[place] for place in sorted(verdicts)))
+    wrong = unread(work, index, proposal)
+    for place, verdict in sorted(work.verdicts.get(index, {}).items()):
+        # a result of this turn may have brought the value, or made the call another one
+        good = run.in_turn and verdict.violation in _LET_RUN and _check(work, index, proposal.calls[place])[1] is None
+        wrong += () if good else (verdict,)
     if run.in_turn:
-        return _again(work, index, corrections, thought if corrections else None, again=False)
-    if not corrections:
-        corrections = (no_call(work, index),)
-        violate(work, index, thought, corrections, proposal.content)
+        return _again(work, index, wrong, thought if wrong else None, again=False)
+    if not wrong:
+        wrong = (no_call(work, index),)
+        violate(work, index, thought, wrong, proposal.content)
     run.turn, run.taken, run.struck = run.turn - 1, 0, False
-    return _again(work, index, corrections, thought, again=True)
+    return _again(work, index, wrong, thought, again=True)
 
 
 def _correct(work: Work, index: int, corrections: tuple[Correction, ...]) -> Next:

@@ -15,7 +15,7 @@ from haltpoint.chain.delivering import deliver
 from haltpoint.chain.dispatching import literal_call, send
 from haltpoint.chain.ending import cancel, complete, end_step, fail, is_acting, too_late
 from haltpoint.chain.gate import Gate, gate, is_held
-from haltpoint.chain.held import leave_out, tell_held
+from haltpoint.chain.held import leave_out, tell_held_once
 from haltpoint.chain.next import Cancelled, Completed, Failed, Next, StepEnd, step_failed
 from haltpoint.chain.outputs import Ask, Dispatch, StartChild, Think
 from haltpoint.chain.proposals import consider, next_turn, release
@@ -101,11 +101,11 @@ def _next(work: Work) -> Next | None:
         if (wanted := next_of(work, index)) is not None:
             return wanted
     for index in work.ready:
-        if gate(work, index) is not Gate.GO:
-            return None
+        if (shut := gate(work, index)) is not Gate.GO:
+            return too_late(work) if shut is Gate.DEADLINE else None
         call = literal_call(work, index) if work.origin is PlanOrigin.LITERAL else None
         if not isinstance(call, CheckedCall) or not is_held(call):
-            return too_late(work) or _begin(work, index, call)
+            return _begin(work, index, call)
     if work.failing is not None:
         return None if is_acting(work) else Failed(work.failing)
     busy = work.plan is None or work.active or work.ready or work.thought or work.requests
@@ -120,14 +120,15 @@ def next_of(work: Work, index: int) -> Next | None:
     if work.origin is PlanOrigin.LITERAL and run.taken == len(work.steps[index].actions):
         return None
     wanted: Next | Gate | None = gate(work, index)
+    if wanted is Gate.DEADLINE:
+        return too_late(work)
     if wanted is Gate.GO and work.origin is PlanOrigin.LITERAL:
-        return _send_literal(work, index, literal_call(work, index))
+        call = literal_call(work, index)
+        return None if isinstance(call, CheckedCall) and is_held(call) else _send_literal(work, index, call)
     if wanted is Gate.GO:
         wanted = _next_of_turn(work, index)
     if isinstance(wanted, Gate) or wanted is None:
-        if work.fresh == index:
-            work.fresh = None
-            tell_held(work, index)
+        tell_held_once(work, index)
         return None
     return wanted
 
@@ -155,14 +156,12 @@ def _begin(work: Work, index: int, call: CheckedCall | tuple[Code, str] | None) 
 
 def _send_literal(work: Work, index: int, call: CheckedCall | tuple[Code, str]) -> Next | None:
     """The next call of a literal plan's step. One that cannot be made fails the step, unless it is optional."""
-    while not isinstance(call, CheckedCall):
-        if not work.steps[index].actions[work.run(index).taken].optional:
-            return step_failed(index, *call)
-        leave_out(work, index, call[1])
-        if work.run(index).taken == len(work.steps[index].actions):
-            return end_of_calls(work, index)
-        call = literal_call(work, index)
-    return None if is_held(call) else send(work, call)
+    if isinstance(call, CheckedCall):
+        return send(work, call)
+    if not work.steps[index].actions[work.run(index).taken].optional:
+        return step_failed(index, *call)
+    leave_out(work, index, call[1])
+    return end_of_calls(work, index) or next_of(work, index)
 
 
 def _last(work: Work) -> Next:

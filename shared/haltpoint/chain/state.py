@@ -35,10 +35,9 @@ class ChainStatus(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
 
-    @property
-    def final(self) -> bool:
+    def __init__(self, value: str) -> None:
+        self.final = value in ("completed", "failed", "cancelled")
         """Whether nothing can change any more."""
-        return self in _FINAL
 
 
 WAITING: dict[RequestKind, ChainStatus] = {
@@ -63,14 +62,9 @@ class StepStatus(StrEnum):
     SKIPPED = "skipped"
     CANCELLED = "cancelled"
 
-    @property
-    def done(self) -> bool:
+    def __init__(self, value: str) -> None:
+        self.done = value in ("completed", "failed", "skipped", "cancelled")
         """Whether the step is over, well or not."""
-        return self in _OVER
-
-
-_FINAL = (ChainStatus.COMPLETED, ChainStatus.FAILED, ChainStatus.CANCELLED)
-_OVER = (StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.SKIPPED, StepStatus.CANCELLED)
 
 
 class ActionStatus(StrEnum):

@@ -185,7 +185,7 @@ class Work(Chain):
 
     def has_changed(self) -> bool:
         """Whether anything was written down."""
-        return bool(self.facts or self.outputs or self.changed) or _values(self) != _values(self.chain)
+        return bool(self.facts or self.outputs or self.changed or self.expired) or _values(self) != _values(self.chain)
 
     def decision(self) -> Decision:
         """What was written down, as a value; the very same chain when nothing was."""
