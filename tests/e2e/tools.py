@@ -204,3 +204,12 @@ async def meet(party: str, of: int, ctx: Ctx, seat: int = 0) -> dict[str, int]:
     while len(list(place.iterdir())) < of:  # noqa: ASYNC110 - other calls make the files
         await asyncio.sleep(0.01)
     return {"met": of}
+
+
+@tool(read_only=True)
+async def crowded(ctx: Ctx) -> dict[str, int]:
+    """Be refused for now at the first call, and come in at the second."""
+    _write_down(ctx, f"knocked {ctx.attempt}")
+    if ctx.attempt == 1:
+        raise ToolError.rate_limit("too many callers", retry_after=2)
+    return {"attempt": ctx.attempt}

@@ -56,8 +56,8 @@ _CLARIFICATION = Clarification(type="person", question="Which?", options=_OPTION
 _CONFIRMATION = Confirmation(action="save", target=Target(id="x"), message="Sure?")
 
 
-def _error(kind: ErrorType, recoverable: bool) -> Outcome:
-    fault = Fault(error_type=kind, message="no", recoverable=recoverable)
+def _error(kind: ErrorType, recoverable: bool, retry_after: float | None = None) -> Outcome:
+    fault = Fault(error_type=kind, message="no", recoverable=recoverable, retry_after=retry_after)
     return Outcome(success=False, next_action=NextAction.ERROR, error=fault)
 
 
@@ -70,6 +70,7 @@ OUTCOMES = st.sampled_from(
         _error(ErrorType.NOT_FOUND, True),
         _error(ErrorType.PERMISSION, False),
         *[_error(ErrorType.IN_DOUBT, False)] * 2,
+        *[_error(ErrorType.RATE_LIMIT, True, retry_after=1.0)] * 2,
     ]
 )
 DATA = st.sampled_from(["{}", '{"id": "u1"}', '{"id": 7}', "not json"])

@@ -159,6 +159,7 @@ def cancel(_: Work, message: TaskCancelled) -> Next | None:
 
 def check_due(work: Work, message: TimerDue) -> Next | None:
     """Look at deadline and questions: fail when the one has passed, go without an answer when another has expired."""
+    work.woken = True
     overdue = {one.number for one in work.requests if work.now >= one.deadline + UNDER_WAY}
     work.expired = {
         one.number

@@ -18,12 +18,12 @@ small:
 - A handler takes the event. It moves its own step, action or request, and returns what it wants next (`next`): to ask a
   person or the model, to send an action again, to end its step or the chain, or nothing of its own.
 - The scheduler (`scheduling.advance`) carries that out, then walks the steps in the order of the plan. What a step
-  wants next follows from its run alone (`next_of`): its next call, its next turn, or nothing yet. So what cannot be sent
-  now is sent after a later event, in whatever process, and no plan is too long for the stack. Nothing is sent, asked
-  or ended anywhere else.
+  wants next follows from its run alone (`next_of`): its next call, a call that has rested, its next turn, or nothing
+  yet. So what cannot be sent now is sent after a later event, in whatever process, and no plan is too long for the
+  stack. Nothing is sent, asked or ended anywhere else.
 - The gate (`gate`) says whether a step may have what it wants: go, stopped, cap, held, deadline. It is stopped while a
-  question is open, unless its own was answered since (CONTRACT B3). What is under way ends meanwhile, and may ask too. A
-  proposal that arrives is kept, and waits.
+  question is open, unless its own was answered since (CONTRACT B3). What is under way ends meanwhile, and may ask too.
+  A proposal that arrives is kept, and waits.
 - The verdict on each call of a proposal is kept as a value when it is made.
 - An event is recognised by the id of something under way. Anything else is a repeat, late or foreign: the very same
   chain comes back. A thought's id holds its turn and attempt, a request's its number; an action's id stays the same
@@ -76,7 +76,7 @@ def decide(chain: Chain, received: Received, world: World, now: int) -> Decision
         return Decision(chain)
     work = Work(chain, world, now)
     wanted = handler(work)
-    if wanted is not None or work.has_changed():  # else it was a repeat, late or foreign: nothing is sent because of it
+    if wanted is not None or work.woken or work.has_changed():  # else it was a repeat, late or foreign
         scheduling.advance(work, wanted)
     return work.decision()
 

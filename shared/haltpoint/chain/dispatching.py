@@ -109,7 +109,6 @@ def send_again(work: Work, action: Action, *, approval: str | None) -> Next:
     if spec is None:
         return step_failed(action.step, Code.TOOL_GONE, f"no worker declares {action.tool} any more")
     again = replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
-    work.keep(again)
     sources = CheckedCall(work, action.step, spec, read_json(action.arguments)).sources
     warned = () if action.outcome is None else action.outcome.warnings
     notes = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()

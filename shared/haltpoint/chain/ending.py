@@ -87,7 +87,8 @@ def _open_dependants(work: Work, index: int) -> None:
 
 def is_acting(work: Work) -> bool:
     """Whether a worker or a child carries an action out now."""
-    return any(one.status is ActionStatus.DISPATCHED for one in work.actions.values() if one.outcome is None)
+    sent = (one for one in work.actions.values() if one.status is ActionStatus.DISPATCHED and one.outcome is None)
+    return any(one.id not in work.resting or not work.resting[one.id].until for one in sent)
 
 
 def complete(work: Work, end: Completed) -> None:

@@ -43,7 +43,8 @@ def _waits_for(work: Work, message_id: str) -> bool:
     if (action := work.actions.get(asked)) is not None and action.status is ActionStatus.DISPATCHED:
         if action.child:
             return message_id == child_report_id(asked)
-        return which in (f"{action.attempt}", f"{action.attempt}/done")
+        rest = work.resting.get(asked)
+        return which in (f"{action.attempt}", f"{action.attempt}/done") and (rest is None or not rest.until)
     return which == "answer" and asked in {request_id(work.id, request.number) for request in work.requests}
 
 

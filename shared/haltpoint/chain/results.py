@@ -1,6 +1,7 @@
 """A worker's or a child's report of an action (B2, B3, C11, E5): go on, stop and ask, or end the step."""
 
-from typing import Any
+from typing import Any, Final
+from zlib import crc32
 
 from haltpoint.chain.asking import next_request, question
 from haltpoint.chain.children import child_for, note_inside
@@ -15,7 +16,7 @@ from haltpoint.chain.references import read_json
 from haltpoint.chain.repeats import note_effect
 from haltpoint.chain.schemas import argument_faults
 from haltpoint.chain.sources import users_words
-from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
+from haltpoint.chain.state import Action, ActionStatus, PlanOrigin, Rest
 from haltpoint.chain.strikes import strike
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import child_report_id
@@ -26,6 +27,9 @@ from haltpoint.contracts.plans import Call, Plan
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome, ToolSpec
 
+MOST_ATTEMPTS: Final = 3
+"""How often an action is sent that is refused for now."""
+
 
 def take_result(work: Work, message: ToolCompleted, body: str) -> Next | None:
     """Take the receipt: go on, stop and ask, or end the step."""
@@ -34,6 +38,8 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> Next | None:
         return None
     # Not that of the attempt under way: a person has answered since, or nobody dispatched it.
     if message.id != (child_report_id(action.id) if action.child else f"{action.id}/{action.attempt}/done"):
+        return None
+    if (rest := work.resting.get(action.id)) is not None and rest.until:
         return None
     if action.child or outcome.metadata.calls:
         note_inside(work, outcome)
@@ -47,6 +53,10 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> Next | None:
         if isinstance(admitted, dict) and isinstance(arguments := admitted.get("arguments"), dict):
             return _begin_skill(work, action, spec, spec.plan, arguments)
     told = {} if fault is None else {"error_type": fault.error_type.value}
+    if not over and (until := _rests_until(work, action, fault)):
+        work.resting = {**work.resting, action.id: Rest(until, outcome, body)}
+        work.tell_action(FactType.ACTION_RESTING, action, until=until, **told)
+        return None
     work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, **told)
     action = action.done(outcome, body)
     if over:  # it ran beside what ended its step, or makes the chain fail: nothing is asked about it
@@ -63,6 +73,20 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> Next | None:
     if outcome.confirmation is not None:
         return _stop(work, action, outcome, RequestKind.CONFIRMATION, outcome.confirmation.message)
     return succeed(work, action)
+
+
+def _rests_until(work: Work, action: Action, fault: Fault | None) -> int:
+    """When an action is sent again that was refused for now and did nothing (E2), in ms; 0: its error counts.
+
+    Not before its tool says, and up to half as long again later, by the action's id: calls that were refused together
+    do not come back together. Never past the deadline, and not what a person had sent again.
+    """
+    if fault is None or fault.error_type is not ErrorType.RATE_LIMIT or fault.retry_after is None or action.child:
+        return 0
+    wait = int(fault.retry_after * 1000)
+    until = work.now + wait + crc32(f"{action.id}/{action.attempt}".encode()) % (wait // 2 + 1)
+    own = action.attempt == 1 or action.id in work.resting
+    return until if own and action.attempt < MOST_ATTEMPTS and until < work.deadline else 0
 
 
 def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any]) -> Next:

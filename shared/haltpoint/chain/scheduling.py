@@ -6,13 +6,14 @@ whether it may have it. With `parallel` 1 this is one step at a time, and one th
 """
 
 import json
+from dataclasses import replace
 from typing import assert_never
 
 from haltpoint.chain.asking import ask
 from haltpoint.chain.checked import CheckedCall
 from haltpoint.chain.codes import Code
 from haltpoint.chain.delivering import deliver
-from haltpoint.chain.dispatching import literal_call, send
+from haltpoint.chain.dispatching import literal_call, send, send_again
 from haltpoint.chain.ending import cancel, complete, end_step, fail, is_acting, too_late
 from haltpoint.chain.gate import Gate, gate, is_held
 from haltpoint.chain.held import leave_out, tell_held_once
@@ -100,14 +101,14 @@ def _next(work: Work) -> Next | None:
     for index in work.active:
         if (wanted := next_of(work, index)) is not None:
             return wanted
+    if work.failing is not None:
+        return None if is_acting(work) else Failed(work.failing)
     for index in work.ready:
         if (shut := gate(work, index)) is not Gate.GO:
             return too_late(work) if shut is Gate.DEADLINE else None
         call = literal_call(work, index) if work.origin is PlanOrigin.LITERAL else None
         if not isinstance(call, CheckedCall) or not is_held(call):
             return _begin(work, index, call)
-    if work.failing is not None:
-        return None if is_acting(work) else Failed(work.failing)
     busy = work.plan is None or work.active or work.ready or work.thought or work.requests
     return None if busy else _last(work)
 
@@ -115,6 +116,8 @@ def _next(work: Work) -> Next | None:
 def next_of(work: Work, index: int) -> Next | None:
     """What a step that has begun wants next, and may have; None: it has to wait."""
     run = work.run(index)
+    if work.resting and (awake := _awake(work, index)) is not None:
+        return awake
     if run.status is not StepStatus.IN_PROGRESS or (run.thinking and not run.here):
         return None
     if work.origin is PlanOrigin.LITERAL and run.taken == len(work.steps[index].actions):
@@ -131,6 +134,19 @@ def next_of(work: Work, index: int) -> Next | None:
         tell_held_once(work, index)
         return None
     return wanted
+
+
+def _awake(work: Work, index: int) -> Next | None:
+    """A resting action of the step whose moment has come, to be sent again. It has kept its place under the cap."""
+    for number in work.run(index).pending:
+        name = work.action_id(index, number)
+        rest = work.resting.get(name)
+        if rest is not None and 0 < rest.until <= work.now and gate(work, index) in (Gate.GO, Gate.CAP):
+            wanted = send_again(work, work.actions[name], approval=None)
+            if isinstance(wanted, Dispatch):
+                work.resting = {**work.resting, name: replace(rest, until=0)}
+            return wanted
+    return None
 
 
 def _next_of_turn(work: Work, index: int) -> Next | Gate | None:

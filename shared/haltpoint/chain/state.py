@@ -147,6 +147,18 @@ class Action:
 
 
 @value
+class Rest:
+    """An action waits for a moment: it is sent again at `until` (ms). Its receipt so far is `outcome` with `data`.
+
+    `until` 0: it was sent again, and may rest once more.
+    """
+
+    until: int
+    outcome: Outcome
+    data: str = "{}"
+
+
+@value
 class OpenRequest:
     """A question that waits. Its options and form say what an answer may be.
 
@@ -194,6 +206,7 @@ class Chain:
     goal asks for (C12), `effects` what was done or denied inside its skills (C14: `repeats.py`), `granted` the yeses
     that cover later calls (C13).
     `unproven` are sentences of the answer (F3), `unfulfilled` effects that the goal asks for and that have no deed.
+    `resting` are the actions that wait for a moment, by their id (E2).
     `questions` are those that the model asked while planning (C11). `failing`: the chain fails when what is under way
     has ended. `active` are the indexes of the steps that have begun and have something to do or to wait for, `ready`
     those of the steps that may begin; both follow from `runs`.
@@ -235,6 +248,7 @@ class Chain:
     unfulfilled: tuple[NotDone, ...] = ()
     error: ChainError | None = None
     failing: Failure | None = None
+    resting: dict[str, Rest] = field(default_factory=dict)
     active: tuple[int, ...] = ()
     ready: tuple[int, ...] = ()
 
@@ -245,9 +259,13 @@ def is_active(run: StepRun) -> bool:
 
 
 def next_due(chain: Chain) -> int:
-    """The chain's earliest due time in ms: its deadline or that of an open request (R1). 0 when it is final."""
+    """The chain's earliest due time in ms: its deadline, that of an open request, or the end of a rest (R1).
+
+    0 when it is final. While the chain is stopped or fails, nothing that rests is sent.
+    """
     if chain.status.final:
         return 0
-    if not chain.requests:
-        return chain.deadline
-    return min([chain.deadline, *(request.deadline for request in chain.requests)])
+    if chain.requests:
+        return min([chain.deadline, *(request.deadline for request in chain.requests)])
+    rests = chain.resting.values() if chain.failing is None else ()
+    return min([chain.deadline, *(rest.until for rest in rests if rest.until)])

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from haltpoint.chain import policy
 from haltpoint.chain.outputs import Decision, Output
-from haltpoint.chain.state import Action, ActionStatus, Chain, ChainStatus, StepRun, StepStatus
+from haltpoint.chain.state import Action, ActionStatus, Chain, ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.world import World
 from haltpoint.contracts.base import action_id, thought_id
 from haltpoint.contracts.facts import Fact, FactType
@@ -25,11 +25,12 @@ class Work(Chain):
     Handlers write down what becomes of the chain; `decision` makes a value of it. A handler that writes nothing has
     ignored the event. `chain` is the chain before the event, `changed` are the steps that have moved since. `words` is
     the text with which a reasoning step ended. `cited`: the answer cites a successful receipt. `fresh` is the step that
-    got its proposal judged in this decision; `expired` are the numbers of the questions whose time is over.
+    got its proposal judged in this decision; `woken`: the chain's timer went off; `expired` are the numbers of the
+    questions whose time is over.
     """
 
     __slots__ = (
-        "chain", "changed", "cited", "expired", "facts", "fresh", "now", "outputs", "steps", "words", "world",
+        "chain", "changed", "cited", "expired", "facts", "fresh", "now", "outputs", "steps", "woken", "words", "world",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, world: World, now: int) -> None:
@@ -42,6 +43,7 @@ class Work(Chain):
         self.words: str | None = None
         self.fresh: int | None = None
         self.expired: Collection[int] = ()
+        self.woken = False
         self.cited = False
 
     # ---- reading
@@ -114,6 +116,11 @@ class Work(Chain):
         """End a step. What of it is under way still is (C8)."""
         run = self.edit(index)
         run.status, run.thinking, run.here, run.freed = status, False, False, False
+        for name, rest in self.resting.items():
+            if rest.until and (action := self.actions[name]).step == index:  # it is not sent again
+                self.keep(action.done(rest.outcome, rest.data))
+                if self.origin is PlanOrigin.LITERAL:
+                    self.drop(name)
         self.clear(index)
         self.let_go(index)
 
@@ -148,6 +155,8 @@ class Work(Chain):
         if action.step < last.step:
             self.actions = dict(sorted(self.actions.items(), key=lambda one: (one[1].step, one[1].number)))
         if action.status is ActionStatus.DONE:
+            if action.id in self.resting:
+                self.resting = {name: rest for name, rest in self.resting.items() if name != action.id}
             run = self.edit(action.step)
             run.pending = tuple([number for number in run.pending if number != action.number])
             if run.status.done:
@@ -177,7 +186,7 @@ class Work(Chain):
         self.status = status
         if status is not ChainStatus.COMPLETED:  # words that were to be looked at once more are not delivered
             self.answer, self.unproven = None, ()
-        self.actions, self.proposals, self.verdicts, self.requests = {}, {}, {}, ()
+        self.actions, self.proposals, self.verdicts, self.resting, self.requests = {}, {}, {}, {}, ()
         self.resume = self.thought = self.error = None
         self.tell(fact, **details)
 

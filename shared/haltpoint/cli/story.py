@@ -78,6 +78,8 @@ def tell(chain: ChainView) -> list[Line]:
             # Without the time, so that a pipe gets it once.
             unserved = f'{missing.code} no worker serves the queue "{visible(missing.queue)}"'
             lines.append(Line(1, Mark.MISSING, unserved, visible(missing.hint)))
+        if chain.current and chain.current.step_id == step.id and (rest := chain.current.resting):
+            lines.append(Line(1, Mark.RUNNING, f"runs again at {rest.until:%H:%M:%S} UTC", visible(rest.why)))
         if step.status in ("completed", "failed"):
             lines.append(_closing(step))
     lines += [_never(chain, item, 0) for item in chain.never_executed if item.get("step_id") not in steps]

@@ -47,6 +47,13 @@ class WaitingView(Contract):
     seconds: float
 
 
+class RestingView(Contract):
+    """An action waits for a moment: it is sent again at `until`. `why` is what its tool said."""
+
+    until: datetime
+    why: str
+
+
 class CurrentView(Contract):
     """Where a chain is: the step in progress or waiting, its index in the plan, and the tool of its last action."""
 
@@ -54,6 +61,7 @@ class CurrentView(Contract):
     tool: str | None = None
     index: int
     waiting_for: WaitingView | None = None
+    resting: RestingView | None = None
 
 
 class ActionView(Contract):

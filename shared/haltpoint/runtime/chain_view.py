@@ -2,14 +2,14 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from haltpoint.chain import policy
 from haltpoint.chain.citations import Mark, rendered
-from haltpoint.chain.state import ActionStatus, ChainError, ChainStatus, PlanOrigin, StepRun, StepStatus
+from haltpoint.chain.state import ActionStatus, ChainError, ChainStatus, PlanOrigin, Rest, StepRun, StepStatus
 from haltpoint.contracts import views
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.facts import FactType
@@ -43,6 +43,7 @@ class ChainRecord:
     runs: tuple[StepRun, ...] = ()
     end: Mapping[str, Any] = field(default_factory=dict)
     failing: ChainError | None = None
+    resting: Mapping[str, Rest] = field(default_factory=dict)
     log: tuple[LogLine, ...] = ()
     actions: Mapping[str, Fields] = field(default_factory=dict)
     requests: Mapping[str, Fields] = field(default_factory=dict)
@@ -255,8 +256,19 @@ def _current(record: ChainRecord) -> views.CurrentView | None:
         if run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             last = record.actions.get(action_id(record.id, step.id, run.actions))
             tool = last["tool"] if last else None
-            return views.CurrentView(step_id=step.id, tool=tool, index=index, waiting_for=record.waiting)
+            resting = _resting(record, (action_id(record.id, step.id, number) for number in run.pending))
+            return views.CurrentView(
+                step_id=step.id, tool=tool, index=index, waiting_for=record.waiting, resting=resting
+            )
     return None
+
+
+def _resting(record: ChainRecord, actions: Iterable[str]) -> views.RestingView | None:
+    """The first of these actions that rests."""
+    found = (rest for name in actions if (rest := record.resting.get(name)) is not None and rest.until)
+    if (rest := next(found, None)) is None:
+        return None
+    return views.RestingView(until=moment(rest.until), why=rest.outcome.error.message if rest.outcome.error else "")
 
 
 def under_way(record: ChainRecord) -> Fields | None:
@@ -294,4 +306,6 @@ def _summary(
     below = (action.child for step in steps for action in step.actions if action.receipt is None)
     parts += [f"Waits for the chain {child}." for child in below if child]
     parts += [f"{record.waiting.message}. {record.waiting.hint}."] if record.waiting else []
+    if (current := _current(record)) is not None and (rest := current.resting) is not None:
+        parts.append(f"{current.tool} runs again at {rest.until:%H:%M:%S} UTC: {rest.why}")
     return " ".join(parts)

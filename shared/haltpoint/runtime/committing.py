@@ -40,7 +40,9 @@ _RANKS: Final = {"low": 0, "high": 2}
 _RANK: Final = 10**14
 """What one rank weighs in the inbox's order: more than any time in ms, so that urgent questions come first."""
 
-BESIDE_PLAN: Final = ("goal", "case", "inside", "intent", "effects", "questions", "granted", "failing", "verdicts")
+BESIDE_PLAN: Final = (
+    *("goal", "case", "inside", "intent", "effects", "questions", "granted", "failing", "verdicts", "resting"),
+)
 """What of a chain is stored with its plan, as it changes as rarely."""
 _beside_plan: Final = attrgetter(*BESIDE_PLAN)
 

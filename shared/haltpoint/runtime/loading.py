@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from haltpoint.chain.graph import Graph
 from haltpoint.chain.needs import needed_actions, needed_thoughts, with_places
-from haltpoint.chain.state import Action, ActionStatus, Chain, ChainError, Failure, OpenRequest
+from haltpoint.chain.state import Action, ActionStatus, Chain, ChainError, Failure, OpenRequest, Rest
 from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.events import ProposedActions
@@ -37,7 +37,7 @@ class StoredPlan:
     `goal` are a person's words in place of the task's; `case` the row of violations that is being counted; `inside` the
     tools that succeeded inside the skills that were called, `effects` the signatures of their calls,
     `questions` those that the model asked while planning, `granted` the yeses that cover later calls,
-    `verdicts` the calls of proposals that are refused.
+    `verdicts` the calls of proposals that are refused, `resting` the actions that wait for a moment.
     """
 
     digests: dict[str, str]
@@ -51,6 +51,7 @@ class StoredPlan:
     granted: tuple[Grant, ...] = ()
     failing: Failure | None = None
     verdicts: dict[int, dict[int, Correction]] = field(default_factory=dict)
+    resting: dict[str, Rest] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

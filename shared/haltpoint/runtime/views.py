@@ -173,6 +173,7 @@ class Views:
             plan=plan,
             intent=kept.intent,
             failing=None if kept.failing is None else kept.failing.error,
+            resting=kept.resting,
             runs=runs,
             end=json.loads(raw_end) if raw_end else {},
             log=log,

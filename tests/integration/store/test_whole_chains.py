@@ -23,6 +23,7 @@ from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Proposal
+from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
 from haltpoint.runtime.committing import ChainCommit
 from haltpoint.runtime.store import Batch
 from tests.support.builders import asks, call, failed, line_plan, literal_task, plan, tool_step
@@ -109,6 +110,21 @@ async def test_a_chain_that_fails_is_read_as_it_was_decided(desk: Desk) -> None:
     chain = await desk.chain(chain_id)
     assert chain.status is ChainStatus.FAILED
     assert chain.error is not None
+
+
+async def test_a_chain_with_an_action_that_rests_is_read_as_it_was_decided(desk: Desk) -> None:
+    watch(desk)
+    chain_id = await desk.submit(literal_task(2))
+    await desk.decide_all()
+    busy = Fault(error_type=ErrorType.RATE_LIMIT, message="too many calls", recoverable=True, retry_after=5)
+    await desk.work_all(Outcome(success=False, next_action=NextAction.ERROR, error=busy))
+    await desk.run()
+    (rest,) = (await desk.chain(chain_id)).resting.values()
+    assert await desk.redis.zscore(desk.key("timers"), chain_id) == rest.until
+    await desk.later(8)
+    await desk.store.fire_due(0, 10)
+    await desk.run()
+    assert (await desk.chain(chain_id)).status is ChainStatus.COMPLETED
 
 
 async def test_references_find_their_results_after_a_fresh_load(desk: Desk) -> None:

@@ -1,0 +1,181 @@
+"""An action that a tool refuses for now rests until the tool may be called again (CONTRACT E2)."""
+
+from haltpoint.chain.state import ChainStatus, next_due
+from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.plans import Siblings
+from haltpoint.contracts.tasks import Budget, Style, Task
+from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
+from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
+from tests.unit.chain.story import Story
+
+READ, SEND = spec("read"), spec("send", read_only=False)
+
+
+def busy(seconds: float | None = 2.0) -> Outcome:
+    fault = Fault(error_type=ErrorType.RATE_LIMIT, message="too many calls", recoverable=True, retry_after=seconds)
+    return Outcome(success=False, next_action=NextAction.ERROR, error=fault)
+
+
+def literal(*names: str, parallel: int = 1, **about: object) -> Story:
+    steps = [tool_step(f"s{place}", call(name)) for place, name in enumerate(names)]
+    story = Story(Task.model_validate({"goal": "x", "plan": plan(*steps), "parallel": parallel, **about}), READ, SEND)
+    story.submit()
+    return story
+
+
+def test_e2_an_action_rests_until_its_tool_says_and_runs_again_under_its_id() -> None:
+    for tool in ("read", "send"):  # a refusal did nothing, also where the tool has effects
+        story = literal(tool)
+        before = story.now
+        story.result(busy())
+
+        (resting,) = story.told("action.resting")
+        assert before + 2000 <= resting["until"] <= before + 3000
+        assert next_due(story.chain) == resting["until"]
+        assert story.told("action.completed") == []
+
+        story.due(at=resting["until"] - 1)
+        assert len(story.dispatches) == 1
+        story.due(at=resting["until"])
+        assert [(one.action.id, one.action.attempt) for one in story.dispatches] == [("c.s0.1", 1), ("c.s0.1", 2)]
+        assert story.dispatches[-1].again
+        assert story.chain.actions_used == 1
+        story.result()
+        assert story.chain.status is ChainStatus.COMPLETED
+
+
+def test_e2_a_repeat_of_the_report_changes_nothing_while_the_action_rests() -> None:
+    story = literal("read")
+    story.result(busy())
+    chain = story.chain
+    story.result(busy())
+    story.lose("c.s0.1/1/done")
+    assert story.chain is chain
+
+
+def test_e2_the_third_refusal_counts_and_so_does_one_without_a_time() -> None:
+    story = literal("read")
+    for _ in range(2):
+        story.result(busy())
+        story.due(at=next_due(story.chain))
+    story.result(busy())
+    assert len(story.dispatches) == 3
+    assert story.chain.status is ChainStatus.FAILED
+
+    story = literal("read")
+    story.result(busy(None))
+    assert story.chain.status is ChainStatus.FAILED
+
+
+def test_e2_nothing_rests_past_the_deadline() -> None:
+    story = literal("read", budget=Budget(seconds=1))
+    story.result(busy())
+    assert story.told("action.resting") == []
+    assert story.chain.status is ChainStatus.FAILED
+
+
+def test_e2_what_a_person_had_sent_again_does_not_rest() -> None:
+    story = literal("send")
+    story.result(failed(ErrorType.IN_DOUBT))
+    story.answer(RequestKind.IN_DOUBT, Choice.NOT_HAPPENED)
+    story.result(busy())
+    assert story.told("action.resting") == []
+
+
+def test_e2_calls_that_are_refused_together_do_not_come_back_together() -> None:
+    story = literal(*["read"] * 12, parallel=12)
+    for dispatch in story.dispatches:
+        story.result(busy(), action=dispatch.action)
+    times = {one["until"] for one in story.told("action.resting")}
+    assert len(times) > 8
+    assert next_due(story.chain) == min(times)
+
+
+def test_b3_a_stopped_chain_sends_nothing_and_sends_what_has_rested_when_it_is_answered() -> None:
+    story = literal("read", "send", parallel=2)
+    first, second = (one.action for one in story.dispatches)
+    story.result(busy(), action=first)
+    until = next_due(story.chain)
+    story.result(asks("a"), action=second)
+    assert next_due(story.chain) > until
+    story.due(at=until)
+    assert len(story.dispatches) == 2
+    story.answer(RequestKind.CLARIFICATION, option="a")
+    assert [one.action.id for one in story.dispatches][2:] == [first.id]
+
+
+def test_c8_a_chain_that_fails_does_not_wait_for_what_rests() -> None:
+    story = literal("read", "send", parallel=2)
+    first, second = (one.action for one in story.dispatches)
+    story.result(busy(), action=first)
+    story.result(failed(), action=second)
+    assert story.chain.status is ChainStatus.FAILED
+
+    story = literal("read", "send", "read", parallel=3)
+    first, second, third = (one.action for one in story.dispatches)
+    story.result(busy(), action=first)
+    story.result(failed(), action=second)
+    assert story.final_facts == []
+    assert next_due(story.chain) == story.chain.deadline
+    story.result(action=third)
+    assert story.chain.status is ChainStatus.FAILED
+
+
+def test_c8_a_chain_that_fails_while_steps_are_ready_ends_with_the_last_call() -> None:
+    story = literal("read", "read", "read", parallel=2, budget=Budget(actions=1))
+    assert story.chain.failing is not None
+    assert story.chain.ready != ()
+    story.result()
+    assert story.chain.status is ChainStatus.FAILED
+
+
+def test_c8_what_rests_in_a_step_that_is_over_is_not_sent_again() -> None:
+    for siblings in Siblings:
+        steps = (tool_step("s", call("read"), call("read"), parallel=2, on_failure="continue", siblings=siblings),)
+        story = Story(Task(goal="x", plan=plan(*steps, tool_step("t", call("send")))), READ, SEND)
+        story.submit()
+        first, second = (one.action for one in story.dispatches)
+        story.result(busy(), action=first)
+        until = next_due(story.chain)
+        story.result(failed(), action=second)
+        story.due(at=until)
+        assert [one.action.tool for one in story.dispatches] == ["read", "read", "send"]
+
+
+def test_e2_a_model_waits_for_what_rests_and_keeps_its_receipt_when_the_step_ends_beside_it() -> None:
+    story = Story(Task(goal="read it", style=Style.REACT, parallel=2), READ, spec("look"))
+    story.submit()
+    story.propose(call("read"), call("look"))
+    first, second = (one.action for one in story.dispatches)
+    story.result(busy(), action=first)
+    story.result(Outcome(success=True, next_action=NextAction.COMPLETE), action=second)
+    assert story.statuses == {"react": "completed"}
+    assert story.chain.actions[first.id].outcome == busy()
+    story.due(at=story.now + 10_000)
+    assert len(story.dispatches) == 2
+
+    story = Story(Task(goal="read it", style=Style.REACT), READ)
+    story.submit()
+    story.propose(call("read"))
+    thoughts = len(story.thoughts)
+    story.result(busy())
+    story.due(at=next_due(story.chain))
+    assert len(story.thoughts) == thoughts
+    story.result(OK)
+    assert len(story.thoughts) == thoughts + 1
+
+
+def test_e2_a_tool_that_is_gone_by_then_fails_the_step() -> None:
+    story = literal("read")
+    story.result(busy())
+    story.without("read")
+    story.due(at=next_due(story.chain))
+    assert story.chain.status is ChainStatus.FAILED
+
+
+def test_e2_a_chain_whose_time_is_over_sends_nothing_that_has_rested() -> None:
+    story = literal("read")
+    story.result(busy())
+    story.due(at=story.chain.deadline)
+    assert len(story.dispatches) == 1
+    assert story.chain.status is ChainStatus.FAILED
