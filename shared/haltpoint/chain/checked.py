@@ -37,7 +37,11 @@ class CheckedCall:
 
     def __init__(self, work: Work, index: int, spec: ToolSpec, arguments: dict[str, Any]) -> None:
         self.work, self.index, self.spec, self.arguments = work, index, spec, arguments
-        self.mode = work.mode(index)
+
+    @property
+    def mode(self) -> Mode:
+        """How far the model is held to its word in the step."""
+        return self.work.mode(self.index)
 
     @cached_property
     def known(self) -> Known:

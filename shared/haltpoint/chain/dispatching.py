@@ -97,7 +97,8 @@ def send(
     if spec.plan is not None and not spec.hooks and not reasons:
         child = child_for(work, action, spec, spec.plan, call.arguments, repeats=repeats)
         return child if isinstance(child, StartChild) else step_failed(index, *child)
-    return _order(work, action, spec, reasons=reasons, notes=notes, sources=call.sources, repeats=repeats)
+    sources = {} if work.origin is PlanOrigin.LITERAL else call.sources
+    return _order(work, action, spec, reasons=reasons, notes=notes, sources=sources, repeats=repeats)
 
 
 def send_again(work: Work, action: Action, *, approval: str | None) -> Next:

@@ -44,11 +44,11 @@ def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> bool:
     hooks begins alone.
     """
     work, spec = checked.work, checked.spec
-    if spec.hooks and spec.plan and work.under_way():
-        return True
-    pending = list(_pending(work))
-    if not pending:
+    if not work.under_way():
         return False
+    pending = list(_pending(work))
+    if spec.hooks and spec.plan:
+        return True
     others = [CheckedCall(work, one.step, tool, read_json(one.arguments)) for one, tool in pending]
     own = [one for one in others if one.index == checked.index]
     if own and (reasons or not all(one.spec.read_only and not one.spec.may_clarify for one in (checked, *own))):

@@ -12,7 +12,8 @@ from haltpoint.contracts.plans import Plan
 class Graph:
     """Indexes of a plan's steps by id, and for each step the indexes of those that it waits for and that wait for it.
 
-    `sources` are the steps to whose results a step refers (`$from`), `readers` those that refer to its own.
+    `sources` are the steps to whose results a step refers (`$from`), `readers` those that refer to its own. `promises`
+    are the tools of each promise of a step (C3).
     """
 
     index: dict[str, int] = field(default_factory=dict)
@@ -20,6 +21,7 @@ class Graph:
     dependants: tuple[tuple[int, ...], ...] = ()
     sources: tuple[tuple[int, ...], ...] = ()
     readers: tuple[tuple[int, ...], ...] = ()
+    promises: tuple[tuple[tuple[str, ...], ...], ...] = ()
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
@@ -29,7 +31,8 @@ class Graph:
         found = ((ref for call in step.actions for _, ref in references(call.arguments)) for step in plan.steps)
         named = ({index[ref.step] for ref in refs if ref is not None and ref.step in index} for refs in found)
         sources = tuple(tuple(sorted(steps)) for steps in named)
-        return cls(index, dependencies, _turned(dependencies), sources, _turned(sources))
+        promises = tuple([step.promised for step in plan.steps])
+        return cls(index, dependencies, _turned(dependencies), sources, _turned(sources), promises)
 
 
 def _turned(edges: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:

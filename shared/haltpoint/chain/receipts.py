@@ -14,7 +14,7 @@ from haltpoint.chain.repeats import note_effect
 from haltpoint.chain.state import Action, OpenRequest, PlanOrigin
 from haltpoint.chain.strikes import forgive, let_pass, violate
 from haltpoint.chain.work import Work
-from haltpoint.contracts.base import request_id
+from haltpoint.contracts.base import levels_of, request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import StepType
@@ -43,12 +43,14 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
     """
     index = action.step
     step, run, literal = work.steps[index], work.edit(index), work.origin is PlanOrigin.LITERAL
-    promised = step.promised
-    kept = sum(1 << bit for bit, tools in enumerate(promised) if action.tool in tools)
+    promised, kept = work.graph.promises[index], 0
+    for bit, tools in enumerate(promised):
+        if action.tool in tools:
+            kept |= 1 << bit
     run.receipts |= kept
     met = run.receipts == (1 << len(promised)) - 1
     ends = action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
-    if literal:
+    if literal and levels_of(work.id):
         note_effect(work, action)
     record(work, action, succeeded=True)
     work.strikes, work.case = 0, ()

@@ -53,7 +53,7 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> Next | None:
         if isinstance(admitted, dict) and isinstance(arguments := admitted.get("arguments"), dict):
             return _begin_skill(work, action, spec, spec.plan, arguments)
     told = {} if fault is None else {"error_type": fault.error_type.value}
-    if not over and (until := _rests_until(work, action, fault)):
+    if fault is not None and not over and (until := _rests_until(work, action, fault)):
         work.resting = {**work.resting, action.id: Rest(until, outcome, body)}
         work.tell_action(FactType.ACTION_RESTING, action, until=until, **told)
         return None
@@ -75,13 +75,13 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> Next | None:
     return succeed(work, action)
 
 
-def _rests_until(work: Work, action: Action, fault: Fault | None) -> int:
+def _rests_until(work: Work, action: Action, fault: Fault) -> int:
     """When an action is sent again that was refused for now and did nothing (E2), in ms; 0: its error counts.
 
     Not before its tool says, and up to half as long again later, by the action's id: calls that were refused together
     do not come back together. Never past the deadline, and not what a person had sent again.
     """
-    if fault is None or fault.error_type is not ErrorType.RATE_LIMIT or fault.retry_after is None or action.child:
+    if fault.error_type is not ErrorType.RATE_LIMIT or fault.retry_after is None or action.child:
         return 0
     wait = int(fault.retry_after * 1000)
     until = work.now + wait + crc32(f"{action.id}/{action.attempt}".encode()) % (wait // 2 + 1)

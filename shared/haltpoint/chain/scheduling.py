@@ -34,35 +34,32 @@ from haltpoint.contracts.thoughts import ThoughtKind
 def advance(work: Work, wanted: Next | None) -> None:
     """Carry out what a handler wants, then what the steps want, until nothing more may be sent or the chain is over."""
     while True:
-        if wanted is not None:
-            _carry_out(work, wanted)
+        match wanted:
+            case None:
+                pass
+            case Dispatch() | StartChild():
+                _dispatch(work, wanted)
+            case StepEnd():
+                end_step(work, wanted)
+            case Think():
+                _think(work, wanted)
+            case Ask():
+                ask(work, wanted)
+            case Completed():
+                complete(work, wanted)
+            case Failed():
+                fail(work, wanted)
+            case Cancelled():
+                cancel(work, wanted)
+            case _ as never:
+                assert_never(never)
         if work.status.final:
             return
-        expired = (one for one in work.requests if one.number in work.expired)
-        if (request := next(expired, None)) is not None:
-            wanted = go_without(work, request)
+        expired = [one for one in work.requests if one.number in work.expired] if work.expired else None
+        if expired:
+            wanted = go_without(work, expired[0])
         elif (wanted := _next(work)) is None:
             return
-
-
-def _carry_out(work: Work, wanted: Next) -> None:
-    match wanted:
-        case Dispatch() | StartChild():
-            _dispatch(work, wanted)
-        case StepEnd():
-            end_step(work, wanted)
-        case Think():
-            _think(work, wanted)
-        case Ask():
-            ask(work, wanted)
-        case Completed():
-            complete(work, wanted)
-        case Failed():
-            fail(work, wanted)
-        case Cancelled():
-            cancel(work, wanted)
-        case _ as never:
-            assert_never(never)
 
 
 def _dispatch(work: Work, wanted: Dispatch | StartChild) -> None:
@@ -127,7 +124,9 @@ def next_of(work: Work, index: int) -> Next | None:
         return too_late(work)
     if wanted is Gate.GO and work.origin is PlanOrigin.LITERAL:
         call = literal_call(work, index)
-        return None if isinstance(call, CheckedCall) and is_held(call) else _send_literal(work, index, call)
+        if not isinstance(call, CheckedCall):
+            return _without_call(work, index, call)
+        return None if is_held(call) else send(work, call)
     if wanted is Gate.GO:
         wanted = _next_of_turn(work, index)
     if isinstance(wanted, Gate) or wanted is None:
@@ -167,16 +166,16 @@ def _begin(work: Work, index: int, call: CheckedCall | tuple[Code, str] | None) 
     if work.steps[index].tool_validation_mode is ValidationMode.ADVISORY and work.task.mode is Mode.STRICT:
         ignored = {"ignored": "tool_validation_mode: advisory"}  # a plan may only tighten how it is checked
     work.tell(FactType.STEP_STARTED, index, **ignored)
-    return think_step(work, index) if call is None else _send_literal(work, index, call)
-
-
-def _send_literal(work: Work, index: int, call: CheckedCall | tuple[Code, str]) -> Next | None:
-    """The next call of a literal plan's step. One that cannot be made fails the step, unless it is optional."""
     if isinstance(call, CheckedCall):
         return send(work, call)
+    return think_step(work, index) if call is None else _without_call(work, index, call)
+
+
+def _without_call(work: Work, index: int, why: tuple[Code, str]) -> Next | None:
+    """The next call of a literal plan's step cannot be made: this fails the step, unless the call is optional."""
     if not work.steps[index].actions[work.run(index).taken].optional:
-        return step_failed(index, *call)
-    leave_out(work, index, call[1])
+        return step_failed(index, *why)
+    leave_out(work, index, why[1])
     return end_of_calls(work, index) or next_of(work, index)
 
 

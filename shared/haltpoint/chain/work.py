@@ -9,7 +9,7 @@ from haltpoint.chain import policy
 from haltpoint.chain.outputs import Decision, Output
 from haltpoint.chain.state import Action, ActionStatus, Chain, ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.world import World
-from haltpoint.contracts.base import action_id, thought_id
+from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.tasks import Mode
@@ -58,8 +58,8 @@ class Work(Chain):
         return policy.mode(self.task, None if index is None else self.steps[index])
 
     def action_id(self, index: int, number: int) -> str:
-        """The id of a step's action."""
-        return action_id(self.id, self.steps[index].id, number)
+        """The id of a step's action: see `base.action_id`."""
+        return f"{self.id}.{self.steps[index].id}.{number}"
 
     def under_way(self) -> int:
         """How many calls and thoughts are under way (C8). What a person is asked about keeps its place meanwhile."""
@@ -121,7 +121,8 @@ class Work(Chain):
                 self.keep(action.done(rest.outcome, rest.data))
                 if self.origin is PlanOrigin.LITERAL:
                     self.drop(name)
-        self.clear(index)
+        if index in self.proposals:
+            self.clear(index)
         self.let_go(index)
 
     def let_go(self, index: int) -> None:
