@@ -33,6 +33,7 @@ from haltpoint.runtime.chain_codec import changed_fields
 from haltpoint.runtime.connection import Argument
 from haltpoint.runtime.counting import count
 from haltpoint.runtime.outgoing import Envelope, completed_parts, encode_outcome, rfc3339
+from haltpoint.runtime.public_facts import public_facts
 from haltpoint.runtime.wire import compact, encode
 
 _CHUNK: Final = 200  # values in one HSET
@@ -82,8 +83,9 @@ class ChainCommit:
         return self.decided[-1].decision.chain if self.decided else self.loaded.chain
 
 
-def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]:
-    """The arguments for one chain, without their number. `retention` in seconds, `version` is the new one.
+def segment(commit: ChainCommit, version: str, retention: int, facts_age: int) -> list[Argument]:
+    """The arguments for one chain, without their number. `retention` in seconds, `version` is the new one, `facts_age`
+    in ms (0: no public facts).
 
     The new version equals the old one when nothing changed (see `changes`).
     """
@@ -106,6 +108,9 @@ def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]
                 args += ("L", each.now, _heading(each.received), _facts(each.decision))
                 for output in each.decision.outputs:
                     args += _operation(each, output)
+                if facts_age:
+                    for message in public_facts(each.decision, each.now, each.trace):
+                        args += ("O", facts_age, message)
         if counts:
             args += ("K", 2 * len(counts), *(part for pair in counts.items() for part in pair))
         if new.status is not old.status:
