@@ -1,18 +1,15 @@
 """Tasks in and facts out, as a user of FastStream does it, against a real server and an executor in this process."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from faststream import FastStream
-from faststream.redis import RedisBroker
-from pydantic import TypeAdapter
+from faststream import FastStream, TestApp
+from faststream.redis import RedisBroker, TestRedisBroker
 from redis.asyncio import Redis
 
-from haltpoint.contracts.public_facts import PUBLIC
 from haltpoint.faststream import (
     ChainCompleted,
     ChainFailed,
@@ -127,18 +124,17 @@ async def test_facts_from_before_the_group_and_after_it_reach_one_handler(bed: B
             await wait_until(acknowledged)
     assert len(heard) == 10
     told = {one.subject: one for one in heard}
-    assert told[late].data == ChainCompleted.Data(
-        chain_id=late, tenant="acme", conversation_id="c1", answer='{"text":"hi"}'
-    )
-    assert told[late].id == f"{late}/chain.completed"
-    end = told[failed].data
-    assert isinstance(end, ChainFailed.Data)
-    assert "no" in end.message
+    good, bad = told[late], told[failed]
+    assert isinstance(good, ChainCompleted)
+    assert isinstance(bad, ChainFailed)
+    assert good.id == f"{late}/chain.completed"
+    assert (good.data.tenant, good.data.conversation_id, good.data.answer) == ("acme", "c1", '{"text":"hi"}')
+    assert "no" in bad.data.message
 
 
 async def test_a_fact_whose_handler_fails_comes_again(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("haltpoint.faststream._AGAIN", 50)
-    app = FastStream(RedisBroker(bed.url, logger=None))
+    app = FastStream(RedisBroker(bed.url))
     heard: list[str] = []
 
     @facts(app, group="shop")
@@ -156,15 +152,6 @@ async def test_a_fact_whose_handler_fails_comes_again(bed: Bed, monkeypatch: pyt
         await wait_until(twice)
 
 
-async def test_every_public_fact_is_what_its_class_says(bed: Bed) -> None:
-    """A question that is asked, and a chain that is stopped: their facts lie in the stream as they are promised."""
-    may_clarify = spec("ask", may_clarify=True)
-    del may_clarify
-
-
-async def test_without_an_age_there_are_no_facts(bed: Bed) -> None: ...
-
-
 async def test_a_service_with_another_number_of_partitions_does_not_start(bed: Bed) -> None:
     app = FastStream(RedisBroker(bed.url))
     facts(app, group="shop", partitions=PARTITIONS + 1)(lambda: None)
@@ -176,4 +163,26 @@ async def test_a_service_with_another_number_of_partitions_does_not_start(bed: B
 def test_a_name_that_is_no_public_fact_is_an_error_that_names_them() -> None:
     with pytest.raises(ValueError, match=r"step\.started: not a public fact; there are chain\.cancelled"):
         facts(FastStream(RedisBroker()), "step.started", group="shop")  # type: ignore[arg-type]
-    assert TypeAdapter(RequestOpened) and PUBLIC and asyncio
+
+
+def test_a_group_has_one_handler() -> None:
+    shop = facts(FastStream(RedisBroker()), "chain.failed", group="shop")
+    shop(lambda: None)
+    with pytest.raises(ValueError, match="has a handler"):
+        shop(lambda: None)
+
+
+async def test_a_handler_is_tested_without_a_server_as_any_of_faststream() -> None:
+    app = FastStream(broker := RedisBroker())
+    heard: list[RequestOpened] = []
+
+    @facts(app, "request.opened", group="shop")
+    async def on_fact(fact: RequestOpened) -> None:
+        heard.append(fact)
+
+    data = {"chain_id": "c", "request_id": "c.r1", "kind": "clarification", "question": "Which John?", "deadline": 1}
+    fact = {"id": "c.r1/request.opened", "source": "test", "subject": "c", "type": "request.opened.v1", "data": data}
+    async with TestRedisBroker(broker, connect_only=True), TestApp(app):
+        await broker.publish(fact, stream="hp:{3}:facts")
+        await broker.publish(fact | {"type": "request.expired.v1"}, stream="hp:{3}:facts")
+    assert [one.data.question for one in heard] == ["Which John?"]

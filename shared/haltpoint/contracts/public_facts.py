@@ -40,45 +40,48 @@ class RequestData(ChainData):
     request_id: str
 
 
+class ChainCompletedData(ChainData):
+    """`answer` is what the user reads; `unproven` are sentences in it that no receipt proves."""
+
+    answer: str | None = None
+    unproven: tuple[str, ...] = ()
+
+
 class ChainCompleted(PublicFact):
     """A submitted chain did what was asked."""
 
-    class Data(ChainData):
-        """`answer` is what the user reads; `unproven` are sentences in it that no receipt proves."""
-
-        answer: str | None = None
-        unproven: tuple[str, ...] = ()
-
     type: Literal["chain.completed.v1"] = "chain.completed.v1"
-    data: Data
+    data: ChainCompletedData
+
+
+class ChainFailedData(ChainData):
+    """`code` and `message` say why; `answer` is what the user reads."""
+
+    code: str
+    message: str
+    step_id: str | None = None
+    answer: str | None = None
 
 
 class ChainFailed(PublicFact):
     """A submitted chain could not do what was asked."""
 
-    class Data(ChainData):
-        """`code` and `message` say why; `answer` is what the user reads."""
-
-        code: str
-        message: str
-        step_id: str | None = None
-        answer: str | None = None
-
     type: Literal["chain.failed.v1"] = "chain.failed.v1"
-    data: Data
+    data: ChainFailedData
+
+
+class ChainCancelledData(ChainData):
+    """Who stopped it, and why."""
+
+    by: str = ""
+    reason: str = ""
 
 
 class ChainCancelled(PublicFact):
     """A submitted chain was stopped."""
 
-    class Data(ChainData):
-        """Who stopped it, and why."""
-
-        by: str = ""
-        reason: str = ""
-
     type: Literal["chain.cancelled.v1"] = "chain.cancelled.v1"
-    data: Data
+    data: ChainCancelledData
 
 
 class OfferedOption(_Public):
@@ -89,35 +92,37 @@ class OfferedOption(_Public):
     subtitle: str = ""
 
 
+class RequestOpenedData(RequestData):
+    """`deadline` in milliseconds since the epoch. The whole question: GET /v1/requests/{request_id}."""
+
+    kind: RequestKind
+    question: str
+    deadline: int
+    options: tuple[OfferedOption, ...] = ()
+    priority: str | None = None
+    step_id: str | None = None
+    action_id: str | None = None
+
+
 class RequestOpened(PublicFact):
     """A chain asks people something."""
 
-    class Data(RequestData):
-        """`deadline` in milliseconds since the epoch. The whole question: GET /v1/requests/{request_id}."""
-
-        kind: RequestKind
-        question: str
-        deadline: int
-        options: tuple[OfferedOption, ...] = ()
-        priority: str | None = None
-        step_id: str | None = None
-        action_id: str | None = None
-
     type: Literal["request.opened.v1"] = "request.opened.v1"
-    data: Data
+    data: RequestOpenedData
+
+
+class RequestAnsweredData(RequestData):
+    """What was decided, and by whom."""
+
+    decision: str
+    by: str = ""
 
 
 class RequestAnswered(PublicFact):
     """A person answered a question."""
 
-    class Data(RequestData):
-        """What was decided, and by whom."""
-
-        decision: str
-        by: str = ""
-
     type: Literal["request.answered.v1"] = "request.answered.v1"
-    data: Data
+    data: RequestAnsweredData
 
 
 class RequestExpired(PublicFact):
@@ -127,16 +132,17 @@ class RequestExpired(PublicFact):
     data: RequestData
 
 
+class RequestWithdrawnData(RequestData):
+    """Why it needs no answer any more."""
+
+    reason: str = ""
+
+
 class RequestWithdrawn(PublicFact):
     """A chain took a question back."""
 
-    class Data(RequestData):
-        """Why it needs no answer any more."""
-
-        reason: str = ""
-
     type: Literal["request.withdrawn.v1"] = "request.withdrawn.v1"
-    data: Data
+    data: RequestWithdrawnData
 
 
 PUBLIC: Final[dict[FactType, type[PublicFact]]] = {

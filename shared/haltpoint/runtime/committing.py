@@ -108,14 +108,15 @@ def segment(commit: ChainCommit, version: str, retention: int, facts_age: int) -
                 args += ("L", each.now, _heading(each.received), _facts(each.decision))
                 for output in each.decision.outputs:
                     args += _operation(each, output)
-                if facts_age:
-                    for message in public_facts(each.decision, each.now, each.trace):
-                        args += ("O", facts_age, message)
         if counts:
             args += ("K", 2 * len(counts), *(part for pair in counts.items() for part in pair))
         if new.status is not old.status:
             args += ("I", old.status, new.status, new.updated_at)
     args += _timer(old, new, commit.decided, retention)
+    if facts_age:  # last: what was written outside cannot be taken back when an operation fails
+        for each in commit.decided:
+            for message in public_facts(each.decision, each.now, each.trace):
+                args += ("O", facts_age, message)
     return args
 
 

@@ -144,8 +144,9 @@ function operations.X(run, args, i)
   return i + 3
 end
 
+-- By pcall: programs outside have this stream too, and what they make of it fails no chain.
 function operations.O(run, args, i)
-  redis.call('XADD', run.prefix .. 'facts', 'MINID', '~', digits(real_now() - tonumber(args[i + 1])), '*',
+  redis.pcall('XADD', run.prefix .. 'facts', 'MINID', '~', digits(real_now() - tonumber(args[i + 1])), '*',
     '__data__', args[i + 2])
   return i + 3
 end
