@@ -13,7 +13,7 @@ chain_id = await tasks.publish("Tell John I'm running late", id="order-17")
 import uuid
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from faststream import AckPolicy, FastStream
@@ -193,10 +193,10 @@ async def _pass_by() -> None:
 
 async def _make_groups(broker: RedisBroker, topology: Topology, streams: list[str], group: str) -> None:
     """FastStream would make them at the stream's end, and what was written before would never be read."""
-    redis = await broker.connect()
+    redis: object = await broker.connect()
     if not isinstance(redis, Redis | RedisCluster):
         return  # FastStream's TestRedisBroker, which has no server
-    await topology.check(redis)
+    await topology.check(cast("Redis", redis))
     for stream in streams:
         try:
             await redis.xgroup_create(stream, group, id="0", mkstream=True)

@@ -181,7 +181,13 @@ async def test_a_handler_is_tested_without_a_server_as_any_of_faststream() -> No
         heard.append(fact)
 
     data = {"chain_id": "c", "request_id": "c.r1", "kind": "clarification", "question": "Which John?", "deadline": 1}
-    fact = {"id": "c.r1/request.opened", "source": "test", "subject": "c", "type": "request.opened.v1", "data": data}
+    fact: dict[str, Any] = {
+        "id": "c.r1/request.opened",
+        "source": "test",
+        "subject": "c",
+        "type": "request.opened.v1",
+        "data": data,
+    }
     async with TestRedisBroker(broker, connect_only=True), TestApp(app):
         await broker.publish(fact, stream="hp:{3}:facts")
         await broker.publish(fact | {"type": "request.expired.v1"}, stream="hp:{3}:facts")
