@@ -50,10 +50,8 @@ async def test_a_reminder_becomes_a_task_whose_question_and_end_are_news(service
     async with Redis.from_url(service) as redis, RedisBroker(service) as broker:
 
         async def news() -> list[str]:
-            bodies = [
-                json.loads(BinaryMessageFormatV1.parse(fields[b"__data__"])[0])
-                for _, fields in await redis.xrange("reminders:news")
-            ]
+            entries: Any = await redis.xrange("reminders:news")
+            bodies = [json.loads(BinaryMessageFormatV1.parse(fields[b"__data__"])[0]) for _, fields in entries]
             return list(dict.fromkeys(body["line"] for body in bodies if body["chain_id"] == TASK.chain_id))
 
         async def listening() -> bool:

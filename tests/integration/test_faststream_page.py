@@ -1,76 +1,51 @@
-"""The snippets of docs/faststream.md run as they are printed, but for the server's address."""
+"""What docs/faststream.md shows, against a real server; `test_pages_code` runs its own test."""
 
-import ast
 import re
+from importlib import import_module
 from pathlib import Path
-from types import CodeType
-from typing import Any
 
 import pytest
-from faststream import FastStream
 from redis.asyncio import Redis
 
+from haltpoint.contracts.public_facts import PUBLIC
 from haltpoint.faststream import TaskSubmitted
 from haltpoint.runtime.embedded import EmbeddedServer
 from tests.integration.deciding import bed_at, executing
 from tests.support import wait_until
 
 PAGE = (Path(__file__).parents[2] / "docs" / "faststream.md").read_text()
-GOALS = ("Tell John", "Tell Jane", "Tell Mary")
+GOALS = {"order-17": "Tell John", "order-18": "Tell Jane", "order-19": "Tell Mary"}
 
 
-def blocks(url: str) -> list[CodeType]:
-    """The page's code, each block with `await` at its top."""
-    found = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    return [
-        compile(code.replace("redis://localhost:6379", url), "faststream.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-        for code in found
-    ]
-
-
-async def run(code: CodeType, names: dict[str, Any]) -> None:
-    if (pending := eval(code, names)) is not None:
-        await pending
-
-
-async def test_the_page_as_it_is_printed(
-    server: EmbeddedServer, redis: Redis, capsys: pytest.CaptureFixture[str]
+async def test_each_way_to_publish_starts_a_chain(
+    server: EmbeddedServer, redis: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service, task, body, handler = blocks(server.url)
-    names: dict[str, Any] = {}
+    for name, code in re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
+        (tmp_path / f"{name}.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("REDIS_URL", server.url)
+    shop, orders = import_module("shop"), import_module("two_orders")
+    ids = [
+        TaskSubmitted.model_validate({"source": "shop", "id": name, "data": {"goal": goal}}).chain_id
+        for name, goal in GOALS.items()
+    ]
     async with bed_at(server, redis) as bed, executing(bed):
-        await run(service, names)
-        app = names["app"]
-        assert isinstance(app, FastStream)
-        await app.start()
+        await shop.app.start()  # publishes the first
         try:
-            await run(task, names)
-            await run(body, names)
-            ids = [
-                TaskSubmitted.model_validate(
-                    {"source": "shop", "id": f"order-{n}", "data": {"goal": f"{who} I'm running late"}}
-                ).chain_id
-                for n, who in enumerate(GOALS, 17)
-            ]
+            await orders.place_two()
 
             async def submitted() -> bool:
-                keys = [bed.topology.key_of("chain", one) for one in ids]
-                return await redis.exists(*keys) == 3
+                return await redis.exists(*(bed.topology.key_of("chain", one) for one in ids)) == len(ids)
 
             await wait_until(submitted)
         finally:
-            await app.stop()
-    assert f"{ids[0]} submitted" in capsys.readouterr().out
-    await run(handler, names)
-    assert "c completed: John has your message." in capsys.readouterr().out
+            await shop.app.stop()
 
 
-def test_the_page_names_every_fact_and_setting_as_it_is() -> None:
-    from haltpoint.contracts.public_facts import PUBLIC
-    from haltpoint.runtime.settings import PolicySettings
-
+def test_the_page_names_all_facts_with_all_that_they_say() -> None:
     for name, kind in PUBLIC.items():
-        (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{name}` | `{kind.__name__}` |")]
-        fields = set(kind.model_fields["data"].annotation.model_fields)  # type: ignore[union-attr]
-        assert set(re.findall(r"`(\w+)`", row)) - {kind.__name__} == fields - {"chain_id", "tenant", "conversation_id"}
-    assert "facts_age" in PolicySettings.model_fields
+        (row,) = re.findall(rf"^\| `{name}` \| `{kind.__name__}` \| (.*) \|$", PAGE, re.MULTILINE)
+        data = kind.model_fields["data"].annotation
+        assert data is not None
+        fields = set(data.model_fields) - {"chain_id", "tenant", "conversation_id"}
+        assert set(re.findall(r"`(\w+)`", row)) == fields
