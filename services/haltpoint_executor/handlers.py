@@ -19,7 +19,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, Received, TaskSubmitted, ToExecutor
 from haltpoint.runtime.dead_letters import DeadLetters, Unheard
 from haltpoint.runtime.delivery import Entry
-from haltpoint.runtime.foreign import read_foreign
+from haltpoint.runtime.foreign_formats import read_foreign
 from haltpoint.runtime.losses import loss_of, loss_of_message
 from haltpoint.runtime.store import Store, SubmitStatus, Submitted, foreign_chain_id
 from haltpoint.runtime.telemetry import Tracing

@@ -137,7 +137,7 @@ def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
 
 def _shown_of(data: bytes) -> str:
     """The message as it is shown: what a task gave to its tools alone stays out of it (C15)."""
-    from haltpoint.runtime.foreign import Opened, opened
+    from haltpoint.runtime.foreign_formats import Opened, opened
 
     found = opened(data)
     message = (found.body if isinstance(found, Opened) else data).decode(errors="replace")

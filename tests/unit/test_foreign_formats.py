@@ -12,7 +12,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.tasks import Task
 from haltpoint.faststream import PlainJson
-from haltpoint.runtime.foreign import read_foreign
+from haltpoint.runtime.foreign_formats import read_foreign
 from haltpoint.runtime.wire import Decoded, Reason, Rejected, decode
 
 STREAM, ENTRY = "hp:{0}:events", "17-0"
