@@ -21,7 +21,7 @@ from faststream.asgi import AsgiFastStream
 from faststream.message import StreamMessage
 from faststream.redis import BinaryMessageFormatV1, RedisBroker, StreamSub
 from faststream.redis.parser import MessageFormat
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_serializer
 from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import ResponseError
 
@@ -40,6 +40,7 @@ from haltpoint.contracts.public_facts import (
     RequestWithdrawn,
 )
 from haltpoint.contracts.tasks import Task
+from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.topology import Topology
 
 __all__ = [
@@ -75,7 +76,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 _AGAIN: Final = 60_000
 """Ms after which a fact whose handler failed, or whose process died, is handled again."""
 
-
+_TASK: Final = TypeAdapter(Task)
 _groups: WeakKeyDictionary[RedisBroker, set[str]] = WeakKeyDictionary()
 
 
@@ -107,6 +108,12 @@ class TaskSubmitted(BaseModel):
     id: str = Field(default_factory=lambda: uuid.uuid4().hex, min_length=1, max_length=512)
     source: str = Field(default="faststream", min_length=1, max_length=512)
     data: Task
+
+    @field_serializer("data")
+    def _told(self, data: Task) -> dict[str, Any]:
+        """Only what was said: an executor of an older release refuses fields that it does not know."""
+        told: dict[str, Any] = _TASK.dump_python(data, mode="json", exclude_defaults=True)
+        return told
 
     @property
     def chain_id(self) -> str:
@@ -196,7 +203,12 @@ async def _make_groups(broker: RedisBroker, topology: Topology, streams: list[st
     redis = cast("Any", await broker.connect())
     if not isinstance(redis, Redis | RedisCluster):
         return  # FastStream's TestRedisBroker, which has no server
-    await topology.check(cast("Any", redis))
+    try:
+        await topology.check(cast("Any", redis))
+    except HaltpointError as error:
+        if error.code != "HP-016":
+            raise
+        raise HaltpointError(error.code, error.what, error.why, "Correct facts(..., partitions=...)") from None
     for stream in streams:
         try:
             await redis.xgroup_create(stream, group, id="0", mkstream=True)

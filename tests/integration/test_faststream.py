@@ -3,16 +3,18 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from faststream import FastStream, TestApp
 from faststream.redis import RedisBroker, TestRedisBroker
 from redis.asyncio import Redis
 
+from haltpoint.contracts.public_facts import PUBLIC
 from haltpoint.faststream import (
     ChainCompleted,
     ChainFailed,
+    FactName,
     PlainJson,
     PublicFact,
     RequestOpened,
@@ -155,7 +157,7 @@ async def test_a_fact_whose_handler_fails_comes_again(bed: Bed, monkeypatch: pyt
 async def test_a_service_with_another_number_of_partitions_does_not_start(bed: Bed) -> None:
     app = FastStream(RedisBroker(bed.url))
     facts(app, group="shop", partitions=PARTITIONS + 1)(lambda: None)
-    with pytest.raises(HaltpointError, match="partitions"):
+    with pytest.raises(HaltpointError, match=r"HP-016 .* 4 partitions.* Correct facts\("):
         await app.start()
     await app.stop()
 
@@ -163,6 +165,17 @@ async def test_a_service_with_another_number_of_partitions_does_not_start(bed: B
 def test_a_name_that_is_no_public_fact_is_an_error_that_names_them() -> None:
     with pytest.raises(ValueError, match=r"step\.started: not a public fact; there are chain\.cancelled"):
         facts(FastStream(RedisBroker()), "step.started", group="shop")  # type: ignore[arg-type]
+
+
+def test_the_names_are_those_of_the_public_facts() -> None:
+    assert set(get_args(FactName)) == set(PUBLIC)
+
+
+def test_a_published_task_says_only_what_was_said() -> None:
+    """An older executor refuses a field that it does not know."""
+    task = TaskSubmitted.model_validate({"id": "1", "data": {"goal": "Tell John", "budget": {"turns": 3}}})
+    told = {"type": "task.submitted.v1", "id": "1", "source": "faststream"}
+    assert task.model_dump(mode="json") == {**told, "data": {"goal": "Tell John", "budget": {"turns": 3}}}
 
 
 def test_a_group_has_one_handler() -> None:
