@@ -44,6 +44,7 @@ class Executor:
             chain_timeout=policy.chain_deadline,
             retention=policy.retention,
             backlog_limit=0,
+            facts_age=policy.facts_age,
         )
         self._dead_letters = DeadLetters(here.calls, here.topology, retention=policy.retention)
         self._owned: dict[int, _Owned] = {}

@@ -19,6 +19,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, Received, TaskSubmitted, ToExecutor
 from haltpoint.runtime.dead_letters import DeadLetters, Unheard
 from haltpoint.runtime.delivery import Entry
+from haltpoint.runtime.foreign_formats import read_foreign
 from haltpoint.runtime.losses import loss_of, loss_of_message
 from haltpoint.runtime.store import Store, SubmitStatus, Submitted, foreign_chain_id
 from haltpoint.runtime.telemetry import Tracing
@@ -69,6 +70,8 @@ class Handlers:
         by_id: dict[str, Entry] = {}
         for entry in entries:
             decoded = decode(Stream.EVENTS, entry.fields)
+            if isinstance(decoded, Rejected):
+                decoded = read_foreign(entry.stream, entry.id, entry.fields, decoded)
             if isinstance(decoded, Rejected):
                 loss = loss_of(entry.fields, decoded)
                 hopeless.append(_Hopeless(entry, decoded.reason.value, decoded.detail, loss))

@@ -126,7 +126,7 @@ async def _requeue(shell: Shell, letters: list[str], reason: str | None) -> "dic
 
 def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
     text = {key.decode(errors="replace"): value.decode(errors="replace") for key, value in fields.items()}
-    message = _without_private(text.get("__data__", ""))
+    message = _shown_of(fields.get(b"__data__", b""))
     return Letter(
         id=name,
         **{field: text.get(field, "") for field in ("stream", "reason", "detail", "chain")},
@@ -135,16 +135,21 @@ def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
     )
 
 
-def _without_private(message: str) -> str:
+def _shown_of(data: bytes) -> str:
     """The message as it is shown: what a task gave to its tools alone stays out of it (C15)."""
+    from haltpoint.runtime.foreign_formats import Opened, opened
+
+    found = opened(data)
+    message = (found.body if isinstance(found, Opened) else data).decode(errors="replace")
     if '"private"' not in message:
         return message
     try:
         told = json.loads(message)
-        hidden = bool(told["data"].pop("private", None))
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        tasks = [one for one in (told, told.get("data")) if isinstance(one, dict)]
+    except (ValueError, AttributeError, RecursionError):
         return message
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":")) if hidden else message
+    hidden = [one.pop("private", None) for one in tasks]
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":")) if any(hidden) else message
 
 
 def _print(shell: Shell, letter: Letter) -> None:

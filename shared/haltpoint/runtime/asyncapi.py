@@ -6,6 +6,7 @@ from typing import Any, Final
 from pydantic.json_schema import models_json_schema
 
 from haltpoint.contracts.catalogue import CATALOGUE, GROUP, Party, Row, Stream
+from haltpoint.runtime.asyncapi_facts import with_facts
 
 _SCHEMA: Final = "#/components/schemas/{model}"
 
@@ -16,7 +17,7 @@ def document() -> dict[str, Any]:
         [(row.message, "validation") for row in CATALOGUE], by_alias=True, ref_template=_SCHEMA
     )
     payloads = {model.__name__: reference for (model, _), reference in keys.items()}
-    return {
+    streams: dict[str, Any] = {
         "asyncapi": "3.0.0",
         "info": {
             "title": "Haltpoint",
@@ -38,6 +39,7 @@ def document() -> dict[str, Any]:
             "schemas": schemas.get("$defs", {}),
         },
     }
+    return with_facts(streams)
 
 
 def _channel(stream: Stream) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from haltpoint.runtime.chain_codec import changed_fields
 from haltpoint.runtime.connection import Argument
 from haltpoint.runtime.counting import count
 from haltpoint.runtime.outgoing import Envelope, completed_parts, encode_outcome, rfc3339
+from haltpoint.runtime.public_facts import public_facts
 from haltpoint.runtime.wire import compact, encode
 
 _CHUNK: Final = 200  # values in one HSET
@@ -84,8 +85,9 @@ class ChainCommit:
         return self.decided[-1].decision.chain if self.decided else self.loaded.chain
 
 
-def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]:
-    """The arguments for one chain, without their number. `retention` in seconds, `version` is the new one.
+def segment(commit: ChainCommit, version: str, retention: int, facts_age: int) -> list[Argument]:
+    """The arguments for one chain, without their number. `retention` in seconds, `version` is the new one, `facts_age`
+    in ms (0: no public facts).
 
     The new version equals the old one when nothing changed (see `changes`).
     """
@@ -113,6 +115,10 @@ def segment(commit: ChainCommit, version: str, retention: int) -> list[Argument]
         if new.status is not old.status:
             args += ("I", old.status, new.status, new.updated_at)
     args += _timer(old, new, commit.decided, retention)
+    if facts_age:  # last: what was written outside cannot be taken back when an operation fails
+        for each in commit.decided:
+            for message in public_facts(each.decision, each.now, each.trace):
+                args += ("O", facts_age, message)
     return args
 
 

@@ -98,6 +98,9 @@ class PolicySettings(_Section):
     request_timeout: Seconds = 24 * 3600.0
     chain_deadline: Seconds = 7 * 86400.0
     retention: Seconds = 7 * 86400.0
+    facts_age: Annotated[float, BeforeValidator(_seconds), Field(ge=0)] = Field(
+        default=86400.0, description="how long public facts are kept for FastStream services; 0: none are written"
+    )
     backlog_limit: Count = Field(default=10_000, description="waiting entries per partition; above it: 429")
 
 

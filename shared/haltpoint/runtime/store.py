@@ -115,6 +115,7 @@ class Store:
         retention: float = 7 * 86400.0,
         backlog_limit: int = 10_000,
         feed_age: float = 900.0,
+        facts_age: float = 86400.0,
     ) -> None:
         self._calls = calls
         self._topology = topology
@@ -122,6 +123,7 @@ class Store:
         self._retention = max(1, round(retention))
         self._backlog_limit = backlog_limit
         self._feed_age = round(feed_age * 1000)
+        self._facts_age = round(facts_age * 1000)
         self._conversations = Conversations(calls, topology, self._retention)
         self._nonce = secrets.token_hex(4)
         self._serial = count()
@@ -174,7 +176,7 @@ class Store:
             try:
                 if chain.fault is not None:
                     raise chain.fault
-                one = segment(chain, version, self._retention)
+                one = segment(chain, version, self._retention, self._facts_age)
             except Exception as error:  # noqa: BLE001 - one chain's fault must not stop the others
                 with logs.about(chain=chain.loaded.chain.id, trace=chain.loaded.trace):
                     _log.error("decision cannot be written", exc_info=error)

@@ -89,6 +89,8 @@ async def test_a_child_is_a_whole_chain_of_its_own_and_its_end_is_the_parents_re
         assert await desk.redis.ttl(desk.key("log", name)) > 0
     for key in await desk.redis.keys(f"*{parent}*"):
         assert await desk.redis.ttl(key) > 0, key
+    ends = [json.loads(fields[b"__data__"])["subject"] for _, fields in await desk.redis.xrange(desk.key("facts"))]
+    assert ends == [parent]
     told = await receipt(desk, parent)
     assert (told["success"], told["metadata"]["action_id"]) == (True, f"{parent}.s1.1")
     assert (await desk.chain(parent)).answer == '{"done":true}'

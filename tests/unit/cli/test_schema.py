@@ -14,6 +14,7 @@ from haltpoint.cli.main import app
 from haltpoint.contracts.catalogue import CATALOGUE, Stream
 from haltpoint.contracts.events import HumanAnswer, HumanAnswered
 from haltpoint.contracts.humans import Answer, RequestKind
+from haltpoint.contracts.public_facts import PUBLIC
 from haltpoint.runtime.asyncapi import document
 
 
@@ -68,12 +69,15 @@ def test_asyncapi_has_the_required_parts_in_their_required_forms() -> None:
 
 def test_asyncapi_says_all_that_the_catalogue_says() -> None:
     made = document()
-    assert set(made["channels"]) == {stream.value for stream in Stream}
+    assert set(made["channels"]) == {*(stream.value for stream in Stream), "facts"}
     for row in CATALOGUE:
         assert row.type in made["channels"][row.stream.value]["messages"]
         for party, verb in ((row.sender, "send"), (row.receiver, "receive")):
             assert f"{party.value}.{verb}.{row.type}" in made["operations"]
-    assert len(made["operations"]) == 2 * len(CATALOGUE)
+    for name in PUBLIC:
+        assert f"{name}.v1" in made["channels"]["facts"]["messages"]
+        assert {f"executor.send.{name}.v1", f"client.receive.{name}.v1"} <= set(made["operations"])
+    assert len(made["operations"]) == 2 * (len(CATALOGUE) + len(PUBLIC))
 
 
 def test_a_message_fits_its_payload_and_another_does_not() -> None:

@@ -14,6 +14,7 @@ Operations, each a letter and its arguments:
   A again id queue step n tool attempt repeatable arguments message    dispatch: the action's hash, its entry, its message
                                again '1': the worker's mark, receipt and doubt move to fields with the former attempt
   X stream message             a message to `plans`
+  O age message                a public fact (contracts/public_facts.py) that stays for `age` ms
   R id question deadline chain place message     open a request, tell the gateway; place: in the inbox's order
   W id message                 withdraw a request, unless it was answered or has expired
   N id step n tool arguments   write an action down that no worker is asked to do
@@ -140,6 +141,13 @@ end
 
 function operations.X(run, args, i)
   add(run.prefix, args[i + 1], args[i + 2])
+  return i + 3
+end
+
+-- By pcall: programs outside have this stream too, and what they make of it fails no chain.
+function operations.O(run, args, i)
+  redis.pcall('XADD', run.prefix .. 'facts', 'MINID', '~', digits(real_now() - tonumber(args[i + 1])), '*',
+    '__data__', args[i + 2])
   return i + 3
 end
 
@@ -276,6 +284,11 @@ local function quarantine(run, args, first, last, problem)
       redis.pcall('HSET', prefix .. 'request:' .. request, 'status', 'withdrawn')
     end
     redis.pcall('ZREM', prefix .. 'index:requests', request)
+  end
+  if not string.find(chain, '~', 1, true) then -- NOMKSTREAM: nothing where public facts are off
+    redis.pcall('XADD', prefix .. 'facts', 'NOMKSTREAM', '*', '__data__', '{"specversion":"1.0","id":"' .. chain
+      .. '/chain.failed","source":"haltpoint/executor","subject":"' .. chain .. '","type":"chain.failed.v1","data":'
+      .. '{"chain_id":"' .. chain .. '",' .. told .. '}}')
   end
   tell_parent(prefix, chain)
   dismiss_child(prefix, chain, run.key)

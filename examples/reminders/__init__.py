@@ -1,0 +1,1 @@
+"""A FastStream service beside Haltpoint: its own stream in, tasks out, facts back."""

@@ -1,0 +1,207 @@
+"""Tasks in and facts out, as a user of FastStream does it, against a real server and an executor in this process."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, get_args
+
+import pytest
+from faststream import FastStream, TestApp
+from faststream.redis import RedisBroker, TestRedisBroker
+from redis.asyncio import Redis
+
+from haltpoint.contracts.public_facts import PUBLIC
+from haltpoint.faststream import (
+    ChainCompleted,
+    ChainFailed,
+    FactName,
+    PlainJson,
+    PublicFact,
+    RequestOpened,
+    TaskPublisher,
+    TaskSubmitted,
+    facts,
+    stream_of,
+)
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.errors import HaltpointError
+from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
+from tests.support import wait_until
+from tests.support.builders import literal_task, spec
+from tests.support.ledger_worker import ledger_worker
+
+PLAN: Any = json.loads(literal_task(2, text="hi").plan.model_dump_json())  # type: ignore[union-attr]
+
+
+@pytest.fixture
+async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
+    async with bed_at(server, redis) as bed:
+        yield bed
+
+
+@asynccontextmanager
+async def serving(app: FastStream) -> AsyncIterator[None]:
+    """The app from ready to stopped, as `faststream run` does it."""
+    await app.start()
+    try:
+        yield
+    finally:
+        await app.stop()
+
+
+async def test_a_task_starts_one_chain_in_whatever_format_it_comes(bed: Bed) -> None:
+    task = TaskSubmitted.model_validate({"id": "order-17", "source": "shop", "data": {"plan": PLAN}})
+    async with (
+        RedisBroker(bed.url) as binary,
+        RedisBroker(bed.url, message_format=PlainJson) as plain,
+        executing(bed),
+        ledger_worker(bed.url, bed.topology, spec()),
+    ):
+        await binary.publish(task, stream=stream_of(task))
+        await plain.publish(task, stream=stream_of(task, PARTITIONS))
+        await binary.publish({"plan": PLAN}, stream=stream_of(task), headers={"id": "order-17", "source": "shop"})
+        envelope = {"data": task.model_dump_json(), "headers": {"correlation_id": "c"}}
+        await bed.add_event(2, {"__data__": json.dumps(envelope)})
+
+        async def done() -> bool:
+            return await bed.backlog() == 0 and await bed.ended(task.chain_id)
+
+        await wait_until(done)
+    chains = [key async for key in bed.redis.scan_iter("hp:*:chain:*")]
+    assert (chains, await bed.dead()) == ([bed.topology.key_of("chain", task.chain_id).encode()], [])
+
+
+async def test_a_body_without_a_key_is_a_task_each_time_it_is_published(bed: Bed) -> None:
+    async with RedisBroker(bed.url, message_format=PlainJson) as broker, executing(bed):
+        for _ in range(2):
+            await broker.publish({"plan": PLAN}, stream="hp:{1}:events")
+
+        async def two() -> bool:
+            return len([key async for key in bed.redis.scan_iter("hp:*:chain:*")]) == 2
+
+        await wait_until(two)
+    assert await bed.dead() == []
+
+
+async def test_what_is_no_task_is_a_dead_letter_that_says_why(bed: Bed) -> None:
+    async with RedisBroker(bed.url) as broker, executing(bed):
+        await broker.publish({"gaol": "Tell John"}, stream="hp:{0}:events")
+
+        async def dead() -> bool:
+            return bool(await bed.dead())
+
+        await wait_until(dead)
+    (letter,) = await bed.dead()
+    assert letter[b"reason"] == b"bad_fields"
+    assert b"body of a task in FastStream's binary format: data.gaol: Extra inputs" in letter[b"detail"]
+
+
+async def test_facts_from_before_the_group_and_after_it_reach_one_handler(bed: Bed) -> None:
+    broker = RedisBroker(bed.url)
+    app = FastStream(broker)
+    heard: list[ChainCompleted | ChainFailed] = []
+
+    @facts(app, "chain.completed", "chain.failed", group="shop")
+    async def on_fact(fact: ChainCompleted | ChainFailed) -> None:
+        heard.append(fact)
+
+    async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
+        early = [await bed.submit(literal_task(1, text="hi")) for _ in range(8)]
+        await wait_until(lambda: bed.ended(*early))
+        async with serving(app):
+            tasks = TaskPublisher(broker, source="shop")
+            late = await tasks.publish(id="order-17", plan=PLAN, tenant="acme", conversation_id="c1")
+            failed = await tasks.publish(id="order-18", plan={"steps": [{"id": "a", "actions": [{"tool": "no"}]}]})
+
+            async def all_heard() -> bool:
+                return {one.subject for one in heard} == {*early, late, failed}
+
+            await wait_until(all_heard)
+
+            async def acknowledged() -> bool:
+                keys = [bed.topology.key(p, "facts") for p in range(PARTITIONS)]
+                groups = [group for key in keys for group in await bed.redis.xinfo_groups(key)]
+                return all((group["pending"], group["lag"]) == (0, 0) for group in groups)
+
+            await wait_until(acknowledged)
+    assert len(heard) == 10
+    told = {one.subject: one for one in heard}
+    good, bad = told[late], told[failed]
+    assert isinstance(good, ChainCompleted)
+    assert isinstance(bad, ChainFailed)
+    assert good.id == f"{late}/chain.completed"
+    assert (good.data.tenant, good.data.conversation_id, good.data.answer) == ("acme", "c1", '{"text":"hi"}')
+    assert "no" in bad.data.message
+
+
+async def test_a_fact_whose_handler_fails_comes_again(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("haltpoint.faststream._AGAIN", 50)
+    app = FastStream(RedisBroker(bed.url))
+    heard: list[str] = []
+
+    @facts(app, group="shop")
+    async def on_fact(fact: PublicFact) -> None:
+        heard.append(fact.id)
+        if len(heard) == 1:
+            raise ConnectionError("the shop's database is away")
+
+    async with executing(bed), ledger_worker(bed.url, bed.topology, spec()), serving(app):
+        chain = await bed.submit(literal_task(1))
+
+        async def twice() -> bool:
+            return heard == [f"{chain}/chain.completed"] * 2
+
+        await wait_until(twice)
+
+
+async def test_a_service_with_another_number_of_partitions_does_not_start(bed: Bed) -> None:
+    app = FastStream(RedisBroker(bed.url))
+    facts(app, group="shop", partitions=PARTITIONS + 1)(lambda: None)
+    with pytest.raises(HaltpointError, match=r"HP-016 .* 4 partitions.* Correct facts\("):
+        await app.start()
+    await app.stop()
+
+
+def test_a_name_that_is_no_public_fact_is_an_error_that_names_them() -> None:
+    with pytest.raises(ValueError, match=r"step\.started: not a public fact; there are chain\.cancelled"):
+        facts(FastStream(RedisBroker()), "step.started", group="shop")  # type: ignore[arg-type]
+
+
+def test_the_names_are_those_of_the_public_facts() -> None:
+    assert set(get_args(FactName)) == set(PUBLIC)
+
+
+def test_a_published_task_says_only_what_was_said() -> None:
+    """An older executor refuses a field that it does not know."""
+    task = TaskSubmitted.model_validate({"id": "1", "data": {"goal": "Tell John", "budget": {"turns": 3}}})
+    told = {"type": "task.submitted.v1", "id": "1", "source": "faststream"}
+    assert task.model_dump(mode="json") == {**told, "data": {"goal": "Tell John", "budget": {"turns": 3}}}
+
+
+def test_a_group_has_one_handler() -> None:
+    shop = facts(FastStream(RedisBroker()), "chain.failed", group="shop")
+    shop(lambda: None)
+    with pytest.raises(ValueError, match="has a handler"):
+        shop(lambda: None)
+
+
+async def test_a_handler_is_tested_without_a_server_as_any_of_faststream() -> None:
+    app = FastStream(broker := RedisBroker())
+    heard: list[RequestOpened] = []
+
+    @facts(app, "request.opened", group="shop")
+    async def on_fact(fact: RequestOpened) -> None:
+        heard.append(fact)
+
+    data = {"chain_id": "c", "request_id": "c.r1", "kind": "clarification", "question": "Which John?", "deadline": 1}
+    fact: dict[str, Any] = {
+        "id": "c.r1/request.opened",
+        "source": "test",
+        "subject": "c",
+        "type": "request.opened.v1",
+        "data": data,
+    }
+    async with TestRedisBroker(broker, connect_only=True), TestApp(app):
+        await broker.publish(fact, stream="hp:{3}:facts")
+        await broker.publish(fact | {"type": "request.expired.v1"}, stream="hp:{3}:facts")
+    assert [one.data.question for one in heard] == ["Which John?"]

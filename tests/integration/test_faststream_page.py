@@ -1,0 +1,51 @@
+"""What docs/faststream.md shows, against a real server; `test_pages_code` runs its own test."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+
+from haltpoint.contracts.public_facts import PUBLIC
+from haltpoint.faststream import TaskSubmitted
+from haltpoint.runtime.embedded import EmbeddedServer
+from tests.integration.deciding import bed_at, executing
+from tests.support import wait_until
+
+PAGE = (Path(__file__).parents[2] / "docs" / "faststream.md").read_text()
+GOALS = {"order-17": "Tell John", "order-18": "Tell Jane", "order-19": "Tell Mary"}
+
+
+async def test_each_way_to_publish_starts_a_chain(
+    server: EmbeddedServer, redis: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, code in re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
+        (tmp_path / f"{name}.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("REDIS_URL", server.url)
+    shop, orders = import_module("shop"), import_module("two_orders")
+    ids = [
+        TaskSubmitted.model_validate({"source": "shop", "id": name, "data": {"goal": goal}}).chain_id
+        for name, goal in GOALS.items()
+    ]
+    async with bed_at(server, redis) as bed, executing(bed):
+        await shop.app.start()  # publishes the first
+        try:
+            await orders.place_two()
+
+            async def submitted() -> bool:
+                return await redis.exists(*(bed.topology.key_of("chain", one) for one in ids)) == len(ids)
+
+            await wait_until(submitted)
+        finally:
+            await shop.app.stop()
+
+
+def test_the_page_names_all_facts_with_all_that_they_say() -> None:
+    for name, kind in PUBLIC.items():
+        (row,) = re.findall(rf"^\| `{name}` \| `{kind.__name__}` \| (.*) \|$", PAGE, re.MULTILINE)
+        data = kind.model_fields["data"].annotation
+        assert data is not None
+        fields = set(data.model_fields) - {"chain_id", "tenant", "conversation_id"}
+        assert set(re.findall(r"`(\w+)`", row)) == fields

@@ -1,0 +1,152 @@
+"""Tasks in the formats of FastStream: read as what they are, or rejected with a reason that says what is wrong."""
+
+import json
+import struct
+from typing import Any
+
+import pytest
+from faststream.redis import BinaryMessageFormatV1
+
+from haltpoint.contracts.base import MAX_DEPTH
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import TaskSubmitted
+from haltpoint.contracts.tasks import Task
+from haltpoint.faststream import PlainJson
+from haltpoint.runtime.foreign_formats import read_foreign
+from haltpoint.runtime.wire import Decoded, Reason, Rejected, decode
+
+STREAM, ENTRY = "hp:{0}:events", "17-0"
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+MESSAGE: dict[str, Any] = {
+    "id": "order-17",
+    "source": "shop",
+    "type": "task.submitted.v1",
+    "data": {"goal": "Tell John"},
+}
+MAGIC = b"\x89BIN\r\n\x1a\n"
+
+
+def read(data: bytes) -> Decoded | Rejected:
+    fields = {b"__data__": data}
+    rejected = decode(Stream.EVENTS, fields)
+    assert isinstance(rejected, Rejected)
+    return read_foreign(STREAM, ENTRY, fields, rejected)
+
+
+def task(data: bytes) -> TaskSubmitted:
+    decoded = read(data)
+    assert isinstance(decoded, Decoded), decoded
+    assert isinstance(decoded.message, TaskSubmitted)
+    return decoded.message
+
+
+def rejected(data: bytes) -> Rejected:
+    found = read(data)
+    assert isinstance(found, Rejected), found
+    return found
+
+
+async def binary(message: Any, **headers: str) -> bytes:
+    """What `broker.publish` writes."""
+    return await BinaryMessageFormatV1.encode(message=message, reply_to=None, headers=headers, correlation_id="c")
+
+
+def envelope(message: Any, **headers: str) -> bytes:
+    """What `broker.publish` of FastStream 0.6 writes."""
+    text = message if isinstance(message, str) else json.dumps(message)
+    return json.dumps({"data": text, "headers": {"correlation_id": "c"} | headers}).encode()
+
+
+async def test_a_message_is_read_in_each_format() -> None:
+    wanted = TaskSubmitted(id="order-17", source="shop", data=Task(goal="Tell John"))
+    assert task(await binary(MESSAGE)) == task(envelope(MESSAGE)) == wanted
+
+
+async def test_a_body_is_read_in_each_format_and_its_key_is_in_the_headers() -> None:
+    wanted = TaskSubmitted(id="order-17", source="shop", data=Task(goal="Tell John"))
+    headers = {"id": "order-17", "source": "shop"}
+    assert task(await binary(MESSAGE["data"], **headers)) == task(envelope(MESSAGE["data"], **headers)) == wanted
+    assert task(await binary(MESSAGE["data"], id="1")).source == "faststream"
+
+
+async def test_a_body_without_an_id_has_that_of_its_entry() -> None:
+    plain = await PlainJson.encode(message=MESSAGE["data"], reply_to=None, headers={}, correlation_id="c")
+    assert json.loads(plain) == MESSAGE["data"]
+    for data in (plain, await binary(MESSAGE["data"]), envelope(MESSAGE["data"])):
+        assert (task(data).id, task(data).source) == (ENTRY, STREAM)
+
+
+async def test_text_that_is_json_is_json() -> None:
+    assert task(await binary(json.dumps(MESSAGE))) == task(envelope(json.dumps(MESSAGE)))
+
+
+async def test_a_trace_of_the_headers_is_kept_but_that_of_the_message_goes_before() -> None:
+    assert task(await binary(MESSAGE, traceparent=TRACE)).traceparent == TRACE
+    assert task(await binary(MESSAGE | {"traceparent": TRACE}, traceparent="other")).traceparent == TRACE
+    assert task(await binary(MESSAGE["data"], traceparent="nonsense")).traceparent is None
+
+
+async def test_headers_that_cannot_be_read_matter_only_to_who_needs_them() -> None:
+    for place in ({"customer": "Jürgen"}, {"customer": "Jürgen", "id": "1"}):
+        assert task(await binary(MESSAGE, **place)).id == "order-17"
+        found = rejected(await binary(MESSAGE["data"], **place))
+        assert found.reason is Reason.BAD_ENCODING
+        assert "must be ASCII" in found.detail
+
+
+@pytest.mark.parametrize(
+    ("message", "reason", "words"),
+    [
+        ("Tell John", Reason.BAD_JSON, "is no JSON"),
+        (b"\xff", Reason.BAD_JSON, "is no JSON"),
+        (b"", Reason.BAD_JSON, "is no JSON"),
+        ([1], Reason.BAD_FIELDS, "no JSON object"),
+        ({"gaol": "Tell John"}, Reason.BAD_FIELDS, "read as the body of a task"),
+        (MESSAGE | {"data": {"gaol": "x"}}, Reason.BAD_FIELDS, "gaol"),
+        (MESSAGE | {"type": "task.submitted.v9"}, Reason.UNKNOWN_VERSION, "task.submitted.v9"),
+        (MESSAGE | {"type": "order.placed"}, Reason.UNKNOWN_MESSAGE, "order.placed"),
+        (b'{"goal":"x","context":{"n":NaN}}', Reason.BAD_JSON, "read as the body"),
+        (b'{"goal":"x","context":{"n":1e999}}', Reason.BAD_JSON, "read as the body"),
+        (b'{"goal":"x","context":' + b'{"a":' * 60 + b"1" + b"}" * 61, Reason.TOO_DEEP, "read as the body"),
+    ],
+)
+async def test_what_is_no_task_is_rejected_with_a_reason_that_names_the_format(
+    message: Any, reason: Reason, words: str
+) -> None:
+    found = rejected(await binary(message))
+    assert (found.reason, words in found.detail) == (reason, True), found
+    assert "in FastStream's binary format" in found.detail
+
+
+def test_an_envelope_is_exactly_two_fields() -> None:
+    assert rejected(json.dumps({"data": "x", "headers": {}, "more": 1}).encode()).reason is Reason.BAD_FIELDS
+    assert rejected(envelope("Tell John")).detail.startswith(
+        "the body in the JSON envelope of FastStream 0.6 is no JSON"
+    )
+    assert "must be ASCII" in rejected(b'{"data":"{\\"goal\\":\\"x\\"}","headers":[]}').detail
+
+
+def test_plain_json_with_a_type_keeps_its_own_reason() -> None:
+    data = json.dumps(MESSAGE | {"data": {"gaol": "x"}}).encode()
+    assert rejected(data) == decode(Stream.EVENTS, {b"__data__": data})
+
+
+async def test_another_version_of_the_format_is_for_another_release() -> None:
+    found = rejected((await binary(MESSAGE)).replace(MAGIC + b"\x00\x01", MAGIC + b"\x00\x02"))
+    assert found.reason is Reason.UNKNOWN_VERSION
+    assert "version 2" in found.detail
+
+
+async def test_no_bytes_make_it_raise() -> None:
+    whole = await binary(MESSAGE["data"], id="order-17")
+    broken = [whole[:cut] for cut in range(len(MAGIC), len(whole) - 1)]
+    broken += [whole[:at] + b"\xff\xff" + whole[at + 2 :] for at in range(len(MAGIC), len(whole) - 2)]
+    broken.append(MAGIC + struct.pack(">HII", 1, 2**32 - 1, 0))
+    for data in broken:
+        found = read(data)
+        assert isinstance(found, Decoded) or found.detail, data
+
+
+def test_what_is_too_large_is_not_looked_into() -> None:
+    assert rejected(MAGIC + b" " * 1_000_000).reason is Reason.TOO_LARGE
+    assert MAX_DEPTH == 32

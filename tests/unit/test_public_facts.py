@@ -1,0 +1,79 @@
+"""Public facts: each is what its class says, and says what a program outside needs."""
+
+from typing import Any
+
+from pydantic_core import from_json
+
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.public_facts import PUBLIC
+from haltpoint.contracts.tasks import Task
+from haltpoint.runtime.public_facts import public_facts
+from tests.support.builders import asks, literal_task, spec
+from tests.unit.chain.story import START, Story
+
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+def begun(**task: Any) -> Story:
+    story = Story(Task.model_validate({**literal_task().model_dump(), **task}), spec())
+    story.submit()
+    return story
+
+
+def told(story: Story, trace: str | None = None) -> dict[str, Any]:
+    """The public facts so far by their names. Their classes know all that is said."""
+    found: dict[str, Any] = {}
+    for decision in story.decisions:
+        for text in public_facts(decision, START, trace):
+            name = from_json(text)["type"].removesuffix(".v1")
+            fact = PUBLIC[FactType(name)].model_validate_json(text)
+            assert fact.model_dump(mode="json", exclude_unset=True) == from_json(text)
+            assert name not in found
+            found[name] = fact
+    return found
+
+
+def test_a_chain_that_is_asked_answered_and_completed() -> None:
+    story = begun(tenant="acme", conversation_id="c1")
+    assert told(story) == {}
+    story.result(asks("ann", "bob"))
+    story.answer(RequestKind.CLARIFICATION, option="ann")
+    facts = told(story, TRACE)
+    assert list(facts) == ["request.opened", "request.answered", "chain.completed"]
+    opened, answered, completed = facts.values()
+    assert (opened.id, opened.subject, opened.time, opened.traceparent) == (
+        "c.r1/request.opened",
+        "c",
+        "1970-01-01T00:16:40.000+00:00",
+        TRACE,
+    )
+    assert (opened.data.tenant, opened.data.conversation_id, opened.data.request_id) == ("acme", "c1", "c.r1")
+    assert (opened.data.question, [one.id for one in opened.data.options]) == ("Which one?", ["ann", "bob"])
+    assert (opened.data.kind, opened.data.step_id) == (RequestKind.CLARIFICATION, "s1")
+    assert opened.data.deadline > START
+    assert (answered.data.decision, answered.data.by) == (Choice.SELECT, "ann")
+    assert (completed.id, completed.data.answer) == ("c/chain.completed", story.chain.answer)
+
+
+def test_a_question_that_expires_and_a_chain_that_fails() -> None:
+    story = begun()
+    story.result(asks())
+    story.due("c.r1", at=story.chain.requests[0].deadline)
+    facts = told(story)
+    assert list(facts) == ["request.opened", "request.expired", "chain.failed"]
+    assert facts["request.expired"].data.request_id == "c.r1"
+    failed, error = facts["chain.failed"].data, story.chain.error
+    assert error is not None
+    assert (failed.code, failed.message, failed.step_id) == (error.code, error.message, error.step_id)
+    assert "traceparent" not in facts["chain.failed"].model_fields_set
+
+
+def test_a_chain_that_is_cancelled_while_it_asks() -> None:
+    story = begun()
+    story.result(asks())
+    story.cancel("no longer needed")
+    facts = told(story)
+    assert list(facts) == ["request.opened", "request.withdrawn", "chain.cancelled"]
+    assert facts["request.withdrawn"].data.reason == "no longer needed"
+    assert (facts["chain.cancelled"].data.by, facts["chain.cancelled"].data.reason) == ("ann", "no longer needed")
