@@ -1,5 +1,6 @@
 """The shape of a plan, worked out once: who is where, who waits for whom, and who refers to whose result."""
 
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Self
 
@@ -27,18 +28,22 @@ class Graph:
     def of(cls, plan: Plan) -> Self:
         """The graph of a plan without faults (C1), or of a skill's: its `input` is no step."""
         index = {step.id: number for number, step in enumerate(plan.steps)}
-        dependencies = tuple(tuple(index[name] for name in step.dependencies) for step in plan.steps)
-        found = ((ref for call in step.actions for _, ref in references(call.arguments)) for step in plan.steps)
-        named = ({index[ref.step] for ref in refs if ref is not None and ref.step in index} for refs in found)
-        sources = tuple(tuple(sorted(steps)) for steps in named)
-        promises = tuple([step.promised for step in plan.steps])
-        return cls(index, dependencies, _turned(dependencies), sources, _turned(sources), promises)
+        dependencies: list[tuple[int, ...]] = []
+        sources: list[tuple[int, ...]] = []
+        promises: list[tuple[tuple[str, ...], ...]] = []
+        for step in plan.steps:
+            dependencies.append(tuple([index[name] for name in step.dependencies]))
+            found = [ref for call in step.actions for _, ref in references(call.arguments) if ref is not None]
+            sources.append(tuple(sorted({index[ref.step] for ref in found if ref.step in index})))
+            promises.append(step.promised)
+        edges = (_turned(dependencies), tuple(sources), _turned(sources), tuple(promises))
+        return cls(index, tuple(dependencies), *edges)
 
 
-def _turned(edges: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+def _turned(edges: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
     """The same edges seen from the other end, in ascending order."""
     turned: list[list[int]] = [[] for _ in edges]
     for number, others in enumerate(edges):
         for other in dict.fromkeys(others):
             turned[other].append(number)
-    return tuple(tuple(group) for group in turned)
+    return tuple(map(tuple, turned))
