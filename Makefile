@@ -5,7 +5,7 @@ SHELL := /bin/sh
 BIN   := .venv/bin
 SYNCED := .venv/.synced
 
-.PHONY: help demo test check lint type cov bench eval chaos lock compose-check clean
+.PHONY: help demo test check lint type cov bench eval chaos wheel lock compose-check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -41,6 +41,9 @@ eval: $(SYNCED) ## models that misbehave, a thousand chains, and a judge of what
 
 chaos: $(SYNCED) ## kill processes and servers, break connections, then judge the history
 	@$(BIN)/pytest tests/chaos
+
+wheel: $(SYNCED) ## build the wheel, install it into an empty environment, and run the demo from there
+	@$(BIN)/pytest -n 0 tests/installed
 
 compose-check: $(SYNCED) ## docker-compose.yml against the Compose specification
 	@$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml

@@ -13,10 +13,10 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from examples.contacts.outbox import Outbox
 from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
 from haltpoint.cli.system import free_port, http_get
 from haltpoint.client import Client
+from haltpoint.examples.contacts.outbox import Outbox
 from tests.e2e.obedient import OBEDIENT
 from tests.e2e.otlp import Receiver
 from tests.e2e.running import CHECKOUT, HALTPOINT, Running, script_for
@@ -53,8 +53,8 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("COV_", "COVERAGE_"))},
         "HALTPOINT_STATE_DIR": str(state),
-        "HALTPOINT_TOOLS": "examples.contacts.tools,tests.e2e.tools",
-        "HALTPOINT_SKILLS": "examples/contacts/skills,tests/e2e/skills",
+        "HALTPOINT_TOOLS": "haltpoint.examples.contacts.tools,tests.e2e.tools",
+        "HALTPOINT_SKILLS": "shared/haltpoint/examples/contacts/skills,tests/e2e/skills",
         "HALTPOINT_POLICY_FILE": "tests/e2e/policy.toml",
         "HALTPOINT_HOOKS": "tests.e2e.hooks:far_away,tests.e2e.hooks:restless,tests.e2e.hooks:not_the_moon,"
         "tests.e2e.hooks:not_mallory,tests.e2e.hooks:calmly,tests.e2e.hooks:another_door",

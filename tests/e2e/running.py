@@ -16,9 +16,9 @@ from typing import Any
 from redis.asyncio import Redis
 from typer.testing import CliRunner
 
-from examples.contacts.outbox import Message, Outbox
 from haltpoint.cli.main import app
 from haltpoint.contracts.catalogue import Party
+from haltpoint.examples.contacts.outbox import Message, Outbox
 from haltpoint.runtime.embedded import running
 from haltpoint.runtime.service import alive
 from haltpoint.runtime.topology import Topology

@@ -5,19 +5,21 @@ import os
 import signal
 import subprocess
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from examples.contacts.outbox import Outbox
-from examples.contacts.tools import busy_file
 from haltpoint.cli.gateway import KEY_FILE
 from haltpoint.cli.system import System, free_port
 from haltpoint.client import Client
 from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.examples.contacts.outbox import Outbox
+from haltpoint.examples.contacts.tools import busy_file
 from haltpoint.runtime.settings_sources import load
 from tests.e2e.running import CHECKOUT, HALTPOINT
 from tests.support import PATIENCE, wait_until
+from tests.support.wheel import build
 
 
 @pytest.fixture
@@ -26,11 +28,16 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def test_it_answers_by_itself_and_nobody_gets_a_wrong_message(environment: dict[str, str], tmp_path: Path) -> None:
+    """Run from the contents of the wheel, outside of the checkout; `make wheel` also installs it."""
+    inside, elsewhere = tmp_path / "wheel", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with zipfile.ZipFile(build("wheel", tmp_path / "dist")) as wheel:
+        wheel.extractall(inside)
     begun = time.monotonic()
     with subprocess.Popen(
         [*HALTPOINT, "demo"],
-        env=environment,
-        cwd=CHECKOUT,
+        env={**environment, "PYTHONPATH": str(inside)},
+        cwd=elsewhere,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,
@@ -99,7 +106,7 @@ async def test_a_worker_killed_before_the_message_went_out_sends_it_once_told_th
     outbox = Outbox(tmp_path / "outbox.jsonl")
     settings = load(
         state_dir=str(tmp_path / "state"),
-        tools="examples.contacts.tools",
+        tools="haltpoint.examples.contacts.tools",
         lease=2.0,
         beat=0.5,
         gateway={"port": 0},

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples.contacts.matching import LEAST, Contact, find, must_ask, plain
+from haltpoint.examples.contacts.matching import LEAST, Contact, find, must_ask, plain
 
 TODAY = date(2026, 11, 20)
 WORDS = st.text(alphabet="aábcdeøJNñ'-. ßİ", min_size=1, max_size=8)

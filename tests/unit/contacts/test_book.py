@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from examples.contacts import make_book
-from examples.contacts.book import Book, BookError, read_csv, read_vcard
-from examples.contacts.matching import Contact, must_ask
+from haltpoint.examples.contacts import make_book
+from haltpoint.examples.contacts.book import Book, BookError, read_csv, read_vcard
+from haltpoint.examples.contacts.matching import Contact, must_ask
 
 BOOK = Book.read()
 

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from examples.contacts.matching import MOST_OPTIONS, Contact, Rule, find, must_ask, plain
+from haltpoint.examples.contacts.matching import MOST_OPTIONS, Contact, Rule, find, must_ask, plain
 
 TODAY = date(2026, 11, 20)
 BARE = Contact("u1", "John Doe", email="jd@example.com")

@@ -4,14 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from examples.contacts.outbox import Message, Outbox
+from haltpoint.examples.contacts.outbox import Message, Outbox
 
 LATE = Message("k1", "user_abc123", "John Doe", "john.doe@example.com", "I'm running late ✓")
 
 SENDERS = """
 import sys
 from pathlib import Path
-from examples.contacts.outbox import Message, Outbox
+from haltpoint.examples.contacts.outbox import Message, Outbox
 outbox = Outbox(Path(sys.argv[1]))
 for n in range(40):
     outbox.send(Message(f"k{n}", "u", "n", "a", sys.argv[2]))

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from examples.contacts.book import Book
-from examples.contacts.outbox import Outbox
-from examples.contacts.tools import Deps, busy_file, lifespan, lookup_contacts, send_message
 from haltpoint import Ctx, ToolError
 from haltpoint.contracts.tools import ErrorType, NextAction
+from haltpoint.examples.contacts.book import Book
+from haltpoint.examples.contacts.outbox import Outbox
+from haltpoint.examples.contacts.tools import Deps, busy_file, lifespan, lookup_contacts, send_message
 from haltpoint.tools import tool_of
 
 BOOK = Book.read()

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+import haltpoint.examples.contacts
 from haltpoint.contracts.tools import NextAction, ToolKind, ToolResult
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.tools import Tool
@@ -16,7 +17,7 @@ from haltpoint_tool_worker.results import read_result
 from haltpoint_tool_worker.skills.folders import MAX_INSTRUCTIONS, skills_in
 from haltpoint_tool_worker.skills.front_matter import FrontMatterError, split
 
-EXAMPLES = Path("examples/contacts/skills")
+EXAMPLES = Path(haltpoint.examples.contacts.__path__[0]) / "skills"
 
 
 def write(directory: Path, name: str, head: str = "", body: str = "Be kind.", folder: str | None = None) -> Path:

@@ -1,6 +1,6 @@
 """Two tools: one that finds people and asks when it is not sure, one that writes to them.
 
-    haltpoint up --tools examples.contacts.tools
+    haltpoint up --tools haltpoint.examples.contacts.tools
 
 CONTACTS_OUTBOX names the outbox (default: outbox/outbox.jsonl). CONTACTS_LINGER makes the carrier slow, once, to let
 one watch what happens when a worker dies meanwhile: `before:20` waits 20 s before the message goes out, `after:20`
@@ -17,10 +17,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from examples.contacts.book import Book
-from examples.contacts.matching import MOST_OPTIONS, Found, must_ask
-from examples.contacts.outbox import Message, Outbox
 from haltpoint import Ctx, FromResult, Option, ToolError, ToolResult, tool
+from haltpoint.examples.contacts.book import Book
+from haltpoint.examples.contacts.matching import MOST_OPTIONS, Found, must_ask
+from haltpoint.examples.contacts.outbox import Message, Outbox
 
 
 class Match(BaseModel):

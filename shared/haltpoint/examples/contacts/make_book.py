@@ -1,4 +1,6 @@
-"""Make the address book: contacts.csv and friends.vcf, always the same (`python -m examples.contacts.make_book`).
+"""Make the address book: contacts.csv and friends.vcf, always the same.
+
+    python -m haltpoint.examples.contacts.make_book
 
 The people are invented; any likeness is chance. Some are there for a reason: three whom "John" may mean, one Jane, many
 with a J, accents, word orders, shared surnames, entries with gaps. Nobody is called anything like Zorgblort.
@@ -10,7 +12,7 @@ import random
 from datetime import date, timedelta
 from pathlib import Path
 
-from examples.contacts.matching import Contact, plain
+from haltpoint.examples.contacts.matching import Contact, plain
 
 HERE = Path(__file__).parent
 TODAY = date(2026, 11, 20)

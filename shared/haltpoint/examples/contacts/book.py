@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Self
 
-from examples.contacts.matching import Contact, Found, find
+from haltpoint.examples.contacts.matching import Contact, Found, find
 
 HERE = Path(__file__).parent
 

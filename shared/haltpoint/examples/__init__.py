@@ -1,0 +1,1 @@
+"""Examples that are installed with Haltpoint."""
