@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
-from pydantic import AfterValidator, Field, RootModel, ValidationError
+from pydantic import AfterValidator, Field, RootModel, StringConstraints, ValidationError
 
 from haltpoint.chain.schemas import argument_faults
 from haltpoint.chain.templates import template_faults, washing_faults
@@ -54,7 +54,7 @@ class Head(Strict):
     """The front matter. All but `parameters`, `queue` is the convention's; what is for other programs is let be."""
 
     name: str = Field(pattern=_NAME, max_length=64)
-    description: str = Field(min_length=1, max_length=1024)
+    description: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1024)]
     license: str = ""
     compatibility: str = Field(default="", max_length=500)
     allowed_tools: str = Field(default="", alias="allowed-tools")

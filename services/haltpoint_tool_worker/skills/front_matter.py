@@ -1,29 +1,35 @@
-"""What stands between the two `---` lines of a SKILL.md: a small, strict part of YAML.
+"""The YAML between the two `---` lines of a SKILL.md, read by PyYAML's safe loader.
 
-    name: release-notes                       plain words: no ": " and no " #" in them
-    description: "Writes: release notes."     or in quotes, as JSON or with '' for '
-    compatibility: >                          or folded into one line; | keeps the lines
-      needs nothing
-    parameters: {"type": "object", ...}       or JSON, over as many indented lines as it needs
-    metadata:                                 or more of these, one level deep
-      author: somebody
-
-Everything that is read means the same to a whole YAML parser. Everything else is an error that names its line: a file
-that another parser reads otherwise would be two skills.
+The size of the file is limited by its reader. Aliases are refused, so that a small file stays small. A key that is
+there twice is refused too, and so is a value that JSON cannot hold: two programs would read two skills.
 """
 
 import json
-import re
-from typing import Any, Final, cast
+from typing import Any, Final
+
+import yaml
 
 FENCE: Final = "---"
-_ENTRY: Final = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):(?: +(.*))?$")
-_SPECIAL: Final = tuple("[]{},&*!|>%@`\"'#?-")
-_WORDS_OF_YAML: Final = re.compile(r"(?i)(~|null|true|false|yes|no|on|off|[-+.]?\d[\d_.:eE+-]*)")
 
 
 class FrontMatterError(ValueError):
     """What is wrong, with the number of its line."""
+
+
+class _Loader(yaml.SafeLoader):
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event = self.get_event()  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(problem="aliases are not read here", problem_mark=event.start_mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(problem=f"{key.value} is there twice", problem_mark=key.start_mark)
+            seen.add(str(key.value))
+        return super().construct_mapping(node, deep)
 
 
 def split(text: str) -> tuple[dict[str, Any], str]:
@@ -34,89 +40,20 @@ def split(text: str) -> tuple[dict[str, Any], str]:
     end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == FENCE), None)
     if end is None:
         raise FrontMatterError(f"line 1: the front matter has no end: a second line of three dashes ({FENCE})")
-    return _entries(lines[1:end], first=2, nested=False), "\n".join(lines[end + 1 :]).strip()
+    return _fields("\n".join(lines[1:end])), "\n".join(lines[end + 1 :]).strip()
 
 
-def _entries(lines: list[str], first: int, *, nested: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    position = 0
-    while position < len(lines):
-        line, number = lines[position].rstrip(), first + position
-        position += 1
-        if not line or line.lstrip().startswith("#"):
-            continue
-        entry = _ENTRY.match(line)
-        if entry is None:
-            raise FrontMatterError(f"line {number}: {line.strip()[:60]!r} is not of the form `key: value`")
-        key, value = entry[1], (entry[2] or "").strip()
-        if key in found:
-            raise FrontMatterError(f"line {number}: {key} is there twice")
-        below: list[str] = []
-        while position < len(lines) and (not lines[position].strip() or lines[position].startswith((" ", "\t"))):
-            below.append(lines[position].rstrip())
-            position += 1
-        found[key] = _value(value, below, number, nested=nested)
-    return found
-
-
-def _value(value: str, below: list[str], number: int, *, nested: bool) -> Any:
-    indented = _dedented(below, number)
-    if value in ("|", "|-", "|+"):
-        return "\n".join(indented).strip()
-    if value in (">", ">-", ">+"):
-        return _folded(indented)
-    if value.startswith(("{", "[")) or (not value and indented and indented[0].startswith(("{", "["))):
-        return _json("\n".join([value, *indented]), number)
-    if not value:
-        if nested and indented:
-            raise FrontMatterError(f"line {number}: only one level of `key: value` below a key is read here")
-        return _entries(indented, number + 1, nested=True) if indented else ""
-    if value.startswith(("'", '"')):
-        return _quoted(_folded([value, *indented]), number)
-    return _plain(_folded([value, *indented]), number)
-
-
-def _dedented(lines: list[str], number: int) -> list[str]:
-    while lines and not lines[-1]:
-        lines = lines[:-1]
-    if any("\t" in line[: len(line) - len(line.lstrip())] for line in lines):
-        raise FrontMatterError(f"line {number + 1}: indent with blanks, not with tabs")
-    width = min((len(line) - len(line.lstrip()) for line in lines if line), default=0)
-    return [line[width:] for line in lines]
-
-
-def _folded(lines: list[str]) -> str:
-    """Lines that are one paragraph; an empty one is a new line."""
-    paragraphs: list[list[str]] = [[]]
-    for line in lines:
-        if line:
-            paragraphs[-1].append(line.strip())
-        else:
-            paragraphs.append([])
-    return "\n".join(" ".join(each) for each in paragraphs).strip()
-
-
-def _json(text: str, number: int) -> Any:
+def _fields(text: str) -> dict[str, Any]:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FrontMatterError(f"line {number}: this is no JSON: {error}") from None
-
-
-def _quoted(text: str, number: int) -> str:
-    if text.startswith('"'):
-        try:
-            return cast("str", json.loads(text))
-        except ValueError:
-            raise FrontMatterError(f"line {number}: words in double quotes are written as in JSON") from None
-    if len(text) < 2 or not text.endswith("'") or "'" in text[1:-1].replace("''", ""):
-        raise FrontMatterError(f"line {number}: words in single quotes end with one, and '' stands for one")
-    return text[1:-1].replace("''", "'")
-
-
-def _plain(text: str, number: int) -> str:
-    if text.startswith(_SPECIAL) or ": " in text or text.endswith(":") or " #" in text:
-        raise FrontMatterError(f"line {number}: {text[:60]!r} needs quotes: it has signs that mean something in YAML")
-    if _WORDS_OF_YAML.fullmatch(text):
-        raise FrontMatterError(f"line {number}: {text!r} needs quotes: without them it is no text in YAML")
-    return text
+        fields = yaml.load(text, _Loader)  # noqa: S506 - a safe loader
+        fields = json.loads(json.dumps(fields, allow_nan=False))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 2 if error.problem_mark else 2
+        raise FrontMatterError(f"line {line}: {error.problem}") from None
+    except yaml.YAMLError as error:
+        raise FrontMatterError(f"the front matter is not YAML: {error}") from None
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FrontMatterError(f"a value needs quotes, since JSON cannot hold it: {error}") from None
+    if not isinstance(fields, dict):
+        raise FrontMatterError("line 2: the front matter must have the form `key: value`")
+    return fields

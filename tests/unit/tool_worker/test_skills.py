@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pydantic import ValidationError
 
 import haltpoint.examples.contacts
@@ -98,17 +97,17 @@ def test_without_parameters_there_is_one_optional_input(tmp_path: Path) -> None:
         ("---\ndescription: x\n---\nBe kind.", "there is no name"),
         ("---\nname: greet\nname: greet\ndescription: x\n---\nBe kind.", "line 3: name is there twice"),
         ("---\nname: greet\ndescription: x\nparamaters: {}\n---\nBe kind.", "paramaters is no field that is known"),
-        ("---\nname: greet\ndescription: Note: this\n---\nBe kind.", "line 3: .* needs quotes"),
-        ("---\nname: greet\ndescription: x\nparameters: {\n---\nBe kind.", "line 4: this is no JSON"),
+        ("---\nname: greet\ndescription: Note: this\n---\nBe kind.", "line 3: mapping values are not allowed here"),
+        ("---\nname: greet\ndescription: x\nparameters: {\n---\nBe kind.", "line 4: expected the node content"),
         ("---\nname: greet\ndescription: x\nparameters: {}\n---\nBe kind.", "must describe an object"),
         ('---\nname: greet\ndescription: x\nparameters: {"type": 5}\n---\nBe kind.', "no JSON Schema"),
         ("---\nname: Greet\ndescription: x\n---\nBe kind.", "name: "),
         ("---\nname: greet-them\ndescription: x\n---\nBe kind.", "its folder is called 'greet'"),
         ("---\nname: greet\ndescription: x\n---\n", "no instructions"),
         (f"---\nname: greet\ndescription: x\n---\n{'x' * (MAX_INSTRUCTIONS + 1)}", "10001 characters"),
-        ("---\nname: greet\ndescription: [a, b]\n---\nBe kind.", "line 3: this is no JSON"),
-        ("---\nname: greet\ndescription: 5\n---\nBe kind.", "needs quotes"),
-        ("---\n- name: greet\n---\nBe kind.", "not of the form"),
+        ("---\nname: greet\ndescription: [a, b]\n---\nBe kind.", "description: Input should be a valid string"),
+        ("---\nname: greet\ndescription: 5\n---\nBe kind.", "description: Input should be a valid string"),
+        ("---\n- name: greet\n---\nBe kind.", "line 2: the front matter must have the form"),
     ],
 )
 def test_a_skill_that_is_wrong_is_refused_with_its_place_and_the_reason(tmp_path: Path, text: str, words: str) -> None:
@@ -146,43 +145,44 @@ def test_skills_alone_are_something_to_serve_and_belong_to_queues(tmp_path: Path
         load((), ["other"], skills=[tmp_path])
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        "a: plain words\nb: \"quoted: words # and \\u00e9\"\nc: 'it''s'\n",
-        "# a comment\na: >\n  folded\n  lines\n\n  two paragraphs\nb: |\n  kept\n    lines\n",
-        "a:\n  b: one level\n  c: 'down'\nd: words that go on\n  in the next line\n",
-        'a: {"x": [1, 2,\n  3], "y": {"z": null}}\nb:\n  {"x":\n    true}\n',
-        "a: http://example.org/x#y\nb: a:b\nallowed-tools: Bash(git:*) Read\n",
-    ],
-)
-def test_what_is_read_means_the_same_in_yaml(head: str) -> None:
-    def trimmed(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: trimmed(inner) for name, inner in value.items()}
-        return value.strip() if isinstance(value, str) else value
-
-    fields, text = split(f"---\n{head}---\nThe text.\n\n---\n")
-    assert fields == trimmed(yaml.safe_load(head))
+def test_the_front_matter_is_yaml() -> None:
+    parameters = "  type: object\n  properties:\n    who: {type: string, minLength: 2}\n"
+    head = f"description: >\n  Folded\n  lines.\nparameters:\n{parameters}metadata:\n  version: '1.5'  # a comment\n"
+    fields, text = split(f"\ufeff---\n{head}---\nThe text.\n\n---\n")
+    assert fields == {
+        "description": "Folded lines.\n",
+        "parameters": {"type": "object", "properties": {"who": {"type": "string", "minLength": 2}}},
+        "metadata": {"version": "1.5"},
+    }
     assert text == "The text.\n\n---"
 
 
 @pytest.mark.parametrize(
-    "head",
+    ("head", "words"),
     [
-        "a: yes",
-        "a: 1.5",
-        "a: 2026-11-22",
-        "a: *anchor",
-        "a: !tag x",
-        "a: x # comment",
-        "a:\n  b:\n    c: d",
-        "a:\n\tb: c",
+        ("a: &x [1]\nb: *x", "line 3: aliases are not read here"),
+        ("a: {b: 1, b: 2}", "line 2: b is there twice"),
+        ("a: !!python/name:os.system x", "line 2: could not determine a constructor"),
+        ("a:\n\tb: c", "line 3: "),
+        ("a: \x00", "is not YAML"),
+        ("a: 2026-11-22", "needs quotes"),
+        ("a: .inf", "needs quotes"),
+        (f"a: {'9' * 5000}", "needs quotes"),
+        (f"a: {'[' * 5000}{']' * 5000}", "needs quotes"),
+        ("", "must have the form `key: value`"),
     ],
 )
-def test_what_yaml_reads_otherwise_is_refused(head: str) -> None:
-    with pytest.raises(FrontMatterError, match="line "):
+def test_front_matter_that_two_programs_would_read_differently_is_refused(head: str, words: str) -> None:
+    with pytest.raises(FrontMatterError, match=words):
         split(f"---\n{head}\n---\n")
+
+
+def test_a_folded_description_ends_without_a_line_break(tmp_path: Path) -> None:
+    (tmp_path / "greet").mkdir()
+    (tmp_path / "greet" / "SKILL.md").write_text(
+        "---\nname: greet\ndescription: >\n  How to\n  greet.\n---\nBe kind.\n"
+    )
+    assert only(tmp_path).spec.description == "How to greet."
 
 
 # ---- skills with steps ----------------------------------------------------------------------------------------------
