@@ -1,0 +1,59 @@
+"""Draw docs/demo.svg: the demo in a terminal, with a person at it. Needs tmux: `python -m tests.pictures.demo`."""
+
+import io
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+from rich.text import Text
+
+PICTURE: Final = Path(__file__).parents[2] / "docs" / "demo.svg"
+_FIRST, _LAST = "Three people may be meant", " · 1 question"
+_WIDTH: Final = 100
+_TERMINAL: Final = ("tmux", "-L", "haltpoint-picture")
+_THEME: Final = TerminalTheme(  # every colour has a contrast of 4.5:1 at least with the background, dimmed ones too
+    (22, 24, 28),
+    (228, 230, 235),
+    [
+        *((22, 24, 28), (255, 150, 150), (150, 220, 120), (250, 205, 90)),
+        *((150, 190, 255), (240, 190, 252), (125, 215, 235), (228, 230, 235)),
+    ],
+)
+
+
+def main() -> None:
+    """Run the demo, choose the first John, and draw what stands on the screen when his message has gone out."""
+    demo = f"env -u CI COLORTERM=truecolor {sys.executable} -m haltpoint demo; sleep 600"
+    subprocess.run([*_TERMINAL, "new-session", "-d", "-x", str(_WIDTH), "-y", "120", demo], check=True)
+    try:
+        _screen_with("Your choice")
+        subprocess.run([*_TERMINAL, "send-keys", "1", "Enter"], check=True)
+        lines = _screen_with(_LAST).split("\n")
+    finally:
+        subprocess.run([*_TERMINAL, "kill-server"], check=True)
+    first = next(number for number, line in enumerate(lines) if _FIRST in line)
+    last = next(number for number, line in enumerate(lines) if _LAST in line)
+    console = Console(record=True, width=_WIDTH, file=io.StringIO())
+    for line in lines[first : last + 1]:
+        console.print(Text.from_ansi(line.rstrip()))
+    console.save_svg(str(PICTURE), title="haltpoint demo", theme=_THEME)
+
+
+def _screen_with(words: str) -> str:
+    """What stands on the screen, in its colours, as soon as these words do."""
+    for _ in range(600):
+        shown = subprocess.run(
+            [*_TERMINAL, "capture-pane", "-p", "-e"], check=True, capture_output=True, text=True
+        ).stdout
+        if words in shown:
+            return shown
+        time.sleep(0.1)
+    raise TimeoutError(f"the demo did not say {words!r}")
+
+
+if __name__ == "__main__":
+    main()
