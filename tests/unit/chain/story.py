@@ -41,6 +41,7 @@ from haltpoint.contracts.plans import Call, Plan
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Proposal, StepDecision, ThoughtKind, Usage
 from haltpoint.contracts.tools import Outcome, ToolSpec
+from tests.pictures.states import ARROWS, place
 from tests.support.builders import OK
 
 START = 1_000_000
@@ -66,6 +67,8 @@ class Story:
         assert decision.chain == forget(decision.chain)
         if decision.chain is self.chain:
             assert decision == Decision(self.chain)
+        before, after = place(self.chain.status), place(decision.chain.status)
+        assert before == after or (before, after) in ARROWS
         self.log.append((received, self.now))
         self.decisions.append(decision)
         self.chain = decision.chain

@@ -1,8 +1,9 @@
-"""The executor's README shows the machine as it is."""
+"""The executor's README and the picture of its states show the machine as it is."""
 
 from pathlib import Path
 
 from haltpoint.chain.replay import matrix, with_matrix
+from tests.pictures import states
 
 README = Path(__file__).parents[3] / "services" / "haltpoint_executor" / "README.md"
 
@@ -19,6 +20,10 @@ def test_every_state_and_every_event_has_a_place_in_the_matrix() -> None:
     assert header.count("|") == 12
     assert [row.count("|") for row in rows] == [12] * 11
     assert f"| `tool.completed` | · | · |{' Take the receipt |' * 5} · | · | · |" in rows
+
+
+def test_the_picture_of_the_states_is_that_of_the_matrix() -> None:
+    assert states.PICTURE.read_text() == states.drawn(), "stale: run `python -m tests.pictures.states`"
 
 
 if __name__ == "__main__":
