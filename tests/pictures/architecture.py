@@ -22,8 +22,10 @@ def drawn() -> str:
         box(20, 150, 170, 160, "gateway asks", "inbox, answers,", "HTTP API"),
         box(20, 370, 170, 50, "people"),
         box(410, 40, 170, 380, "executor decides", "a pure core,", "one atomic commit"),
-        text(422, 380, "to itself:"),
-        text(422, 400, ", ".join(messages(Party.EXECUTOR, Party.EXECUTOR))),
+        *(
+            text(422, 360 + 18 * n, one)
+            for n, one in enumerate(("to itself:", *messages(Party.EXECUTOR, Party.EXECUTOR)))
+        ),
         box(800, 40, 170, 210, "planner thinks", "plans, proposals,", "the only one with", "a model"),
         box(800, 300, 170, 120, "tool worker acts", "validates, claims,", "runs, records"),
         arrow((90, 310), (90, 370)),

@@ -31,14 +31,10 @@ def test_every_block_says_which_file_it_is() -> None:
         assert "```python" not in text or str(page.relative_to(CHECKOUT)) in PAGES
 
 
-def test_the_contract_is_short_and_its_links_lead_somewhere() -> None:
+def test_the_contract_is_short_and_says_where_its_rules_end() -> None:
     page = (CHECKOUT / "docs/contract.md").read_text()
     assert page.count("\n") <= 195
     assert page.count("**Limit:**") == 3  # what its rules do not cover is said where they are
-    for name, heading in re.findall(r"\]\((\w+\.md)#?([\w-]*)\)", page):
-        headings = re.findall(r"^#+ (.*)$", (CHECKOUT / "docs" / name).read_text(), re.MULTILINE)
-        anchors = {re.sub(r"[^\w\- ]", "", one).lower().replace(" ", "-") for one in headings}
-        assert not heading or heading in anchors, (name, heading)
 
 
 @pytest.mark.parametrize("page", PAGES)

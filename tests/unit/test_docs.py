@@ -1,0 +1,56 @@
+"""The pages lead somewhere: each link and each path that they name is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+ROOTS = ("shared", "services", "tests", "docs", "deploy", ".ci", ".github")
+PAGES = [
+    *CHECKOUT.glob("*.md"),
+    *CHECKOUT.glob("docs/**/*.md"),
+    *CHECKOUT.glob("services/*/README.md"),
+    *CHECKOUT.glob("shared/haltpoint/examples/*/README.md"),
+]
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", one).lower().replace(" ", "-") for one in headings}
+
+
+def paths(text: str) -> list[str]:
+    """The files and folders in code spans. A bare file name behind a path is in the folder of that path."""
+    found: list[str] = []
+    for line in text.splitlines():
+        folder = ""
+        for span in re.findall(r"`([^`\s]+)`", line):
+            if span.split("/")[0] in ROOTS and "*" not in span:
+                found.append(span)
+                folder = str(Path(span).parent) if Path(span).suffix else ""
+            elif folder and re.fullmatch(r"\w+\.(py|lua)", span):
+                found.append(f"{folder}/{span}")
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text()):
+        name, _, heading = target.partition("#")
+        file = page.parent / name if name else page
+        assert file.exists(), target
+        assert not heading or heading in anchors(file), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
+def test_paths_that_a_page_names_are_there(page: Path) -> None:
+    if page.name != "CHANGELOG.md":
+        assert [name for name in paths(page.read_text()) if not (CHECKOUT / name).exists()] == []
+
+
+def test_the_tests_that_hold_the_guarantees_are_there() -> None:
+    page = (CHECKOUT / "docs/guarantees.md").read_text()
+    named = re.findall(r"`((?:unit|integration|properties|chaos|proofs)/[\w/]+\.py)`", page)
+    assert len(named) > 15
+    assert [name for name in named if not (CHECKOUT / "tests" / name).exists()] == []
