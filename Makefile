@@ -5,7 +5,7 @@ SHELL := /bin/sh
 BIN   := .venv/bin
 SYNCED := .venv/.synced
 
-.PHONY: help demo test check lint type cov bench eval chaos wheel lock compose-check clean
+.PHONY: help demo test check lint type cov bench eval chaos wheel lock schemas environment clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -17,9 +17,9 @@ test: $(SYNCED) ## all tests: unit, properties, integration with a real server, 
 	@$(BIN)/pytest
 	@HALTPOINT_PARTITIONS=1 $(BIN)/pytest --quiet tests/e2e
 
-check: $(SYNCED) ## the gate: format, lint, types, import rules, unit and property tests, every branch of the chain
+check: $(SYNCED) ## the gate: format, lint, words, types, import rules, unit and property tests, every branch of the chain
 	@$(MAKE) --no-print-directory --keep-going -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) \
-	    .unit .pyright .mypy .properties .chain .style .rules
+	    .unit .pyright .mypy .properties .chain .style .words .rules
 	@echo "check: all good"
 
 lint: $(SYNCED) ## put the code into shape: format, fix what can be fixed, check the import rules
@@ -45,8 +45,11 @@ chaos: $(SYNCED) ## kill processes and servers, break connections, then judge th
 wheel: $(SYNCED) ## build the wheel, install it into an empty environment, and run the demo from there
 	@$(BIN)/pytest -n 0 tests/installed
 
-compose-check: $(SYNCED) ## docker-compose.yml against the Compose specification
+schemas: $(SYNCED) ## docker-compose.yml and the workflow against their schemas
 	@$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
+	@$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/ci.yml
+
+environment: $(SYNCED) ## set up .venv; every other target does it too
 
 # The public index by name and without local configuration, so that no machine's mirror gets into the lock files.
 lock: ## resolve the dependencies anew (needs uv): uv.lock, and requirements.lock for plain pip
@@ -59,7 +62,7 @@ clean: ## remove the environment, caches and reports
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage* htmlcov dist
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: .mypy .pyright .style .rules .unit .properties .chain
+.PHONY: .mypy .pyright .style .words .rules .unit .properties .chain
 .mypy:
 	@$(BIN)/mypy
 .pyright:
@@ -67,6 +70,8 @@ clean: ## remove the environment, caches and reports
 .style:
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
+.words:
+	@$(BIN)/codespell --skip '*.svg' *.md docs services/*/README.md shared/haltpoint/examples/*/README.md
 .rules:
 	@$(BIN)/lint-imports --no-logo
 # -n 0: side by side with the others already, and each process more would import all tests once more.

@@ -186,10 +186,10 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest
 
 
 def test_without_the_package_the_path_is_searched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert find_binary().name == "valkey-server"
+    assert find_binary().name in ("valkey-server", "redis-server")
     monkeypatch.setattr(embedded, "find_spec", lambda name: None)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(EmbeddedServerError, match=r"haltpoint\[embedded\]"):
+    with pytest.raises(EmbeddedServerError, match="put valkey-server or redis-server on the PATH"):
         find_binary()
     (tmp_path / "redis-server").write_text("#!/bin/sh\n")
     (tmp_path / "redis-server").chmod(0o700)

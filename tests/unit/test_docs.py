@@ -1,9 +1,11 @@
 """The pages lead somewhere: each link and each path that they name is there."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 CHECKOUT = Path(__file__).parents[2]
 ROOTS = ("shared", "services", "tests", "docs", "deploy", ".ci", ".github")
@@ -54,3 +56,26 @@ def test_the_tests_that_hold_the_guarantees_are_there() -> None:
     named = re.findall(r"`((?:unit|integration|properties|chaos|proofs)/[\w/]+\.py)`", page)
     assert len(named) > 15
     assert [name for name in named if not (CHECKOUT / "tests" / name).exists()] == []
+
+
+def test_the_changelog_has_a_section_for_this_version() -> None:
+    """Keep a Changelog: what is coming first, then versions with dates."""
+    page = (CHECKOUT / "CHANGELOG.md").read_text()
+    version = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["version"]
+    sections = re.findall(r"^## (.*)$", page, re.MULTILINE)
+    assert sections[0] == "[Unreleased]"
+    assert all(re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", one) for one in sections[1:])
+    assert f"[{version}]" in sections[1]
+    kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert set(re.findall(r"^### (.*)$", page, re.MULTILINE)) <= kinds
+
+
+def test_the_workflow_runs_what_continuous_integration_runs_on_each_python_and_server() -> None:
+    workflow = yaml.safe_load((CHECKOUT / ".github/workflows/ci.yml").read_text())
+    job = workflow["jobs"]["check"]
+    assert ".ci/run" in [step.get("run") for step in job["steps"]]
+    matrix = job["strategy"]["matrix"]
+    classifiers = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["classifiers"]
+    supported = [one.rpartition(" ")[2] for one in classifiers if re.search(r"Python :: 3\.\d+$", one)]
+    assert matrix["python"] == supported
+    assert [*matrix["server"], *(one["server"] for one in matrix["include"])] == ["valkey", "redis:7.0", "redis:8"]
