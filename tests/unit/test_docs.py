@@ -8,11 +8,12 @@ import pytest
 import yaml
 
 CHECKOUT = Path(__file__).parents[2]
-ROOTS = ("shared", "services", "tests", "docs", "deploy", ".ci", ".github")
+ROOTS = ("shared", "services", "tests", "docs", "examples", "deploy", ".ci", ".github")
 PAGES = [
     *CHECKOUT.glob("*.md"),
     *CHECKOUT.glob("docs/**/*.md"),
     *CHECKOUT.glob("services/*/README.md"),
+    *CHECKOUT.glob("examples/*/README.md"),
     *CHECKOUT.glob("shared/haltpoint/examples/*/README.md"),
 ]
 

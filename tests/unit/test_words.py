@@ -10,6 +10,7 @@ PAGES = [
     *(CHECKOUT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "AGENTS.md")),
     *CHECKOUT.glob("docs/**/*.md"),
     *CHECKOUT.glob("services/*/README.md"),
+    *CHECKOUT.glob("examples/*/README.md"),
     *CHECKOUT.glob("shared/haltpoint/examples/*/README.md"),
 ]
 BANNED = {
