@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 import zipfile
 from pathlib import Path
 
@@ -33,7 +32,6 @@ def test_it_answers_by_itself_and_nobody_gets_a_wrong_message(environment: dict[
     elsewhere.mkdir()
     with zipfile.ZipFile(build("wheel", tmp_path / "dist")) as wheel:
         wheel.extractall(inside)
-    begun = time.monotonic()
     with subprocess.Popen(
         [*HALTPOINT, "demo"],
         env={**environment, "PYTHONPATH": str(inside)},
@@ -45,11 +43,9 @@ def test_it_answers_by_itself_and_nobody_gets_a_wrong_message(environment: dict[
     ) as demo:
         assert demo.stdout
         first = demo.stdout.readline()
-        until_first = time.monotonic() - begun
         rest = demo.stdout.read()
         assert demo.wait(PATIENCE) == 0, rest
     assert first.startswith("Haltpoint demo")
-    assert until_first < 5  # 2 s on a machine that has nothing else to do
     assert "■ STOP  Which 'John' do you mean?" in rest
     assert "Nobody is at a terminal, so the demo chooses by itself: John Doe." in rest
     assert "never executed" in rest
