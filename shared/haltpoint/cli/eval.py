@@ -6,7 +6,7 @@ import typer
 
 from haltpoint.cli.model import ModelName, ModelUrl, own_model
 from haltpoint.cli.shell import Shell, verb
-from haltpoint.contracts.tasks import Mode
+from haltpoint.cli.task import Mode
 
 
 def add_to(app: typer.Typer) -> None:
@@ -37,10 +37,11 @@ def add_to(app: typer.Typer) -> None:
         real = own_model(model_url, model)
         # Only now: these imports are slow.
         from haltpoint.cli.eval_show import perform
+        from haltpoint.contracts import tasks
 
         if claims:
             from haltpoint.cli import eval_claims
 
             return eval_claims.perform(shell, check, real, chains)
         modes = mode or ([Mode.OFF, Mode.STRICT] if real else [Mode.OFF, Mode.ADVISORY, Mode.STRICT])
-        return perform(shell, modes=tuple(dict.fromkeys(modes)), kinds=kinds, chains=chains, seed=seed, real=real)
+        return perform(shell, modes=tuple(map(tasks.Mode, dict.fromkeys(modes))), kinds=kinds, chains=chains, seed=seed, real=real)

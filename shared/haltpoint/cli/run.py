@@ -8,7 +8,7 @@ import typer
 from haltpoint.cli.errors import Exit, usage
 from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
-from haltpoint.cli.task import task_of
+from haltpoint.cli.task import Mode, task_of
 
 if TYPE_CHECKING:
     from haltpoint.cli.following import Show
@@ -29,7 +29,7 @@ def add_to(app: typer.Typer) -> None:
         plan: Annotated[Path | None, typer.Option(help="A literal plan (JSON): no model is called.")] = None,
         conversation: Annotated[str | None, typer.Option(help="The conversation that it belongs to.")] = None,
         mode: Annotated[
-            Literal["strict", "advisory", "off"] | None,
+            Mode | None,
             typer.Option(help="How strictly the model is held."),
         ] = None,
         style: Annotated[

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,14 @@ from haltpoint.cli.errors import CliError, Exit, usage
 
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _LIMITS: Final = {"turns": int, "actions": int, "tokens": int, "seconds": float}
+
+
+class Mode(StrEnum):
+    """`contracts.tasks.Mode` once more: that module imports slowly, and every command needs these words for its help."""
+
+    STRICT = "strict"
+    ADVISORY = "advisory"
+    OFF = "off"
 
 
 def read_json(path: Path) -> Any:

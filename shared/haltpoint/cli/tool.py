@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from haltpoint.chain.provenance import told
 from haltpoint.cli.errors import CliError, usage
 from haltpoint.cli.gateway import talk
 from haltpoint.cli.run import watch_to_end
@@ -48,6 +47,8 @@ def add_to(parent: typer.Typer) -> None:
         if shell.json:
             shell.emit(found.model_dump(mode="json"))
             return
+        from haltpoint.chain.provenance import told
+
         shell.out.print(f"{found.name}  ({effects(found)}; {served(found)}; {found.timeout:g} s)", markup=False)
         shell.out.print(f"\n{found.description}\n", markup=False)
         for step in found.plan.steps if found.plan else ():
