@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime import policy_file, service, telemetry
+from haltpoint.runtime import policy_file, presence, service, telemetry
 from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.delivery import Subscription
 from haltpoint.runtime.service import Service
@@ -73,7 +73,7 @@ class Executor:
         await self._store.give_up(partition, self._here.instance)
 
     async def _living(self) -> int:
-        found = await service.alive(self._here.redis, self._here.topology)
+        found = await presence.alive(self._here.redis, self._here.topology)
         others = {one["instance"] for one in found if one["name"] == Party.EXECUTOR.value}
         return len(others | {self._here.instance})
 

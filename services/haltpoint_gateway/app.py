@@ -8,7 +8,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime import library, policy_file, service
+from haltpoint.runtime import library, policy_file, presence, service
 from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.dead_letters import DeadLetters
@@ -119,7 +119,7 @@ async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> lis
     try:
         async with asyncio.timeout(2.0):
             await library.check(redis)
-            siblings = await service.siblings(redis, topology)
+            siblings = await presence.siblings(redis, topology)
     except RefusedForNow as error:
         return [f"Redis refuses us for now: {error.why}"]
     except (*UNREACHABLE, TimeoutError):

@@ -4,7 +4,7 @@ from functools import partial
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
 from haltpoint.runtime import logs, service, telemetry
-from haltpoint.runtime.broker import redis_url
+from haltpoint.runtime.address import redis_url
 from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.ledger import Ledger

@@ -27,7 +27,7 @@ from haltpoint.cli.system import free_port
 from haltpoint.client import Client
 from haltpoint.contracts.catalogue import Party, Stream
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime import library, service
+from haltpoint.runtime import library, presence
 from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.connection import Coalescer, connect
 from haltpoint.runtime.embedded import EmbeddedServer
@@ -191,14 +191,14 @@ class System:
 
     async def _instances(self) -> set[str]:
         with suppress(*UNREACHABLE):
-            return {one["instance"] for one in await service.alive(self.redis, self.topology)}
+            return {one["instance"] for one in await presence.alive(self.redis, self.topology)}
         return set()
 
     async def _is_ready(self, party: Party, before: set[str], ended: Callable[[], bool]) -> bool:
         if ended():
             return True
         try:
-            alive = await service.alive(self.redis, self.topology)
+            alive = await presence.alive(self.redis, self.topology)
         except UNREACHABLE:
             return False
         return any(one["name"] == party.value and one["instance"] not in before for one in alive)

@@ -20,7 +20,7 @@ from haltpoint.cli.main import app
 from haltpoint.contracts.catalogue import Party
 from haltpoint.examples.contacts.outbox import Message, Outbox
 from haltpoint.runtime.embedded import running
-from haltpoint.runtime.service import alive
+from haltpoint.runtime.presence import alive
 from haltpoint.runtime.topology import Topology
 from tests.e2e.tools import diary
 from tests.support import PATIENCE, wait_until

@@ -14,7 +14,7 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.chain.state import ChainStatus
-from haltpoint.runtime import service
+from haltpoint.runtime import presence
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.store import Store
@@ -90,11 +90,11 @@ async def test_it_stops_when_it_is_asked_to_and_leaves_nothing_behind(
         store = Store(calls, topology)
         async with executor(server.url, tmp_path, "first") as first:
             await wait_until(lambda: first.says("ready"))
-            (told,) = await service.alive(redis, topology)
+            (told,) = await presence.alive(redis, topology)
             assert told["name"] == "executor"
             ids = [(await store.submit(literal_task(10))).chain_id for _ in range(100)]
             assert await first.ends(signal.SIGTERM) == 0
-        assert await service.alive(redis, topology) == []
+        assert await presence.alive(redis, topology) == []
         for partition in range(PARTITIONS):
             assert await redis.get(topology.key(partition, "owner")) is None
         async with executor(server.url, tmp_path, "second"):

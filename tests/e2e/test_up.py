@@ -18,7 +18,7 @@ from haltpoint.cli.system import free_port, http_get
 from haltpoint.client import Client
 from haltpoint.runtime.connection import connect
 from haltpoint.runtime.embedded import EmbeddedServer, running
-from haltpoint.runtime.service import alive
+from haltpoint.runtime.presence import alive
 from haltpoint.runtime.topology import Topology
 from tests.e2e.running import CHECKOUT, HALTPOINT
 from tests.support import PATIENCE, wait_until

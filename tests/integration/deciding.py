@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from haltpoint.chain.state import Chain, ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime import service
+from haltpoint.runtime import presence
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.settings import Settings
@@ -86,12 +86,12 @@ async def bed_at(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
 @asynccontextmanager
 async def executing(bed: Bed) -> AsyncIterator[asyncio.Task[None]]:
     """An executor from ready to stopped."""
-    before = len(await service.alive(bed.redis, bed.topology))
+    before = len(await presence.alive(bed.redis, bed.topology))
     task = asyncio.create_task(run(bed.settings))
 
     async def ready() -> bool:
         assert not task.done(), "the executor ended"
-        return len(await service.alive(bed.redis, bed.topology)) > before
+        return len(await presence.alive(bed.redis, bed.topology)) > before
 
     try:
         await wait_until(ready)

@@ -16,7 +16,7 @@ from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.runtime import service
+from haltpoint.runtime import presence
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.settings import ModelSettings, Settings
 from haltpoint.runtime.store import Store
@@ -123,12 +123,12 @@ class Board:
             policy_file=policy_file,
             model=ModelSettings(base_url=model.base_url if model else None, **({"name": "scripted"} | more)),
         )
-        before = {one["instance"] for one in await service.alive(self.redis, self.topology)}
+        before = {one["instance"] for one in await presence.alive(self.redis, self.topology)}
         task = asyncio.create_task(run(settings))
 
         async def ready() -> bool:
             assert not task.done(), "the planner ended"
-            alive = await service.alive(self.redis, self.topology)
+            alive = await presence.alive(self.redis, self.topology)
             return any(one["name"] == Party.PLANNER.value and one["instance"] not in before for one in alive)
 
         try:

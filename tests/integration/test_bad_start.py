@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import Party
-from haltpoint.runtime import service
+from haltpoint.runtime import presence
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.settings import GatewaySettings, ModelSettings, Settings
 from haltpoint.runtime.topology import Topology
@@ -51,7 +51,7 @@ async def test_connections_that_break_at_any_moment_of_the_start_only_delay_it(
 
     async def ready() -> bool:
         assert not running.done(), running.result()
-        return [one["name"] for one in await service.alive(redis, topology)] == [party.value]
+        return [one["name"] for one in await presence.alive(redis, topology)] == [party.value]
 
     for nth in range(8, 44, 3):
         await redis.flushall()

@@ -17,7 +17,7 @@ from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.tools import Clarification, ErrorType, NextAction, Option, Outcome
-from haltpoint.runtime import service
+from haltpoint.runtime import presence
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.inbox import Inbox, Taken
@@ -101,7 +101,7 @@ async def town(request: pytest.FixtureRequest, server: EmbeddedServer, redis: Re
 
         async def executing() -> bool:
             assert not executor.done(), "the executor ended"
-            return any(one["name"] == Party.EXECUTOR.value for one in await service.alive(redis, topology))
+            return any(one["name"] == Party.EXECUTOR.value for one in await presence.alive(redis, topology))
 
         await wait_until(executing)
         try:

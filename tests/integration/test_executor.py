@@ -18,7 +18,7 @@ from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tasks import Budget, Style, Task
 from haltpoint.contracts.thoughts import Proposal
 from haltpoint.contracts.tools import Outcome
-from haltpoint.runtime import service
+from haltpoint.runtime import presence
 from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.delivery import Entry
 from haltpoint.runtime.embedded import EmbeddedServer
@@ -428,7 +428,7 @@ async def test_a_vanished_group_ends_the_executor(bed: Bed) -> None:
     task = asyncio.create_task(run(bed.settings))
 
     async def ready() -> bool:
-        return bool(await service.alive(bed.redis, bed.topology))
+        return bool(await presence.alive(bed.redis, bed.topology))
 
     await wait_until(ready)
     await bed.redis.flushall()

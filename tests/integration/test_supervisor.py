@@ -14,31 +14,35 @@ from haltpoint.cli import supervisor
 from haltpoint.cli.supervisor import Child, Supervisor
 from tests.support import PATIENCE
 
-# Stands in for `haltpoint`: says who it is, then does what its first word says until it is told to stop.
-PROGRAM = """
-import os, signal, sys, threading
-from haltpoint.cli.supervisor import die_with_owner
-word, log, descriptor = sys.argv[1], sys.argv[2], int(sys.argv[4])
-def say(text):
-    with open(log, "a") as file:
-        file.write(f"{text} {word} {os.getpid()}\\n")
-def stop(*_):
-    if word != "stubborn":
-        say("stopped")
-        os._exit(0)
-signal.signal(signal.SIGTERM, stop)
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-die_with_owner(descriptor)
-say("began")
-while word != "short":
-    signal.pause()
-"""
+PROGRAM = "tests.integration.test_supervisor:program"
+
+
+def program() -> None:
+    """Stands in for `haltpoint`: says who it is, then does what its first word says until it is told to stop."""
+    word, log, descriptor = sys.argv[1], sys.argv[2], int(sys.argv[4])
+
+    def say(text: str) -> None:
+        with Path(log).open("a") as file:
+            file.write(f"{text} {word} {os.getpid()} {os.getppid()}\n")
+
+    def stop(*_: object) -> None:
+        if word != "stubborn":
+            say("stopped")
+            os._exit(0)
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    supervisor.die_with_owner(descriptor)
+    say("began")
+    while word != "short":
+        signal.pause()
+
 
 OWNER = """
 import asyncio, os, sys
 from haltpoint.cli import supervisor
 from haltpoint.cli.supervisor import Child, Supervisor
-supervisor.PROGRAM = (sys.executable, "-c", sys.argv[1])
+supervisor.PROGRAM = sys.argv[1]
 async def main():
     keeper = Supervisor(os.environ, print)
     keeper.start([Child("executor", ("steady", sys.argv[2])), Child("gateway", ("stubborn", sys.argv[2]))])
@@ -69,7 +73,7 @@ def gone(pid: int) -> bool:
 
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Log:
-    monkeypatch.setattr(supervisor, "PROGRAM", (sys.executable, "-c", PROGRAM))
+    monkeypatch.setattr(supervisor, "PROGRAM", PROGRAM)
     return Log(tmp_path / "log")
 
 
@@ -109,7 +113,7 @@ async def test_they_stop_in_order_and_the_one_who_decides_last(log: Log) -> None
     await until(lambda: len(log.lines("began")) == 5)
     service = {str(child.pid): child.service for child in children}
     await keeper.stop()
-    stopped = [service[pid] for _, _, pid in log.lines("stopped")]
+    stopped = [service[pid] for _, _, pid, _ in log.lines("stopped")]
     assert stopped == ["gateway", "planner", "tool-worker", "executor", "script-model"]
 
 
@@ -139,11 +143,36 @@ async def test_a_child_can_be_replaced(log: Log) -> None:
     assert said == []
 
 
+async def test_when_the_fork_server_is_killed_its_children_start_again_under_a_new_one(log: Log) -> None:
+    said: list[str] = []
+    keeper = Supervisor(os.environ, said.append)
+    keeper.start([Child("planner", ("steady", str(log.path))), Child("gateway", ("stubborn", str(log.path)))])
+    await until(lambda: len(log.lines("began")) == 2)
+    first, servers = [int(pid) for _, _, pid, _ in log.lines("began")], {server for *_, server in log.lines("began")}
+    assert len(servers) == 1
+    os.kill(int(*servers), signal.SIGKILL)
+    await until(lambda: len(log.lines("began")) == 4 and all(map(gone, first)))
+    assert len({server for *_, server in log.lines("began")} - servers) == 1
+    assert sorted(said) == [f"{name} ended (SIGKILL), starts again in 0.1 s" for name in ("gateway", "planner")]
+    await keeper.stop()
+
+
+async def test_a_fork_server_that_cannot_start_is_tried_again(log: Log, tmp_path: Path) -> None:
+    said: list[str] = []
+    with (tmp_path / "output").open("wb") as output:
+        keeper = Supervisor(os.environ, said.append, output, ["there_is_no_such_module"])
+        keeper.start([Child("planner", ("steady", str(log.path)))])
+        await until(lambda: len(said) == 2)
+        await keeper.stop()
+    assert said[0] == "planner ended (exit code 1), starts again in 0.1 s"
+    assert "there_is_no_such_module" in (tmp_path / "output").read_text()
+
+
 async def test_children_die_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
     log = Log(tmp_path / "log")
     command = [sys.executable, "-c", OWNER, PROGRAM, str(log.path)]
     with subprocess.Popen(command) as owner:  # noqa: ASYNC220
         await until(lambda: len(log.lines("began")) == 2)
         owner.kill()
-    children = [int(pid) for _, _, pid in log.lines("began")]
+    children = [int(pid) for _, _, pid, _ in log.lines("began")]
     await until(lambda: all(map(gone, children)))

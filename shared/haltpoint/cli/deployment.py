@@ -72,7 +72,8 @@ def add_to(app: typer.Typer) -> None:
 
 async def _examine(shell: Shell) -> "list[Check]":
     from haltpoint.runtime import preflight
-    from haltpoint.runtime.broker import UNREACHABLE, redis_url
+    from haltpoint.runtime.address import redis_url
+    from haltpoint.runtime.broker import UNREACHABLE
     from haltpoint.runtime.connection import Coalescer, connect, unusable
     from haltpoint.runtime.tool_catalogue import ToolCatalogue
     from haltpoint.runtime.topology import Topology

@@ -85,7 +85,7 @@ _WORDS = {
 
 @asynccontextmanager
 async def _opened(shell: Shell) -> "AsyncGenerator[tuple[Redis, Topology]]":
-    from haltpoint.runtime.broker import redis_url
+    from haltpoint.runtime.address import redis_url
     from haltpoint.runtime.connection import connect
     from haltpoint.runtime.topology import Topology
 

@@ -44,4 +44,5 @@ def add_to(app: typer.Typer) -> None:
 
             return eval_claims.perform(shell, check, real, chains)
         modes = mode or ([Mode.OFF, Mode.STRICT] if real else [Mode.OFF, Mode.ADVISORY, Mode.STRICT])
-        return perform(shell, modes=tuple(map(tasks.Mode, dict.fromkeys(modes))), kinds=kinds, chains=chains, seed=seed, real=real)
+        chosen = tuple(map(tasks.Mode, dict.fromkeys(modes)))
+        return perform(shell, modes=chosen, kinds=kinds, chains=chains, seed=seed, real=real)

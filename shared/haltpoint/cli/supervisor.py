@@ -1,22 +1,24 @@
-"""Keeping services alive: each a child process of its own, started again whenever and however it ends.
+"""Keeping services alive: each a process of its own, started again whenever and however it ends.
 
-A child never outlives its supervisor, however that one ends: it reads from a pipe whose only writing end is the
-supervisor's, and leaves when that pipe closes (`die_with_owner`). A signal bound to the parent's death exists on
-Linux only and is bound to a thread. Children are in sessions of their own, so that Ctrl-C reaches the supervisor alone,
-which then stops them one kind after the other: no new work first, the one who decides last.
+All are forked from one process that has imported what they need (`fork_server`). A child never outlives its supervisor,
+however that one ends: it reads from a pipe whose only writing end is the supervisor's, and leaves when that pipe closes
+(`die_with_owner`). A signal bound to the parent's death exists on Linux only and is bound to a thread. Children are in
+sessions of their own, so that Ctrl-C reaches the supervisor alone, which then stops them one kind after the other: no
+new work first, the one who decides last.
 """
 
 import asyncio
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Final
 
-PROGRAM: Final = (sys.executable, "-m", "haltpoint")
+from haltpoint.cli.forking import Forks
+
+PROGRAM: Final = "haltpoint.cli.main:app_entry"
 STOP_ORDER: Final = ("gateway", "planner", "tool-worker", "executor")  # then all others
 GRACE: Final = 15.0  # seconds that one kind of child has to drain
 _FIRST_DELAY, _LONGEST_DELAY, _LIVED_WELL = 0.1, 10.0, 10.0  # seconds
@@ -66,20 +68,20 @@ class Backoff:
 
 
 class Supervisor:
-    """Children with one environment and one place for their output (None: ours)."""
+    """Children with one environment and one place for their output (None: ours). `modules` are what they import."""
 
-    def __init__(self, environment: Mapping[str, str], say: Say, output: IO[bytes] | None = None) -> None:
+    def __init__(
+        self, environment: Mapping[str, str], say: Say, output: IO[bytes] | None = None, modules: Sequence[str] = ()
+    ) -> None:
         self.children: list[Child] = []
-        self._environment = dict(environment)
         self._say = say
-        self._output = output
-        self._owner_end, self._children_end = -1, -1
+        self._children_end, self._owner_end = os.pipe()
+        self._forks = Forks((PROGRAM, *modules), environment, output, self._children_end)
         self._tasks: dict[Child, asyncio.Task[None]] = {}
-        self._stopping = False
+        self._stopping = asyncio.Event()
 
     def start(self, children: Sequence[Child]) -> None:
         """Start them, side by side."""
-        self._children_end, self._owner_end = os.pipe()
         self.children = list(children)
         for child in self.children:
             self._tasks[child] = asyncio.create_task(self._keep(child), name=f"keep {child.name}")
@@ -93,7 +95,7 @@ class Supervisor:
 
     async def stop(self) -> None:
         """Let all children finish what they have in hand, kind after kind; kill those that take too long."""
-        self._stopping = True
+        self._stopping.set()
         try:
             for kind in (*STOP_ORDER, *{child.service for child in self.children} - {*STOP_ORDER}):
                 await self._end([child for child in self.children if child.service == kind])
@@ -101,16 +103,13 @@ class Supervisor:
             for child in self.children:
                 _signal(child, signal.SIGKILL)
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
-            for end in (self._owner_end, self._children_end):
-                if end >= 0:
-                    os.close(end)
-            self._owner_end = self._children_end = -1
+            await self._forks.close()
+            os.close(self._owner_end)
+            os.close(self._children_end)
 
     async def _end(self, group: list[Child]) -> None:
         for child in group:
             _signal(child, signal.SIGTERM)
-            if child.pid is None:  # between two lives
-                self._tasks[child].cancel()
         if group:
             await asyncio.wait([self._tasks[child] for child in group], timeout=GRACE)
         for child in group:
@@ -118,37 +117,30 @@ class Supervisor:
                 self._say(f"{child.name} did not stop within {GRACE:g} s and is killed")
                 _signal(child, signal.SIGKILL)
 
-    def _asked_to_stop(self) -> bool:
-        return self._stopping
-
     async def _keep(self, child: Child) -> None:
         """Start a child again and again until we stop; a child that lives too short waits longer each time."""
         backoff = Backoff()
-        while not self._asked_to_stop():
+        while not self._stopping.is_set():
             backoff.born()
-            process = await asyncio.create_subprocess_exec(
-                *(*PROGRAM, *child.words, "--owner-fd", str(self._children_end)),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=self._output,
-                stderr=self._output,
-                env=self._environment,
-                pass_fds=[self._children_end],
-                start_new_session=True,
-            )
-            child.pid = process.pid
-            if self._asked_to_stop():  # meanwhile
-                process.terminate()
-            child.code = code = await process.wait()
+            try:
+                words = (*child.words, "--owner-fd", str(self._children_end))
+                child.pid, ended = await self._forks.start((child.service, *words))
+                if self._stopping.is_set():  # meanwhile
+                    _signal(child, signal.SIGTERM)
+                child.code = await ended
+            except ConnectionError:  # the fork server has said why
+                child.code = 1
             child.pid = None
-            if self._asked_to_stop():
+            if self._stopping.is_set():
                 return
             if child.replaced:
                 child.replaced = False
                 continue
             delay = backoff.died()
-            self._say(f"{child.name} ended ({how(code)}), starts again in {delay:g} s")
+            self._say(f"{child.name} ended ({how(child.code)}), starts again in {delay:g} s")
             child.restarts += 1
-            await asyncio.sleep(delay)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), delay)
 
 
 def die_with_owner(descriptor: int) -> None:

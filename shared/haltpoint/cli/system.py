@@ -15,13 +15,11 @@ from haltpoint.cli.gateway import ADDRESS_FILE, url_of
 from haltpoint.cli.kept_server import KeptServer
 from haltpoint.cli.supervisor import Child, Say, Supervisor
 from haltpoint.runtime import library
-from haltpoint.runtime.broker import redis_url
+from haltpoint.runtime.address import listen, redis_url
 from haltpoint.runtime.connection import connect
 from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.http import listen
-from haltpoint.runtime.process import HOPELESS
-from haltpoint.runtime.service import alive
+from haltpoint.runtime.errors import HOPELESS, HaltpointError
+from haltpoint.runtime.presence import alive
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.topology import Topology
 
@@ -60,7 +58,8 @@ class System:
         self.url = url_of(host, port)
         variables = {**os.environ, **as_environment(self.settings), **(environment or {})}
         self._say = say
-        self.supervisor = Supervisor(variables, say, output)
+        apps = (f"haltpoint_{service.replace('-', '_')}.app" for service in services)
+        self.supervisor = Supervisor(variables, say, output, ("haltpoint.runtime.process", *apps))
         places = [(one, n) for one in services for n in range(1, (workers if one == "tool-worker" else 1) + 1)]
         chosen = {
             "tool-worker": tuple(word for queue in queues for word in ("--queue", queue)),

@@ -19,10 +19,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from haltpoint.runtime import embedded, logs
+from haltpoint.runtime import logs
 from haltpoint.runtime.connection import connection_class, refusal, unusable
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.settings import Settings
 
 UNREACHABLE: Final = (RedisConnectionError, RedisTimeoutError, OSError)
 """What redis-py raises when the server is away, and RefusedForNow; all else is our mistake, or we are not let in."""
@@ -33,22 +31,6 @@ POLL_MS: Final = 4000
 _log = logs.get(__name__)
 
 T = TypeVar("T")
-
-
-def redis_url(settings: Settings) -> str:
-    """The server's address: the configured one, else that of the live embedded server (state_dir/data).
-
-    Raises HaltpointError HP-010 when there is neither.
-    """
-    url = settings.redis_url or embedded.running(settings.state_dir / "data")
-    if url is None:
-        raise HaltpointError(
-            "HP-010",
-            "there is no server to talk to",
-            f"no HALTPOINT_REDIS_URL is set and no embedded server runs in {settings.state_dir}",
-            "Set HALTPOINT_REDIS_URL, or start everything with: haltpoint up",
-        )
-    return url
 
 
 def make_broker(url: str, on_exit: Callable[[], None]) -> RedisBroker:

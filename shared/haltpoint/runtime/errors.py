@@ -53,6 +53,10 @@ CATALOGUE: Final[dict[str, str]] = {
 """Every code and what it means in general; a `HaltpointError` says what happened in particular."""
 
 
+HOPELESS: Final = 2
+"""The exit code of a service that would end the same way each time: settings, address or tools are wrong."""
+
+
 class HaltpointError(Exception):
     """`HP-014 The function library is missing: nobody loaded it. Run: haltpoint init`.
 

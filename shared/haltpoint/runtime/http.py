@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import socket
 from collections.abc import Callable, Generator
 from typing import Any, Final
 
@@ -10,12 +9,10 @@ import uvicorn
 from faststream.asgi import AsgiFastStream, AsgiResponse, get
 from prometheus_client import make_asgi_app
 
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.address import PORT_SETTING, listen
 
 _OPEN_CONNECTIONS_MAY_TAKE: Final = 5
 """Seconds that answers under way have when the server stops."""
-
-_CHOSEN_BY: Final = "HALTPOINT_GATEWAY__PORT (of /readyz: HALTPOINT_HEALTH_PORT)"
 
 
 class HttpServer:
@@ -26,7 +23,7 @@ class HttpServer:
     """
 
     def __init__(
-        self, app: Any, host: str, port: int, *, trusted_proxy: str | None = None, chosen_by: str = _CHOSEN_BY
+        self, app: Any, host: str, port: int, *, trusted_proxy: str | None = None, chosen_by: str = PORT_SETTING
     ) -> None:
         self.host = host
         self.port = port
@@ -58,27 +55,6 @@ class HttpServer:
         if task is not None:
             self._server.should_exit = True
             await task
-
-
-def listen(host: str, port: int, backlog: int = 1, *, chosen_by: str = _CHOSEN_BY) -> socket.socket:
-    """A socket that listens there. Raises HaltpointError HP-003 when the address cannot be used.
-
-    `chosen_by`: the setting or option with which another port is chosen.
-    """
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(backlog)
-    except OSError as error:
-        listener.close()
-        raise HaltpointError(
-            "HP-003",
-            f"{host}:{port} cannot be listened on",
-            error.strerror or str(error),
-            f"End what uses it, or choose another: {chosen_by}",
-        ) from error
-    return listener
 
 
 class _Server(uvicorn.Server):

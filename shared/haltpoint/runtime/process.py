@@ -11,11 +11,8 @@ import uvloop
 
 from haltpoint.contracts.catalogue import Party
 from haltpoint.runtime import logs
-from haltpoint.runtime.errors import HaltpointError, unforeseen
+from haltpoint.runtime.errors import HOPELESS, HaltpointError, unforeseen
 from haltpoint.runtime.settings import Settings
-
-HOPELESS: Final = 2
-"""The exit code of a service that would end the same way each time: settings, address or tools are wrong."""
 
 _TOLD_WRONG: Final = frozenset({"HP-001", "HP-003", "HP-004", "HP-030", "HP-031", "HP-032", "HP-034", "HP-035"})
 

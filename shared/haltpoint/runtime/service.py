@@ -14,7 +14,7 @@ to somebody by their lease.
 Who is ready can be seen from outside: a line `ready` in the log, and from then on the key
 `hp:{0}:service:<name>:<instance>` with JSON {name, instance, pid, parent, host, since (ms), ...about}, written each
 second, gone 5 s after the last time and at once after a clean stop. The set `hp:{0}:services` has the names of these
-keys. `alive` reads them.
+keys. `presence` reads them.
 """
 
 import asyncio
@@ -23,7 +23,6 @@ import os
 import secrets
 import socket
 import time
-from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, Final, TypeVar
@@ -34,7 +33,8 @@ from redis.exceptions import RedisError
 
 from haltpoint.contracts.catalogue import Party
 from haltpoint.runtime import logs, preflight
-from haltpoint.runtime.broker import UNREACHABLE, make_broker, reach, redis_url
+from haltpoint.runtime.address import redis_url
+from haltpoint.runtime.broker import UNREACHABLE, make_broker, reach
 from haltpoint.runtime.connection import Coalescer, connect
 from haltpoint.runtime.delivery import Alone, Exhausted, Handler, Subscription, at_once, group_lost
 from haltpoint.runtime.errors import HaltpointError, unforeseen
@@ -229,23 +229,6 @@ class Service:
             _log.error("a task failed", task=task.get_name(), exc_info=error)
             error = unforeseen(error)
         self.fail(error)
-
-
-async def alive(redis: Redis, topology: Topology) -> list[dict[str, Any]]:
-    """What the services that are ready now tell about themselves, in no order. The dead are forgotten."""
-    members = topology.key(0, "services")
-    keys = [key async for key in redis.sscan_iter(members)]
-    values = await redis.mget(keys) if keys else []
-    if dead := [key for key, value in zip(keys, values, strict=True) if value is None]:
-        await redis.srem(members, *dead)  # one that beats again writes its name again
-    return [json.loads(value) for value in values if value is not None]
-
-
-async def siblings(redis: Redis, topology: Topology) -> Counter[str]:
-    """How many services of each name are ready among those that our parent process has started."""
-    found = await alive(redis, topology)
-    ours = (os.getppid(), socket.gethostname())
-    return Counter(one["name"] for one in found if (one.get("parent"), one.get("host")) == ours)
 
 
 @asynccontextmanager

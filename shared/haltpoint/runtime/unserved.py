@@ -8,7 +8,7 @@ from typing import Any, Final
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.service import alive
+from haltpoint.runtime.presence import alive
 from haltpoint.runtime.topology import Topology
 
 GRACE: Final = 5.0

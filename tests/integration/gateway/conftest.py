@@ -20,7 +20,7 @@ from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.thoughts import Strike
 from haltpoint.contracts.tools import Option, ToolSpec
-from haltpoint.runtime import service
+from haltpoint.runtime import presence
 from haltpoint.runtime.committing import ChainCommit, Decided
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.embedded import EmbeddedServer
@@ -213,7 +213,7 @@ async def url(system: System, server: EmbeddedServer, tmp_path: Path) -> AsyncIt
     running = asyncio.create_task(run(settings))
     try:
         await wait_until(lambda: _ready(system, running))
-        yield str((await service.alive(system.redis, system.topology))[0]["url"])
+        yield str((await presence.alive(system.redis, system.topology))[0]["url"])
     finally:
         running.cancel()
         with suppress(asyncio.CancelledError):
@@ -223,4 +223,4 @@ async def url(system: System, server: EmbeddedServer, tmp_path: Path) -> AsyncIt
 async def _ready(system: System, running: asyncio.Task[None]) -> bool:
     if running.done():
         await running
-    return bool(await service.alive(system.redis, system.topology))
+    return bool(await presence.alive(system.redis, system.topology))

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.views import RequestView
-from haltpoint.runtime import service
+from haltpoint.runtime import presence
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings import GatewaySettings
@@ -30,7 +30,7 @@ async def gateway(system: System, server: EmbeddedServer, folder: Path, handler:
     async def ready() -> bool:
         if running.done():
             await running
-        return bool(await service.alive(system.redis, system.topology))
+        return bool(await presence.alive(system.redis, system.topology))
 
     try:
         await wait_until(ready)
