@@ -69,11 +69,11 @@ class Running:
         """The same from a test that has an event loop."""
         return await asyncio.to_thread(self.command, *words)
 
-    def process(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        """The same in a process of its own."""
+    def process(self, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+        """The same in a process of its own, with more environment variables."""
         return subprocess.run(
             [*HALTPOINT, *words],
-            env=self.environment,
+            env={**self.environment, **variables},
             cwd=CHECKOUT,
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from haltpoint.chain.patterns_english import PATTERNS
 from haltpoint.contracts.policy import Messages, Pattern, PolicyFile, Targets
 from haltpoint.runtime.errors import HaltpointError
 
@@ -29,8 +28,9 @@ def read(path: Path | None) -> PolicyFile:
         file = PolicyFile.model_validate(said)
     except ValidationError as error:
         raise _unusable(path, "; ".join(_sentence(one["loc"], one, said) for one in error.errors())) from None
-    known = {one.id for one in (*PATTERNS, *file.patterns)}
-    if unknown := sorted(set(file.patterns_off) - known - {"*"}):
+    off = {*file.patterns_off} - {"*"}
+    known = {one.id for one in (*_defaults(), *file.patterns)} if off else set()
+    if unknown := sorted(off - known):
         raise _unusable(
             path, "; ".join(f"patterns_off: there is no pattern {one!r}{_near(one, known)}" for one in unknown)
         )
@@ -41,8 +41,15 @@ def patterns_of(file: PolicyFile) -> tuple[Pattern, ...]:
     """The patterns that are on: the defaults, those of the same id replaced, and the file's own."""
     if "*" in file.patterns_off:
         return ()
-    by_id = {one.id: one for one in (*PATTERNS, *file.patterns)}
+    by_id = {one.id: one for one in (*_defaults(), *file.patterns)}
     return tuple(one for name, one in by_id.items() if name not in file.patterns_off)
+
+
+def _defaults() -> tuple[Pattern, ...]:
+    # They take 0.1 s to compile, and every command reads the policy file for its limits.
+    from haltpoint.chain.patterns_english import PATTERNS
+
+    return PATTERNS
 
 
 def numbers(file: PolicyFile) -> dict[str, int]:

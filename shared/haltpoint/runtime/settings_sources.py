@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource, TomlConfigSettingsSource
 from pydantic_settings import SettingsError as SourceError
 
+from haltpoint.runtime import policy_file
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings import PREFIX, Settings, SettingsError
 
@@ -105,9 +106,6 @@ def _layers(config: Path | None, flags: Mapping[str, object]) -> tuple[_Layers, 
         "standard name": {"model": _given({key: standard.get(v.lower()) for key, v in _STANDARD.items()})},
     }
     if named := next((layer["policy_file"] for layer in layers.values() if layer.get("policy_file")), None):
-        # Only for those who have one: its patterns take 0.1 s to compile.
-        from haltpoint.runtime import policy_file
-
         try:
             layers[str(named)] = {"policy": policy_file.numbers(policy_file.read(Path(str(named)).expanduser()))}
         except HaltpointError as error:
