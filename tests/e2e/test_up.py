@@ -56,7 +56,7 @@ def test_a_port_in_use_is_one_error_and_nothing_is_started(tmp_path: Path, words
         done = up(tmp_path, *words, HALTPOINT_GATEWAY__PORT=port)
     assert done.returncode == 1
     errors = [line for line in done.stderr.splitlines() if "HP-" in line]
-    assert errors == [f"HP-003 127.0.0.1:{port} cannot be listened on: Address already in use."]
+    assert errors == [f"HP-003 port {port} is already in use: another process listens on 127.0.0.1:{port}."]
     assert "starts again" not in done.stderr
     assert done.stdout == ""
 
@@ -64,13 +64,14 @@ def test_a_port_in_use_is_one_error_and_nothing_is_started(tmp_path: Path, words
 def test_services_that_would_share_a_port_are_refused(tmp_path: Path) -> None:
     done = up(tmp_path, HALTPOINT_HEALTH_PORT=str(free_port()))
     assert done.returncode == 1
-    assert "HP-003 3 services cannot share the port" in done.stderr
+    assert "HP-003 3 services cannot share port" in done.stderr
 
 
 def test_a_service_that_can_never_start_ends_it(tmp_path: Path) -> None:
     done = up(tmp_path, HALTPOINT_TOOLS="there.is.no.such.module")
     assert done.returncode == 1
-    assert "HP-043 tool-worker failed to start" in done.stderr
+    assert "HP-043 tool-worker failed to start and will not be retried" in done.stderr
+    assert "starts again" not in done.stderr
     assert "HP-030" in done.stderr + done.stdout
 
 

@@ -20,17 +20,20 @@ _EXPLAINED: Final = frozenset(
 """Violations whose message says more to a person than their name."""
 
 _COMMANDS: Final[dict[RequestKind, tuple[tuple[str, str], ...]]] = {
-    RequestKind.CLARIFICATION: (("--none WORDS", "none of them; the model gets the words"),),
-    RequestKind.CONFIRMATION: (("--approve", "yes, do it"), ("--reject WORDS", "no; the model gets the words")),
+    RequestKind.CLARIFICATION: (("--none WORDS", "none of them; the model reads your words"),),
+    RequestKind.CONFIRMATION: (
+        ("--approve", "approve the call"),
+        ("--reject WORDS", "reject it; the model reads your words"),
+    ),
     RequestKind.INPUT: (),
     RequestKind.ESCALATION: (
-        ("--rephrase WORDS", "put it in other words"),
+        ("--rephrase WORDS", "ask the model again in these words"),
         ("--retry", "ask the model once more"),
     ),
     RequestKind.IN_DOUBT: (
-        ("--happened [JSON]", "it happened; this is its result, when you know it"),
-        ("--not-happened", "it did not: it runs again"),
-        ("--failed", "it did not, and is not run again: the error counts"),
+        ("--happened [JSON]", "it happened; add its result if you know it"),
+        ("--not-happened", "it did not happen; run it again"),
+        ("--failed", "it did not happen; record the error and do not run it again"),
     ),
 }
 
@@ -96,7 +99,7 @@ def commands(request: RequestView) -> list[tuple[str, str]]:
     chosen = [(f"--option {visible(one.id)}", visible(one.title)) for one in request.options]
     own = list(_COMMANDS[request.kind])
     if any(reason.kind is ReasonKind.TARGET for reason in request.reasons):
-        own.insert(1, ("--approve --for parameter", "yes, and for each later value of it; also: call, value, tool"))
+        own.insert(1, ("--approve --for parameter", "approve every later value of it too; also: call, value, tool"))
     if request.kind is RequestKind.INPUT and request.form is None:
         own = [("--text WORDS", "the answer in words")]
     elif request.kind is RequestKind.INPUT:
@@ -105,7 +108,7 @@ def commands(request: RequestView) -> list[tuple[str, str]]:
         given = f"you give the result of {visible(request.tool)}" if request.tool else "you say it in its place"
         form = example(request.form) if request.form else "{}"
         own.insert(1, (f"--manual '{form}'" if request.tool else "--text WORDS", given))
-    return [*chosen, *own, ("--abort", "end the chain as cancelled")]
+    return [*chosen, *own, ("--abort", "cancel the chain")]
 
 
 def fields(form: dict[str, Any]) -> list[tuple[str, str, Any]]:

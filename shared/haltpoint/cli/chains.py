@@ -16,21 +16,21 @@ _ID = Annotated[str, typer.Argument(metavar="CHAIN", help="The chain's id.")]
 
 def add_to(parent: typer.Typer) -> None:
     """Add the verbs."""
-    app = typer.Typer(help="Chains: what was asked for, and how far it has come.", no_args_is_help=True)
+    app = typer.Typer(help="List, show, watch and cancel chains.", no_args_is_help=True)
     parent.add_typer(app, name="chain")
 
     @verb(app, "list", gateway=True)
     def list_(
         shell: Shell,
-        status: Annotated[str | None, typer.Option(help="Only chains in this state.")] = None,
+        status: Annotated[str | None, typer.Option(help="Only chains with this status.")] = None,
         limit: Annotated[int, typer.Option(min=1, max=200)] = 20,
     ) -> None:
-        """Chains, those that changed last first."""
+        """List chains, the most recently changed first."""
         _table(shell, talk(shell, lambda client: client.chains(status, limit=limit)))
 
     @verb(app, "show", gateway=True)
     def show(shell: Shell, chain: _ID) -> None:
-        """One chain: its steps, actions, questions, receipts, and what never ran."""
+        """Show one chain: its steps, actions, questions, receipts, and calls that never ran."""
         found = talk(shell, lambda client: client.chain(chain))
         if shell.json:
             shell.emit(found.model_dump(mode="json"))
@@ -39,16 +39,16 @@ def add_to(parent: typer.Typer) -> None:
 
     @verb(app, "watch", gateway=True)
     def watch(shell: Shell, chain: _ID) -> int:
-        """Show a chain live, to its end. Exit 0 completed, 1 failed."""
+        """Show a chain live until it ends. Exit codes: 0 completed, 1 failed."""
         from haltpoint.cli.run import watch_to_end
 
         return talk(shell, lambda client: watch_to_end(shell, client, chain, live=True, stay=True))
 
     @verb(app, "cancel", gateway=True)
     def cancel(
-        shell: Shell, chain: _ID, reason: Annotated[str, typer.Option(help="Kept in the chain's log.")] = ""
+        shell: Shell, chain: _ID, reason: Annotated[str, typer.Option(help="Stored in the chain's log.")] = ""
     ) -> None:
-        """Stop a chain: nothing that has not begun begins, open questions are withdrawn."""
+        """Cancel a chain: nothing new starts, and its open questions are withdrawn."""
         talk(shell, lambda client: client.cancel(chain, reason))
         shell.emit({"chain_id": chain, "cancelled": True}) if shell.json else shell.note(f"{chain} is being cancelled")
 

@@ -23,9 +23,9 @@ class Case:
 
 
 CASES: Final = (
-    Case("Tell John I'm running late", "Three people may be meant: a person chooses, then the message goes out."),
-    Case("Tell Jane hello", "One clear match: it goes on by itself.", "user_jan001"),
-    Case("Tell Zorgblort hello", "Nobody is called that: the chain fails and says so."),
+    Case("Tell John I'm running late", "Three people match: a person chooses, then the message is sent."),
+    Case("Tell Jane hello", "One clear match: no question is needed.", "user_jan001"),
+    Case("Tell Zorgblort hello", "No such person: the chain fails and says so."),
     Case("Tell J hello", "Many weak matches: a person chooses.", option=3),
 )
 """Five cases; the first is two of them, the question and what follows the choice."""

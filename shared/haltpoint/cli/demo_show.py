@@ -53,7 +53,7 @@ def perform(shell: Shell, *, by_itself: bool, kill_worker: bool, own: OwnModel |
         show.conclude(judgement)
         if judgement.faults:
             why, fix = "; ".join(judgement.faults), f"The services' log is {folder / 'services.log'}"
-            raise CliError("HP-045", "the demo did not come out as it must", why, fix)
+            raise CliError("HP-045", "the demo did not end as expected", why, fix)
     except HaltpointError:
         kept = True
         raise
@@ -69,7 +69,7 @@ def _why_by_itself(shell: Shell, wanted: bool) -> str:
         return "--yes was given"
     if os.environ.get("CI"):
         return "CI is set"
-    return "" if shell.interactive else "Nobody is at a terminal"
+    return "" if shell.interactive else "This is not a terminal"
 
 
 class Show:
@@ -107,7 +107,7 @@ class Show:
         async with self._system(log, CONTACTS_LINGER=f"after:{_LINGER}") as system, self._client(system) as client:
             self._ready(system)
             self._heading("A worker dies in the middle of send_message")
-            self._say("\nThe carrier takes a minute, and the worker is killed meanwhile.")
+            self._say("\nSending takes a minute; the worker is killed meanwhile.")
             killer = asyncio.create_task(self._kill(system))
             try:
                 await self._play(client, case, judgement)
@@ -137,7 +137,7 @@ class Show:
         for message in sent:
             self._say(visible(f"  {message['name']:<14} {message['to']:<12} {message['content']}"))
         if judgement.dropped:
-            self._heading("Asked for by the model, and never executed")
+            self._heading("Calls that the model wanted and that never ran")
             rows = Table.grid(padding=(0, 1))
             for (call, reason), count in Counter(judgement.dropped).items():
                 rows.add_row(Text(f"  {count} ×"), Text(call, overflow="fold"), Text(reason, style="dim"))
@@ -147,7 +147,7 @@ class Show:
         table.add_row("chains", str(len(judgement.chains)))
         table.add_row("messages sent", str(judgement.sent))
         table.add_row("wrong recipients", wrong)
-        table.add_row("calls never executed", str(len(judgement.dropped)))
+        table.add_row("calls that never ran", str(len(judgement.dropped)))
         self._heading("In short")
         self._shell.out.print(table)
 
@@ -212,7 +212,7 @@ class Show:
             return
         await asyncio.sleep(_MOMENT)
         choice = request.options[case.option - 1]
-        self._say(f"    {self._alone}, so the demo chooses by itself: {visible(choice.title)}.")
+        self._say(f"    {self._alone}, so the demo chooses: {visible(choice.title)}.")
         await client.answer(request.id, option_id=choice.id)
 
     async def _look_into_the_outbox(self, client: Client, request: "RequestView") -> None:
@@ -237,7 +237,7 @@ class Show:
         pid = int(busy.read_text())
         if pid != system.pid("tool-worker"):
             raise RuntimeError(f"process {pid} sends messages and is not our worker")
-        self._say(f"  SIGKILL to the worker (process {pid}): the message has gone out, nobody has been told")
+        self._say(f"  SIGKILL to the worker (process {pid}): the message is sent, but not reported")
         os.kill(pid, signal.SIGKILL)
 
     async def _cast(self, system: System, name: str) -> None:

@@ -17,7 +17,7 @@ def add_to(app: typer.Typer) -> None:
 
     @verb(app, "init")
     def init(shell: Shell) -> None:
-        """Load the function library, create streams and groups, write the number of partitions; safe to repeat."""
+        """Load the function library, create streams and groups, record the number of partitions. Safe to repeat."""
         import asyncio
 
         from haltpoint.cli.system import initialise
@@ -32,7 +32,7 @@ def add_to(app: typer.Typer) -> None:
 
     @verb(app, "doctor")
     def doctor(shell: Shell) -> int:
-        """Look at the server and at everything that Haltpoint needs of it. Exit 1 when something is wrong."""
+        """Check your Redis server and say how to fix what is wrong. Exit code 1: something is."""
         import asyncio
         from dataclasses import asdict
 
@@ -44,15 +44,15 @@ def add_to(app: typer.Typer) -> None:
                 _print(shell, check)
         return Exit.OK if all(check.ok for check in checks) else Exit.FAILED
 
-    config = typer.Typer(help="Settings, and where they come from.", no_args_is_help=True)
+    config = typer.Typer(help="Show settings and where they come from.", no_args_is_help=True)
     app.add_typer(config, name="config")
 
     @verb(config, "show")
     def show(
         shell: Shell,
-        origin: Annotated[bool, typer.Option("--origin", help="Also where each value comes from.")] = False,
+        origin: Annotated[bool, typer.Option("--origin", help="Show where each value comes from.")] = False,
     ) -> int:
-        """All settings, also when some of them cannot be used (exit 2 then); secrets are stars."""
+        """Show all settings, invalid ones too (exit code 2). Secrets are masked."""
         from haltpoint.runtime.settings_sources import explain
 
         found, faults = explain(shell.config, redis_url=shell.redis_url)
@@ -66,7 +66,7 @@ def add_to(app: typer.Typer) -> None:
                 shell.out.print(f"{one.name:<{wide}} = {one.value}{where}", markup=False, soft_wrap=True)
         if not faults:
             return Exit.OK
-        shell.fail(HaltpointError("HP-001", "the settings cannot be used", faults, "Correct what is named here"))
+        shell.fail(HaltpointError("HP-001", "the settings are not valid", faults, "Correct them"))
         return Exit.USAGE
 
 

@@ -38,12 +38,12 @@ class Letter:
 
 def add_to(parent: typer.Typer) -> None:
     """Add the verbs."""
-    app = typer.Typer(help="Dead letters: what could not be processed.", no_args_is_help=True)
+    app = typer.Typer(help="Dead letters: messages that could not be processed.", no_args_is_help=True)
     parent.add_typer(app, name="dlq")
 
     @verb(app, "list")
-    def list_(shell: Shell, reason: Annotated[str | None, typer.Option(help="Only these.")] = None) -> None:
-        """Dead letters of all partitions, the oldest first."""
+    def list_(shell: Shell, reason: Annotated[str | None, typer.Option(help="Only with this reason.")] = None) -> None:
+        """List dead letters, the oldest first."""
         import asyncio
 
         letters = asyncio.run(_letters(shell, reason))
@@ -59,13 +59,13 @@ def add_to(parent: typer.Typer) -> None:
     def requeue(
         shell: Shell,
         letters: Annotated[list[str] | None, typer.Argument(metavar="[LETTER]...")] = None,
-        reason: Annotated[str | None, typer.Option(help="All with this reason.")] = None,
+        reason: Annotated[str | None, typer.Option(help="All letters with this reason.")] = None,
     ) -> int:
-        """Give dead letters back to their streams, each once. Exit 1 when one could not be given back."""
+        """Put dead letters back into their streams, each once. Exit code 1: one could not be requeued."""
         import asyncio
 
         if bool(letters) == (reason is not None):
-            raise usage("name letters or a reason", "one of the two says which letters are meant", "haltpoint dlq list")
+            raise usage("name letters or a reason", "exactly one of the two is needed", "haltpoint dlq list")
         statuses = asyncio.run(_requeue(shell, letters or [], reason))
         if shell.json:
             shell.emit({letter: status.value for letter, status in statuses.items()})
@@ -77,9 +77,9 @@ def add_to(parent: typer.Typer) -> None:
 
 
 _WORDS = {
-    "requeued": "given back",
-    "gone": "there is no such letter (any more)",
-    "done": "not given back: its action has an outcome, its chain is over, or a person decides",
+    "requeued": "requeued",
+    "gone": "there is no such letter",
+    "done": "not requeued: its action has an outcome, its chain has ended, or a person decides",
 }
 
 
@@ -118,7 +118,7 @@ async def _requeue(shell: Shell, letters: list[str], reason: str | None) -> "dic
         for name in wanted:
             partition, slash, entry = name.partition("/")
             if not slash or not partition.isdigit() or int(partition) >= topology.partitions or "-" not in entry:
-                what, why = f"{name!r} is no letter's name", "it has the form PARTITION/ID"
+                what, why = f"{name!r} is not a letter", "letters are written PARTITION/ID"
                 raise CliError("HP-055", what, why, "haltpoint dlq list", exit_code=Exit.USAGE)
             statuses[name] = await dead.requeue(int(partition), entry)
         return statuses

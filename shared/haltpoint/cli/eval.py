@@ -15,25 +15,23 @@ def add_to(app: typer.Typer) -> None:
     @verb(app, "eval")
     def evaluate(
         shell: Shell,
-        mode: Annotated[
-            list[Mode] | None, typer.Option(help="strict, advisory, off; again for more. None: all.")
-        ] = None,
-        kinds: Annotated[str | None, typer.Option(metavar="A,B", help="Kinds of models; none: all.")] = None,
+        mode: Annotated[list[Mode] | None, typer.Option(help="Mode to run; may be repeated (default: all).")] = None,
+        kinds: Annotated[str | None, typer.Option(metavar="A,B", help="Kinds of models (default: all).")] = None,
         chains: Annotated[
-            int | None, typer.Option(min=1, help="How many chains in all; of your own model: how many requests.")
+            int | None, typer.Option(min=1, help="Number of chains; for your own model: of requests.")
         ] = None,
-        seed: Annotated[int, typer.Option(help="The same seed, the same cases and the same models.")] = 1,
+        seed: Annotated[int, typer.Option(help="The same seed gives the same cases and models.")] = 1,
         model_url: ModelUrl = None,
         model: ModelName = None,
         claims: Annotated[
             bool,
-            typer.Option("--claims", help="Measure a check of answers' words instead, on the texts of the source."),
+            typer.Option("--claims", help="Measure a check of claims instead, on the texts in the source."),
         ] = False,
         check: Annotated[
             str, typer.Option(metavar="CHECK", help="With --claims: hint, model or module:function.")
         ] = "hint",
     ) -> int:
-        """Run misbehaving models, or your own, and judge from what really happened. 0: all bars of strict hold."""
+        """Run misbehaving models, or your own, and judge what really happened. Exit code 0: strict meets every bar."""
         real = own_model(model_url, model)
         # Only now: these imports are slow.
         from haltpoint.cli.eval_show import perform

@@ -28,7 +28,7 @@ def address(shell: Shell) -> str:
     except ValueError:
         fits = False
     if not fits:
-        why = f"{shell.url!r} is none" if shell.url else "it is empty: is the variable set that it was taken from?"
+        why = f"{shell.url!r} is not one" if shell.url else "it is empty; is the variable set?"
         raise usage("--url takes the gateway's address", why, "--url http://127.0.0.1:8700, or leave it out")
     return shell.url.rstrip("/")
 
@@ -45,7 +45,7 @@ def _given_key(shell: Shell) -> str | None:
 
     if shell.key is None or (fault := key_fault(shell.key)) is None:
         return shell.key
-    more = "" if shell.key else ": is the variable set that it was taken from?"
+    more = "" if shell.key else "; is the variable set?"
     raise usage("--key takes a key of the gateway", fault + more, "Give one, or leave --key out")
 
 
@@ -71,7 +71,7 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
 
     where, given = address(shell), _given_key(shell)
     if why := unreachable(where):
-        what, fix = f"no gateway answers at {where}", "Start everything with: haltpoint up"
+        what, fix = f"no gateway answers at {where}", "Start it: haltpoint up"
         raise CliError("HP-050", what, why, fix, exit_code=Exit.UNREACHABLE)
     secret = given or _own_key(shell, where)
 

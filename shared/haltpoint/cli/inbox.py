@@ -25,10 +25,10 @@ def add_to(app: typer.Typer) -> None:
     def inbox(
         shell: Shell,
         watch: Annotated[
-            bool, typer.Option("--watch", "-w", help="Stay, and show new questions as they come.")
+            bool, typer.Option("--watch", "-w", help="Keep running and show new questions as they arrive.")
         ] = False,
     ) -> None:
-        """Open questions, and how to answer them."""
+        """List the questions that wait for an answer, and how to answer them."""
 
         async def look(client: "Client") -> None:
             seen: set[str] = set()
@@ -53,40 +53,42 @@ def add_to(app: typer.Typer) -> None:
         shell: Shell,
         request: Annotated[str, typer.Argument(metavar="REQUEST", help="The question's id.")],
         result: Annotated[
-            str | None, typer.Argument(metavar="JSON", help="Behind --happened: the result, when you know it.")
+            str | None, typer.Argument(metavar="JSON", help="With --happened: the result, if you know it.")
         ] = None,
         option: Annotated[str | None, typer.Option(metavar="ID", help="Choose this option.")] = None,
         none: Annotated[
-            str | None, typer.Option(metavar="WORDS", help="None of them; the model gets the words.")
+            str | None, typer.Option(metavar="WORDS", help="None of them; the model reads your words.")
         ] = None,
-        approve: Annotated[bool, typer.Option("--approve", help="Yes, do it.")] = False,
+        approve: Annotated[bool, typer.Option("--approve", help="Approve the call.")] = False,
         reach: Annotated[
             str | None,
             typer.Option(
-                "--for", metavar="HOW FAR", help="With --approve, until the chain ends: call, value, parameter or tool."
+                "--for", metavar="SCOPE", help="With --approve, until the chain ends: call, value, parameter or tool."
             ),
         ] = None,
-        reject: Annotated[str | None, typer.Option(metavar="WORDS", help="No; the model gets the words.")] = None,
+        reject: Annotated[
+            str | None, typer.Option(metavar="WORDS", help="Reject the call; the model reads your words.")
+        ] = None,
         text: Annotated[str | None, typer.Option(metavar="WORDS", help="The answer in words.")] = None,
-        value: Annotated[str | None, typer.Option(metavar="JSON", help="The form that was asked for.")] = None,
+        value: Annotated[str | None, typer.Option(metavar="JSON", help="The completed form.")] = None,
         rephrase: Annotated[
-            str | None, typer.Option(metavar="WORDS", help="Put it to the model in these words.")
+            str | None, typer.Option(metavar="WORDS", help="Ask the model again in these words.")
         ] = None,
         manual: Annotated[
-            str | None, typer.Option(metavar="JSON", help="The result in the model's place; words where no tool is.")
+            str | None, typer.Option(metavar="JSON", help="Give the result yourself; in words if no tool is required.")
         ] = None,
         retry: Annotated[
-            bool, typer.Option("--retry", help="Ask the model once more; another one, if there is.")
+            bool, typer.Option("--retry", help="Ask the model once more, or the second model if one is set.")
         ] = False,
         happened: Annotated[
             bool, typer.Option("--happened", help="It happened; its result may follow as JSON.")
         ] = False,
-        not_happened: Annotated[bool, typer.Option("--not-happened", help="It did not: it runs again.")] = False,
+        not_happened: Annotated[bool, typer.Option("--not-happened", help="It did not happen; run it again.")] = False,
         failed: Annotated[
-            bool, typer.Option("--failed", help="It did not, and is not run again: its error counts.")
+            bool, typer.Option("--failed", help="It did not happen; record the error and do not run it again.")
         ] = False,
-        abort: Annotated[bool, typer.Option("--abort", help="End the chain as cancelled.")] = False,
-        comment: Annotated[str, typer.Option(help="Kept with the answer.")] = "",
+        abort: Annotated[bool, typer.Option("--abort", help="Cancel the chain.")] = False,
+        comment: Annotated[str, typer.Option(help="Stored with the answer.")] = "",
     ) -> None:
         """Answer a question."""
         given: dict[str, dict[str, Any]] = {}
@@ -108,12 +110,12 @@ def add_to(app: typer.Typer) -> None:
         bare = {"approve": approve, "retry": retry, "not_happened": not_happened, "failed": failed, "abort": abort}
         given |= {f"--{name.replace('_', '-')}": {"decision": name} for name, wanted in bare.items() if wanted}
         if result is not None and not happened:
-            raise usage(f"{result!r} is one word too many", "only --happened takes a result", "--happened '{}'")
+            raise usage(f"{result!r} is not expected", "only --happened takes a result", "--happened '{}'")
         if reach is not None and (not approve or reach not in _REACHES):
-            raise usage("--for says how far a yes goes", f"it takes {', '.join(_REACHES)}", "--approve --for parameter")
+            raise usage("--for goes with --approve", f"it takes {', '.join(_REACHES)}", "--approve --for parameter")
         if len(given) != 1:
-            why = f"{' and '.join(given)} were given together" if given else "no answer was given"
-            raise usage("an answer is one thing", why, "haltpoint inbox shows what may be said")
+            why = f"{' and '.join(given)} were given together" if given else "none was given"
+            raise usage("give exactly one answer", why, "haltpoint inbox lists the possible answers")
         (chosen,) = given.values()
 
         async def say(client: "Client") -> "RequestView":

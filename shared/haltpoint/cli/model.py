@@ -9,10 +9,8 @@ import typer
 from haltpoint.cli.errors import usage
 from haltpoint.cli.shell import Shell, verb
 
-ModelUrl = Annotated[
-    str | None, typer.Option("--model-url", metavar="URL", help="A model of yours (OpenAI-compatible).")
-]
-ModelName = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Its name.")]
+ModelUrl = Annotated[str | None, typer.Option("--model-url", metavar="URL", help="Your own model (OpenAI-compatible).")]
+ModelName = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Model name.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +38,10 @@ def add_to(app: typer.Typer) -> None:
             Path, typer.Argument(metavar="FILE", help="A script (JSON), or contacts_good, contacts_careless.")
         ],
         host: Annotated[str, typer.Option()] = "127.0.0.1",
-        port: Annotated[int, typer.Option(help="0: a free one.")] = 18080,
+        port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 18080,
         owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
     ) -> None:
-        """Serve a model that says what a script says: the demo's model, and anyone's test model."""
+        """Serve a model that follows a script (OpenAI-compatible), for the demo and for your tests."""
         if owner_fd is not None:
             from haltpoint.cli.supervisor import die_with_owner
 

@@ -6,11 +6,13 @@ from typing import Any, Final
 from haltpoint.cli.errors import CliError, Exit
 from haltpoint.cli.wording import visible
 from haltpoint.client import GatewayError
+from haltpoint.contracts.phrases import count
 
 
 def told(error: GatewayError, where: str) -> CliError:
     """A problem of the gateway as an error that ends the command: each sentence once, and what to type."""
-    why, fix = _why(error), _fix(error)
+    why, fix = error.detail.rstrip(".") or f"HTTP {error.status}", _fix(error)
+    faults = [_fault(one) for one in error.problem.get("errors") or error.problem.get("faults") or ()]
     match error.status:
         case 0 if error.code == "not_understood":
             return CliError("HP-050", f"no gateway answers at {where}", why, fix, exit_code=Exit.UNREACHABLE)
@@ -25,35 +27,31 @@ def told(error: GatewayError, where: str) -> CliError:
             return CliError("HP-053", "not found", why, fix)
         case 409 | 410 | 412 if error.code.startswith(("answered", "request")):
             return CliError("HP-054", "the question is not open any more", why, fix)
+        case 400 | 422 if faults:
+            subject = {"invalid_plan": "plan", "invalid_answer": "answer"}.get(error.code, "request")
+            what = f"the {subject} has {count(len(faults), 'problem')}"
+            why = faults[0] if len(faults) == 1 else "".join(f"\n  - {one}" for one in faults)
+            return CliError("HP-052", what, why, fix, exit_code=Exit.USAGE)
         case 400 | 422:
             return CliError("HP-052", "the gateway refused", why, fix, exit_code=Exit.USAGE)
         case _:
             return CliError("HP-052", "the gateway refused", why, fix)
 
 
-def _why(error: GatewayError) -> str:
-    """Its detail; of several faults all of them in place of it, one a line."""
-    detail = error.detail.rstrip(".") or f"HTTP {error.status}"
-    faults = [_fault(one) for one in error.problem.get("errors") or error.problem.get("faults") or ()]
-    if len(faults) < 2:
-        return faults[0] if faults else detail
-    return "\n  - ".join([f"{len(faults)} faults", *faults])
-
-
 _FIXES: Final = {
     "unknown_key": "Give a key of this gateway: --key KEY",
     "no_key": "Give a key of this gateway: --key KEY",
-    "no_such_chain": "haltpoint chain list shows those that there are; those that have ended are kept for a time",
-    "no_such_request": "haltpoint inbox shows the open ones",
-    "no_such_tool": "haltpoint tool list shows those that workers serve; haltpoint up tool-worker starts one",
-    "not_found": "An id is what haltpoint chain list and haltpoint inbox show",
+    "no_such_chain": "haltpoint chain list shows all chains; ended ones are deleted after a time",
+    "no_such_request": "haltpoint inbox shows the open questions",
+    "no_such_tool": "haltpoint tool list shows the tools that workers serve; haltpoint up tool-worker starts a worker",
+    "not_found": "haltpoint chain list and haltpoint inbox show the ids",
     "chain_ended": "haltpoint chain show says how it ended",
-    "request_expired": "haltpoint chain show says what became of its chain",
-    "request_stale": "haltpoint chain show says what became of its chain",
-    "answered_already": "The first answer counts; haltpoint chain show has it",
+    "request_expired": "haltpoint chain show says how its chain continued",
+    "request_stale": "haltpoint chain show says how its chain continued",
+    "answered_already": "The first answer counts; haltpoint chain show shows it",
     "idempotency_conflict": "Use another --idempotency-key for another task",
-    "invalid_fields": "Correct what is named here",
-    "invalid_plan": "Correct what is named here; haltpoint tool show TOOL has the form of a tool's arguments",
+    "invalid_fields": "Fix them and submit it again",
+    "invalid_plan": "Fix them and submit it again; haltpoint tool show TOOL lists a tool's arguments",
 }
 """What to do, where the gateway's own hint speaks to programs."""
 
@@ -61,7 +59,7 @@ _FIXES: Final = {
 def _fix(error: GatewayError) -> str:
     allowed = error.problem.get("allowed")
     if isinstance(allowed, dict):
-        return f"What may be said here: {', '.join(_options(allowed))}"
+        return f"Possible answers: {', '.join(_options(allowed))}"
     return _FIXES.get(error.code) or error.hint.rstrip(".")
 
 

@@ -25,18 +25,18 @@ def add_to(app: typer.Typer) -> None:
     @verb(app, "run", gateway=True)
     def run(
         shell: Shell,
-        goal: Annotated[str, typer.Argument(help="What is to be done, in words.")] = "",
+        goal: Annotated[str, typer.Argument(help="What to do, in words.")] = "",
         plan: Annotated[Path | None, typer.Option(help="A literal plan (JSON): no model is called.")] = None,
-        conversation: Annotated[str | None, typer.Option(help="The conversation that it belongs to.")] = None,
+        conversation: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None,
         mode: Annotated[
             Mode | None,
-            typer.Option(help="How strictly the model is held."),
+            typer.Option(help="How strictly the contract is enforced."),
         ] = None,
         style: Annotated[
             Literal["plan", "react"] | None, typer.Option(help="A drafted plan, or one open-ended step.")
         ] = None,
         context: Annotated[
-            str | None, typer.Option(metavar="JSON|@FILE", help="What tools and model get to know beside the goal.")
+            str | None, typer.Option(metavar="JSON|@FILE", help="More data for the model and the tools.")
         ] = None,
         tools: Annotated[
             list[str] | None, typer.Option(metavar="GLOB", help="The tools that the model may call; may be repeated.")
@@ -45,24 +45,26 @@ def add_to(app: typer.Typer) -> None:
             str | None, typer.Option(metavar="NAME=N,...", help="Limits: turns, actions, tokens, seconds.")
         ] = None,
         deadline: Annotated[
-            str | None, typer.Option(metavar="2h|TIME", help="When the chain fails if it has not ended.")
+            str | None, typer.Option(metavar="2h|TIME", help="When the chain fails unless it has ended.")
         ] = None,
-        max_turns: Annotated[int | None, typer.Option(min=1, max=100, help="Turns of the model in one step.")] = None,
+        max_turns: Annotated[int | None, typer.Option(min=1, max=100, help="Model turns per step.")] = None,
         parallel: Annotated[
-            int | None, typer.Option(min=1, max=16, help="Calls and thoughts that may run side by side.")
+            int | None, typer.Option(min=1, max=16, help="How many calls and thoughts may run at once.")
         ] = None,
-        user: Annotated[str | None, typer.Option(help="The user for whom the task is done.")] = None,
-        idempotency_key: Annotated[str | None, typer.Option(help="The same key again finds the same chain.")] = None,
+        user: Annotated[str | None, typer.Option(help="The user this task is for.")] = None,
+        idempotency_key: Annotated[str | None, typer.Option(help="The same key returns the same chain.")] = None,
         watch: Annotated[
             bool,
-            typer.Option("--watch", "-w", help="Show the chain live, to its end; in a pipe, to its first question."),
+            typer.Option(
+                "--watch", "-w", help="Show the chain live until it ends; in a pipe, until its first question."
+            ),
         ] = False,
-        detach: Annotated[bool, typer.Option("--detach", "-d", help="Print the chain's id and leave.")] = False,
+        detach: Annotated[bool, typer.Option("--detach", "-d", help="Print the chain's id and exit.")] = False,
     ) -> int:
-        """Submit a task. Exit 0 completed, 1 failed, 3 it waits for a person."""
+        """Submit a task. Exit codes: 0 completed, 1 failed, 3 waiting for a person."""
         if watch and detach:
-            why = "One waits for the end, the other leaves"
-            raise usage("--watch and --detach exclude each other", why, "Choose one")
+            why = "one waits for the end, the other exits at once"
+            raise usage("--watch and --detach cannot be combined", why, "Choose one")
         task = task_of(
             goal,
             plan,

@@ -100,13 +100,13 @@ def _common(kind: Any, *names: str, **settings: Any) -> Any:
 
 _COMMON: dict[str, Any] = {
     "json": _common(bool, "--json", help="One JSON document or JSON lines on stdout."),
-    "quiet": _common(bool, "--quiet", "-q", help="Only the result."),
-    "redis_url": _common(str | None, "--redis-url", metavar="URL", help="Redis or Valkey; none: embedded."),
-    "config": _common(Path | None, "--config", metavar="FILE", help="Instead of haltpoint.toml."),
+    "quiet": _common(bool, "--quiet", "-q", help="Print only the result."),
+    "redis_url": _common(str | None, "--redis-url", metavar="URL", help="Redis or Valkey server (default: embedded)."),
+    "config": _common(Path | None, "--config", metavar="FILE", help="Settings file (default: haltpoint.toml)."),
 }
 _GATEWAY: dict[str, Any] = {
     "url": _common(str | None, "--url", help="The gateway's address."),
-    "key": _common(str | None, "--key", help="A key of the gateway."),
+    "key": _common(str | None, "--key", help="An API key of the gateway."),
 }
 
 
@@ -172,10 +172,10 @@ def _told(error: Exception) -> HaltpointError:
     kind, why = type(error), str(error)
     match kind.__name__:
         case "SettingsError":
-            fix = "All settings and where they come from: haltpoint config show --origin"
-            return CliError("HP-001", "the settings cannot be used", why, fix, exit_code=Exit.USAGE)
+            fix = "See where each value comes from: haltpoint config show --origin"
+            return CliError("HP-001", "the settings are not valid", why, fix, exit_code=Exit.USAGE)
         case "EmbeddedServerError":
-            what, fix = "the embedded server cannot be started", "Or name a server: --redis-url"
+            what, fix = "the embedded server cannot start", "Or use your own server: --redis-url URL"
             return CliError("HP-042", what, why, fix, exit_code=Exit.UNREACHABLE)
         case name if name in _NO_SERVER and kind.__module__ in ("redis.exceptions", "haltpoint.runtime.refused"):
             from haltpoint.runtime.connection import unusable
@@ -194,7 +194,7 @@ def _fault(error: Exception) -> CliError:
         traceback.print_exception(error, file=file)
     return CliError(
         "HP-002",
-        "the command ended because of a fault in Haltpoint",
+        "the command failed because of a bug in Haltpoint",
         f"{type(error).__name__}: {error}",
-        f"Please report it with {file.name}",
+        f"Please report it and attach {file.name}",
     )

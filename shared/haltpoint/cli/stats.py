@@ -20,9 +20,9 @@ def add_to(app: typer.Typer) -> None:
 
     @verb(app, "stats", gateway=True)
     def stats(
-        shell: Shell, days: Annotated[int, typer.Option(min=1, max=30, help="Of how many days, with today.")] = 7
+        shell: Shell, days: Annotated[int, typer.Option(min=1, max=30, help="Number of days, including today.")] = 7
     ) -> None:
-        """What was called, what failed, and where models broke their word. Needs a key with the scope admin."""
+        """Show calls, failures and violations by tool, model, pattern and day. Needs a key with the scope admin."""
         found = talk(shell, lambda client: client.stats(days))
         if shell.json:
             shell.emit(found.model_dump(mode="json"))
@@ -32,7 +32,7 @@ def add_to(app: typer.Typer) -> None:
         _print(shell, "pattern", found.patterns)
         _print(shell, "day (UTC)", found.days)
         if not found.tools and not found.models:
-            shell.note(f"Nothing was called since {found.since}.")
+            shell.note(f"No calls since {found.since}.")
 
 
 def _print(shell: Shell, what: str, rows: "Sequence[StatsRow] | Sequence[DayView]") -> None:

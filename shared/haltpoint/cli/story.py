@@ -134,7 +134,7 @@ def _closing(step: StepView) -> Line:
     if step.validation_status == "failed":
         missing = [one.tool for one in step.promises if one.kept_by is None]
         note = f"no receipt of {visible(', '.join(missing))}" if missing else "let pass"
-        return Line(0, Mark.BROKEN, f"{step.id} went on without its promise kept", note, at=at)
+        return Line(0, Mark.BROKEN, f"{step.id} continued without its required tools", note, at=at)
     kept = "its required tools succeeded" if step.validation_status == "passed" else "done"
     if step.tool_validation_mode is Mode.OFF and step.promises:
         kept = "done; not checked"
@@ -167,7 +167,7 @@ def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
         dropped = [_never(chain, item, 1) for item in moment.never]
         for action in moment.actions:
             if not _by_hand(action):
-                below = "cached, nothing ran" if action.cached else f"chain {action.child}" if action.child else ""
+                below = "cached, did not run" if action.cached else f"chain {action.child}" if action.child else ""
                 yield Line(1, Mark.RUNNING, call(action.tool, action.arguments), below, at=action.started_at)
             for request in chain.requests:
                 if request.action_id == action.id:
@@ -215,7 +215,7 @@ def _outcome(request: RequestView) -> Iterator[Line]:
         by = f"by {visible(request.answer.by)}" if request.answer.by else ""
         yield Line(1, Mark.CHOICE, _answer(request, request.answer.answer), by, at=request.answer.at)
     elif request.status in (RequestStatus.EXPIRED, RequestStatus.WITHDRAWN):
-        yield Line(1, Mark.FAILED, f"the question is {request.status.value}")
+        yield Line(1, Mark.FAILED, f"the question was {request.status.value}")
 
 
 def _answer(request: RequestView, answer: Answer) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import IO, Final
 
 from haltpoint.cli.forking import Forks
+from haltpoint.runtime.errors import HOPELESS
 
 PROGRAM: Final = "haltpoint.cli.main:app_entry"
 STOP_ORDER: Final = ("gateway", "planner", "tool-worker", "executor")  # then all others
@@ -137,7 +138,8 @@ class Supervisor:
                 child.replaced = False
                 continue
             delay = backoff.died()
-            self._say(f"{child.name} ended ({how(child.code)}), starts again in {delay:g} s")
+            if child.code != HOPELESS:  # such a one has said why, and is not started again if it was the first start
+                self._say(f"{child.name} ended ({how(child.code)}), starts again in {delay:g} s")
             child.restarts += 1
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), delay)

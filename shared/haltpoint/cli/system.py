@@ -109,9 +109,9 @@ class System:
         if len(others) > 1:
             raise HaltpointError(
                 "HP-003",
-                f"{len(others)} services cannot share the port {settings.health_port} for /readyz",
-                "HALTPOINT_HEALTH_PORT is for services that are started one by one",
-                "Leave it out: /readyz of the gateway speaks for all that are started together",
+                f"{len(others)} services cannot share port {settings.health_port} for /readyz",
+                "HALTPOINT_HEALTH_PORT works only for a service that you start alone",
+                "Unset it: /readyz of the gateway covers all services that start together",
             )
         listen(settings.health_host, settings.health_port).close()
 
@@ -121,10 +121,13 @@ class System:
         async with connect(str(self.settings.redis_url)) as redis:
             while missing := await self._missing(redis):
                 if hopeless := [child.name for child in self._children if child.code == HOPELESS]:
-                    what, why = f"{', '.join(hopeless)} failed to start", "it will fail again, so it is not retried"
-                    raise CliError("HP-043", what, why, "See its error above")
+                    what = f"{', '.join(hopeless)} failed to start and will not be retried"
+                    raise CliError("HP-043", what, "its error is above", "Fix it and start again")
                 if asyncio.get_running_loop().time() > deadline:
-                    what, fix = f"not ready after {READY_WITHIN:g} s", "The lines above say what each of them waits for"
+                    what, fix = (
+                        f"not ready after {READY_WITHIN:g} s",
+                        "The lines above say what each of them is waiting for",
+                    )
                     raise CliError("HP-043", what, ", ".join(missing), fix)
                 await asyncio.sleep(_LOOK)
 

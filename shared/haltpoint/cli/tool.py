@@ -18,12 +18,12 @@ _NAME = Annotated[str, typer.Argument(metavar="TOOL")]
 
 def add_to(parent: typer.Typer) -> None:
     """Add the verbs."""
-    app = typer.Typer(help="Tools: what workers can do.", no_args_is_help=True)
+    app = typer.Typer(help="List, show and call tools.", no_args_is_help=True)
     parent.add_typer(app, name="tool")
 
     @verb(app, "list", gateway=True)
     def list_(shell: Shell) -> None:
-        """The catalogue: every tool that a worker serves. A tool leaves it a minute after its last worker."""
+        """List the tools that workers serve. A tool disappears a minute after its last worker."""
         found = talk(shell, lambda client: client.tools())
         if shell.json:
             shell.emit({"items": [one.model_dump(mode="json") for one in found], "next_cursor": None})
@@ -42,7 +42,7 @@ def add_to(parent: typer.Typer) -> None:
 
     @verb(app, "show", gateway=True)
     def show(shell: Shell, name: _NAME) -> None:
-        """One tool as it declares itself."""
+        """Show the declaration of one tool."""
         found = talk(shell, lambda client: _find(client, name))
         if shell.json:
             shell.emit(found.model_dump(mode="json"))
@@ -71,10 +71,12 @@ def add_to(parent: typer.Typer) -> None:
         name: _NAME,
         arguments: Annotated[
             list[str] | None,
-            typer.Argument(metavar="[K=V]...", help="Values, typed by the tool's schema; lists and objects in JSON."),
+            typer.Argument(
+                metavar="[K=V]...", help="Arguments, typed by the tool's schema; lists and objects as JSON."
+            ),
         ] = None,
     ) -> int:
-        """Call one tool, as a chain with a literal plan of one step."""
+        """Call one tool, in a chain of its own."""
         texts = texts_of(arguments or [])
 
         async def converse(client: "Client") -> int:
@@ -94,7 +96,7 @@ def texts_of(pairs: list[str]) -> dict[str, str]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise usage(f"{pair!r} is no argument", "arguments are written NAME=VALUE", "haltpoint tool show TOOL")
+            raise usage(f"{pair!r} is not an argument", "arguments are NAME=VALUE", "haltpoint tool show TOOL")
         arguments[name] = value
     return arguments
 

@@ -30,16 +30,22 @@ def add_to(app: typer.Typer) -> None:
     def up(
         shell: Shell,
         services: Annotated[
-            list[Service] | None, typer.Argument(help="None: all four, and a server if none is named.")
+            list[Service] | None, typer.Argument(help="Services to start (default: all four and an embedded server).")
         ] = None,
-        workers: Annotated[int, typer.Option(min=1, max=64, help="Tool-worker processes.")] = 1,
-        queue: Annotated[list[str] | None, typer.Option(help="Only these queues (tool-worker).")] = None,
-        tools: Annotated[list[str] | None, typer.Option(metavar="MODULE", help="Modules with tools.")] = None,
-        skills: Annotated[list[str] | None, typer.Option(metavar="DIR", help="Directories with skills.")] = None,
+        workers: Annotated[int, typer.Option(min=1, max=64, help="Number of tool-worker processes.")] = 1,
+        queue: Annotated[
+            list[str] | None, typer.Option(help="Queue for the tool worker; may be repeated (default: all).")
+        ] = None,
+        tools: Annotated[
+            list[str] | None, typer.Option(metavar="MODULE", help="Module with tools; may be repeated.")
+        ] = None,
+        skills: Annotated[
+            list[str] | None, typer.Option(metavar="DIR", help="Directory with skills; may be repeated.")
+        ] = None,
         owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
         beside: Annotated[list[Service] | None, typer.Option(hidden=True)] = None,
     ) -> int:
-        """Start services: all of them with a server of their own, or those that are named."""
+        """Start all services and an embedded server, or only the services you name."""
         if owner_fd is not None:
             from haltpoint.cli.supervisor import die_with_owner
 

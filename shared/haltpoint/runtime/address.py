@@ -1,13 +1,14 @@
 """Addresses: where the Redis server is, and where a service listens."""
 
 import socket
+from errno import EADDRINUSE
 from typing import Final
 
 from haltpoint.runtime import embedded
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings import Settings
 
-PORT_SETTING: Final = "HALTPOINT_GATEWAY__PORT (of /readyz: HALTPOINT_HEALTH_PORT)"
+PORT_SETTING: Final = "HALTPOINT_GATEWAY__PORT (for /readyz: HALTPOINT_HEALTH_PORT)"
 
 
 def redis_url(settings: Settings) -> str:
@@ -38,10 +39,9 @@ def listen(host: str, port: int, backlog: int = 1, *, chosen_by: str = PORT_SETT
         listener.listen(backlog)
     except OSError as error:
         listener.close()
-        raise HaltpointError(
-            "HP-003",
-            f"{host}:{port} cannot be listened on",
-            error.strerror or str(error),
-            f"End what uses it, or choose another: {chosen_by}",
-        ) from error
+        if error.errno == EADDRINUSE:
+            what, why = f"port {port} is already in use", f"another process listens on {host}:{port}"
+            raise HaltpointError("HP-003", what, why, f"Stop that process, or set {chosen_by}") from error
+        what, why = f"{host}:{port} cannot be used", error.strerror or str(error)
+        raise HaltpointError("HP-003", what, why, f"Correct the address: {chosen_by}") from error
     return listener

@@ -5,9 +5,9 @@ from typing import Final
 from haltpoint.chain.codes import Code
 
 CATALOGUE: Final[dict[str, str]] = {
-    "HP-001": "The settings cannot be used.",
-    "HP-002": "A fault in the program ended a service, or a chain.",
-    "HP-003": "The address to listen on cannot be used.",
+    "HP-001": "The settings are not valid.",
+    "HP-002": "A bug in Haltpoint ended a service, a command or a chain.",
+    "HP-003": "The address to listen on is in use or not valid.",
     "HP-004": "The policy file cannot be used.",
     "HP-010": "The Redis server cannot be reached, or refuses us.",
     "HP-011": "The server lacks a command that Haltpoint needs.",
@@ -29,9 +29,9 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-035": "The escalation handler cannot be loaded.",
     "HP-040": "What was typed does not fit the command.",
     "HP-041": "A file cannot be read, or is not what it should be.",
-    "HP-042": "The embedded server cannot be started.",
+    "HP-042": "The embedded server cannot start.",
     "HP-043": "The services did not become ready in time.",
-    "HP-045": "The demo did not come out as it must.",
+    "HP-045": "The demo did not end as expected.",
     "HP-050": "The gateway cannot be reached.",
     "HP-051": "The gateway does not accept the key.",
     "HP-052": "The gateway refused what was asked; its own words say why.",

@@ -19,10 +19,12 @@ def test_faults_are_told_in_words_one_a_line() -> None:
         {"step_id": None, "message": "the plan has no steps"},
         {"field": "plan.stepz", "message": "no such field"},
     ]
-    error = told(GatewayError(422, {"detail": "The plan has 3 faults.", "hint": "Correct them.", "errors": errors}), "")
+    problem = {"code": "invalid_plan", "detail": "The plan has 4 faults.", "hint": "Correct them.", "errors": errors}
+    error = told(GatewayError(422, problem), "")
 
+    assert error.what == "the plan has 4 problems"
     assert error.why.splitlines() == [
-        "4 faults",
+        "",
         "  - step 'a': no tool is called 'nope'",
         "  - step 's1' (bad id!): no tool is called 'nope'",
         "  - the plan has no steps",
@@ -37,8 +39,8 @@ def test_one_fault_is_told_once() -> None:
     problem = {"code": "invalid_answer", "detail": fault["message"], "hint": hint, "errors": [fault]}
     error = told(GatewayError(422, {**problem, "allowed": allowed}), "")
 
-    assert error.why == fault["message"]
-    assert error.fix == "What may be said here: --abort, --none WORDS, --option u1, --option u2"
+    assert (error.what, error.why) == ("the answer has 1 problem", fault["message"])
+    assert error.fix == "Possible answers: --abort, --none WORDS, --option u1, --option u2"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,7 @@ def test_one_fault_is_told_once() -> None:
 def test_what_may_be_answered_is_told_as_one_types_it(decisions: list[str], more: dict[str, Any], options: str) -> None:
     allowed = {"decisions": decisions, "option_ids": [], **more}
     error = told(GatewayError(422, {"code": "invalid_answer", "detail": "no", "allowed": allowed}), "")
-    assert error.fix == f"What may be said here: {options}"
+    assert error.fix == f"Possible answers: {options}"
 
 
 @pytest.mark.parametrize("code", ["no_such_chain", "no_such_request", "answered_already", "invalid_plan"])

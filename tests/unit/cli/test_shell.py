@@ -56,7 +56,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("run x --url http://127.0.0.1:1 --key k", 4, "HP-050"),
         ("chain list", 4, "HP-050"),
         ("chain list --key bäd", 2, "HP-040 --key takes a key of the gateway"),
-        ("chain list --key=", 2, "is the variable set that it was taken from?"),
+        ("chain list --key=", 2, "is the variable set?"),
         ("chain list --url=", 2, "HP-040 --url takes the gateway's address"),
         ("chain list --url localhost:8700", 2, "HP-040 --url takes the gateway's address"),
         ("chain list --url http://127.0.0.1:87000 --key k", 2, "HP-040 --url takes the gateway's address"),
@@ -187,7 +187,7 @@ def test_a_state_directory_that_cannot_be_used_is_told_with_its_reason(
     monkeypatch.setenv("HALTPOINT_STATE_DIR", str(tmp_path / folder))
     done = CliRunner().invoke(app, ["up", "--tools", "haltpoint.examples.contacts.tools"])
     assert done.exit_code == Exit.UNREACHABLE
-    assert "HP-042 the embedded server cannot be started" in done.stderr
+    assert "HP-042 the embedded server cannot start" in done.stderr
     assert folder in done.stderr
     assert "HALTPOINT_STATE_DIR" in done.stderr
 
@@ -220,7 +220,7 @@ def test_a_port_in_use_is_told_with_the_option_of_this_verb() -> None:
         done = CliRunner().invoke(app, words)
     assert done.exit_code == Exit.FAILED
     assert "HP-003" in done.stderr
-    assert "or choose another: --port" in done.stderr
+    assert "or set --port" in done.stderr
 
 
 @pytest.mark.parametrize("width", [80, 120])

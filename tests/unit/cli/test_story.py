@@ -130,7 +130,7 @@ def test_c14_a_call_whose_receipt_is_an_earlier_one_says_that_nothing_ran() -> N
     done = action("a.2", "send_message", {}, receipt) | {"cached": True}
     view = chain(steps=[step("a", "send_message", actions=[done])])
     notes = {line.text: line.note for line in tell(view) if line.mark is Mark.RUNNING}
-    assert notes["send_message()"] == "cached, nothing ran"
+    assert notes["send_message()"] == "cached, did not run"
 
 
 def test_the_words_that_ask_for_a_tool_are_told_whole() -> None:
