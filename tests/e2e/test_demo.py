@@ -47,7 +47,7 @@ def test_it_answers_by_itself_and_nobody_gets_a_wrong_message(environment: dict[
         assert demo.wait(PATIENCE) == 0, rest
     assert first.startswith("Haltpoint demo")
     assert "■ STOP  Which 'John' do you mean?" in rest
-    assert "This is not a terminal, so the demo chooses by itself: John Doe." in rest
+    assert "This is not a terminal, so the demo chooses: John Doe." in rest
     assert "never executed" in rest
     assert "wrong recipients" in rest
     assert list(tmp_path.glob("haltpoint-demo-*")) == []
