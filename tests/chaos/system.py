@@ -23,7 +23,7 @@ from typing import Any, Final, Self
 
 from pydantic import SecretStr
 
-from haltpoint.cli.system import free_port
+from haltpoint.cli.local.system import free_port
 from haltpoint.client import Client
 from haltpoint.contracts.catalogue import Party, Stream
 from haltpoint.contracts.tasks import Task

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
-from haltpoint.cli.system import free_port, http_get
+from haltpoint.cli.local.system import free_port, http_get
 from haltpoint.client import Client
 from haltpoint.examples.contacts.outbox import Outbox
 from tests.e2e.obedient import OBEDIENT

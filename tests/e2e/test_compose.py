@@ -12,7 +12,7 @@ import httpx
 import pytest
 import yaml
 
-from haltpoint.cli.system import free_port
+from haltpoint.cli.local.system import free_port
 from haltpoint.runtime.embedded import EmbeddedServer
 from tests.e2e.running import CHECKOUT, HALTPOINT
 from tests.support import PATIENCE

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from haltpoint.cli.gateway import KEY_FILE
-from haltpoint.cli.system import System, free_port
+from haltpoint.cli.local.system import System, free_port
 from haltpoint.client import Client
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.examples.contacts.outbox import Outbox

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from haltpoint.cli.system import free_port
+from haltpoint.cli.local.system import free_port
 from haltpoint.evals import kinds
 from haltpoint.evals.requests import REQUESTS
 from haltpoint.evals.talk import Talk, well

@@ -37,7 +37,7 @@ def test_a_command_imports_what_it_needs_and_no_more(system: Running, words: tup
 
 
 def test_the_supervisor_imports_no_service() -> None:
-    code = "import sys, haltpoint.cli.system; print(*sys.modules)"
+    code = "import sys, haltpoint.cli.local.system; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True)
     assert {*SERVICES, *CHAIN, "httpx"} & {*done.stdout.split()} == set()
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from haltpoint.cli.gateway import ADDRESS_FILE
-from haltpoint.cli.system import free_port
+from haltpoint.cli.local.system import free_port
 from haltpoint.examples.contacts.outbox import Outbox
 from haltpoint.tools.declaration import tool_of
 from tests.e2e.running import CHECKOUT

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from haltpoint.cli import supervisor
 from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
-from haltpoint.cli.system import free_port, http_get
+from haltpoint.cli.local import supervisor
+from haltpoint.cli.local.system import free_port, http_get
 from haltpoint.client import Client
 from haltpoint.runtime.connection import connect
 from haltpoint.runtime.embedded import EmbeddedServer, running

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from haltpoint.cli import supervisor
-from haltpoint.cli.supervisor import Child, Supervisor
+from haltpoint.cli.local import supervisor
+from haltpoint.cli.local.supervisor import Child, Supervisor
 from tests.support import PATIENCE
 
 PROGRAM = "tests.integration.test_supervisor:program"
@@ -40,8 +40,8 @@ def program() -> None:
 
 OWNER = """
 import asyncio, os, sys
-from haltpoint.cli import supervisor
-from haltpoint.cli.supervisor import Child, Supervisor
+from haltpoint.cli.local import supervisor
+from haltpoint.cli.local.supervisor import Child, Supervisor
 supervisor.PROGRAM = sys.argv[1]
 async def main():
     keeper = Supervisor(os.environ, print)

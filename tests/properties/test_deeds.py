@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from haltpoint.chain.deeds import deed_line, deed_of
 from haltpoint.chain.state import StepRun, StepStatus
-from haltpoint.cli.story import Mark, answer_lines
+from haltpoint.cli.render.story import Mark, answer_lines
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_id, child_id
 from haltpoint.contracts.plans import Plan, Step

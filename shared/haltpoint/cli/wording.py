@@ -2,12 +2,8 @@
 
 import json
 import unicodedata
-from collections.abc import Sequence
 from textwrap import TextWrapper
 from typing import Any
-
-from haltpoint.contracts.tools import Option
-from haltpoint.contracts.views import RequestView
 
 
 def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
@@ -27,22 +23,6 @@ def wrapped(text: str, width: int, indent: str) -> list[str]:
     """Lines of at most `width` columns, later ones behind `indent`; only between words, a longer word stays whole."""
     whole = TextWrapper(width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return whole.wrap(text)
-
-
-def options(request: RequestView) -> list[str]:
-    """The options of a question, one line each, aligned and numbered from 1."""
-    wide = max((len(visible(option.title)) for option in request.options), default=0)
-    return [
-        f"{number}  {visible(one.title):<{wide}}{_sure(one, request.options)}  {visible(one.subtitle)}".rstrip()
-        for number, one in enumerate(request.options, 1)
-    ]
-
-
-def _sure(option: Option, options: Sequence[Option]) -> str:
-    """How sure the tool is; nothing when it does not say so of any option."""
-    if all(one.confidence is None for one in options):
-        return ""
-    return "      " if option.confidence is None else f"  {option.confidence:>4.0%}"
 
 
 def value_text(value: Any, width: int) -> str:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from haltpoint.cli.asking import Said, ask, prompt_for, understand
-from haltpoint.cli.case import commands as ways
-from haltpoint.cli.inbox import how_to_answer
+from haltpoint.cli.commands.inbox import how_to_answer
+from haltpoint.cli.render.asking import Said, ask, prompt_for, understand
+from haltpoint.cli.render.case import commands as ways
 from haltpoint.contracts.humans import Choice
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.views import RequestView

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from faststream.redis import BinaryMessageFormatV1
 
-from haltpoint.cli.dlq import _letter
+from haltpoint.cli.commands.dlq import _letter
 
 
 def shown(message: str) -> str:

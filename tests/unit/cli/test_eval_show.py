@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from haltpoint.cli import eval_show
+from haltpoint.cli.commands import eval_show
 from haltpoint.cli.main import app
 from haltpoint.contracts.tasks import Mode
 from haltpoint.evals.case import Case

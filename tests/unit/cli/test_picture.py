@@ -6,7 +6,7 @@ import re
 import pytest
 from rich.console import Console
 
-from haltpoint.cli.picture import Lines, Picture, picture, teller
+from haltpoint.cli.render.picture import Lines, Picture, picture, teller
 from tests.unit.cli.chains import chain, completed, doubted_twice, failed, stopped
 
 VIEWS = [chain(), stopped(), completed(), failed()]

@@ -12,13 +12,13 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
-from haltpoint.cli.chains import _table
+from haltpoint.cli.commands.chains import _table
+from haltpoint.cli.commands.tool import texts_of
 from haltpoint.cli.errors import CliError, Exit
 from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
+from haltpoint.cli.local.system import as_environment
 from haltpoint.cli.main import app
 from haltpoint.cli.shell import Shell, run, verb
-from haltpoint.cli.system import as_environment
-from haltpoint.cli.tool import texts_of
 from haltpoint.contracts.views import ChainSummary, Page
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.settings import Settings

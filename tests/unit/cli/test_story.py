@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint.cli.story import Mark, answer_lines, elapsed, intents, never_executed, receipts, tell
+from haltpoint.cli.render.story import Mark, answer_lines, elapsed, intents, never_executed, receipts, tell
 from haltpoint.cli.wording import call, visible
 from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.views import ChainView

@@ -20,7 +20,7 @@ def add_to(app: typer.Typer) -> None:
         """Load the function library, create streams and groups, record the number of partitions. Safe to repeat."""
         import asyncio
 
-        from haltpoint.cli.system import initialise
+        from haltpoint.cli.local.system import initialise
         from haltpoint.runtime.library import NAME
 
         asyncio.run(initialise(shell.settings))

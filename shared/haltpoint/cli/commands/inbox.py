@@ -138,7 +138,7 @@ def how_to_answer(request: "RequestView", width: int = 80) -> str:
     Lines are wrapped to `width` columns, between words only: an id is never broken. A command that has no room for its
     meaning has it below, and one that is itself too long continues in the next line as shells read it.
     """
-    from haltpoint.cli.case import commands, details
+    from haltpoint.cli.render.case import commands, details
     from haltpoint.cli.wording import visible, wrapped
 
     urgent = f"  [{visible(request.priority)}]" if request.priority not in (None, "normal") else ""

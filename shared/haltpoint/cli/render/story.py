@@ -9,8 +9,8 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from haltpoint.cli.case import details, said
-from haltpoint.cli.moments import moments
+from haltpoint.cli.render.case import details, said
+from haltpoint.cli.render.moments import moments
 from haltpoint.cli.wording import call, value_text, visible
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
 from haltpoint.contracts.humans import Answer, Choice, RequestStatus

@@ -1,6 +1,6 @@
 """The process from which children are forked: it has imported what they need, so that each of them starts at once.
 
-    python -m haltpoint.cli.fork_server CONTROL PROGRAM MODULE ...
+    python -m haltpoint.cli.local.fork_server CONTROL PROGRAM MODULE ...
 
 CONTROL is a socket of the supervisor, MODULEs are imported first. Each line on the socket is a child to start: a list
 of its name and the words of its command line, as JSON. The answer is a line `{"pid": 17}`, and when the child has ended

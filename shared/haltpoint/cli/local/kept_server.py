@@ -5,7 +5,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 
-from haltpoint.cli.supervisor import Backoff, Say, how
+from haltpoint.cli.local.supervisor import Backoff, Say, how
 from haltpoint.runtime.embedded import EmbeddedServer, EmbeddedServerError
 
 _LOOK: Final = 0.05  # seconds between two looks whether it lives

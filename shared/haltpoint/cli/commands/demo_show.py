@@ -18,17 +18,17 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from rich.table import Table
 from rich.text import Text
 
-from haltpoint.cli.asking import ask
-from haltpoint.cli.demo_cases import CASES, MODELS, Case, Judgement, may_get
+from haltpoint.cli.commands.demo_cases import CASES, MODELS, Case, Judgement, may_get
+from haltpoint.cli.commands.models import OwnModel
 from haltpoint.cli.errors import CliError, Exit
-from haltpoint.cli.following import follow
 from haltpoint.cli.gateway import KEY_FILE
-from haltpoint.cli.model import OwnModel
-from haltpoint.cli.picture import teller
+from haltpoint.cli.local.supervisor import Child
+from haltpoint.cli.local.system import System, free_port, http_get
+from haltpoint.cli.render.asking import ask
+from haltpoint.cli.render.following import follow
+from haltpoint.cli.render.picture import teller
+from haltpoint.cli.render.story import never_executed
 from haltpoint.cli.shell import Shell
-from haltpoint.cli.story import never_executed
-from haltpoint.cli.supervisor import Child
-from haltpoint.cli.system import System, free_port, http_get
 from haltpoint.cli.wording import visible
 from haltpoint.client import Client
 from haltpoint.contracts.humans import Choice, RequestKind

@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from haltpoint.cli.commands.models import OwnModel
 from haltpoint.cli.errors import CliError, Exit
 from haltpoint.cli.gateway import KEY_FILE, unreachable
-from haltpoint.cli.model import OwnModel
-from haltpoint.cli.system import System
+from haltpoint.cli.local.system import System
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.tasks import Mode

@@ -51,7 +51,7 @@ class Forks:
         ours, theirs = socket.socketpair()
         with theirs:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "haltpoint.cli.fork_server", str(theirs.fileno()), *self._arguments),
+                *(sys.executable, "-m", "haltpoint.cli.local.fork_server", str(theirs.fileno()), *self._arguments),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=self._output,

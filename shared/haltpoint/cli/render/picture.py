@@ -13,8 +13,8 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from haltpoint.cli.following import ENDS
-from haltpoint.cli.story import Line, Mark, elapsed, tell
+from haltpoint.cli.render.following import ENDS
+from haltpoint.cli.render.story import Line, Mark, elapsed, tell
 from haltpoint.cli.wording import visible, wrapped
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ def add_to(parent: typer.Typer) -> None:
     @verb(app, "watch", gateway=True)
     def watch(shell: Shell, chain: _ID) -> int:
         """Show a chain live until it ends. Exit codes: 0 completed, 1 failed."""
-        from haltpoint.cli.run import watch_to_end
+        from haltpoint.cli.commands.run import watch_to_end
 
         return talk(shell, lambda client: watch_to_end(shell, client, chain, live=True, stay=True))
 
@@ -85,8 +85,8 @@ def _table(shell: Shell, page: "Page[ChainSummary]") -> None:
 def _whole(shell: Shell, chain: "ChainView") -> None:
     from rich.text import Text
 
-    from haltpoint.cli.picture import Lines, picture
-    from haltpoint.cli.story import intents, receipts
+    from haltpoint.cli.render.picture import Lines, picture
+    from haltpoint.cli.render.story import intents, receipts
 
     if shell.out.is_terminal:
         shell.out.print(picture(chain))

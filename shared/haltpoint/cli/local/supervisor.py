@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Final
 
-from haltpoint.cli.forking import Forks
+from haltpoint.cli.local.forking import Forks
 from haltpoint.runtime.errors import HOPELESS
 
 PROGRAM: Final = "haltpoint.cli.main:app_entry"

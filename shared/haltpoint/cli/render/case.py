@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from haltpoint.cli.wording import call, options, value_text, visible
+from haltpoint.cli.wording import call, value_text, visible
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.reasons import ReasonKind, Source
 from haltpoint.contracts.thoughts import BROKEN, Strike, Violation
@@ -40,7 +40,7 @@ _COMMANDS: Final[dict[RequestKind, tuple[tuple[str, str], ...]]] = {
 
 def details(request: RequestView) -> Iterator[str]:
     """What a person has to know beside the question, a line each: options, the call, the form, or the whole case."""
-    yield from options(request)
+    yield from _options(request)
     if request.kind in (RequestKind.CONFIRMATION, RequestKind.IN_DOUBT):
         yield call(request.tool, request.arguments, width=10_000)
     for reason in request.reasons:
@@ -52,6 +52,16 @@ def details(request: RequestView) -> Iterator[str]:
         yield from (f"{name}: {words}" for name, words, _ in fields(request.form))
     if request.kind is RequestKind.ESCALATION:
         yield from _case(request)
+
+
+def _options(request: RequestView) -> Iterator[str]:
+    """One line each, aligned and numbered from 1; with how sure the tool is, if it says so of any."""
+    wide = max((len(visible(option.title)) for option in request.options), default=0)
+    rated = any(option.confidence is not None for option in request.options)
+    for number, one in enumerate(request.options, 1):
+        sure = "" if one.confidence is None else f"{one.confidence:.0%}"
+        confidence = f"  {sure:>4}" if rated else ""
+        yield f"{number}  {visible(one.title):<{wide}}{confidence}  {visible(one.subtitle)}".rstrip()
 
 
 def _source(parameter: str, value: Any, source: Source) -> str:

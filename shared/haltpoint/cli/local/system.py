@@ -12,8 +12,8 @@ from pydantic import SecretStr
 
 from haltpoint.cli.errors import CliError
 from haltpoint.cli.gateway import ADDRESS_FILE, url_of
-from haltpoint.cli.kept_server import KeptServer
-from haltpoint.cli.supervisor import Child, Say, Supervisor
+from haltpoint.cli.local.kept_server import KeptServer
+from haltpoint.cli.local.supervisor import Child, Say, Supervisor
 from haltpoint.runtime import library
 from haltpoint.runtime.address import listen, redis_url
 from haltpoint.runtime.connection import connect

@@ -11,7 +11,7 @@ from haltpoint.cli.shell import Shell, verb
 from haltpoint.cli.task import Mode, task_of
 
 if TYPE_CHECKING:
-    from haltpoint.cli.following import Show
+    from haltpoint.cli.render.following import Show
     from haltpoint.client import Client
     from haltpoint.contracts.views import ChainView, RequestView
 
@@ -92,7 +92,7 @@ def add_to(app: typer.Typer) -> None:
 
 async def watch_to_end(shell: Shell, client: "Client", chain_id: str, *, live: bool, stay: bool = False) -> int:
     """Follow a chain; `live` shows it, else only its answer is printed. `stay`: also while others are asked."""
-    from haltpoint.cli.following import exit_code, follow
+    from haltpoint.cli.render.following import exit_code, follow
 
     live = live and not shell.quiet
     if shell.json or not live:
@@ -103,8 +103,8 @@ async def watch_to_end(shell: Shell, client: "Client", chain_id: str, *, live: b
             _conclude(shell, chain)
         return exit_code(chain)
 
-    from haltpoint.cli.asking import ask
-    from haltpoint.cli.picture import teller
+    from haltpoint.cli.render.asking import ask
+    from haltpoint.cli.render.picture import teller
     from haltpoint.client import GatewayError
 
     shown = teller(shell.out)
@@ -135,7 +135,7 @@ async def watch_to_end(shell: Shell, client: "Client", chain_id: str, *, live: b
 
 def _lines() -> "Show":
     """With --watch --json: each state in which something changed, as a line."""
-    from haltpoint.cli.following import ENDS
+    from haltpoint.cli.render.following import ENDS
 
     last = ""
 
@@ -158,9 +158,9 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
     """The answer on stdout, words and deeds apart; everything about it on stderr."""
     from rich.text import Text
 
-    from haltpoint.cli.following import exit_code
-    from haltpoint.cli.picture import row
-    from haltpoint.cli.story import answer_lines
+    from haltpoint.cli.render.following import exit_code
+    from haltpoint.cli.render.picture import row
+    from haltpoint.cli.render.story import answer_lines
     from haltpoint.cli.wording import visible
 
     if exit_code(chain) is Exit.WAITING:
@@ -180,7 +180,7 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
 
 def _hint(shell: Shell, chain: "ChainView") -> None:
     """How to answer what the chain waits for."""
-    from haltpoint.cli.inbox import how_to_answer
+    from haltpoint.cli.commands.inbox import how_to_answer
     from haltpoint.contracts.humans import RequestStatus
 
     for request in chain.requests:

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from haltpoint.cli.case import fields
-from haltpoint.cli.following import read_line
+from haltpoint.cli.render.case import fields
+from haltpoint.cli.render.following import read_line
 from haltpoint.cli.wording import visible
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import Reach

@@ -47,7 +47,7 @@ def add_to(app: typer.Typer) -> None:
     ) -> int:
         """Start all services and an embedded server, or only the services you name."""
         if owner_fd is not None:
-            from haltpoint.cli.supervisor import die_with_owner
+            from haltpoint.cli.local.supervisor import die_with_owner
 
             die_with_owner(owner_fd)
         if queue and services and Service.TOOL_WORKER not in services:
@@ -88,7 +88,7 @@ def _supervised(
     import signal
 
     from haltpoint.cli.gateway import KEY_FILE
-    from haltpoint.cli.system import SERVICES, System
+    from haltpoint.cli.local.system import SERVICES, System
 
     async def main() -> None:
         loop, whole = asyncio.get_running_loop(), asyncio.current_task()

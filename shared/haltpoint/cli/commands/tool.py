@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from haltpoint.cli.commands.run import watch_to_end
 from haltpoint.cli.errors import CliError, usage
 from haltpoint.cli.gateway import talk
-from haltpoint.cli.run import watch_to_end
 from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""The verbs: what can be typed, and what it does."""

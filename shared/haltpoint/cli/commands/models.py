@@ -1,0 +1,83 @@
+"""`haltpoint eval` and `haltpoint script-model`: misbehaving models, scripted ones, or the user's own."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from haltpoint.cli.errors import usage
+from haltpoint.cli.shell import Shell, verb
+from haltpoint.cli.task import Mode
+
+ModelUrl = Annotated[str | None, typer.Option("--model-url", metavar="URL", help="Your own model (OpenAI-compatible).")]
+ModelName = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Model name.")]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnModel:
+    """A model of the user's."""
+
+    url: str
+    name: str
+
+
+def own_model(url: str | None, name: str | None) -> OwnModel | None:
+    """What --model-url and --model name. Raises CliError when one is given without the other."""
+    if (url is None) != (name is None):
+        raise usage("--model-url and --model go together", "one was given without the other", "Give both or none")
+    return OwnModel(url, name) if url and name else None
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verbs."""
+
+    @verb(app, "script-model")
+    def script_model(
+        _: Shell,
+        file: Annotated[
+            Path, typer.Argument(metavar="FILE", help="A script (JSON), or contacts_good, contacts_careless.")
+        ],
+        host: Annotated[str, typer.Option()] = "127.0.0.1",
+        port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 18080,
+        owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
+    ) -> None:
+        """Serve a model that follows a script (OpenAI-compatible), for the demo and for your tests."""
+        if owner_fd is not None:
+            from haltpoint.cli.local.supervisor import die_with_owner
+
+            die_with_owner(owner_fd)
+        from haltpoint.testing.script_model import serve_file
+
+        serve_file(file, host, port)
+
+    @verb(app, "eval")
+    def evaluate(
+        shell: Shell,
+        mode: Annotated[list[Mode] | None, typer.Option(help="Mode to run; may be repeated (default: all).")] = None,
+        kinds: Annotated[str | None, typer.Option(metavar="A,B", help="Kinds of models (default: all).")] = None,
+        chains: Annotated[
+            int | None, typer.Option(min=1, help="Number of chains; for your own model: of requests.")
+        ] = None,
+        seed: Annotated[int, typer.Option(help="The same seed gives the same cases and models.")] = 1,
+        model_url: ModelUrl = None,
+        model: ModelName = None,
+        claims: Annotated[
+            bool,
+            typer.Option("--claims", help="Measure a check of claims instead, on the texts in the source."),
+        ] = False,
+        check: Annotated[
+            str, typer.Option(metavar="CHECK", help="With --claims: hint, model or module:function.")
+        ] = "hint",
+    ) -> int:
+        """Run misbehaving models, or your own, and judge what really happened. Exit code 0: strict meets every bar."""
+        real = own_model(model_url, model)
+        # Only now: these imports are slow.
+        from haltpoint.cli.commands import eval_show
+        from haltpoint.contracts import tasks
+
+        if claims:
+            return eval_show.perform_claims(shell, check, real, chains)
+        modes = mode or ([Mode.OFF, Mode.STRICT] if real else [Mode.OFF, Mode.ADVISORY, Mode.STRICT])
+        chosen = tuple(map(tasks.Mode, dict.fromkeys(modes)))
+        return eval_show.perform(shell, modes=chosen, kinds=kinds, chains=chains, seed=seed, real=real)

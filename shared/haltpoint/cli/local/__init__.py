@@ -1,0 +1,1 @@
+"""A whole system on this machine: server and services as child processes."""

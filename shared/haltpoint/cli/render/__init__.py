@@ -1,0 +1,1 @@
+"""What a person sees of chains and questions, and is asked."""
