@@ -39,16 +39,6 @@ def _own(shell: Shell) -> str:
     return _read(shell.settings.state_dir / ADDRESS_FILE) or url_of(gateway.host, gateway.port)
 
 
-def _given_key(shell: Shell) -> str | None:
-    """--key. Raises CliError for what cannot be one."""
-    from haltpoint.client import key_fault
-
-    if shell.key is None or (fault := key_fault(shell.key)) is None:
-        return shell.key
-    more = "" if shell.key else "; is the variable set?"
-    raise usage("--key takes a key of the gateway", fault + more, "Give one, or leave --key out")
-
-
 def _own_key(shell: Shell, where: str) -> str:
     """The admin key of the settings, else that of the state directory: for our own gateway, and nobody else gets it."""
     own, kept = _own(shell), shell.settings.state_dir / KEY_FILE
@@ -67,13 +57,16 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
     """Run one conversation with the gateway. Raises CliError for everything that it may answer."""
     import asyncio
 
-    from haltpoint.client import Client, GatewayError
+    from haltpoint.client import Client, GatewayError, key_fault
 
-    where, given = address(shell), _given_key(shell)
+    where = address(shell)
+    if shell.key is not None and (fault := key_fault(shell.key)):
+        more = "" if shell.key else "; is the variable set?"
+        raise usage("--key takes a key of the gateway", fault + more, "Give one, or leave --key out")
     if why := unreachable(where):
         what, fix = f"no gateway answers at {where}", "Start it: haltpoint up"
         raise CliError("HP-050", what, why, fix, exit_code=Exit.UNREACHABLE)
-    secret = given or _own_key(shell, where)
+    secret = shell.key or _own_key(shell, where)
 
     async def whole() -> T:
         async with Client(where, secret) as client:

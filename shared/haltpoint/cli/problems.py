@@ -11,7 +11,10 @@ from haltpoint.contracts.phrases import count
 
 def told(error: GatewayError, where: str) -> CliError:
     """A problem of the gateway as an error that ends the command: each sentence once, and what to type."""
-    why, fix = error.detail.rstrip(".") or f"HTTP {error.status}", _fix(error)
+    why = error.detail.rstrip(".") or f"HTTP {error.status}"
+    fix = _FIXES.get(error.code) or error.hint.rstrip(".")
+    if isinstance(allowed := error.problem.get("allowed"), dict):
+        fix = f"Possible answers: {', '.join(_options(allowed))}"
     faults = [_fault(one) for one in error.problem.get("errors") or error.problem.get("faults") or ()]
     match error.status:
         case 0 if error.code == "not_understood":
@@ -54,13 +57,6 @@ _FIXES: Final = {
     "invalid_plan": "Fix them and submit it again; haltpoint tool show TOOL lists a tool's arguments",
 }
 """What to do, where the gateway's own hint speaks to programs."""
-
-
-def _fix(error: GatewayError) -> str:
-    allowed = error.problem.get("allowed")
-    if isinstance(allowed, dict):
-        return f"Possible answers: {', '.join(_options(allowed))}"
-    return _FIXES.get(error.code) or error.hint.rstrip(".")
 
 
 def _options(allowed: dict[str, Any]) -> Iterator[str]:

@@ -63,15 +63,6 @@ def perform(shell: Shell, *, by_itself: bool, kill_worker: bool, own: OwnModel |
     return Exit.OK
 
 
-def _why_by_itself(shell: Shell, wanted: bool) -> str:
-    """Why nobody is asked; empty when somebody is."""
-    if wanted:
-        return "--yes was given"
-    if os.environ.get("CI"):
-        return "CI is set"
-    return "" if shell.interactive else "This is not a terminal"
-
-
 class Show:
     """One performance with a state directory and an outbox of its own."""
 
@@ -79,10 +70,11 @@ class Show:
         self._shell = shell
         self._folder = folder
         self._own = own
-        self._alone = _why_by_itself(shell, by_itself)
+        self._alone = "" if shell.interactive else "This is not a terminal"  # why the demo answers for the person
+        if by_itself or os.environ.get("CI"):
+            self._alone = "--yes was given" if by_itself else "CI is set"
         self._outbox = folder / "outbox.jsonl"
         self._model = Child("script-model", ())
-        self._last_words = ""
 
     # ---- what is shown ----------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -57,7 +57,9 @@ def perform(
     shell: "Shell", *, modes: tuple[Mode, ...], kinds: str | None, chains: int | None, seed: int, real: OwnModel | None
 ) -> int:
     """Run, judge and show. Raises HaltpointError."""
-    cases = _real_cases(chains, kinds) if real else _cases(_kinds(kinds), chains or CHAINS, len(modes), seed)
+    if real and kinds is not None:
+        raise usage("--kinds and --model-url do not go together", "a real model has no kind", "Leave --kinds out")
+    cases = list(REQUESTS[:chains]) if real else _cases(kinds, -(-(chains or CHAINS) // len(modes)), seed)
     shell.note(f"{len(cases) * len(modes)} chains: a server, four services and a model are starting ...")
     begun = time.monotonic()
     with _progress(shell, len(cases) * len(modes), real) as done:
@@ -110,23 +112,12 @@ def perform_claims(shell: "Shell", check: str, real: "OwnModel | None", most: in
     return Exit.OK
 
 
-def _kinds(given: str | None) -> list[str]:
-    names = [name.strip() for name in given.split(",")] if given else list(suite.KINDS)
-    if unknown := sorted(set(names) - set(suite.KINDS)):
+def _cases(given: str | None, count: int, seed: int) -> list["Case"]:
+    """So many cases of the given kinds in turn; each mode gets the same ones."""
+    kinds = [name.strip() for name in given.split(",")] if given else list(suite.KINDS)
+    if unknown := sorted(set(kinds) - set(suite.KINDS)):
         raise usage(f"there is no kind {', '.join(unknown)}", "kinds are fixed", f"There are {', '.join(suite.KINDS)}")
-    return names
-
-
-def _cases(kinds: Sequence[str], chains: int, modes: int, seed: int) -> list["Case"]:
-    """The same cases for every mode: the kinds in turn."""
-    count = -(-chains // modes)
     return [suite.build(seed, kinds[number % len(kinds)], number // len(kinds)) for number in range(count)]
-
-
-def _real_cases(chains: int | None, kinds: str | None) -> list["Case"]:
-    if kinds is not None:
-        raise usage("--kinds and --model-url do not go together", "a real model has no kind", "Leave --kinds out")
-    return list(REQUESTS if chains is None else REQUESTS[:chains])
 
 
 @contextmanager
@@ -168,7 +159,8 @@ def _by_kind(by_mode: dict[Mode, Judged]) -> Table:
         mine = {
             mode: [verdict for history, verdict in ones if history.case.kind == name] for mode, ones in by_mode.items()
         }
-        cells = [_count(sum(bool(broken_bars([one])) for one in ones)) for ones in mine.values()]
+        wrong = [sum(bool(broken_bars([one])) for one in ones) for ones in mine.values()]
+        cells = [Text(str(number), style="bold red" if number else "green") for number in wrong]
         if strict := mine.get(Mode.STRICT):
             strikes = sum(one.strikes for one in strict) / len(strict)
             reached = sum(one.reached for one in strict)
@@ -212,10 +204,6 @@ def _cell(name: str, value: float | None) -> str:
     if value is None:
         return "-"
     return f"{100 * value:.1f} %" if name in _RATES else f"{value:g}"
-
-
-def _count(number: int) -> Text:
-    return Text(str(number), style="bold red" if number else "green")
 
 
 def _mean_time(ones: Judged) -> float:

@@ -12,9 +12,9 @@ _LOOK: Final = 0.05  # seconds between two looks whether it lives
 
 
 class KeptServer:
-    """A server that lives from the beginning of `async with` to its end, but for short whiles that `say` is told of.
+    """A server that runs from the beginning of `async with` to its end. `say` reports each restart.
 
-    Its address stays the same: whoever uses it only waits.
+    Its address stays the same, so its clients only wait.
     """
 
     def __init__(self, server: EmbeddedServer, say: Say) -> None:
@@ -47,15 +47,11 @@ class KeptServer:
                 if await self._over_within(delay):
                     return
                 backoff.born()
-                trouble = await self._start()
-
-    async def _start(self) -> str:
-        """Start it again; why that failed, or nothing."""
-        try:
-            await asyncio.to_thread(self._server.start)
-        except EmbeddedServerError as error:
-            return str(error)
-        return ""
+                try:
+                    await asyncio.to_thread(self._server.start)
+                    trouble = ""
+                except EmbeddedServerError as error:
+                    trouble = str(error)
 
     async def _over_within(self, seconds: float) -> bool:
         with suppress(TimeoutError):
