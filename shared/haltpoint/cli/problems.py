@@ -53,8 +53,8 @@ _FIXES: Final = {
     "request_stale": "haltpoint chain show says how its chain continued",
     "answered_already": "The first answer counts; haltpoint chain show shows it",
     "idempotency_conflict": "Use another --idempotency-key for another task",
-    "invalid_fields": "Fix them and submit it again",
-    "invalid_plan": "Fix them and submit it again; haltpoint tool show TOOL lists a tool's arguments",
+    "invalid_fields": "Correct it and submit it again",
+    "invalid_plan": "Correct it and submit it again; haltpoint tool show TOOL lists a tool's arguments",
 }
 """What to do, where the gateway's own hint speaks to programs."""
 

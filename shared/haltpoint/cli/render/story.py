@@ -3,6 +3,7 @@
 `tell` makes lines of a view. The live picture shows them all anew; a pipe gets each line once, as soon as it is true.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -235,7 +236,8 @@ def never_executed(chain: ChainView) -> list[tuple[str, str]]:
 
 def _wished(chain: ChainView, item: dict[str, Any]) -> tuple[str, str]:
     tool, arguments = str(item.get("tool", "?")), item.get("arguments")
-    reason = visible(str(item.get("reason", "")).replace(f"{chain.id}.", ""))
+    # The number of a question says nothing to a person.
+    reason = visible(re.sub(rf"{re.escape(chain.id)}\.r\d+", "a question", str(item.get("reason", ""))))
     # Arguments of which the log keeps only the beginning are text.
     return call(tool, arguments) if isinstance(arguments, dict) else f"{visible(tool)}(…)", reason
 
