@@ -1,6 +1,7 @@
 """How verbs reach the gateway: its address and its key."""
 
 import socket
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -57,6 +58,8 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
     """Run one conversation with the gateway. Raises CliError for everything that it may answer."""
     import asyncio
 
+    # httpx imports its own command line (click, pygments) if it can: a tenth of the time of a short command.
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     from haltpoint.client import Client, GatewayError, key_fault
 
     where = address(shell)

@@ -1,5 +1,6 @@
 """The command `haltpoint`: all verbs in one place. What a verb needs is imported when it runs."""
 
+import gc
 import io
 import sys
 from typing import Annotated
@@ -39,6 +40,7 @@ for group in (demo, up, run, chains, inbox, tool, stats, dlq, deployment, schema
 
 def app_entry() -> None:
     """The console script."""
+    gc.set_threshold(50_000)  # most commands do little but import, which leaves no garbage to search for
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without UTF-8 gets question marks, not an exception

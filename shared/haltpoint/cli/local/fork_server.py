@@ -51,7 +51,7 @@ def _serve(control: socket.socket) -> list[str] | None:
     woken, wakes = socket.socketpair()
     os.set_blocking(wakes.fileno(), False)
     signal.set_wakeup_fd(wakes.fileno())
-    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGCHLD, _wake)
     rest = b""
     with suppress(ConnectionError):
         while True:
@@ -77,6 +77,10 @@ def _serve(control: socket.socket) -> list[str] | None:
                         return child
                     control.sendall(json.dumps({"pid": pid}).encode() + b"\n")
     return None
+
+
+def _wake(number: int, frame: object) -> None:
+    """The signal itself does nothing: its number on the socket ends the wait."""
 
 
 def _ended() -> list[tuple[int, int]]:
