@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from haltpoint.chain.canonical import Form, canonical, folded
 from haltpoint.chain.places import leaves
-from haltpoint.chain.references import ANY, KEYS, Part, path_text, read_json, write_text
+from haltpoint.chain.references import KEYS, Path, general, path_text, read_json, walk, write_text
 from haltpoint.contracts.reasons import Source, SourceKind
 
 SHORT: Final = 200
@@ -48,9 +48,10 @@ class Document:
         first place where it is a piece of text, or a field that strangers write.
         """
         piece = None
-        for path, text in self._holding(form):
+        texts, whole = self._scalars if form.is_in(self.folded) else ([], b"")
+        for path, text in (texts[number] for number in holding(form, whole)):
             where = f"{self.where}.{path_text(path)}"[:SHORT]
-            if self._is_whole(form, path, text):
+            if len(text) <= SHORT and "\n" not in text and canonical(text) == form.text and not self._is_foreign(path):
                 if not self._was_called_with(form):
                     return Source(source=self._kind, where=where)
             elif piece is None and (span := form.found_in(text)) is not None:
@@ -59,21 +60,21 @@ class Document:
         return piece
 
     @cached_property
-    def _scalars(self) -> tuple[list[tuple[tuple[Part, ...], str]], bytes]:
-        found = list(_scalars(read_json(self._data)))
+    def _scalars(self) -> tuple[list[tuple[Path, str]], bytes]:
+        """Every text and number with its path, the keys too, and all of them folded; a text that is JSON is read."""
+        found = list[tuple[Path, str]]()
+        for path, one in walk(read_json(self._data), _read):
+            if isinstance(one, dict):
+                found += [((*path, KEYS), key.replace(_END, " ")) for key in one]
+            elif isinstance(one, str):
+                found.append((path, one.replace(_END, " ")))
+            elif isinstance(one, int | float) and not isinstance(one, bool):
+                found.append((path, str(one).removesuffix(".0")))
         return found, folded(_END.join(text for _, text in found))
 
-    def _holding(self, form: Form) -> Iterator[tuple[tuple[Part, ...], str]]:
-        """The scalars that may hold a value, with their paths."""
-        if form.is_in(self.folded):
-            scalars, texts = self._scalars
-            yield from (scalars[number] for number in holding(form, texts))
-
-    def _is_whole(self, form: Form, path: tuple[Part, ...], text: str) -> bool:
-        if len(text) > SHORT or "\n" in text or canonical(text) != form.text:
-            return False
-        shown = path_text(tuple(ANY if isinstance(part, int) else part for part in path)) if self._foreign else ""
-        return not any(shown == at or shown.startswith((f"{at}.", f"{at}[", f"{at}{{")) for at in self._foreign)
+    def _is_foreign(self, path: Path) -> bool:
+        shown = path_text(general(path)) if self._foreign else ""
+        return any(shown == at or shown.startswith((f"{at}.", f"{at}[", f"{at}{{")) for at in self._foreign)
 
     def _was_called_with(self, form: Form) -> bool:
         given = leaves(read_json(self._called)) if form.is_in(folded(self._called)) else ()
@@ -84,18 +85,7 @@ document: Final = lru_cache(maxsize=256)(Document)
 """A document out of the memory of the last ones: most receipts of a chain have been there in the turn before."""
 
 
-def _scalars(whole: Any) -> Iterator[tuple[tuple[Part, ...], str]]:
-    """Every text and number inside of a value with its path, the keys too; text that is JSON is read as JSON."""
-    inside: list[tuple[tuple[Part, ...], Any]] = [((), whole)]
-    for path, value in inside:  # grows while it is walked
-        is_json = isinstance(value, str) and value[:1] in ("{", "[") and value[-1:] in ("}", "]")
-        one = (is_json and read_json(value)) or value
-        if isinstance(one, dict):
-            inside += [((*path, key), inner) for key, inner in one.items()]
-            yield from (((*path, KEYS), key.replace(_END, " ")) for key in one)
-        elif isinstance(one, list):
-            inside += [((*path, number), inner) for number, inner in enumerate(one)]
-        elif isinstance(one, str):
-            yield path, one.replace(_END, " ")
-        elif isinstance(one, int | float) and not isinstance(one, bool):
-            yield path, str(one).removesuffix(".0")
+def _read(value: Any) -> Any:
+    """What a text that is JSON reads as; any other value."""
+    is_json = isinstance(value, str) and value[:1] in ("{", "[") and value[-1:] in ("}", "]")
+    return (is_json and read_json(value)) or value

@@ -39,7 +39,7 @@ def below(node: Node, part: Any) -> Any:
         properties = node.get("properties")
         return (properties if isinstance(properties, dict) else {}).get(part, node.get("additionalProperties"))
     first = node.get("prefixItems")
-    if isinstance(first, list) and part is not None and part < len(first):
+    if isinstance(first, list) and isinstance(part, int) and part < len(first):
         return first[part]
     return node.get("items")
 

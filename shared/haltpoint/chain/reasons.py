@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from posixpath import isabs, join, normpath
-from typing import Final
+from typing import Any, Final
 
 from haltpoint.chain.canonical import canonical, form_of
 from haltpoint.chain.checked import CheckedCall
 from haltpoint.chain.documents import SHORT
 from haltpoint.chain.intent import reasons_by_intent
-from haltpoint.chain.places import Leaf, is_target
+from haltpoint.chain.places import Leaf, is_default, is_target
 from haltpoint.chain.references import read_json, write_text
 from haltpoint.chain.repeats import effect_before
 from haltpoint.chain.sources import MODEL, folders_of
@@ -90,8 +90,18 @@ def _unnamed(checked: CheckedCall) -> Iterator[tuple[Leaf, Source]]:
             unsure, source = _carries_out(checked, leaf, source), MODEL
         else:
             unsure = source.source in _WHY and not leaf.is_at(spec.provenance) and is_target(leaf, spec)
-        if unsure and not leaf.default and not _is_covered(checked, leaf):
+        if unsure and not _is_default(checked, leaf) and not _is_covered(checked, leaf):
             yield leaf, source
+
+
+def _is_default(checked: CheckedCall, leaf: Leaf) -> bool:
+    """Whether the tool declares a value, or one that it is inside of, as a default."""
+    value: Any = checked.arguments
+    for level, part in enumerate(leaf.path, start=1):
+        value = value[part]
+        if is_default(checked.spec, value, leaf.path[:level]):
+            return True
+    return False
 
 
 def _carries_out(checked: CheckedCall, leaf: Leaf, source: Source) -> bool:

@@ -47,20 +47,21 @@ class Known:
         self._said = [(words, Source(source=SourceKind.GOAL)) for words in users_words(work)]
         self._named, self._results = list[Document](), list[Document]()
         for action in work.actions.values():
-            outcome, spec = action.outcome, work.world.tools.get(action.tool)
-            if outcome is None or len(action.data) <= len("{}") or action.data[0] not in "{[":
+            data, outcome = action.data, action.outcome
+            if outcome is None or len(data) <= len("{}") or data[0] not in "{[":
                 continue
             person = by_a_person(action)
-            if person and action.data[0] == "{" and isinstance(said := read_json(action.data).get(SAID), str):
+            if person and data[0] == "{" and isinstance(said := read_json(data).get(SAID), str):
                 self._said.append((said, Source(source=SourceKind.PERSON, where=action.id)))
             if outcome.satisfies:
+                spec = work.world.tools.get(action.tool)
                 kind, foreign = SourceKind.PERSON if person else SourceKind.RESULT, spec.foreign if spec else ()
-                found = document(kind, f"{action.id} data", action.data, action.arguments, foreign)
+                found = document(kind, f"{action.id} data", data, action.arguments, foreign)
                 (self._named if person else self._results).append(found)
         if context := work.task.context:
             self._named.append(document(SourceKind.CONTEXT, "context", write_json(context)))
         self._documents = (*self._results, *self._named)
-        self._texts = b"\0".join(one.folded for one in self._documents)
+        self._texts = b"\0".join([one.folded for one in self._documents])
 
     def source(self, leaf: Leaf) -> Source:
         """Where a value comes from; a path that is found nowhere, by the folder that it is in."""

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 from haltpoint.chain.contract import Tools
 from haltpoint.chain.graph import Graph
 from haltpoint.chain.human_tool import NAME as ASK_HUMAN
-from haltpoint.chain.places import Leaf, is_named, is_target, nodes_at
+from haltpoint.chain.places import Leaf, is_named, is_target
 from haltpoint.chain.plan_check import plan_faults
 from haltpoint.chain.provenance import SAID, told
 from haltpoint.chain.references import (
@@ -130,7 +130,7 @@ def _targets(tool: ToolSpec, place: Place, found: Reference) -> dict[str, str]:
     declared = {path_text(path): folder for path, folder in _becomes(place, found, tool.targets)}
     parameter = path_text(tuple(ANY if isinstance(part, int) else part for part in place))
     named = is_named()(next((part for part in reversed(place) if isinstance(part, str)), ""))
-    leaf = Leaf(path_text(place), parameter, "", named, nodes_at(tool, place), default=False)
+    leaf = Leaf(place, path_text(place), parameter, "", named)
     return declared or ({path_text(found.path): ""} if is_target(leaf, tool) else {})
 
 
