@@ -11,12 +11,11 @@ from typing import Any, Final
 
 from haltpoint.chain.canonical import canonical, form_of
 from haltpoint.chain.checked import CheckedCall
-from haltpoint.chain.documents import SHORT
 from haltpoint.chain.intent import reasons_by_intent
 from haltpoint.chain.places import Leaf, is_default, is_target
 from haltpoint.chain.references import read_json, write_text
 from haltpoint.chain.repeats import effect_before
-from haltpoint.chain.sources import MODEL, folders_of
+from haltpoint.chain.sources import MODEL, SHORT, folders_of
 from haltpoint.chain.state import Action, PlanOrigin
 from haltpoint.chain.work import Work
 from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, Source, SourceKind
