@@ -86,10 +86,11 @@ class CheckedCall:
         found, tools = [(self, 0)], self.work.world.tools
         for made, level in found:  # grows while it is walked
             plan = made.spec.plan if level < MOST_LEVELS else None
-            steps = () if plan is None else fill(plan, made.arguments).steps
-            calls = (one for step in steps for one in step.actions if one.tool in tools)
-            known = (one for one in calls if next(references(one.arguments), None) is None)
-            found += [(CheckedCall(self.work, self.index, tools[one.tool], one.arguments), level + 1) for one in known]
+            for step in () if plan is None else fill(plan, made.arguments).steps:
+                known = (one for one in step.actions if one.tool in tools and not any(references(one.arguments)))
+                found += (
+                    (CheckedCall(self.work, self.index, tools[one.tool], one.arguments), level + 1) for one in known
+                )
         return [made for made, _ in found[1:]]
 
 
