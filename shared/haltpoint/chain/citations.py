@@ -17,8 +17,7 @@ from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
 from haltpoint.contracts.tools import ToolSpec
 
-MOST_MARKS: Final = 100
-"""Marks of one text that are looked at; what is behind them stays as it is."""
+MOST_MARKS: Final = 100  # of one text; what is behind them stays as it is
 
 _FENCED: Final = r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*(?:\n|\Z)(?s:.*?)(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
 # Within a paragraph, and bounded, so that no text takes more than a moment.
@@ -29,11 +28,10 @@ _CODE_OR_MARK: Final = re.compile(
 _ENDS: Final = re.compile(r"(?<=[.!?…])(?=\s)|(?<=[。！？\n])")
 
 Mark = re.Match[str]
-"""One mark: `step` and `number`, and its place in the text."""
 
 
 def marks_in(text: str, steps: Container[str]) -> list[Mark]:
-    """The marks of a text, in their order."""
+    """The marks of a text, in their order: each has `step` and `number`."""
     found = _CODE_OR_MARK.finditer(text) if "[[" in text else ()
     return [mark for mark in found if mark["step"] in steps][:MOST_MARKS]
 

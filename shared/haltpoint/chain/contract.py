@@ -17,7 +17,6 @@ from haltpoint.contracts.tools import CONFIRMED, ToolSpec
 Tools = Mapping[str, ToolSpec]
 
 NOT_CONFIRMED = "`confirmed` was dropped: only the runtime sets it, when a person has approved exactly this call"
-"""What the receipt of a call says that brought it along."""
 
 _MOST_NAMES = 30  # tools that one sentence lists
 _ANY_FORM = '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}'
@@ -94,12 +93,10 @@ def _argument_faults(spec: ToolSpec, arguments: dict[str, Any]) -> tuple[str, ..
 
 def reading_faults(faults: Sequence[str], due: Iterable[ToolSpec]) -> tuple[Correction, ...]:
     """The correction for what could not be read of a reply (C6, D1), with the form of the tools that are due."""
-    if not faults:
-        return ()
     more = f"; and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
     forms = " ".join(map(form_of, due)) or _ANY_FORM
     text = f"Your reply could not be read: {'; '.join(faults[:SHOWN])}{more}. The form of a call is: {forms}"
-    return (Correction(violation=Violation.UNREADABLE, message=text),)
+    return (Correction(violation=Violation.UNREADABLE, message=text),) if faults else ()
 
 
 def form_of(spec: ToolSpec) -> str:
