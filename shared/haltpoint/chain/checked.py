@@ -12,14 +12,13 @@ from typing import Any, Final
 
 from haltpoint.chain import human_tool
 from haltpoint.chain.canonical import canonical
-from haltpoint.chain.nodes import Nodes
 from haltpoint.chain.places import Leaf, leaves
 from haltpoint.chain.references import read_json, references, write_json
 from haltpoint.chain.schemas import Compiled, compiled
 from haltpoint.chain.sources import SHORT, Known
 from haltpoint.chain.state import Action, PlanOrigin
 from haltpoint.chain.templates import MOST_LEVELS, fill
-from haltpoint.chain.typed import exact, walked
+from haltpoint.chain.typed import Nodes, exact, walked
 from haltpoint.chain.work import Work
 from haltpoint.contracts.reasons import Source
 from haltpoint.contracts.tasks import Mode

@@ -12,10 +12,10 @@ from string import Formatter
 from typing import Any, Final
 
 from haltpoint.chain import human_tool
-from haltpoint.chain.nodes import said
 from haltpoint.chain.places import FORMATS, is_named
 from haltpoint.chain.plain_text import UNSEEN, words_of
 from haltpoint.chain.references import read_json, write_json
+from haltpoint.chain.typed import said
 from haltpoint.contracts.secrets import STARS, without_secrets
 from haltpoint.contracts.tools import DeedWords, ToolSpec
 

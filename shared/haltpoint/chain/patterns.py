@@ -16,8 +16,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
-from haltpoint.chain.patterns_conditions import DEEDS
-from haltpoint.chain.patterns_english import ASKS_POLITELY, ASKS_TO_KNOW, NO_NEGATION, NO_REQUEST
+from haltpoint.chain.patterns_english import ASKS_POLITELY, ASKS_TO_KNOW, DEEDS, NO_NEGATION, NO_REQUEST
 from haltpoint.chain.plain_text import plain, words_of
 from haltpoint.contracts.intent import IntentEntry, IntentOrigin
 from haltpoint.contracts.policy import Does, Pattern

@@ -6,9 +6,9 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, Final
 
-from haltpoint.chain.nodes import Nodes, below, nodes_of
 from haltpoint.chain.plain_text import words_of
 from haltpoint.chain.references import Path, Place, general, path_text, walk
+from haltpoint.chain.typed import Nodes, below, nodes_of
 from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
 

@@ -10,12 +10,11 @@ said itself what is text. What becomes nothing stays as it is, for the check of 
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from haltpoint.chain.nodes import Node, Nodes, below, nodes_of, said
 from haltpoint.chain.references import deeper_than
 from haltpoint.contracts.base import MAX_DEPTH
 
@@ -27,6 +26,13 @@ _SAYS: Final = frozenset({"type", "enum", "const", "properties", "items", "prefi
 _TYPES: Final = (str, bool, int, float, list, dict, type(None))
 _NAMES: Final = ("string", "boolean", "integer", "number", "array", "object", "null")
 _KINDS: Final[dict[type, str]] = dict(zip(_TYPES, _NAMES, strict=True))
+
+_BRANCHES: Final = ("anyOf", "oneOf", "allOf")
+_FURTHER: Final = frozenset({"$ref", *_BRANCHES})
+
+Node = dict[str, Any]
+Nodes = tuple[Node, ...]
+"""The schemas that may describe one value."""
 
 
 def typed(value: Any, schema: Any, *, text: bool = False) -> Any:
@@ -122,3 +128,53 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise ValueError("a key stands there twice")
     return found
+
+
+def nodes_of(schemas: Iterable[Any], root: Node, ends: frozenset[str] = frozenset()) -> Nodes:
+    """The schemas themselves, those that they refer to and the branches of their unions, each reference followed once.
+
+    Behind a schema with one of the keys `ends` none is looked for.
+    """
+    waiting, found, followed = list(schemas), list[Node](), set[str]()
+    for one in waiting:  # grows while it is walked
+        if not isinstance(one, dict):
+            continue
+        found.append(one)
+        if _FURTHER.isdisjoint(one) or not ends.isdisjoint(one):
+            continue
+        target = one.get("$ref")
+        if isinstance(target, str) and target not in followed:
+            followed.add(target)
+            waiting.append(_at(root, target))
+        for branch in _BRANCHES:
+            inner = one.get(branch)
+            waiting += inner if isinstance(inner, list) else ()
+    return tuple(found)
+
+
+def below(node: Node, part: Any) -> Any:
+    """The schema of what is under a name, or at a number (None: any), of a value; None where nothing is said."""
+    if isinstance(part, str):
+        properties = node.get("properties")
+        return (properties if isinstance(properties, dict) else {}).get(part, node.get("additionalProperties"))
+    first = node.get("prefixItems")
+    if isinstance(first, list) and isinstance(part, int) and part < len(first):
+        return first[part]
+    return node.get("items")
+
+
+def said(node: Node, key: str) -> Iterator[tuple[str, Any]]:
+    """What the schemas of an object's properties say under a key, `default` for one."""
+    properties = node.get("properties")
+    for name, one in properties.items() if isinstance(properties, dict) else ():
+        if isinstance(one, dict) and key in one:
+            yield name, one[key]
+
+
+def _at(root: Node, reference: str) -> Any:
+    """What a reference inside of the schema points at; None when it points nowhere."""
+    found: Any = root
+    head, *path = reference.split("/")
+    for part in path:
+        found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
+    return found if head == "#" else None
