@@ -82,7 +82,7 @@ class CheckedCall:
     @cached_property
     def inside(self) -> list["CheckedCall"]:
         """The calls that a skill makes of it by its template; one that takes an earlier result is not known."""
-        found, tools = [(self, 0)], self.work.world.tools
+        tools, found = self.work.world.tools, list[tuple[CheckedCall, int]]([(self, 0)])
         for made, level in found:  # grows while it is walked
             plan = made.spec.plan if level < MOST_LEVELS else None
             for step in () if plan is None else fill(plan, made.arguments).steps:

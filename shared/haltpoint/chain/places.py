@@ -61,8 +61,9 @@ def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets 
         elif isinstance(one, list):
             around[path] = own
         elif isinstance(one, str | int | float) and not isinstance(one, bool):
-            parameter = path_text(general(path))
-            found.append(Leaf(path, path_text(path), parameter, one, own or parameter in spec.targets))
+            place, kind = path_text(path), general(path)
+            parameter = place if kind == path else path_text(kind)
+            found.append(Leaf(path, place, parameter, one, own or parameter in spec.targets))
     return found
 
 

@@ -140,7 +140,6 @@ class Known:
         if context := work.task.context:
             self._named.append(document(SourceKind.CONTEXT, "context", write_json(context)))
         self._documents = (*self._results, *self._named)
-        self._texts = b"\0".join([one.folded for one in self._documents])
 
     def source(self, leaf: Leaf) -> Source:
         """Where a value comes from; a path that is found nowhere, by the folder that it is in."""
@@ -151,8 +150,8 @@ class Known:
         if not leaf.named and not isinstance(leaf.value, str):
             where = next((one.where for one in self._results if form.text in one.numbers), None)
             return MODEL if where is None else Source(source=SourceKind.RESULT, where=where)
-        for number in holding(form, self._texts):
-            found = self._documents[number].find(form)
+        for one in (one for needle in form.needles for one in self._documents if needle in one.folded):
+            found = one.find(form)
             if found is not None and found.source is not SourceKind.TEXT:
                 return found
             pieces += () if found is None else (found,)
