@@ -53,10 +53,9 @@ class CheckedCall:
 
     @cached_property
     def sources(self) -> dict[str, Source]:
-        """The sources of the values by their places; none where nothing looks at them.
-
-        Those are the calls of a submitter's literal plan, and of a read-only tool that neither carries data outward nor
-        takes values with an origin.
+        """The sources of the values by their places; none where nothing looks at them. Those are the calls of a
+        submitter's literal plan, and of a read-only tool that neither carries data outward nor takes values with an
+        origin.
         """
         unseen = self.spec.read_only and not self.spec.outward and not self.spec.provenance
         if unseen or self.work.origin is PlanOrigin.LITERAL or self.mode is Mode.OFF:

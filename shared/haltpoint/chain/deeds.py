@@ -28,7 +28,6 @@ _HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
 
 def deed_of(spec: ToolSpec | None, tool: str, arguments: str, data: str) -> DeedWords | None:
     """What a successful call did; None when it had no effect, or when other calls had it: those inside of a skill.
-
     `arguments` (those that ran) and `data` are JSON text. A tool that nobody declares any more may have effects.
     """
     spec = spec or ToolSpec(name=tool)
@@ -99,7 +98,7 @@ def _target(spec: ToolSpec, given: Mapping[str, Any]) -> str | None:
     """The parameter that says whom or what the call is about: one with an origin, or named so."""
     marked = [re.split(r"[.\[]", place, maxsplit=1)[0] for place in spec.provenance]
     formed = [name for name, form in said(spec.parameters, "format") if form in FORMATS]
-    told = (name for name in (*marked, *formed, *filter(is_named(), given)) if given.get(name) not in (None, "", []))
+    told = (name for name in (*marked, *formed, *filter(is_named, given)) if given.get(name) not in (None, "", []))
     return next((name for name in told if not isinstance(given[name], dict)), None)
 
 

@@ -92,11 +92,10 @@ def call_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -
 
 
 def question_faults(arguments: Any) -> tuple[str, ...]:
-    """What is wrong with the options that a question offers, or with the form that it asks for.
-
-    Options are told apart by their words, in whatever spacing and case (B1). A model writes the form, and people's
-    answers are checked by it: so it has only the plain words of JSON Schema, without patterns (which may take for ever)
-    and references, and does not forbid what it asks for.
+    """What is wrong with the options that a question offers, or with the form that it asks for. Options are told apart
+    by their words, in whatever spacing and case (B1). A model writes the form, and people's answers are checked by it:
+    so it has only the plain words of JSON Schema, without patterns (which may take for ever) and references, and does
+    not forbid what it asks for.
     """
     if not isinstance(arguments, dict):
         return ()

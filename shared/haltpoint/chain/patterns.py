@@ -45,9 +45,8 @@ Condition = tuple[Does, IntentEntry]
 def required_by_words(
     words: str, session: str, patterns: Iterable[Pattern], served: Collection[str]
 ) -> tuple[IntentEntry, ...]:
-    """What the words, and the session that is active, ask for. A success of any tool of an entry is enough.
-
-    A pattern whose tools nobody serves asks for nothing.
+    """What the words, and the session that is active, ask for. A success of any tool of an entry is enough. A pattern
+    whose tools nobody serves asks for nothing.
     """
     asking = (one for one in _sentences(words) if ASKS_POLITELY.search(one) or not ASKS_TO_KNOW.search(one))
     requests = [clause.strip()[:_LONGEST] for one in asking for clause in _CLAUSE.split(one) if clause.strip()]

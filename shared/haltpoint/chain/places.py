@@ -1,9 +1,9 @@
 """The values of a call with their places, and which of them say to whom or where (CONTRACT C6, C13)."""
 
-from collections.abc import Callable, Container
+from collections.abc import Container
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from haltpoint.chain.plain_text import words_of
@@ -48,11 +48,10 @@ class Leaf:
 
 
 def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets = _TABLE_ALONE) -> list[Leaf]:
-    """Each text and number of a call; null, true and false name nothing.
-
-    A value inside of an object has the name of the object where none of the object's own names is in the table.
+    """Each text and number of a call; null, true and false name nothing. A value inside of an object has the name of
+    the object where none of the object's own names is in the table.
     """
-    named, found = is_named(targets.add, targets.remove), list[Leaf]()
+    named, found = partial(is_named, add=targets.add, remove=targets.remove), list[Leaf]()
     around: dict[Place, bool] = {(): False}  # whether an object or a list gives its name to what is in it
     for path, one in walk(arguments):
         own = around[path[:-1]] or (bool(path) and isinstance(path[-1], str) and named(path[-1]))
@@ -68,9 +67,8 @@ def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets 
 
 
 def is_target(leaf: Leaf, spec: ToolSpec) -> bool:
-    """Whether a value says to whom or where: by its declaration, its format or its name, and not made by the call.
-
-    A value that the tool lists itself is none by its name alone.
+    """Whether a value says to whom or where: by its declaration, its format or its name, and not made by the call. A
+    value that the tool lists itself is none by its name alone.
     """
     if leaf.is_at(spec.targets) or leaf.is_at(spec.provenance):
         return True
@@ -94,14 +92,12 @@ def nodes_at(spec: ToolSpec, path: Path) -> Nodes:
     return nodes
 
 
-@lru_cache(maxsize=64)
-def is_named(add: tuple[str, ...] = (), remove: tuple[str, ...] = ()) -> Callable[[str], bool]:
-    """The test of a name by the table: `recipientId` and `recipient-id` are `recipient_id`."""
-    added, removed = ([words_of(glob) for glob in globs] for globs in ((*TABLE, *add), remove))
-
-    @lru_cache(maxsize=4096)
-    def named(name: str) -> bool:
-        words = words_of(name)
-        return any(fnmatchcase(words, glob) for glob in added) and not any(fnmatchcase(words, glob) for glob in removed)
-
-    return named
+@lru_cache(maxsize=4096)
+def is_named(name: str, add: tuple[str, ...] = (), remove: tuple[str, ...] = ()) -> bool:
+    """Whether a name is in the table: `recipientId` and `recipient-id` are `recipient_id`."""
+    words = words_of(name)
+    named, taken_out = (
+        any(fnmatchcase(words, glob) for glob in globs)
+        for globs in ((*TABLE, *map(words_of, add)), map(words_of, remove))
+    )
+    return named and not taken_out

@@ -48,10 +48,9 @@ def plan_faults(
     task: Task = _ANY_TASK,
     named: Collection[str] | None = None,
 ) -> tuple[PlanFault, ...]:
-    """Everything that is wrong with a plan (C1); empty when it can be carried out.
-
-    A literal plan brings all its calls. A drafted one names tools that its task lets a model call, and calls that it
-    brings along are not looked at. `named` are the tools that a fault may name beside those of the plan (D1).
+    """Everything that is wrong with a plan (C1); empty when it can be carried out. A literal plan brings all its calls.
+    A drafted one names tools that its task lets a model call, and calls that it brings along are not looked at. `named`
+    are the tools that a fault may name beside those of the plan (D1).
     """
     return (
         *_tool_faults(plan, tools, None if literal else task, tools if named is None else named),

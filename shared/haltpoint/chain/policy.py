@@ -15,9 +15,8 @@ from haltpoint.contracts.tools import ToolSpec
 
 
 def deadline_of(task: Task, policy: Policy, now: int) -> int:
-    """When a chain that is accepted now (ms) fails at the latest (ms): the earliest of policy, task and its seconds.
-
-    A task's deadline without a time zone is read as UTC.
+    """When a chain that is accepted now (ms) fails at the latest (ms): the earliest of policy, task and its seconds. A
+    task's deadline without a time zone is read as UTC.
     """
     limits = [now + int(one * 1000) for one in (policy.chain_timeout, task.budget.seconds) if one is not None]
     if task.deadline is not None:
@@ -70,7 +69,6 @@ def actions_per_turn(step: Step, policy: Policy) -> int:
 
 def parallel(task: Task, step: Step, origin: PlanOrigin | None, policy: Policy) -> tuple[int, int]:
     """How many calls and thoughts of a chain may be under way when this step begins one, and how many of its own (C8).
-
     A literal step may say more than its task, which has the same author.
     """
     most = task.parallel or policy.parallel

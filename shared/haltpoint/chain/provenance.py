@@ -45,7 +45,6 @@ def without_origin(
     own: Sequence[Any] = (),
 ) -> tuple[str, tuple[str, ...]] | None:
     """The place of the first value that was made up, and where it has to come from; None when each has an origin.
-
     Origins, any of which is enough: the value at a declared path in a successful receipt of the declared tool, the id
     of an option that this tool offered and a person selected, the whole of a text that a person typed as an answer, any
     value in the task's context, and for the origin `goal` the user's `words`. Of askHuman only what was typed: its
@@ -111,9 +110,8 @@ def by_a_person(action: Action) -> bool:
 
 
 def denied(action: Action) -> bool:
-    """Whether a person denied the call, or one inside of the skill that carried it out (E4).
-
-    A tool that answers DENIED by itself has an error like others: its receipt has the mark of a worker.
+    """Whether a person denied the call, or one inside of the skill that carried it out (E4). A tool that answers DENIED
+    by itself has an error like others: its receipt has the mark of a worker.
     """
     error = action.outcome.error if action.outcome is not None else None
     is_denial = error is not None and error.error_type is ErrorType.DENIED

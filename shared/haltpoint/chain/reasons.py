@@ -57,10 +57,9 @@ def reasons_for(checked: CheckedCall, *, repaired: bool) -> tuple[Reason, ...]:
 
 
 def granted(work: Work, action: Action, arguments: str, reach: Reach) -> tuple[Grant, ...]:
-    """The chain's grants with those of a person's yes to this call, as far as it goes; `arguments` is JSON text.
-
-    A yes for a path covers its folder, written with a slash at its end. Of a destructive tool a yes never covers more
-    than the call.
+    """The chain's grants with those of a person's yes to this call, as far as it goes; `arguments` is JSON text. A yes
+    for a path covers its folder, written with a slash at its end. Of a destructive tool a yes never covers more than
+    the call.
     """
     spec = work.world.tools.get(action.tool)
     if spec is None or spec.destructive or reach is Reach.CALL or work.origin is PlanOrigin.LITERAL:
@@ -77,9 +76,8 @@ def granted(work: Work, action: Action, arguments: str, reach: Reach) -> tuple[G
 
 
 def _unnamed(checked: CheckedCall) -> Iterator[tuple[Leaf, Source]]:
-    """The targets that come out of a text or from nowhere, and that neither the tool nor an earlier yes covers.
-
-    A value that has the origin which its tool declares is checked before, and needs no more (C6).
+    """The targets that come out of a text or from nowhere, and that neither the tool nor an earlier yes covers. A value
+    that has the origin which its tool declares is checked before, and needs no more (C6).
     """
     spec = checked.spec
     for leaf in checked.leaves if spec.outward or not spec.read_only else ():
@@ -93,9 +91,8 @@ def _unnamed(checked: CheckedCall) -> Iterator[tuple[Leaf, Source]]:
 
 
 def _carries_out(checked: CheckedCall, leaf: Leaf, source: Source) -> bool:
-    """Whether data could leave the system by a value: a URL or host that the model put together.
-
-    One whose host the user, a person or the context names carries data nowhere else.
+    """Whether data could leave the system by a value: a URL or host that the model put together. One whose host the
+    user, a person or the context names carries data nowhere else.
     """
     text, known = str(leaf.value), checked.known
     host = _HOST.fullmatch(text)

@@ -62,25 +62,16 @@ def general(path: Path) -> Path:
 
 def covers(path: Path, place: Path) -> bool:
     """Whether a place, as far as both say, is one that the path points at."""
+    kinds: dict[Part, type] = {ANY: int, KEYS: str}
     pairs = zip(path, place, strict=False)
-    return all(
-        part == other or (part is ANY and isinstance(other, int)) or (part is KEYS and isinstance(other, str))
-        for part, other in pairs
-    )
+    return all(part == other or (part in kinds and isinstance(other, kinds[part])) for part, other in pairs)
 
 
-def _itself(value: Any) -> Any:
-    return value
-
-
-def walk(value: Any, opened: Callable[[Any], Any] = _itself) -> Iterator[tuple[Place, Any]]:
-    """A value and every value in it, however deep, with their places; an outer one comes before those in it.
-
-    `opened` says what stands for a value, such as what a text reads as.
-    """
+def walk(value: Any, read: Callable[[Any], Any] = lambda one: one) -> Iterator[tuple[Place, Any]]:
+    """A value and all values in it, however deep, as `read` gives them, with their places; an outer one comes first."""
     waiting: list[tuple[Place, Any]] = [((), value)]
     for place, one in waiting:  # grows while it is walked
-        found = opened(one)
+        found = read(one)
         yield place, found
         if isinstance(found, dict):
             waiting += [((*place, name), inner) for name, inner in found.items()]
@@ -140,9 +131,8 @@ def replaced(value: Any, by: Callable[[dict[str, Any]], Any]) -> Any:
 
 
 def resolve(value: Any, receipt_of: Callable[[Reference], dict[str, Any] | None]) -> Any:
-    """The same value with each `$from` replaced by what it points at. Raises `UnresolvedError`.
-
-    `receipt_of` gives the receipt of the last successful action of the reference's step, None when there is none.
+    """The same value with each `$from` replaced by what it points at. Raises `UnresolvedError`. `receipt_of` gives the
+    receipt of the last successful action of the reference's step, None when there is none.
     """
 
     def follow(value: dict[str, Any]) -> Any:
@@ -159,9 +149,8 @@ def resolve(value: Any, receipt_of: Callable[[Reference], dict[str, Any] | None]
 
 
 def read_json(text: str) -> Any:
-    """JSON text as a value; an empty object for what cannot be read.
-
-    Halves of characters (lone surrogates), which no encoding can write, become question marks.
+    """JSON text as a value; an empty object for what cannot be read. Halves of characters (lone surrogates), which no
+    encoding can write, become question marks.
     """
     try:
         value = json.loads(text)

@@ -125,10 +125,9 @@ def _rule(work: Work, tool: str) -> Treatment:
 
 
 def answered_by(checked: CheckedCall) -> Action | None:
-    """The earlier action whose receipt is this call's too: nothing runs.
-
-    What a person chose is not looked up again (B4). In strict mode an idempotent tool gives back what it did, and a
-    read-only one what it has just read in this step, unless something with effects came between.
+    """The earlier action whose receipt is this call's too: nothing runs. What a person chose is not looked up again
+    (B4). In strict mode an idempotent tool gives back what it did, and a read-only one what it has just read in this
+    step, unless something with effects came between.
     """
     spec, strict = checked.spec, checked.mode is Mode.STRICT
     equal = [one for one in checked.equal if one[1].satisfies and not one[1].metadata.repeats]

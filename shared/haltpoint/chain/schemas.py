@@ -30,7 +30,6 @@ _WORDS: Final = frozenset({"title", "description", "$schema"})
 
 def flat(schema: dict[str, Any]) -> Callable[[Any], bool] | None:
     """A test for the plainest schemas: an object of named values, each of one type, nothing else. None for any other.
-
     It takes a tenth of the time that a validator needs, and says only that a value fits for certain.
     """
     others, names = schema.get("additionalProperties", True), schema.get("required", [])

@@ -56,9 +56,8 @@ def holding(form: Form, texts: bytes) -> Iterator[int]:
 
 
 class Document:
-    """A receipt or the context: what a whole value in it counts as, where it is, and its data as JSON text.
-
-    `called` are the arguments that brought it, `foreign` the fields that strangers write.
+    """A receipt or the context: what a whole value in it counts as, where it is, and its data as JSON text. `called`
+    are the arguments that brought it, `foreign` the fields that strangers write.
     """
 
     def __init__(self, kind: SourceKind, where: str, data: str, called: str = "", foreign: Sequence[str] = ()) -> None:

@@ -124,7 +124,7 @@ def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
 def _targets(tool: ToolSpec, place: Place, found: Reference) -> dict[str, str]:
     """What of an argument of the skill becomes a target of one of its tools, with the folder that the tool declares."""
     declared = {path_text(path): folder for path, folder in _becomes(place, found, tool.targets)}
-    named = is_named()(next((part for part in reversed(place) if isinstance(part, str)), ""))
+    named = is_named(next((part for part in reversed(place) if isinstance(part, str)), ""))
     leaf = Leaf(place, path_text(place), path_text(general(place)), "", named)
     return declared or ({path_text(found.path): ""} if is_target(leaf, tool) else {})
 
@@ -160,9 +160,8 @@ def _is_origin(called: set[str] | None, path: Path, origin: str) -> bool:
 
 
 def with_those_inside(names: Iterable[str], tools: Tools) -> frozenset[str]:
-    """These tools, and for each skill among them those that its steps are there to call: what a plan promises (C2).
-
-    Not those of steps that may fail, nor of steps that are skipped then: the chain completes without them.
+    """These tools, and for each skill among them those that its steps are there to call: what a plan promises (C2). Not
+    those of steps that may fail, nor of steps that are skipped then: the chain completes without them.
     """
     found = list(dict.fromkeys(names))
     for name in found:  # grows while it is walked

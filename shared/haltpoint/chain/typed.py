@@ -86,9 +86,8 @@ def _from_text(root: Node, text: Any, leaves: Nodes) -> Any:
 
 
 def _meant(value: dict[str, Any] | list[Any], leaves: Nodes) -> Node:
-    """The schema that an object or a list is of; an empty one when several fit, or none does.
-
-    An object has what its schema requires, and is not marked as another one's.
+    """The schema that an object or a list is of; an empty one when several fit, or none does. An object has what its
+    schema requires, and is not marked as another one's.
     """
     fitting = [leaf for leaf in leaves if _KINDS.get(type(value)) in _admitted(leaf, "")]
     if isinstance(value, dict):
@@ -132,7 +131,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def nodes_of(schemas: Iterable[Any], root: Node, ends: frozenset[str] = frozenset()) -> Nodes:
     """The schemas themselves, those that they refer to and the branches of their unions, each reference followed once.
-
     Behind a schema with one of the keys `ends` none is looked for.
     """
     waiting, found, followed = list(schemas), list[Node](), set[str]()
