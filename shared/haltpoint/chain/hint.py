@@ -91,16 +91,10 @@ def claims(text: str, tools: tuple[str, ...]) -> tuple[str, ...]:
     hidden = _SHOWN.sub(lambda shown: "§" * len(shown[0]), text) if deeds else ""
     for match in _SENTENCE.finditer(hidden):
         sentence = plain(match[0][:_LONGEST]).strip()
-        if any(_tells(sentence, told, thing) for told, thing in deeds):
+        told = (how.search(sentence) for how, thing in deeds if thing is None or thing.search(sentence))
+        if any(deed and ":" not in sentence[: deed.start()] for deed in told) and not _NOT_DONE.search(sentence):
             found.append(text[match.start() : match.end()].strip()[:_LONGEST])
     return tuple(dict.fromkeys(found))[:MOST]
-
-
-def _tells(sentence: str, told: re.Pattern[str], thing: re.Pattern[str] | None) -> bool:
-    if thing is not None and not thing.search(sentence):
-        return False
-    deed = told.search(sentence)
-    return deed is not None and ":" not in sentence[: deed.start()] and not _NOT_DONE.search(sentence)
 
 
 @lru_cache(maxsize=1024)

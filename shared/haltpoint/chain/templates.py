@@ -99,7 +99,10 @@ def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
     targets: dict[str, str] = {}
     for tool, place, found in _fed(plan, tools):
         if found.step == INPUT:
-            targets |= _targets(tool, place, found)
+            declared = {path_text(path): folder for path, folder in _becomes(place, found, tool.targets)}
+            name = next((part for part in reversed(place) if isinstance(part, str)), "")
+            leaf = Leaf(place, path_text(place), path_text(general(place)), "", is_named(name))
+            targets |= declared or ({path_text(found.path): ""} if is_target(leaf, tool) else {})
             for path, origins in _becomes(place, found, tool.provenance):
                 known = provenance.get(path_text(path), origins)
                 provenance[path_text(path)] = tuple(one for one in known if one in origins)
@@ -119,14 +122,6 @@ def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
             "targets": targets,
         }
     )
-
-
-def _targets(tool: ToolSpec, place: Place, found: Reference) -> dict[str, str]:
-    """What of an argument of the skill becomes a target of one of its tools, with the folder that the tool declares."""
-    declared = {path_text(path): folder for path, folder in _becomes(place, found, tool.targets)}
-    named = is_named(next((part for part in reversed(place) if isinstance(part, str)), ""))
-    leaf = Leaf(place, path_text(place), path_text(general(place)), "", named)
-    return declared or ({path_text(found.path): ""} if is_target(leaf, tool) else {})
 
 
 def washing_faults(plan: Plan, tools: Tools) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from haltpoint.chain.references import deeper_than
+from haltpoint.chain.references import deeper_than, values_at
 from haltpoint.contracts.base import MAX_DEPTH
 
 _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,299}")
@@ -143,7 +143,9 @@ def nodes_of(schemas: Iterable[Any], root: Node, ends: frozenset[str] = frozense
         target = one.get("$ref")
         if isinstance(target, str) and target not in followed:
             followed.add(target)
-            waiting.append(_at(root, target))
+            head, *path = target.split("/")
+            inside = tuple(part.replace("~1", "/").replace("~0", "~") for part in path)
+            waiting += values_at(root, inside) if head == "#" else ()
         for branch in _BRANCHES:
             inner = one.get(branch)
             waiting += inner if isinstance(inner, list) else ()
@@ -167,12 +169,3 @@ def said(node: Node, key: str) -> Iterator[tuple[str, Any]]:
     for name, one in properties.items() if isinstance(properties, dict) else ():
         if isinstance(one, dict) and key in one:
             yield name, one[key]
-
-
-def _at(root: Node, reference: str) -> Any:
-    """What a reference inside of the schema points at; None when it points nowhere."""
-    found: Any = root
-    head, *path = reference.split("/")
-    for part in path:
-        found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
-    return found if head == "#" else None
