@@ -91,10 +91,12 @@ def _argument_faults(spec: ToolSpec, arguments: dict[str, Any]) -> tuple[str, ..
 
 def reading_faults(faults: Sequence[str], due: Iterable[ToolSpec]) -> tuple[Correction, ...]:
     """The correction for what could not be read of a reply (C6, D1), with the form of the tools that are due."""
+    if not faults:
+        return ()
     more = f"; and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
     forms = " ".join(map(form_of, due)) or _ANY_FORM
     text = f"Your reply could not be read: {'; '.join(faults[:SHOWN])}{more}. The form of a call is: {forms}"
-    return (Correction(violation=Violation.UNREADABLE, message=text),) if faults else ()
+    return (Correction(violation=Violation.UNREADABLE, message=text),)
 
 
 def form_of(spec: ToolSpec) -> str:

@@ -96,7 +96,7 @@ def _read(data: str, path: Path) -> list[Any]:
 def origin_actions(spec: ToolSpec, actions: dict[str, Action]) -> tuple[str, ...]:
     """The actions whose receipts may be the origin of a value that this tool takes."""
     tools = {tool for origins in spec.provenance.values() for tool in tools_of(origins)}
-    return tuple(one.id for one in actions.values() if _is_origin(one, tools) or by_a_person(one))
+    return tuple([one.id for one in actions.values() if _is_origin(one, tools) or by_a_person(one)])
 
 
 def _is_origin(action: Action, tools: Container[str]) -> bool:
