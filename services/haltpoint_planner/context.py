@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final
 
 from haltpoint.chain import human_tool
@@ -46,7 +47,7 @@ class Receipt:
         return f"[[{self.action_id.partition('.')[2]}]]" if self.action_id and self.outcome.satisfies else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Context:
     """All that a prompt is made of. `tools` are those that the model may see for this thought, `known` all there are.
 
@@ -62,7 +63,7 @@ class Context:
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     known: Mapping[str, ToolSpec] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def step(self) -> Step | None:
         """The step that the thought is for; None for plans and answers."""
         steps = self.plan.steps if self.plan else ()
@@ -73,7 +74,7 @@ class Context:
         """Whether the step is the single one of a ReAct task: done when the model says so in words."""
         return self.task.style is Style.REACT and self.task.plan is None
 
-    @property
+    @cached_property
     def owed(self) -> tuple[tuple[str, ...], ...]:
         """The promises of the step that no successful receipt in it keeps yet (C3)."""
         step = self.step

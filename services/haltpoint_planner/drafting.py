@@ -106,7 +106,7 @@ def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS) -> P
     if len(reply.content) > MAX_BODY:
         draft.words.append(without_surrogates(reply.content[: MAX_CONTENT + 1]))
         draft.faults.append(f"the reply has {len(reply.content)} characters; at most {MAX_BODY} are read")
-    else:
+    elif reply.content:
         _read_words(draft, reply.content, calls_too=not reply.calls)
     content = "\n".join(word for word in draft.words if word)
     if not (content.strip() or draft.calls or draft.faults) and draft.decision is StepDecision.CONTINUE:

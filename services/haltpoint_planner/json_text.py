@@ -77,7 +77,7 @@ def without_surrogates(text: str) -> str:
 
 def parse(text: str, *, limit: int = MAX_BODY, depth: int = MAX_DEPTH) -> Found | None:
     """The whole text as one JSON value; None when it is none, is longer than `limit` or deeper than `depth`."""
-    if len(text) > limit or _depth(text) > depth:
+    if len(text) > limit or _is_deeper(text, depth):
         return None
     reader = _Reader()
     try:
@@ -149,12 +149,15 @@ def _end_of(text: str, start: int) -> int | None:
     return None
 
 
-def _depth(text: str) -> int:
+def _is_deeper(text: str, depth: int) -> bool:
+    """Whether brackets are nested more than so many levels deep; most texts have not so many of them at all."""
+    if text.count("{") + text.count("[") <= depth:
+        return False
     deepest = level = 0
     for bracket, _ in brackets(text, 0, _TOKEN, _STRING_END):
         level += 1 if bracket in "{[" else -1
         deepest = max(deepest, level)
-    return deepest
+    return deepest > depth
 
 
 def brackets(

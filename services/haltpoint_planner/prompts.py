@@ -73,14 +73,15 @@ def _act(context: Context) -> Prompt:
     """A tool step. On a retry the model must call something; if only one tool can be meant, it sees only that one."""
     only = _only_way(context)
     specs = [only] if only else list(context.tools.values())
-    forced = bool(context.request.corrections and specs)
-    said = messages(wording.ACTOR, context, _step_task(context), _reminder(context, _what_is_due(context)))
+    forced, due = bool(context.request.corrections and specs), _what_is_due(context)
+    said = messages(wording.ACTOR, context, _step_task(context, due), _reminder(context, due))
     return Prompt(said, tuple(map(native, specs)), forced, call_schema(specs) if forced else None)
 
 
 def _only_way(context: Context) -> ToolSpec | None:
     """The one tool that a model should have called which called nothing, or took an id from nowhere."""
-    violations, due = _violations(context), _next(context)
+    violations = _violations(context)
+    due = _next(context) if violations else None
     if not violations.isdisjoint(_NO_CALL) and violations <= _ONLY_WORDS:
         return due
     made_up = violations == {Violation.NO_PROVENANCE} and due is not None and due.name not in context.missing
@@ -143,7 +144,7 @@ def _plan_task(context: Context) -> str:
     return "\n".join([*lines, "", _goal(context)])
 
 
-def _step_task(context: Context) -> str:
+def _step_task(context: Context, due: str = "") -> str:
     lines = [_goal(context)]
     step, plan = context.step, context.plan
     if step is None:
@@ -158,7 +159,7 @@ def _step_task(context: Context) -> str:
         lines.append(f"Expected of it: {step.expected_outcome}")
     if step.promised:
         lines.append(f"The step is complete only when these tools have succeeded: {_named(step.promised)}")
-        lines.append(_what_is_due(context))
+        lines.append(due)
     return "\n".join(lines).strip()
 
 

@@ -12,15 +12,13 @@ from typing import Any, Final
 
 from haltpoint.chain import human_tool
 from haltpoint.chain.canonical import canonical
-from haltpoint.chain.documents import SHORT
-from haltpoint.chain.nodes import Nodes
 from haltpoint.chain.places import Leaf, leaves
 from haltpoint.chain.references import read_json, references, write_json
 from haltpoint.chain.schemas import Compiled, compiled
-from haltpoint.chain.sources import Known
+from haltpoint.chain.sources import SHORT, Known
 from haltpoint.chain.state import Action, PlanOrigin
 from haltpoint.chain.templates import MOST_LEVELS, fill
-from haltpoint.chain.typed import exact, walked
+from haltpoint.chain.typed import Nodes, exact, walked
 from haltpoint.chain.work import Work
 from haltpoint.contracts.reasons import Source
 from haltpoint.contracts.tasks import Mode
@@ -55,10 +53,9 @@ class CheckedCall:
 
     @cached_property
     def sources(self) -> dict[str, Source]:
-        """The sources of the values by their places; none where nothing looks at them.
-
-        Those are the calls of a submitter's literal plan, and of a read-only tool that neither carries data outward nor
-        takes values with an origin.
+        """The sources of the values by their places; none where nothing looks at them. Those are the calls of a
+        submitter's literal plan, and of a read-only tool that neither carries data outward nor takes values with an
+        origin.
         """
         unseen = self.spec.read_only and not self.spec.outward and not self.spec.provenance
         if unseen or self.work.origin is PlanOrigin.LITERAL or self.mode is Mode.OFF:
@@ -84,13 +81,14 @@ class CheckedCall:
     @cached_property
     def inside(self) -> list["CheckedCall"]:
         """The calls that a skill makes of it by its template; one that takes an earlier result is not known."""
-        found, tools = [(self, 0)], self.work.world.tools
+        tools, found = self.work.world.tools, list[tuple[CheckedCall, int]]([(self, 0)])
         for made, level in found:  # grows while it is walked
             plan = made.spec.plan if level < MOST_LEVELS else None
-            steps = () if plan is None else fill(plan, made.arguments).steps
-            calls = (one for step in steps for one in step.actions if one.tool in tools)
-            known = (one for one in calls if next(references(one.arguments), None) is None)
-            found += [(CheckedCall(self.work, self.index, tools[one.tool], one.arguments), level + 1) for one in known]
+            for step in () if plan is None else fill(plan, made.arguments).steps:
+                known = (one for one in step.actions if one.tool in tools and not any(references(one.arguments)))
+                found += (
+                    (CheckedCall(self.work, self.index, tools[one.tool], one.arguments), level + 1) for one in known
+                )
         return [made for made, _ in found[1:]]
 
 

@@ -17,8 +17,7 @@ from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
 from haltpoint.contracts.tools import ToolSpec
 
-MOST_MARKS: Final = 100
-"""Marks of one text that are looked at; what is behind them stays as it is."""
+MOST_MARKS: Final = 100  # of one text; what is behind them stays as it is
 
 _FENCED: Final = r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*(?:\n|\Z)(?s:.*?)(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
 # Within a paragraph, and bounded, so that no text takes more than a moment.
@@ -29,11 +28,10 @@ _CODE_OR_MARK: Final = re.compile(
 _ENDS: Final = re.compile(r"(?<=[.!?…])(?=\s)|(?<=[。！？\n])")
 
 Mark = re.Match[str]
-"""One mark: `step` and `number`, and its place in the text."""
 
 
 def marks_in(text: str, steps: Container[str]) -> list[Mark]:
-    """The marks of a text, in their order."""
+    """The marks of a text, in their order: each has `step` and `number`."""
     found = _CODE_OR_MARK.finditer(text) if "[[" in text else ()
     return [mark for mark in found if mark["step"] in steps][:MOST_MARKS]
 
@@ -41,9 +39,8 @@ def marks_in(text: str, steps: Container[str]) -> list[Mark]:
 def rendered(
     text: str, steps: Container[str], line_of: Callable[[Mark], str | None], unproven: str
 ) -> tuple[str, tuple[str, ...]]:
-    """The text with the line of each mark in its place, and the sentences with a mark for which there is none.
-
-    Such a mark is shown as `[send.1: unproven]`; the last word is `unproven`.
+    """The text with the line of each mark in its place, and the sentences with a mark for which there is none. Such a
+    mark is shown as `[send.1: unproven]`; the last word is `unproven`.
     """
     parts, done, false = list[str](), 0, set[str]()
     for mark in marks_in(text, steps):
@@ -60,14 +57,12 @@ def rendered(
 def false_marks(work: Work, index: int | None, words: str) -> tuple[Correction, ...]:
     """The marks that name no successful receipt, as one fault; where nobody counts (mode off) there is none."""
     marks = () if work.mode(index) is Mode.OFF else marks_in(words, work.graph.index)
-    false = [mark[0] for mark in marks if _line_of(work, mark) is None]
-    if not false:
-        return ()
+    false = ", ".join(dict.fromkeys(mark[0] for mark in marks if _line_of(work, mark) is None))
     text = (
-        f"{', '.join(dict.fromkeys(false))[:300]}: no successful result of this chain has this mark. Copy marks from "
-        "the results exactly as they are; where there is none, say in words that it was not done."
+        f"{false[:300]}: no successful result of this chain has this mark. Copy marks from the results exactly as they "
+        "are; where there is none, say in words that it was not done."
     )
-    return (Correction(violation=Violation.FALSE_MARK, message=text),)
+    return (Correction(violation=Violation.FALSE_MARK, message=text),) if false else ()
 
 
 def cite(work: Work, words: str) -> str:

@@ -17,7 +17,6 @@ from haltpoint.contracts.tools import CONFIRMED, ToolSpec
 Tools = Mapping[str, ToolSpec]
 
 NOT_CONFIRMED = "`confirmed` was dropped: only the runtime sets it, when a person has approved exactly this call"
-"""What the receipt of a call says that brought it along."""
 
 _MOST_NAMES = 30  # tools that one sentence lists
 _ANY_FORM = '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}'
@@ -35,9 +34,8 @@ def open_to_models(spec: ToolSpec, task: Task) -> bool:
 
 
 def may_call(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
-    """Whether a model may call this tool in this step (C3): promised tools, and those allowed or read-only.
-
-    What a step has promised may be called also when its worker is gone: the order waits for another one (HP-102).
+    """Whether a model may call this tool in this step (C3): promised tools, and those allowed or read-only. What a step
+    has promised may be called also when its worker is gone: the order waits for another one (HP-102).
     """
     if spec.name in step.promised_tools:
         return not spec.internal and not spec.destructive and in_scope(spec.name, task)
@@ -61,9 +59,8 @@ def without_confirmed(call: Call, tools: Tools) -> Call:
 def call_fault(
     call: Call, step: Step, tools: Tools, mode: Mode, task: Task, named: Callable[[], Collection[str]]
 ) -> Correction | None:
-    """What is wrong with a proposed call apart from provenance (C6, C9); None when it will do.
-
-    `named` gives the tools that the correction may name beside the one that was called (D1).
+    """What is wrong with a proposed call apart from provenance (C6, C9); None when it will do. `named` gives the tools
+    that the correction may name beside the one that was called (D1).
     """
     spec = tools.get(call.tool)
     if spec is None:

@@ -1,8 +1,8 @@
 """The line that says what a call did (CONTRACT F1): written by the runtime, from the arguments that ran and the data.
 
 The words are the author's (`says`), else the tool's title, its target and its plain arguments. A value can neither
-break a line nor forge one: it is quoted, has no quotation mark, line break or backtick of its own and no `[[`, secrets
-are starred, and what nobody could see is spelt out.
+break a line nor forge one: it is quoted, has no quotation mark, line break, backtick or `[[` of its own, secrets are
+starred, and what is invisible is spelt out.
 """
 
 import re
@@ -12,19 +12,15 @@ from string import Formatter
 from typing import Any, Final
 
 from haltpoint.chain import human_tool
-from haltpoint.chain.nodes import said
 from haltpoint.chain.places import FORMATS, is_named
 from haltpoint.chain.plain_text import UNSEEN, words_of
 from haltpoint.chain.references import read_json, write_json
+from haltpoint.chain.typed import said
 from haltpoint.contracts.secrets import STARS, without_secrets
 from haltpoint.contracts.tools import DeedWords, ToolSpec
 
-MOST_SHOWN: Final = 80
-"""Characters of one value."""
-
-MOST_NAMED: Final = 5
-"""Arguments that are named where the author gave no words."""
-
+MOST_SHOWN: Final = 80  # characters of one value
+MOST_NAMED: Final = 5  # arguments that are named where the author gave no words
 _LONGEST: Final = 1000
 _MARKUP: Final = str.maketrans({'"': "'", "\uff02": "'", "`": "'"})
 _HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
@@ -32,7 +28,6 @@ _HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
 
 def deed_of(spec: ToolSpec | None, tool: str, arguments: str, data: str) -> DeedWords | None:
     """What a successful call did; None when it had no effect, or when other calls had it: those inside of a skill.
-
     `arguments` (those that ran) and `data` are JSON text. A tool that nobody declares any more may have effects.
     """
     spec = spec or ToolSpec(name=tool)
@@ -80,12 +75,9 @@ def shown(name: str, value: Any) -> str:
         return STARS
     if isinstance(value, bool | int | float | None):
         return _visible(write_json(value))
-    return f'"{_visible(_text(value))}"'
-
-
-def _text(value: Any) -> str:
     plain = isinstance(value, list) and not any(isinstance(one, dict | list) for one in value)
-    return ", ".join(one if isinstance(one, str) else write_json(one) for one in (value if plain else [value]))
+    parts = (one if isinstance(one, str) else write_json(one) for one in (value if plain else [value]))
+    return f'"{_visible(", ".join(parts))}"'
 
 
 def _visible(text: str) -> str:
@@ -106,7 +98,7 @@ def _target(spec: ToolSpec, given: Mapping[str, Any]) -> str | None:
     """The parameter that says whom or what the call is about: one with an origin, or named so."""
     marked = [re.split(r"[.\[]", place, maxsplit=1)[0] for place in spec.provenance]
     formed = [name for name, form in said(spec.parameters, "format") if form in FORMATS]
-    told = (name for name in (*marked, *formed, *filter(is_named(), given)) if given.get(name) not in (None, "", []))
+    told = (name for name in (*marked, *formed, *filter(is_named, given)) if given.get(name) not in (None, "", []))
     return next((name for name in told if not isinstance(given[name], dict)), None)
 
 

@@ -9,12 +9,16 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from haltpoint.chain.hint_words import GERMAN_THINGS, GERMAN_VERBS, IRREGULAR, NOT_DONE, OF_ANY_THING, PARTICLES
 from haltpoint.chain.plain_text import plain, words_of
+
+
+def _table(text: str) -> dict[str, tuple[str, ...]]:
+    rows = (row.split() for row in text.replace("\n", ";").split(";"))
+    return {first: tuple(forms) for first, *forms in filter(None, rows)}
+
 
 MOST: Final = 10
 _LONGEST: Final = 600  # characters of a sentence that is looked at
-
 _SHOWN: Final = re.compile(
     r"```(?s:.*?)(?:```|\Z)|^[ \t]*(?:[>|#*+•\[{]|-+ |\d+[.)]).*|`[^`\n]*`"
     r"|[\"“”„«»][^\"“”„«»\n]*[\"“”„«»]?|(?<!\w)['‘‚][^'’\n]*['’](?!\w)"
@@ -33,9 +37,48 @@ _START: Final = rf"^\W*(?:(?:{_OPENERS})\b[,:! -]*)*"
 _I: Final = rf"(?:{_START}|[,;] (?:and |so |but |then )?|\b(?:and|so|but|then) )i(?:'ve| have)?"
 _OTHERS: Final = r"(?:(?!\b(?:that|who|which|what|you|he|she|they|i)\b)[^,;:]){1,60}"
 _DID_MORE: Final = rf"(?! (?:have|the|an?|my|your|her|his|some)\b){_OTHERS} and"
-_SOME: Final = rf"(?: (?:{PARTICLES}))*"
+_SOME: Final = "(?: (?:just|now|already|also|then|again|finally|successfully|both|immediately|permanently|officially))*"
 _YOUR: Final = rf"(?:{_START}|[,;] (?:and )?|\band )your (?:[\w-]+ ){{1,4}}(?:has|have){_SOME} been{_SOME}"
 _DEINE: Final = r"(?:^\W*|[,;] |\bund )(?:deine?|ihre?|eure?) (?:[\w-]+ ){1,4}wurden? (?:[\w-]+ ){0,4}"
+
+_IRREGULAR: Final = _table("""
+    send sent; resend resent; write wrote written; pay paid; make made; put put; set set; reset reset; tell told
+    buy bought; sell sold; run ran; build built; give gave given; withdraw withdrew withdrawn; submit submitted
+    ship shipped; stop stopped; drop dropped; log logged; transfer transferred; cancel cancelled canceled
+""")
+
+_OF_ANY_THING: Final = re.compile(
+    "send|email|mail|message|text|notify|inform|tell|book|rebook|reserve|pay|cancel|refund|transfer|wire|schedule"
+    "|reschedule|charge|order|purchase|buy|publish|invite"
+)
+"""Verbs that count whatever they are done to; all others need the thing that the tool's name says."""
+
+_NOT_DONE: Final = re.compile(
+    r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|unable|fail\w*|without|if|unless|whether|when|whenever"
+    r"|once|until|till|before|after|while|as soon as|how|would|could|should|might|may|must|will|shall|going to|about to"
+    r"|almost|nearly|hope|wish|think|doubt|suppose|maybe|perhaps|drafts?|examples?|templates?"
+    r"|according to|laut|(?:s?he|they) (?:says?|said|th(?:inks?|ought)|w(?:rites?|rote)|asked|replied)"
+    r"|by (?!e?-?mail|phone|me\b|\d)\w+"
+    r"|nicht|kein\w*|nie\w*|nichts|weder|ohne|wenn|falls|sobald|ob|bevor|nachdem|würden?|hätten?|könnten?|soll\w*"
+    r"|werden?|fast|beinahe|vielleicht|entw[uü]rf\w*|beispiel\w*|vorlage\w*|von (?!mir\b)\w+)\b|n't\b|'ll\b|\?\s*$",
+    re.IGNORECASE,
+)
+"""What takes a sentence back, makes it depend on something, gives the deed to somebody else, or only shows it."""
+
+_GERMAN_VERBS: Final = _table("""
+    send gesendet geschickt verschickt abgeschickt; email gemailt geschrieben; mail gemailt geschickt
+    message geschrieben; notify benachrichtigt informiert; book gebucht reserviert; reserve reserviert
+    pay bezahlt gezahlt überwiesen; transfer überwiesen; cancel storniert abgesagt gekündigt; delete gelöscht
+    create erstellt angelegt; add hinzugefügt eingetragen; update aktualisiert geändert; write geschrieben
+    save gespeichert; schedule geplant angesetzt; order bestellt; buy gekauft; move verschoben
+    publish veröffentlicht; post veröffentlicht gepostet; invite eingeladen
+""")
+
+_GERMAN_THINGS: Final = _table("""
+    file datei; message nachricht; email mail; event termin; meeting termin treffen; appointment termin
+    invoice rechnung; bill rechnung; contact kontakt; ticket ticket; note notiz; page seite; report bericht
+    document dokument; record eintrag datensatz; task aufgabe; reminder erinnerung
+""")
 
 Deed = tuple[re.Pattern[str], re.Pattern[str] | None]
 """How a deed is told, and the thing that has to stand beside it."""
@@ -48,16 +91,10 @@ def claims(text: str, tools: tuple[str, ...]) -> tuple[str, ...]:
     hidden = _SHOWN.sub(lambda shown: "§" * len(shown[0]), text) if deeds else ""
     for match in _SENTENCE.finditer(hidden):
         sentence = plain(match[0][:_LONGEST]).strip()
-        if any(_tells(sentence, told, thing) for told, thing in deeds):
+        told = (how.search(sentence) for how, thing in deeds if thing is None or thing.search(sentence))
+        if any(deed and ":" not in sentence[: deed.start()] for deed in told) and not _NOT_DONE.search(sentence):
             found.append(text[match.start() : match.end()].strip()[:_LONGEST])
     return tuple(dict.fromkeys(found))[:MOST]
-
-
-def _tells(sentence: str, told: re.Pattern[str], thing: re.Pattern[str] | None) -> bool:
-    if thing is not None and not thing.search(sentence):
-        return False
-    deed = told.search(sentence)
-    return deed is not None and ":" not in sentence[: deed.start()] and not NOT_DONE.search(sentence)
 
 
 @lru_cache(maxsize=1024)
@@ -67,15 +104,15 @@ def _deeds_of(tool: str) -> list[Deed]:
     deeds = list[Deed]()
     for verb in words:
         names = [word.removesuffix("s") for word in words if word != verb]
-        german = (form for name in names for form in GERMAN_THINGS.get(name, ()))
+        german = (form for name in names for form in _GERMAN_THINGS.get(name, ()))
         things = "|".join((*(rf"\b{name}\w{{0,2}}" for name in names), *german, "(?!)"))
-        deeds.append((_told(verb), None if verb in OF_ANY_THING else re.compile(things, re.IGNORECASE)))
+        deeds.append((_told(verb), None if _OF_ANY_THING.fullmatch(verb) else re.compile(things, re.IGNORECASE)))
     return deeds
 
 
 def _told(verb: str) -> re.Pattern[str]:
     """A deed as it is told: in the first person, or of something of yours. "I sent you away" tells of none."""
-    past, done = "|".join(past_of(verb)), "|".join(GERMAN_VERBS.get(verb, ("(?!)",)))
+    past, done = "|".join(past_of(verb)), "|".join(_GERMAN_VERBS.get(verb, ("(?!)",)))
     forms = (
         rf"{_I}(?:{_DID_MORE})?{_SOME}(?:(?: have)? (?:{past})| (?:did|managed to|was able to) {verb})\b(?! you\b)",
         rf"{_YOUR} (?:{past})\b",
@@ -90,4 +127,4 @@ def past_of(verb: str) -> tuple[str, ...]:
     regular = f"{verb}d" if verb.endswith("e") else f"{verb}ed"
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
         regular = f"{verb[:-1]}ied"
-    return IRREGULAR.get(verb, (regular,))
+    return _IRREGULAR.get(verb, (regular,))

@@ -1,8 +1,7 @@
 """askHuman (CONTRACT I4, B5): the one tool that the core itself carries out, by asking a person in words.
 
-It is a tool like any other for every plan and every model; no worker serves it. Its options are words, never ids: what
-a model wrote is no origin of a value (C6), what a person typed is. It is not counted among the tools that only read: a
-step may ask a person when it requires or allows that, so that a weak model does not ask instead of working.
+Its options are words, never ids: what a model wrote is no origin of a value (C6), what a person typed is. It is not
+counted among the tools that only read, so that a weak model does not ask instead of working.
 """
 
 import json
@@ -83,7 +82,6 @@ def asked_in(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _alike(words: Any) -> str:
-    """Words without their spacing and case."""
     return " ".join(str(words).casefold().split())
 
 
@@ -94,12 +92,10 @@ def call_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -
 
 
 def question_faults(arguments: Any) -> tuple[str, ...]:
-    """What is wrong with the options that a question offers, or with the form that it asks for.
-
-    Options are told apart by their words, in whatever spacing and case (B1). A form is written by a model, and people's
-    answers are held against it: so it is of the plain words of JSON Schema only, without patterns (which may take for
-    ever) and references, one that values can be held against, and none that forbids what it asks for, which nobody
-    could answer.
+    """What is wrong with the options that a question offers, or with the form that it asks for. Options are told apart
+    by their words, in whatever spacing and case (B1). A model writes the form, and people's answers are checked by it:
+    so it has only the plain words of JSON Schema, without patterns (which may take for ever) and references, and does
+    not forbid what it asks for.
     """
     if not isinstance(arguments, dict):
         return ()
@@ -108,20 +104,21 @@ def question_faults(arguments: Any) -> tuple[str, ...]:
         return ("arguments.options: an option stands there twice; each must say something else",)
     if form is None:
         return ()
-    if faults := form_value_faults(_FORM, form, "arguments.schema"):
+    name = "arguments.schema"
+    if faults := form_value_faults(_FORM, form, name):
         return faults
+    try:
+        json.dumps(form, allow_nan=False)
+    except ValueError:
+        return (f"{name}: is not JSON, which has no NaN and no infinity",)
     fault = _unfillable({"type": "object", **form}, _LEVELS)
-    return () if fault is None else (f"arguments.schema: {fault}",)
+    return () if fault is None else (f"{name}: {fault}",)
 
 
 def _unfillable(form: dict[str, Any], levels: int) -> str | None:
     """Why a well-formed form, or a part of it, cannot be shown or filled in; what it says word by word is looked at."""
     if levels == 0:
         return f"is nested deeper than {_LEVELS}"
-    try:
-        json.dumps(form, allow_nan=False)
-    except ValueError:
-        return "is not JSON, which has no NaN and no infinity"
     named, others = form.get("properties", {}), form.get("additionalProperties")
     forbidden = sorted(set(form.get("required", ())) - named.keys()) if others is False else ()
     if forbidden:

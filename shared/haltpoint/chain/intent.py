@@ -97,7 +97,7 @@ def _unasked(work: Work, mode: Mode, tool: str) -> Treatment:
 
 def _named(work: Work, tool: str) -> bool:
     """Whether the goal asks for a tool, or for all that it calls as a skill; required tools are drawn from the goal."""
-    if any(tool in step.promised_tools for step in work.steps):
+    if any(tool in step.required_tools or tool in step.one_of for step in work.steps):
         return True
     intent = intent_of(work)
     entries = (*intent.effects_asked, *(one for one in intent.ask_before if one.origin is not IntentOrigin.PATTERN))

@@ -1,14 +1,13 @@
 """What the user's words ask for, make conditional or forbid, read by patterns and without a model (CONTRACT C2).
 
-A pattern that requires a tool is searched in each clause that may ask for something. Clauses that ask for information
-("who wrote this?"), that are negated ("don't save the file"), that tell how ("explain how to write a file") or that
-depend on something ("if you create a file") do not count, nor does what stands in quotation marks, unless it is a file
-name.
+A pattern that requires a tool is searched in each clause that may ask for something: none that asks for information
+("who wrote this?"), is negated, tells how ("explain how to write a file") or depends on something ("if you create a
+file"), nor in quotation marks, unless a file name stands there.
 
 One that restricts is searched in each sentence. Its tools are those that its globs name, else those with effects that
 the words it found speak of: a word of the tool's name or of its description's first sentence means the same deed
-(`DEEDS`), or the name holds the very word. What is forbidden so is asked about instead when no tool is known, or when
-the rest of the goal speaks of the tool too: then it cannot be told which call is meant.
+(`DEEDS`), or the name holds the very word. Where no tool is known, or the rest of the goal speaks of the tool too, it
+cannot be told which call is forbidden: a person is asked.
 """
 
 import re
@@ -17,8 +16,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
-from haltpoint.chain.patterns_conditions import DEEDS
-from haltpoint.chain.patterns_english import ASKS_POLITELY, ASKS_TO_KNOW, NO_NEGATION, NO_REQUEST
+from haltpoint.chain.patterns_english import ASKS_POLITELY, ASKS_TO_KNOW, DEEDS, NO_NEGATION, NO_REQUEST
 from haltpoint.chain.plain_text import plain, words_of
 from haltpoint.contracts.intent import IntentEntry, IntentOrigin
 from haltpoint.contracts.policy import Does, Pattern
@@ -47,11 +45,12 @@ Condition = tuple[Does, IntentEntry]
 def required_by_words(
     words: str, session: str, patterns: Iterable[Pattern], served: Collection[str]
 ) -> tuple[IntentEntry, ...]:
-    """What the words, and the session that is active, ask for. A success of any tool of an entry is enough.
-
-    A pattern whose tools nobody serves asks for nothing.
+    """What the words, and the session that is active, ask for. A success of any tool of an entry is enough. A pattern
+    whose tools nobody serves asks for nothing.
     """
-    requests, found = _requests(words), list[IntentEntry]()
+    asking = (one for one in _sentences(words) if ASKS_POLITELY.search(one) or not ASKS_TO_KNOW.search(one))
+    requests = [clause.strip()[:_LONGEST] for one in asking for clause in _CLAUSE.split(one) if clause.strip()]
+    found = list[IntentEntry]()
     for pattern in patterns:
         tools = fitting(pattern.tools, served) if pattern.does is Does.REQUIRED else ()
         if tools and (said := _asked(pattern, requests, plain(session))) is not None:
@@ -101,15 +100,6 @@ def _only_file_names(quoted: re.Match[str]) -> str:
     return inner if _FILE_NAME.fullmatch(inner) else f" {_QUOTE} "
 
 
-# ---- what is required ------------------------------------------------------------------------------------------------
-
-
-def _requests(words: str) -> list[str]:
-    """The clauses that may ask for something."""
-    asking = (one for one in _sentences(words) if ASKS_POLITELY.search(one) or not ASKS_TO_KNOW.search(one))
-    return [clause.strip()[:_LONGEST] for one in asking for clause in _CLAUSE.split(one) if clause.strip()]
-
-
 def _asked(pattern: Pattern, requests: Iterable[str], session: str) -> str | None:
     """The words that fit, or None."""
     if pattern.session:
@@ -123,25 +113,18 @@ def _asked(pattern: Pattern, requests: Iterable[str], session: str) -> str | Non
     return None
 
 
-# ---- what is restricted ----------------------------------------------------------------------------------------------
-
-
 def _conditions(pattern: Pattern, said: str, rest: str, tools: Mapping[str, ToolSpec]) -> Iterator[Condition]:
     if pattern.tools:
         limits = {pattern.does: fitting(pattern.tools, tools)}
     else:
-        named = _spoken_of(said, tools)
+        deeds, words = _meanings(said, _SAID), {word for word in _WORD.findall(said.lower()) if len(word) >= _SHORTEST}
+        by_word = [name for name in tools if words.intersection(words_of(name).split("_"))]
+        named = [name for name, spec in tools.items() if deeds & _means(spec)] or by_word
         forbids, also = pattern.does is Does.FORBIDDEN, _meanings(rest, _SAID)
         asked = tuple(name for name in named if not forbids or also & _means(tools[name]))
         forbidden = tuple(name for name in named if name not in asked)
         limits = {Does.ASK_BEFORE: asked if named else (ALL,), Does.FORBIDDEN: forbidden}
     return ((does, _entry(pattern, names, said)) for does, names in limits.items() if names)
-
-
-def _spoken_of(said: str, tools: Mapping[str, ToolSpec]) -> tuple[str, ...]:
-    deeds, words = _meanings(said, _SAID), {word for word in _WORD.findall(said.lower()) if len(word) >= _SHORTEST}
-    by_deed = tuple(name for name, spec in tools.items() if deeds & _means(spec))
-    return by_deed or tuple(name for name in tools if words.intersection(words_of(name).split("_")))
 
 
 def _means(spec: ToolSpec) -> frozenset[int]:

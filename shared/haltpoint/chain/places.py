@@ -1,13 +1,14 @@
-"""The values of a call with their places, and what schema, declarations and names say of each (CONTRACT C6, C13)."""
+"""The values of a call with their places, and which of them say to whom or where (CONTRACT C6, C13)."""
 
-from collections.abc import Callable, Container
+from collections.abc import Container
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
-from haltpoint.chain.nodes import Nodes, below, nodes_of
 from haltpoint.chain.plain_text import words_of
+from haltpoint.chain.references import Path, Place, general, path_text, walk
+from haltpoint.chain.typed import Nodes, below, nodes_of
 from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
 
@@ -28,17 +29,13 @@ _TABLE_ALONE: Final = Targets()
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A scalar of the arguments. `place` has numbers, `parameter` has none; `named` by the table of targets.
+    """A text or number of the arguments. `place` has numbers, `parameter` has none; `named` by the table of targets."""
 
-    `nodes` are the schemas at its place; `default`: the tool declares it as a default.
-    """
-
+    path: Place
     place: str
     parameter: str
     value: str | int | float
     named: bool
-    nodes: Nodes
-    default: bool
 
     @property
     def is_path(self) -> bool:
@@ -51,66 +48,56 @@ class Leaf:
 
 
 def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets = _TABLE_ALONE) -> list[Leaf]:
-    """Each text and number of a call; null, true and false name nothing.
-
-    A value inside of an object has the name of the object where none of the object's own names is in the table.
+    """Each text and number of a call; null, true and false name nothing. A value inside of an object has the name of
+    the object where none of the object's own names is in the table.
     """
-    named, found = is_named(targets.add, targets.remove), list[Leaf]()
-    waiting: list[tuple[Any, str, str, bool, Nodes, bool]] = [(arguments, "", "", False, nodes_at(spec, ()), False)]
-    while waiting:  # no function that calls itself: what one leaves behind only a garbage collection takes away
-        value, place, parameter, inherited, nodes, default = waiting.pop()
-        default = default or is_default(value, nodes)
-        inside: list[tuple[Any, str | int, str, str, bool]] = []
-        if isinstance(value, dict):
-            inherited, dot = inherited and not any(map(named, value)), "." if place else ""
-            inside = [(one, at, f"{dot}{at}", f"{dot}{at}", named(at) or inherited) for at, one in value.items()]
-        elif isinstance(value, list):
-            inside = [(one, at, f"[{at}]", "[]", inherited) for at, one in enumerate(value)]
-        elif isinstance(value, str | int | float) and not isinstance(value, bool):
-            found.append(Leaf(place, parameter, value, inherited or parameter in spec.targets, nodes, default))
-        for one, at, here, kind, own in reversed(inside):
-            waiting.append((one, place + here, parameter + kind, own, _under(nodes, at, spec), default))
+    named, found = partial(is_named, add=targets.add, remove=targets.remove), list[Leaf]()
+    around: dict[Place, bool] = {(): False}  # whether an object or a list gives its name to what is in it
+    for path, one in walk(arguments):
+        own = around[path[:-1]] or (bool(path) and isinstance(path[-1], str) and named(path[-1]))
+        if isinstance(one, dict):
+            around[path] = own and not any(map(named, one))
+        elif isinstance(one, list):
+            around[path] = own
+        elif isinstance(one, str | int | float) and not isinstance(one, bool):
+            place, kind = path_text(path), general(path)
+            parameter = place if kind == path else path_text(kind)
+            found.append(Leaf(path, place, parameter, one, own or parameter in spec.targets))
     return found
 
 
 def is_target(leaf: Leaf, spec: ToolSpec) -> bool:
-    """Whether a value says to whom or where: by its declaration, its format or its name, and not made by the call.
-
-    A value that the tool lists itself is none by its name alone.
+    """Whether a value says to whom or where: by its declaration, its format or its name, and not made by the call. A
+    value that the tool lists itself is none by its name alone.
     """
     if leaf.is_at(spec.targets) or leaf.is_at(spec.provenance):
         return True
     if leaf.is_at(spec.new):
         return False
-    listed = any("enum" in node or "const" in node for node in leaf.nodes)
-    return (leaf.named and not listed) or any(node.get("format") in FORMATS for node in leaf.nodes)
+    nodes = nodes_at(spec, leaf.path)
+    listed = any("enum" in node or "const" in node for node in nodes)
+    return (leaf.named and not listed) or any(node.get("format") in FORMATS for node in nodes)
 
 
-def is_default(value: Any, nodes: Nodes) -> bool:
-    """Whether the tool declares the value as a default: then it needs no origin."""
-    return any("default" in node and node["default"] == value for node in nodes)
+def is_default(spec: ToolSpec, value: Any, path: Path) -> bool:
+    """Whether the tool declares the value at a path as a default: then it needs no origin."""
+    return any("default" in node and node["default"] == value for node in nodes_at(spec, path))
 
 
-def nodes_at(spec: ToolSpec, path: tuple[Any, ...]) -> Nodes:
+def nodes_at(spec: ToolSpec, path: Path) -> Nodes:
     """The schemas of the value at a path of the arguments."""
     nodes = nodes_of((spec.parameters,), spec.parameters)
     for part in path:
-        nodes = _under(nodes, part, spec)
+        nodes = nodes_of([below(node, part) for node in nodes], spec.parameters)
     return nodes
 
 
-def _under(nodes: Nodes, part: Any, spec: ToolSpec) -> Nodes:
-    return nodes_of([below(node, part) for node in nodes], spec.parameters)
-
-
-@lru_cache(maxsize=64)
-def is_named(add: tuple[str, ...] = (), remove: tuple[str, ...] = ()) -> Callable[[str], bool]:
-    """The test of a name by the table: `recipientId` and `recipient-id` are `recipient_id`."""
-    added, removed = ([words_of(glob) for glob in globs] for globs in ((*TABLE, *add), remove))
-
-    @lru_cache(maxsize=4096)
-    def named(name: str) -> bool:
-        words = words_of(name)
-        return any(fnmatchcase(words, glob) for glob in added) and not any(fnmatchcase(words, glob) for glob in removed)
-
-    return named
+@lru_cache(maxsize=4096)
+def is_named(name: str, add: tuple[str, ...] = (), remove: tuple[str, ...] = ()) -> bool:
+    """Whether a name is in the table: `recipientId` and `recipient-id` are `recipient_id`."""
+    words = words_of(name)
+    named, taken_out = (
+        any(fnmatchcase(words, glob) for glob in globs)
+        for globs in ((*TABLE, *map(words_of, add)), map(words_of, remove))
+    )
+    return named and not taken_out

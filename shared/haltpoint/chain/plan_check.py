@@ -1,9 +1,8 @@
 """Whether a task can be done and a plan be carried out: checked before anything runs (CONTRACT C1)."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from graphlib import CycleError, TopologicalSorter
 
 from haltpoint.chain import human_tool
@@ -49,11 +48,9 @@ def plan_faults(
     task: Task = _ANY_TASK,
     named: Collection[str] | None = None,
 ) -> tuple[PlanFault, ...]:
-    """Everything that is wrong with a plan (C1); empty when it can be carried out.
-
-    A literal plan brings all its calls, at most 500 steps. A drafted one names tools that its task lets a model call,
-    and is bound by the policy's `max_steps`; calls that it brings along are not looked at, since a model proposes calls
-    turn by turn. `named` are the tools that a fault may name beside those of the plan (D1); None: all.
+    """Everything that is wrong with a plan (C1); empty when it can be carried out. A literal plan brings all its calls.
+    A drafted one names tools that its task lets a model call, and calls that it brings along are not looked at. `named`
+    are the tools that a fault may name beside those of the plan (D1).
     """
     return (
         *_tool_faults(plan, tools, None if literal else task, tools if named is None else named),
@@ -83,7 +80,8 @@ def _tool_faults(plan: Plan, tools: Tools, task: Task | None, named: Collection[
 
 
 def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
-    before = cache(lambda: _ancestors(plan))  # most plans refer to direct dependencies only, and never ask
+    waits = {step.id: step.dependencies for step in plan.steps}
+    before = cache(partial(_ancestors, waits))  # most plans refer to direct dependencies only, and never ask
     for step in plan.steps:
         if not step.actions:
             yield PlanFault(step.id, "a step of a literal plan must bring its calls in actions; no model is asked")
@@ -93,27 +91,37 @@ def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
                 yield PlanFault(step.id, f"{' or '.join(promise)} is required, but no action of the step calls it")
         for number, call in enumerate(step.actions):
             found = list(references(call.arguments))
-            for _, target in found:
-                if fault := _reference_fault(step, target, before):
-                    yield PlanFault(step.id, f"actions[{number}]: {fault}")
+            faults = [fault for _, target in found if (fault := _reference_fault(step, target, before, waits))]
+            yield from (PlanFault(step.id, f"actions[{number}]: {fault}") for fault in faults)
             if (spec := tools.get(call.tool)) is not None:
                 plain = without_confirmed(call, tools)
-                faults = human_tool.call_faults(spec, plain.arguments, [place for place, _ in found])
+                faults = [*human_tool.call_faults(spec, plain.arguments, [place for place, _ in found])]
                 if plain is not call:
-                    faults = (*faults, f"leave out {CONFIRMED}: it is set only when a person has approved this call")
-                for fault in faults:
-                    yield PlanFault(step.id, f"actions[{number}] {call.tool}: {fault}")
+                    faults.append(f"leave out {CONFIRMED}: it is set only when a person has approved this call")
+                yield from (PlanFault(step.id, f"actions[{number}] {call.tool}: {fault}") for fault in faults)
 
 
-def _reference_fault(step: Step, target: Reference | None, before: Callable[[], Mapping[str, set[str]]]) -> str | None:
+def _reference_fault(
+    step: Step, target: Reference | None, before: Callable[[str], Container[str]], steps: Container[str]
+) -> str | None:
     if target is None:
         return 'a reference is {"$from": "<step id>.<name>..."} and nothing else'
-    if target.step in step.dependencies or target.step in before()[step.id]:
+    if target.step in step.dependencies or target.step in before(step.id):
         return None
-    if target.step not in before():
+    if target.step not in steps:
         return f"{target.text!r} refers to an unknown step"
     text = f"{target.text!r} refers to step {target.step!r}, which this step does not wait for"
     return f"{text}; add it to its dependencies"
+
+
+def _ancestors(waits: Mapping[str, tuple[str, ...]], step: str) -> set[str]:
+    """All that a step waits for, directly or through others; also where they go round in a circle."""
+    found, waiting = set[str](), list(waits[step])
+    for name in waiting:  # grows while it is walked
+        if name not in found:
+            found.add(name)
+            waiting += waits.get(name, ())
+    return found
 
 
 def _shape_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
@@ -121,31 +129,16 @@ def _shape_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
         yield PlanFault(None, "the plan has no steps")
     if len(plan.steps) > most:
         yield PlanFault(None, f"the plan has {len(plan.steps)} steps; at most {most} are allowed")
-    ids: set[str] = set()
-    in_order = True  # each step waits only for earlier ones: then there is no circle, and no unknown name
+    waits: dict[str, tuple[str, ...]] = {}
     for step in plan.steps:
-        if step.id in ids:
+        if step.id in waits:
             yield PlanFault(step.id, "another step has the same id")
-        in_order = in_order and ids.issuperset(step.dependencies)
-        ids.add(step.id)
-    if in_order:
-        return
+        waits[step.id] = step.dependencies
     for step in plan.steps:
         for name in step.dependencies:
-            if name not in ids:
+            if name not in waits:
                 yield PlanFault(step.id, f"depends on {name!r}, which is not a step of the plan")
     try:
-        TopologicalSorter({step.id: step.dependencies for step in plan.steps}).prepare()
+        TopologicalSorter(waits).prepare()
     except CycleError as circle:
         yield PlanFault(None, f"the dependencies go round in a circle: {', '.join(circle.args[1][:-1])}")
-
-
-def _ancestors(plan: Plan) -> dict[str, set[str]]:
-    """For each step all that it waits for, directly or through others; directly only where there is a circle."""
-    waits = {step.id: step.dependencies for step in plan.steps}
-    found = {name: set(others) for name, others in waits.items()}
-    with suppress(CycleError):
-        for name in TopologicalSorter(waits).static_order():
-            for other in waits.get(name, ()):
-                found[name] |= found.get(other, set())
-    return found

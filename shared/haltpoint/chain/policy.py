@@ -1,4 +1,4 @@
-"""Limits as they apply to one chain or step: policy, budget and plan put together."""
+"""Limits as they apply to one chain or step: policy, budget and plan put together. A plan only tightens them."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -15,12 +15,10 @@ from haltpoint.contracts.tools import ToolSpec
 
 
 def deadline_of(task: Task, policy: Policy, now: int) -> int:
-    """When a chain that is accepted now (ms) fails at the latest (ms): the earliest of policy, task and its seconds.
-
-    A task's deadline without a time zone is read as UTC.
+    """When a chain that is accepted now (ms) fails at the latest (ms): the earliest of policy, task and its seconds. A
+    task's deadline without a time zone is read as UTC.
     """
-    seconds = (policy.chain_timeout, task.budget.seconds)
-    limits = [now + int(one * 1000) for one in seconds if one is not None]
+    limits = [now + int(one * 1000) for one in (policy.chain_timeout, task.budget.seconds) if one is not None]
     if task.deadline is not None:
         moment = task.deadline if task.deadline.tzinfo else task.deadline.replace(tzinfo=UTC)
         limits.append(int(moment.timestamp() * 1000))
@@ -44,10 +42,8 @@ def validation(task: Task, step: Step, origin: PlanOrigin | None, *, unkept: boo
     """Whether a completed step kept its promise; `skipped`: it promised no tool, or nobody checks (s0)."""
     if origin is PlanOrigin.LITERAL:
         return "passed"
-    if unkept:
-        return "failed"
     unchecked = step.step_type is StepType.REASONING or mode(task, step) is Mode.OFF
-    return "skipped" if unchecked else "passed"
+    return "failed" if unkept else "skipped" if unchecked else "passed"
 
 
 def language(task: Task, policy: Policy) -> str:
@@ -61,20 +57,19 @@ def strikes(task: Task, policy: Policy) -> int:
 
 
 def max_turns(task: Task, step: Step, policy: Policy) -> int:
-    """How many proposals a step may ask for. A plan may only tighten what the task says, else the policy."""
+    """How many proposals a step may ask for."""
     most = task.max_turns or policy.max_turns
     return min(step.max_turns or most, most)
 
 
 def actions_per_turn(step: Step, policy: Policy) -> int:
-    """How many calls of one proposal may run (C7). A plan may only tighten what the policy allows."""
+    """How many calls of one proposal may run (C7)."""
     return min(step.actions_per_turn or policy.actions_per_turn, policy.actions_per_turn)
 
 
 def parallel(task: Task, step: Step, origin: PlanOrigin | None, policy: Policy) -> tuple[int, int]:
     """How many calls and thoughts of a chain may be under way when this step begins one, and how many of its own (C8).
-
-    A literal step may say more than its task, which has the same author; a drafted one only less.
+    A literal step may say more than its task, which has the same author.
     """
     most = task.parallel or policy.parallel
     own = step.parallel or most
@@ -89,10 +84,15 @@ def turns_left(chain: Chain, policy: Policy, turns: int) -> bool:
 
 def actions_left(chain: Chain, origin: PlanOrigin | None, policy: Policy, used: int) -> bool:
     """Whether one more action may be dispatched after so many. A literal plan brings its own number of calls."""
-    limit = chain.task.budget.actions
-    if origin is PlanOrigin.LITERAL:
-        return limit is None or used < limit
-    return used < (policy.max_actions if limit is None else min(limit, policy.max_actions))
+    own = () if origin is PlanOrigin.LITERAL else (policy.max_actions,)
+    limits = own if chain.task.budget.actions is None else (*own, chain.task.budget.actions)
+    return all(used < limit for limit in limits)
+
+
+def tokens_left(chain: Chain, tokens: int) -> bool:
+    """Whether the model may be asked again after so many tokens."""
+    limit = chain.task.budget.tokens
+    return limit is None or tokens < limit
 
 
 def treatment(rules: Treatments, tool: str) -> Treatment:
@@ -101,12 +101,6 @@ def treatment(rules: Treatments, tool: str) -> Treatment:
         return rules
     fits = (said for glob, said in rules.items() if fnmatchcase(tool, glob))
     return rules.get(tool) or next(fits, Treatment.ASK)
-
-
-def tokens_left(chain: Chain, tokens: int) -> bool:
-    """Whether the model may be asked again after so many tokens."""
-    limit = chain.task.budget.tokens
-    return limit is None or tokens < limit
 
 
 def without_blocked(tools: Mapping[str, ToolSpec], blocked: Collection[str]) -> dict[str, ToolSpec]:

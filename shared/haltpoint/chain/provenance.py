@@ -10,8 +10,8 @@ from typing import Any
 
 from haltpoint.chain import human_tool
 from haltpoint.chain.canonical import form_of
-from haltpoint.chain.places import is_default, nodes_at
-from haltpoint.chain.references import Part, parse_path, read_json, values_at
+from haltpoint.chain.places import is_default
+from haltpoint.chain.references import Path, parse_path, read_json, values_at, walk
 from haltpoint.chain.state import Action
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.thoughts import Correction, Violation
@@ -45,23 +45,28 @@ def without_origin(
     own: Sequence[Any] = (),
 ) -> tuple[str, tuple[str, ...]] | None:
     """The place of the first value that was made up, and where it has to come from; None when each has an origin.
-
     Origins, any of which is enough: the value at a declared path in a successful receipt of the declared tool, the id
     of an option that this tool offered and a person selected, the whole of a text that a person typed as an answer, any
     value in the task's context, and for the origin `goal` the user's `words`. Of askHuman only what was typed: its
-    options, and the words of its forms, are a model's own. Literal plans are not asked: their submitter wrote them. Of
-    a list every element must have an origin; null, a declared default and the `own` values of an author need none.
+    options, and the words of its forms, are a model's own. Of a list every element must have an origin; null, a
+    declared default and the `own` values of an author need none.
     """
     for place, origins in spec.provenance.items():
         path, said = parse_path(place) or (place,), words if GOAL in origins else ()
-        nodes = nodes_at(spec, path)
-        values = [value for value in values_at(call.arguments, path) if not is_default(value, nodes)]
-        known = [None, *own, *_inside(context), *_given(origins, actions)] if values else []
+        values = values_at(call.arguments, path)
+        known = [None, *own, *(one for inside, one in walk(context) if inside)] if values else []
+        known += _given(origins, actions) if values else ()
         for value in values:
             wanted = value if isinstance(value, list) and not _among(value, known) else [value]
-            if not all(_among(one, known) or _is_said(one, said) for one in wanted):
-                return place, origins
+            if all(_among(one, known) or _is_said(one, said) for one in wanted) or is_default(spec, value, path):
+                continue
+            return place, origins
     return None
+
+
+def _among(value: Any, known: list[Any]) -> bool:
+    """Equality that does not take 1 for True."""
+    return any(type(value) is type(one) and value == one for one in known)
 
 
 def _is_said(value: Any, words: Sequence[str]) -> bool:
@@ -69,31 +74,29 @@ def _is_said(value: Any, words: Sequence[str]) -> bool:
     return scalar and any(form_of(value).found_in(text) for text in words)
 
 
-def told(origins: Sequence[str]) -> str:
-    """Origins in words."""
-    return " or ".join("the user's words" if origin == GOAL else origin for origin in origins)
+def _given(origins: Sequence[str], actions: dict[str, Action]) -> Iterator[Any]:
+    """The values at the origins, in receipts of their tools, and what a person picked there or typed anywhere."""
+    paths = defaultdict[str, list[Path]](list)
+    for tool, _, path in (origin.partition(".") for origin in origins):
+        paths[tool].append(parse_path(path) or ())
+    for action in actions.values():
+        if _is_origin(action, paths):
+            for at in (*paths[action.tool], ("selected", "id")):
+                yield from _read(action.data, at)
+        elif by_a_person(action) and not _read(action.data, ("selected",)):
+            yield from _read(action.data, (SAID,))  # what was picked is a tool's own, whatever it is called
 
 
-def tools_of(origins: Iterable[str]) -> list[str]:
-    """The tools among the origins."""
-    return [origin.partition(".")[0] for origin in origins if origin != GOAL]
-
-
-def denied(action: Action) -> bool:
-    """Whether a person denied the call, or one inside of the skill that carried it out (E4).
-
-    A tool that answers DENIED by itself has an error like others: the receipt bears its worker's mark.
-    """
-    outcome = action.outcome
-    if outcome is None or outcome.error is None or outcome.error.error_type is not ErrorType.DENIED:
-        return False
-    return bool(action.child) or by_a_person(action)
+@lru_cache(maxsize=256)
+def _read(data: str, path: Path) -> list[Any]:
+    """The values at a path of a receipt: it is the same in each turn."""
+    return values_at(read_json(data), path)
 
 
 def origin_actions(spec: ToolSpec, actions: dict[str, Action]) -> tuple[str, ...]:
     """The actions whose receipts may be the origin of a value that this tool takes."""
     tools = {tool for origins in spec.provenance.values() for tool in tools_of(origins)}
-    return tuple(one.id for one in actions.values() if by_a_person(one) or _is_origin(one, tools))
+    return tuple([one.id for one in actions.values() if _is_origin(one, tools) or by_a_person(one)])
 
 
 def _is_origin(action: Action, tools: Container[str]) -> bool:
@@ -106,33 +109,20 @@ def by_a_person(action: Action) -> bool:
     return action.outcome is not None and not action.outcome.metadata.action_id
 
 
-def _given(origins: Sequence[str], actions: dict[str, Action]) -> Iterator[Any]:
-    """The values at the origins, in receipts of their tools, and what a person picked there or typed anywhere."""
-    paths = defaultdict[str, list[tuple[Part, ...]]](list)
-    for tool, _, path in (origin.partition(".") for origin in origins):
-        paths[tool].append(parse_path(path) or ())
-    for action in actions.values():
-        if _is_origin(action, paths):
-            for at in (*paths[action.tool], ("selected", "id")):
-                yield from _read(action.data, at)
-        elif by_a_person(action) and not _read(action.data, ("selected",)):
-            yield from _read(action.data, (SAID,))  # what was picked is a tool's own, whatever it is called
+def denied(action: Action) -> bool:
+    """Whether a person denied the call, or one inside of the skill that carried it out (E4). A tool that answers DENIED
+    by itself has an error like others: its receipt has the mark of a worker.
+    """
+    error = action.outcome.error if action.outcome is not None else None
+    is_denial = error is not None and error.error_type is ErrorType.DENIED
+    return is_denial and (bool(action.child) or by_a_person(action))
 
 
-@lru_cache(maxsize=256)
-def _read(data: str, path: tuple[Part, ...]) -> list[Any]:
-    """The values at a path of a receipt: it is the same in each turn."""
-    return values_at(read_json(data), path)
+def told(origins: Sequence[str]) -> str:
+    """Origins in words."""
+    return " or ".join("the user's words" if origin == GOAL else origin for origin in origins)
 
 
-def _inside(value: Any) -> Iterator[Any]:
-    """Every value inside a value, however deep."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for one in inner:
-        yield one
-        yield from _inside(one)
-
-
-def _among(value: Any, known: list[Any]) -> bool:
-    """Equality that does not take 1 for True."""
-    return any(type(value) is type(one) and value == one for one in known)
+def tools_of(origins: Iterable[str]) -> list[str]:
+    """The tools among the origins."""
+    return [origin.partition(".")[0] for origin in origins if origin != GOAL]

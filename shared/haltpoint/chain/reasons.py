@@ -7,21 +7,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from posixpath import isabs, join, normpath
-from typing import Final
+from typing import Any, Final
 
 from haltpoint.chain.canonical import canonical, form_of
 from haltpoint.chain.checked import CheckedCall
-from haltpoint.chain.documents import SHORT
 from haltpoint.chain.intent import reasons_by_intent
-from haltpoint.chain.places import Leaf, is_target
+from haltpoint.chain.places import Leaf, is_default, is_target
 from haltpoint.chain.references import read_json, write_text
 from haltpoint.chain.repeats import effect_before
-from haltpoint.chain.sources import MODEL, folders_of
+from haltpoint.chain.sources import MODEL, SHORT, folders_of
 from haltpoint.chain.state import Action, PlanOrigin
 from haltpoint.chain.work import Work
 from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.tools import ToolSpec
 
 SHOWN: Final = 20
 """Values of one call that a question names one by one."""
@@ -41,47 +39,45 @@ def reasons_for(checked: CheckedCall, *, repaired: bool) -> tuple[Reason, ...]:
         words = f"The model wrote this call of {tool} as broken JSON, and its arguments are a guess."
         found += (Reason(kind=ReasonKind.REPAIRED, words=words),) if repaired else ()
         found += reasons_by_intent(checked.work, checked.index, tool)
-    if checked.mode is Mode.STRICT:
-        found += _target_reasons(checked)
-        if (done := effect_before(checked)) is not None:
-            found.append(Reason(kind=ReasonKind.REPEAT, words=f"{done} Make it again?"))
-    return tuple(found)
-
-
-def _target_reasons(checked: CheckedCall) -> Iterator[Reason]:
-    """The reasons to ask about the targets of a call, one for each value, and one for those that are too many."""
-    tool, found = checked.spec.name, list(_unnamed(checked))
-    for leaf, source in found[:SHOWN]:
+    if checked.mode is not Mode.STRICT:
+        return tuple(found)
+    targets = list(_unnamed(checked))
+    for leaf, source in targets[:SHOWN]:
         place, value = leaf.place[:SHORT], leaf.value[:500] if isinstance(leaf.value, str) else leaf.value
         shown = write_text(value)
         shown = shown if len(shown) <= _WIDTH else f"{shown[: _WIDTH - 1]}…"
         words = f"{tool} will run with {place} = {shown}. {_WHY[source.source]}"
-        yield Reason(kind=ReasonKind.TARGET, words=words, parameter=place, value=value, source=source)
-    if len(found) > SHOWN:
-        words = f"{len(found) - SHOWN} more values of {tool} are not in your words, nor whole in a result."
-        yield Reason(kind=ReasonKind.TARGET, words=words)
+        found.append(Reason(kind=ReasonKind.TARGET, words=words, parameter=place, value=value, source=source))
+    if len(targets) > SHOWN:
+        words = f"{len(targets) - SHOWN} more values of {tool} are not in your words, nor whole in a result."
+        found.append(Reason(kind=ReasonKind.TARGET, words=words))
+    if (done := effect_before(checked)) is not None:
+        found.append(Reason(kind=ReasonKind.REPEAT, words=f"{done} Make it again?"))
+    return tuple(found)
 
 
 def granted(work: Work, action: Action, arguments: str, reach: Reach) -> tuple[Grant, ...]:
-    """The chain's grants with those of a person's yes to this call, as far as it goes; `arguments` is JSON text.
-
-    A yes for a path covers its folder. Of a destructive tool a yes never covers more than the call.
+    """The chain's grants with those of a person's yes to this call, as far as it goes; `arguments` is JSON text. A yes
+    for a path covers its folder, written with a slash at its end. Of a destructive tool a yes never covers more than
+    the call.
     """
     spec = work.world.tools.get(action.tool)
     if spec is None or spec.destructive or reach is Reach.CALL or work.origin is PlanOrigin.LITERAL:
         return work.granted
-    new = [Grant(tool=action.tool)]
-    if reach is not Reach.TOOL:
-        asked = _unnamed(CheckedCall(work, action.step, spec, read_json(arguments)))
-        values = ((leaf.parameter, _covering(leaf, spec) if reach is Reach.VALUE else None) for leaf, _ in asked)
-        new = [Grant(tool=action.tool, parameter=parameter, value=value) for parameter, value in values]
+    if reach is Reach.TOOL:
+        return tuple(dict.fromkeys((*work.granted, Grant(tool=action.tool))))
+    new = list[Grant]()
+    for leaf, _ in _unnamed(CheckedCall(work, action.step, spec, read_json(arguments))):
+        folders = folders_of(str(leaf.value)) if leaf.is_path or spec.targets.get(leaf.parameter) else ()
+        covered = next((f"{folder.rstrip('/')}/" for folder in folders), canonical(leaf.value))
+        value = covered if reach is Reach.VALUE else None
+        new.append(Grant(tool=action.tool, parameter=leaf.parameter, value=value))
     return tuple(dict.fromkeys((*work.granted, *new)))
 
 
 def _unnamed(checked: CheckedCall) -> Iterator[tuple[Leaf, Source]]:
-    """The targets that come out of a text or from nowhere, and that neither the tool nor an earlier yes covers.
-
-    A value that has the origin which its tool declares is checked before, and needs no more (C6).
+    """The targets that come out of a text or from nowhere, and that neither the tool nor an earlier yes covers. A value
+    that has the origin which its tool declares is checked before, and needs no more (C6).
     """
     spec = checked.spec
     for leaf in checked.leaves if spec.outward or not spec.read_only else ():
@@ -90,14 +86,13 @@ def _unnamed(checked: CheckedCall) -> Iterator[tuple[Leaf, Source]]:
             unsure, source = _carries_out(checked, leaf, source), MODEL
         else:
             unsure = source.source in _WHY and not leaf.is_at(spec.provenance) and is_target(leaf, spec)
-        if unsure and not leaf.default and not _is_covered(checked, leaf):
+        if unsure and not _is_covered(checked, leaf):
             yield leaf, source
 
 
 def _carries_out(checked: CheckedCall, leaf: Leaf, source: Source) -> bool:
-    """Whether data could leave the system by a value: a URL or host that the model put together.
-
-    One whose host the user, a person or the context names carries data nowhere else.
+    """Whether data could leave the system by a value: a URL or host that the model put together. One whose host the
+    user, a person or the context names carries data nowhere else.
     """
     text, known = str(leaf.value), checked.known
     host = _HOST.fullmatch(text)
@@ -108,8 +103,12 @@ def _carries_out(checked: CheckedCall, leaf: Leaf, source: Source) -> bool:
 
 
 def _is_covered(checked: CheckedCall, leaf: Leaf) -> bool:
-    """Whether the tool's own folder or an earlier yes covers a value."""
-    spec, value = checked.spec, str(leaf.value)
+    """Whether a value is a default, itself or with what it is inside of, or the tool's folder or a yes covers it."""
+    spec, value, around = checked.spec, str(leaf.value), list[Any]([checked.arguments])
+    for part in leaf.path:
+        around.append(around[-1][part])
+    if any(is_default(spec, one, leaf.path[:level]) for level, one in enumerate(around)):
+        return True
     within = next((spec.targets[at] for at in (leaf.parameter, leaf.place) if spec.targets.get(at)), "")
     if within and normpath(within) in folders_of(join(within, value) if isabs(within) else value):
         return True
@@ -119,9 +118,3 @@ def _is_covered(checked: CheckedCall, leaf: Leaf) -> bool:
         for one in checked.work.granted
         if one.tool == spec.name and one.parameter in (None, leaf.parameter)
     )
-
-
-def _covering(leaf: Leaf, spec: ToolSpec) -> str:
-    """What a yes for a value covers: the value, or the folder of a path, written with a slash at its end."""
-    folders = folders_of(str(leaf.value)) if leaf.is_path or spec.targets.get(leaf.parameter) else ()
-    return next((f"{folder.rstrip('/')}/" for folder in folders), canonical(leaf.value))

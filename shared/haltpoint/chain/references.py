@@ -1,14 +1,15 @@
-"""Paths into results: `{"$from": "find.data.items[0].id"}` and `FromResult("find.items[].id")`.
+"""JSON values: reading, writing, walking them, and paths into them.
 
-A path is names and `[n]` joined by dots; `[]` stands for any element, `{}` for any key or value of an object, and
-neither has a place in a `$from`. A reference begins with the id of a step and goes on into the receipt of that step's
-last successful action.
+A path is names and `[n]` joined by dots; `[]` stands for any element, `{}` for any key or value of an object. A
+reference, `{"$from": "find.data.items[0].id"}`, begins with the id of a step and continues into the receipt of that
+step's last successful action; it has neither `[]` nor `{}`.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from types import EllipsisType
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ KEYS: Final = ...
 Part = str | int | None | EllipsisType
 Path = tuple[Part, ...]
 Place = tuple[str | int, ...]
+"""A path without `[]` and `{}`."""
 _SIGNS: Final[dict[Part, str]] = {ANY: "[]", KEYS: "{}"}
 _PART: Final = re.compile(r"\.?\[(\d{0,6})\]|(\{\})|(?:^|\.)((?:[^.\[\]{]|\{(?!\}))+)")
 _PATH: Final = re.compile(rf"(?!\.)(?:{_PART.pattern})+")
@@ -38,6 +40,7 @@ class UnresolvedError(Exception):
     """A reference finds nothing; the text says which one and what is missing, for people."""
 
 
+@lru_cache(maxsize=4096)
 def parse_path(text: str) -> Path | None:
     """`a.b[0].c` as ("a", "b", 0, "c"), `[]` as None, `{}` as ...; None for anything that is not a path."""
     if _PATH.fullmatch(text) is None:
@@ -48,76 +51,41 @@ def parse_path(text: str) -> Path | None:
 
 def path_text(path: Path) -> str:
     """A path as it is written."""
-    parts = (f".{part}" if isinstance(part, str) else _SIGNS.get(part, f"[{part}]") for part in path)
+    parts = [f".{part}" if isinstance(part, str) else _SIGNS.get(part, f"[{part}]") for part in path]
     return "".join(parts).removeprefix(".")
 
 
-def reference(value: dict[str, Any]) -> Reference | None:
-    """The reference that an object with `$from` is; None when it is malformed."""
-    text = value[FROM]
-    if len(value) != 1 or not isinstance(text, str):
-        return None
-    path = parse_path(text)
-    if path is None or len(path) < 2 or not isinstance(path[0], str) or ANY in path or KEYS in path:
-        return None
-    return Reference(path[0], path[1:], text)
+def general(path: Path) -> Path:
+    """The same path with `[]` for each number."""
+    return tuple([ANY if isinstance(part, int) else part for part in path])
 
 
-def references(value: dict[str, Any] | list[Any], where: Place = ()) -> Iterator[tuple[Place, Reference | None]]:
-    """Every `$from` inside a value with its place in it; None in place of a malformed one."""
-    if isinstance(value, dict) and FROM in value:
-        yield where, reference(value)
-        return
-    for part, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        if isinstance(inner, (dict, list)):
-            yield from references(inner, (*where, part))
+def covers(path: Path, place: Path) -> bool:
+    """Whether a place, as far as both say, is one that the path points at."""
+    kinds: dict[Part, type] = {ANY: int, KEYS: str}
+    pairs = zip(path, place, strict=False)
+    return all(part == other or (part in kinds and isinstance(other, kinds[part])) for part, other in pairs)
+
+
+def walk(value: Any, read: Callable[[Any], Any] = lambda one: one) -> Iterator[tuple[Place, Any]]:
+    """A value and all values in it, however deep, as `read` gives them, with their places; an outer one comes first."""
+    waiting: list[tuple[Place, Any]] = [((), value)]
+    for place, one in waiting:  # grows while it is walked
+        found = read(one)
+        yield place, found
+        if isinstance(found, dict):
+            waiting += [((*place, name), inner) for name, inner in found.items()]
+        elif isinstance(found, list):
+            waiting += [((*place, number), inner) for number, inner in enumerate(found)]
 
 
 def deeper_than(value: Any, levels: int) -> bool:
-    """Whether objects and lists are nested more than so many levels deep; found without recursion."""
-    level = [value] if isinstance(value, (dict, list)) else []
-    for _ in range(levels):
-        inner = (one.values() if isinstance(one, dict) else one for one in level)
-        level = [one for values in inner for one in values if isinstance(one, (dict, list))]
-        if not level:
-            return False
-    return True
-
-
-def replaced(value: Any, by: Callable[[dict[str, Any]], Any]) -> Any:
-    """The same value with each `$from` in it replaced; what becomes LEFT_OUT is left out."""
-    if isinstance(value, dict):
-        if FROM in value:
-            return by(value)
-        inner = ((name, replaced(one, by)) for name, one in value.items())
-        return {name: one for name, one in inner if one is not LEFT_OUT}
-    if isinstance(value, list):
-        return [one for one in (replaced(each, by) for each in value) if one is not LEFT_OUT]
-    return value
-
-
-def resolve(value: Any, receipt_of: Callable[[Reference], dict[str, Any] | None]) -> Any:
-    """The same value with each `$from` replaced by what it points at.
-
-    `receipt_of` gives the receipt of the last successful action of the reference's step, None when there is none.
-    Raises `UnresolvedError`.
-    """
-
-    def follow(value: dict[str, Any]) -> Any:
-        found = reference(value)
-        receipt = receipt_of(found) if found is not None else None
-        if found is None or receipt is None:
-            raise UnresolvedError(f"{value[FROM]!r} refers to a step without a result")
-        values = values_at(receipt, found.path)
-        if not values:
-            raise UnresolvedError(f"{found.text!r} points at nothing in the result of step {found.step!r}")
-        return values[0]
-
-    return replaced(value, follow)
+    """Whether objects and lists are nested more than so many levels deep."""
+    return any(len(place) >= levels and isinstance(one, (dict, list)) for place, one in walk(value))
 
 
 def values_at(value: Any, path: Path) -> list[Any]:
-    """Everything that a path points at: at most one value, unless it has `[]` in it."""
+    """Everything that a path points at: at most one value, unless it has `[]` or `{}` in it."""
     found = [value]
     for part in path:
         found = [inner for outer in found for inner in _inside(outer, part)]
@@ -136,10 +104,53 @@ def _inside(value: Any, part: Part) -> list[Any]:
     return [value[part]] if isinstance(part, int) and part < len(value) else []
 
 
-def read_json(text: str) -> Any:
-    """JSON text as a value; an empty object for what cannot be read (whoever recorded it has said so by then).
+def reference(value: dict[str, Any]) -> Reference | None:
+    """The reference that an object with `$from` is; None when it is malformed."""
+    text = value[FROM]
+    path = parse_path(text) if len(value) == 1 and isinstance(text, str) else None
+    if path is None or len(path) < 2 or not isinstance(path[0], str) or ANY in path or KEYS in path:
+        return None
+    return Reference(path[0], path[1:], str(text))
 
-    Halves of characters (lone surrogates) become question marks: nobody could write them down again.
+
+def references(value: Any) -> Iterator[tuple[Place, Reference | None]]:
+    """Every `$from` inside a value with its place in it; None in place of a malformed one."""
+    return ((place, reference(one)) for place, one in walk(value) if isinstance(one, dict) and FROM in one)
+
+
+def replaced(value: Any, by: Callable[[dict[str, Any]], Any]) -> Any:
+    """The same value with each `$from` in it replaced; what becomes LEFT_OUT is left out."""
+    if isinstance(value, dict):
+        if FROM in value:
+            return by(value)
+        inner = ((name, replaced(one, by)) for name, one in value.items())
+        return {name: one for name, one in inner if one is not LEFT_OUT}
+    if isinstance(value, list):
+        return [one for one in (replaced(each, by) for each in value) if one is not LEFT_OUT]
+    return value
+
+
+def resolve(value: Any, receipt_of: Callable[[Reference], dict[str, Any] | None]) -> Any:
+    """The same value with each `$from` replaced by what it points at. Raises `UnresolvedError`. `receipt_of` gives the
+    receipt of the last successful action of the reference's step, None when there is none.
+    """
+
+    def follow(value: dict[str, Any]) -> Any:
+        found = reference(value)
+        receipt = receipt_of(found) if found is not None else None
+        if found is None or receipt is None:
+            raise UnresolvedError(f"{value[FROM]!r} refers to a step without a result")
+        values = values_at(receipt, found.path)
+        if not values:
+            raise UnresolvedError(f"{found.text!r} points at nothing in the result of step {found.step!r}")
+        return values[0]
+
+    return replaced(value, follow)
+
+
+def read_json(text: str) -> Any:
+    """JSON text as a value; an empty object for what cannot be read. Halves of characters (lone surrogates), which no
+    encoding can write, become question marks.
     """
     try:
         value = json.loads(text)

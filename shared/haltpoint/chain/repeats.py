@@ -1,8 +1,8 @@
 """One ledger of effects (CONTRACT C14): what a chain has done, asked and been told before, known again by signature.
 
 The ledger is that of the root chain. Its own actions are in it by their receipts; what was done inside of its skills
-and of tools that call others is kept beside them, an entry of text each (`Work.effects`). A literal plan may hold the
-same call twice, so nothing is asked about a child's own plan: the caller looks into it before the child begins.
+and of tools that call others is kept beside them, an entry of text each (`Work.effects`). Nothing is asked about a
+child's own plan, which may hold the same call twice: the caller looks into it before the child begins.
 """
 
 from datetime import UTC, datetime
@@ -82,10 +82,10 @@ def repeat_fault(checked: CheckedCall) -> Correction | None:
 def effect_before(checked: CheckedCall) -> Done | None:
     """The effect that this call, or one that it makes as a skill, has had in this chain; None when it may run."""
     for made in (checked, *checked.inside):
-        if not (made.spec.read_only or made.spec.repeats or _rule(made.work, made.spec.name) is Treatment.ALLOW):
-            had = [done for done in _before(made) if done.mark in (_DONE, _DOUBT)]
-            if had:
-                return max(had, key=lambda done: (done.at, done.action_id))
+        had = [done for done in _before(made) if done.mark in (_DONE, _DOUBT)]
+        once = not (made.spec.read_only or made.spec.repeats)
+        if had and once and _rule(made.work, made.spec.name) is not Treatment.ALLOW:
+            return max(had, key=lambda done: (done.at, done.action_id))
     return None
 
 
@@ -125,10 +125,9 @@ def _rule(work: Work, tool: str) -> Treatment:
 
 
 def answered_by(checked: CheckedCall) -> Action | None:
-    """The earlier action whose receipt is this call's too: nothing runs.
-
-    What a person chose is not looked up again (B4). In strict mode an idempotent tool gives back what it did, and a
-    read-only one what it has just read in this step, unless something with effects came between.
+    """The earlier action whose receipt is this call's too: nothing runs. What a person chose is not looked up again
+    (B4). In strict mode an idempotent tool gives back what it did, and a read-only one what it has just read in this
+    step, unless something with effects came between.
     """
     spec, strict = checked.spec, checked.mode is Mode.STRICT
     equal = [one for one in checked.equal if one[1].satisfies and not one[1].metadata.repeats]
@@ -165,9 +164,6 @@ def _fresh(checked: CheckedCall, action: Action, ran: Metadata) -> bool:
 def _in_a_row(checked: CheckedCall) -> bool:
     """Whether the last two actions of the step made the same call and have the same receipt."""
     last = checked.work.run(checked.index).actions
-    row = [
-        (outcome.model_copy(update={"metadata": Metadata()}), action.data)
-        for action, outcome in checked.equal
-        if action.step == checked.index and action.number > last - 2
-    ]
-    return len(row) == 2 and row[0] == row[1]
+    row = [one for one in checked.equal if one[0].step == checked.index and one[0].number > last - 2]
+    receipts = [(outcome.model_copy(update={"metadata": Metadata()}), action.data) for action, outcome in row]
+    return len(receipts) == 2 and receipts[0] == receipts[1]

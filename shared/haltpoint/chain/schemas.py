@@ -1,7 +1,4 @@
-"""JSON Schema checks that remember: a validator is built once per schema, of a tool as of a form.
-
-The memory is bounded and holds nothing but what follows from a schema, so the answers are those of a pure function.
-"""
+"""JSON Schema checks; what follows from a schema is worked out once for it, in memories that are bounded."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -27,21 +24,13 @@ _ABOUT_THE_OUTSIDE: Final = frozenset(
     {"required", "type", "additionalProperties", "propertyNames"}
     | {"minProperties", "maxProperties", "minItems", "maxItems"}
 )
-_TYPES: Final[dict[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "null": (type(None),),
-}
+_TYPES: Final = {"string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "null": (type(None),)}
 _WORDS: Final = frozenset({"title", "description", "$schema"})
 
 
 def flat(schema: dict[str, Any]) -> Callable[[Any], bool] | None:
     """A test for the plainest schemas: an object of named values, each of one type, nothing else. None for any other.
-
-    Most tools declare no more, and the test takes a tenth of the time that a validator needs. It only ever says that a
-    value fits for certain; what is wrong with one that may not is for the validator to say.
+    It takes a tenth of the time that a validator needs, and says only that a value fits for certain.
     """
     others, names = schema.get("additionalProperties", True), schema.get("required", [])
     rest = schema.keys() - _WORDS - {"type", "properties", "required", "additionalProperties"}
@@ -105,11 +94,8 @@ def _validator(schema: str) -> Validator | None:
 
 def _unique_items(validator: Validator, unique: bool, value: Any, _schema: Any) -> Iterator[ValidationError]:
     """`uniqueItems` in time in proportion to the items: compared in pairs, a model's list would stop everybody."""
-    if (
-        unique
-        and validator.is_type(value, "array")
-        and len({json.dumps(one, sort_keys=True) for one in value}) < len(value)
-    ):
+    items = value if unique and validator.is_type(value, "array") else ()
+    if len({json.dumps(one, sort_keys=True) for one in items}) < len(items):
         yield ValidationError("the same item is in it more than once")
 
 
@@ -142,8 +128,8 @@ def _faults(validator: Validator | None, value: Any, name: str, unknown: Sequenc
         return (f"{name}: the tool's own schema points at {missing.ref!r}, which it does not contain",)
     except Exception as error:  # noqa: BLE001 - numbers too large to divide, schemas that go round in a circle ...
         return (f"{name}: cannot be held against the tool's schema ({type(error).__name__})",)
-    placed = ((path_text((name, *error.absolute_path)), error.message) for error in errors)
-    return tuple(sorted({f"{_short(place)}: {_short(message)}" for place, message in placed}))[:SHOWN]
+    found = {f"{_short(path_text((name, *error.absolute_path)))}: {_short(error.message)}" for error in errors}
+    return tuple(sorted(found))[:SHOWN]
 
 
 def _short(text: str) -> str:

@@ -1,12 +1,10 @@
 """The steps of a skill: a literal plan in which `{"$from": "input.NAME"}` stands for an argument of the call.
 
-`input` is the name of no step. An argument that the call leaves out is left out wherever the template refers to it, so
-that what is optional for the skill may be optional for its tools.
-
-What a skill may do follows from its tools and is never declared: it is read-only when all of them are, destructive or
-internal when one of them is, and an argument that becomes a value with an origin needs that origin itself (C6). The
-result of a step becomes such a value only when it is the origin: what any other tool gives back may be what a model has
-put in. So nothing can be done by way of a skill that could not be done without it.
+An argument that the call leaves out is left out wherever the template refers to it. What a skill may do follows from
+its tools and is never declared: it is read-only when all of them are, destructive or internal when one of them is, and
+an argument that becomes a value with an origin needs that origin itself (C6). The result of a step becomes such a value
+only when it is the origin, since any other tool may give back what a model has put in: nothing can be done by way of a
+skill that could not be done without it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,17 +13,17 @@ from typing import Any, Final, TypeVar
 from haltpoint.chain.contract import Tools
 from haltpoint.chain.graph import Graph
 from haltpoint.chain.human_tool import NAME as ASK_HUMAN
-from haltpoint.chain.places import Leaf, is_named, is_target, nodes_at
+from haltpoint.chain.places import Leaf, is_named, is_target
 from haltpoint.chain.plan_check import plan_faults
 from haltpoint.chain.provenance import SAID, told
 from haltpoint.chain.references import (
     ANY,
-    KEYS,
     LEFT_OUT,
-    Part,
     Path,
     Place,
     Reference,
+    covers,
+    general,
     parse_path,
     path_text,
     reference,
@@ -63,14 +61,14 @@ def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...
     """What is wrong with the steps of a skill, as far as that can be told without its tools (C1)."""
     named = {call.tool for call in _calls(plan)}.union(*(step.promised_tools for step in plan.steps))
     anything = {name: ToolSpec(name=name) for name in named}
-    declared = parameters.get("properties", {})
+    unknown = (
+        f"{found.text!r}: the skill has no parameter {found.path[0]!r}"
+        for _, _, found in _fed(plan, anything)
+        if found.step == INPUT and found.path[0] not in parameters.get("properties", {})
+    )
     return (
         *(f"step {step.id!r}: {INPUT} is the name of the skill's arguments" for step in plan.steps if step.id == INPUT),
-        *(
-            f"{found.text!r}: the skill has no parameter {found.path[0]!r}"
-            for _, _, found in _fed(plan, anything)
-            if found.step == INPUT and found.path[0] not in declared
-        ),
+        *unknown,
         *map(str, plan_faults(fill(plan, {}), anything, Policy(), literal=True)),
     )
 
@@ -90,10 +88,8 @@ def _fed(plan: Plan, tools: Tools) -> Iterator[tuple[ToolSpec, Place, Reference]
 def with_skills(tools: Tools) -> dict[str, ToolSpec]:
     """The tools, with what each skill may do worked out from the tools that it calls."""
     found = dict(tools)
-    skills = [(name, spec, spec.plan) for name, spec in tools.items() if spec.plan is not None]
     for _ in range(MOST_LEVELS):  # what is known of a skill moves up to those that call it, a level each time
-        for name, spec, plan in skills:
-            found[name] = _derived(spec, plan, found)
+        found |= {name: _derived(one, one.plan, found) for name, one in tools.items() if one.plan is not None}
     return found
 
 
@@ -103,7 +99,10 @@ def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
     targets: dict[str, str] = {}
     for tool, place, found in _fed(plan, tools):
         if found.step == INPUT:
-            targets |= _targets(tool, place, found)
+            declared = {path_text(path): folder for path, folder in _becomes(place, found, tool.targets)}
+            name = next((part for part in reversed(place) if isinstance(part, str)), "")
+            leaf = Leaf(place, path_text(place), path_text(general(place)), "", is_named(name))
+            targets |= declared or ({path_text(found.path): ""} if is_target(leaf, tool) else {})
             for path, origins in _becomes(place, found, tool.provenance):
                 known = provenance.get(path_text(path), origins)
                 provenance[path_text(path)] = tuple(one for one in known if one in origins)
@@ -125,20 +124,8 @@ def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
     )
 
 
-def _targets(tool: ToolSpec, place: Place, found: Reference) -> dict[str, str]:
-    """What of an argument of the skill becomes a target of one of its tools, with the folder that the tool declares."""
-    declared = {path_text(path): folder for path, folder in _becomes(place, found, tool.targets)}
-    parameter = path_text(tuple(ANY if isinstance(part, int) else part for part in place))
-    named = is_named()(next((part for part in reversed(place) if isinstance(part, str)), ""))
-    leaf = Leaf(path_text(place), parameter, "", named, nodes_at(tool, place), default=False)
-    return declared or ({path_text(found.path): ""} if is_target(leaf, tool) else {})
-
-
 def washing_faults(plan: Plan, tools: Tools) -> tuple[str, ...]:
-    """Each result that becomes a value with an origin, and is not that origin (C6).
-
-    The tool that gave it may only have given back what a model had put in.
-    """
+    """Each result that becomes a value with an origin, and is not that origin (C6)."""
     gives = {step.id: {call.tool for call in step.actions} for step in plan.steps}
     return tuple(
         f"{found.text!r} becomes a value of {tool.name} that must come from {told(origins)}, and is not there"
@@ -152,12 +139,8 @@ def _becomes(place: Place, found: Reference, marks: Mapping[str, _Says]) -> Iter
     """Each path in what the reference's step has or gives whose value comes to a mark, or below one, and its words."""
     for mark, says in marks.items():
         path = parse_path(mark) or (mark,)
-        if all(map(_covers, path, place)):
+        if covers(path, place):
             yield (*found.path, *path[len(place) :]), says
-
-
-def _covers(part: Part, other: Part) -> bool:
-    return part == other or (part is ANY and isinstance(other, int)) or (part is KEYS and isinstance(other, str))
 
 
 def _is_origin(called: set[str] | None, path: Path, origin: str) -> bool:
@@ -167,37 +150,28 @@ def _is_origin(called: set[str] | None, path: Path, origin: str) -> bool:
     name, _, text = origin.partition(".")
     declared = ("data", *(parse_path(text) or ()))
     whole_list = declared[:-1] if declared[-1] is ANY else declared
-    at_it = len(path) == len(declared) and all(map(_covers, declared, path))
+    at_it = len(path) == len(declared) and covers(declared, path)
     return called == {name} and (at_it or path in (("data", "selected", "id"), whole_list))
 
 
 def with_those_inside(names: Iterable[str], tools: Tools) -> frozenset[str]:
-    """These tools, and for each skill among them those that its steps are there to call: what a plan promises (C2)."""
+    """These tools, and for each skill among them those that its steps are there to call: what a plan promises (C2). Not
+    those of steps that may fail, nor of steps that are skipped then: the chain completes without them.
+    """
     found = list(dict.fromkeys(names))
     for name in found:  # grows while it is walked
-        spec = tools.get(name)
-        if spec is not None and spec.plan is not None:
-            found += [tool for tool in _sure(spec.plan) if tool not in found]
+        plan = tools[name].plan if name in tools else None
+        steps, readers = ((), ()) if plan is None else (plan.steps, Graph.of(plan).readers)
+        unsure = [index for index, step in enumerate(steps) if not step.fatal]
+        for index in unsure:  # grows while it is walked
+            unsure += [reader for reader in readers[index] if reader not in unsure]
+        sure = (call.tool for index, step in enumerate(steps) if index not in unsure for call in step.actions)
+        found += [tool for tool in sure if tool not in found]
     return frozenset(found)
-
-
-def _sure(plan: Plan) -> Iterator[str]:
-    """What is called by the steps without which the chain does not complete: not by those that may fail, nor by those
-    that are skipped then.
-    """
-    readers = Graph.of(plan).readers
-    unsure = [index for index, step in enumerate(plan.steps) if not step.fatal]
-    for index in unsure:  # grows while it is walked
-        unsure += [reader for reader in readers[index] if reader not in unsure]
-    return (call.tool for index, step in enumerate(plan.steps) if index not in unsure for call in step.actions)
 
 
 def calls_inside(plan: Plan, tools: Tools, levels: int = MOST_LEVELS) -> int:
     """How many actions a call of a skill may take at most, those of the skills that it calls included."""
-    count = 0
-    for call in _calls(plan):
-        tool = tools.get(call.tool)
-        count += 1
-        if tool is not None and tool.plan is not None and levels > 1:
-            count += calls_inside(tool.plan, tools, levels - 1)
-    return count
+    called = [tools.get(call.tool) for call in _calls(plan)]
+    skills = [tool.plan for tool in called if tool is not None and tool.plan is not None and levels > 1]
+    return len(called) + sum(calls_inside(inner, tools, levels - 1) for inner in skills)

@@ -143,6 +143,14 @@ def test_references_point_to_steps_that_come_before(reference: dict[str, object]
     assert words is None or f"step 'last': actions[0]: {words}" in found[0]
 
 
+def test_a_reference_through_two_steps_that_wait_for_the_same_one_is_judged_once() -> None:
+    both = (tool_step("b", after=("a",)), tool_step("c", after=("a",)))
+    last = tool_step("d", call("note", text={"$from": "a.data.id"}), after=("b", "c"))
+    away = tool_step("e", call("note", text={"$from": "d.data.id"}), after=("b", "c"))
+    assert faults(plan(tool_step("a"), *both, last), literal=True) == []
+    assert len(faults(plan(tool_step("a"), *both, last, away), literal=True)) == 1
+
+
 def test_a_reference_beside_an_unknown_dependency_is_still_judged() -> None:
     steps = plan(tool_step("a"), tool_step("b", call("send", to={"$from": "a.data.x"}), after=("z", "a")))
 
