@@ -329,7 +329,8 @@ class Chains(RuleBasedStateMachine):
         assert self.chain is before
         if really and self.dispatches:
             action = self.dispatches[-1].action
-            waits_for_it = self.chain.actions.get(action.id) == action
+            rest = self.chain.resting.get(action.id)
+            waits_for_it = self.chain.actions.get(action.id) == action and (rest is None or not rest.until)
             self.hear(self.story.lose, f"{action.id}/{action.attempt}/done")
             assert self.chain.status.final or not waits_for_it
 
