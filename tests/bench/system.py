@@ -132,7 +132,7 @@ def system(
     """
     folder.mkdir(parents=True, exist_ok=True)
     with EmbeddedServer(folder / "data") as server, ExitStack() as stack:
-        asyncio.run(_prepare(server.url))
+        asyncio.run(prepare(server.url))
         environment = {
             "HALTPOINT_REDIS_URL": server.url,
             "HALTPOINT_TOOLS": "tests.bench.tools",
@@ -151,7 +151,7 @@ def system(
         yield server, pids
 
 
-async def _prepare(url: str) -> None:
+async def prepare(url: str) -> None:
     redis = connect(url)
     await load_library(redis)
     await Topology(4).ensure(redis, ["bench"])
