@@ -98,11 +98,12 @@ async def walk(url: str, run: Callable[[Settings], Awaitable[None]], steps: Step
     service = asyncio.ensure_future(run(settings))
     topology, plain = Topology(settings.partitions), Redis.from_url(url)
     async with connect(url) as redis, Coalescer(redis) as calls:
-        while not await _are_ready(plain, topology, service):
+        while not await _are_ready(plain, topology, service):  # noqa: ASYNC110 - no event tells it
             await asyncio.sleep(0.02)
         chain = (await Store(calls, topology).submit(sequence(STEPS))).chain_id
     sys.setprofile(steps)
-    while await plain.zscore(topology.key(topology.partition(chain), "index", "status", "completed"), chain) is None:
+    completed = topology.key(topology.partition(chain), "index", "status", "completed")
+    while await plain.zscore(completed, chain) is None:  # noqa: ASYNC110 - no event tells it
         await asyncio.sleep(0.02)
     sys.setprofile(None)
     await plain.aclose()

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from haltpoint.runtime.broker import make_broker
 from haltpoint.runtime.delivery import Alone, Entry, Subscription, at_once, hand_back
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.errors import HaltpointError
@@ -50,19 +49,14 @@ class Reader:
 
 @asynccontextmanager
 async def subscribed(
-    server: EmbeddedServer,
     reader: Reader,
     consumer: str,
     *,
     max_records: int = 8,
     holds: Callable[[str], bool] | None = None,
     alone: Alone = at_once,
-    url: str = "",
 ) -> AsyncIterator[Subscription]:
-    broker = make_broker(url or server.url, lambda: None)
-    await broker.start()
     subscription = Subscription(
-        broker,
         reader.redis,
         STREAM,
         GROUP,
@@ -81,7 +75,6 @@ async def subscribed(
         yield subscription
     finally:
         await subscription.stop()
-        await broker.stop()
 
 
 @pytest.fixture
@@ -107,19 +100,11 @@ async def read_and_die(redis: Redis, count: int) -> None:
 async def test_everything_arrives_once_and_in_order(server: EmbeddedServer, redis: Redis) -> None:
     reader = Reader(redis)
     await add(redis, *range(50))
-    async with subscribed(server, reader, "a"):
+    async with subscribed(reader, "a"):
         await add(redis, *range(50, 100))
         await wait_until(lambda: len(reader.numbers) >= 100)
     assert reader.numbers == list(range(100))
     assert max(map(len, reader.batches)) == 8, "never more than was asked for"
-
-
-async def test_the_older_protocol_is_understood_too(server: EmbeddedServer, redis: Redis) -> None:
-    """As redis-py 7 speaks it when nobody tells it otherwise."""
-    reader = Reader(redis)
-    await add(redis, 1, 2)
-    async with subscribed(server, reader, "a", url=f"{server.url}?protocol=2"):
-        await wait_until(lambda: reader.numbers == [1, 2])
 
 
 async def test_who_stops_reading_leaves_no_connection_behind(server: EmbeddedServer, redis: Redis) -> None:
@@ -129,7 +114,7 @@ async def test_who_stops_reading_leaves_no_connection_behind(server: EmbeddedSer
         return sum(client["cmd"] == "xreadgroup" for client in await redis.client_list())
 
     reader = Reader(redis)
-    async with subscribed(server, reader, "a"):
+    async with subscribed(reader, "a"):
         await add(redis, 1)
         await wait_until(lambda: reader.numbers == [1])
         assert await connections() == 1
@@ -143,7 +128,7 @@ async def test_who_stops_reading_leaves_no_connection_behind(server: EmbeddedSer
 async def test_a_handler_may_say_how_much_it_takes_next(server: EmbeddedServer, redis: Redis) -> None:
     reader = Reader(redis, next_reads=[12, 3])
     await add(redis, *range(30))
-    async with subscribed(server, reader, "a"):
+    async with subscribed(reader, "a"):
         await wait_until(lambda: len(reader.numbers) >= 30)
     assert [len(batch) for batch in reader.batches] == [8, 12, 3, 7]
     assert {entry.deliveries for batch in reader.batches for entry in batch} == {1}
@@ -154,7 +139,7 @@ async def test_what_a_dead_consumer_held_is_taken_over_after_its_lease(server: E
     await add(redis, 1, 2, 3)
     await read_and_die(redis, 3)
     reader = Reader(redis)
-    async with subscribed(server, reader, "a"):
+    async with subscribed(reader, "a"):
         await wait_until(lambda: len(reader.numbers) == 3)
     assert reader.numbers == [1, 2, 3]
     assert {entry.deliveries for batch in reader.batches for entry in batch} == {2}
@@ -185,7 +170,7 @@ async def test_r12_what_is_taken_over_is_handed_over_with_nothing_else_in_hand(
     reader.then = look
     await add(redis, 1, 2, 3)
     await read_and_die(redis, 3)
-    async with subscribed(server, reader, "a", alone=alone):
+    async with subscribed(reader, "a", alone=alone):
         await idle_for(redis, 2 * LEASE_MS)
         rows = await redis.xpending_range(STREAM, GROUP, min="-", max="+", count=3)
         assert [row["times_delivered"] for row in rows] == [1, 1, 1], "waiting counts no delivery"
@@ -210,7 +195,7 @@ async def test_a_suspect_that_another_has_taken_is_waited_for_no_longer(server: 
 
     (entry,) = await add(redis, 1)
     await read_and_die(redis, 1)
-    async with subscribed(server, reader, "a", alone=alone):
+    async with subscribed(reader, "a", alone=alone):
         await gave_up.wait()
     assert reader.numbers == []
 
@@ -219,7 +204,7 @@ async def test_two_readers_take_over_an_entry_only_once(server: EmbeddedServer, 
     await add(redis, *range(40))
     await read_and_die(redis, 40)
     one, other = Reader(redis), Reader(redis)
-    async with subscribed(server, one, "a"), subscribed(server, other, "b"):
+    async with subscribed(one, "a"), subscribed(other, "b"):
         await wait_until(lambda: len(one.numbers) + len(other.numbers) >= 40)
 
         async def finished() -> bool:  # a reader notes what it got before it acknowledges it
@@ -238,7 +223,7 @@ async def test_past_the_limit_it_is_buried_and_never_runs_again(server: Embedded
 
     reader = Reader(redis, then=fail)
     (poison,) = await add(redis, 13)
-    async with subscribed(server, reader, "a"):
+    async with subscribed(reader, "a"):
         await wait_until(lambda: len(reader.exhausted) == 1)
         await add(redis, 14)
         await wait_until(lambda: 14 in reader.numbers)
@@ -254,11 +239,11 @@ async def test_r9_what_was_read_beside_poison_is_not_buried_with_it(server: Embe
             raise ValueError("poison")
 
     async def all_done() -> bool:
-        return await pending(redis) == 0
+        return bool(reader.exhausted) and await pending(redis) == 0
 
     reader = Reader(redis, then=fail)
     await add(redis, 1, 2, 13, 3)
-    async with subscribed(server, reader, "a"):
+    async with subscribed(reader, "a"):
         await wait_until(all_done)
     assert [entry.fields[b"n"] for entry in reader.exhausted] == [b"13"]
     assert {1, 2, 3} <= {entry for batch in reader.batches if len(batch) == 1 for entry in _numbers(batch)}
@@ -279,7 +264,7 @@ async def test_an_entry_under_way_is_not_handed_out_again(server: EmbeddedServer
     reader = Reader(redis, then=wait)
     await add(redis, 1)
     await add(redis, 2)
-    async with subscribed(server, reader, "a", max_records=1):
+    async with subscribed(reader, "a", max_records=1):
         await wait_until(lambda: reader.numbers == [1])
         await idle_for(redis, 2 * LEASE_MS)
         assert reader.numbers == [1]
@@ -296,7 +281,7 @@ async def test_slots_keep_what_they_hold(server: EmbeddedServer, redis: Redis) -
 
     reader.then = hold
     await add(redis, 1, 2, 3)
-    async with subscribed(server, reader, "a", holds=held.__contains__):
+    async with subscribed(reader, "a", holds=held.__contains__):
         await wait_until(lambda: len(held) == 3)
         await idle_for(redis, 2 * LEASE_MS)
         assert reader.numbers == [1, 2, 3], "a late beat does not make us run it twice"
@@ -319,7 +304,7 @@ async def test_stopping_hands_back_what_was_not_handled(server: EmbeddedServer, 
     """Others do not wait for a lease: the entry looks idle at once, and no delivery is counted."""
     reader = Reader(redis, acknowledges=False)
     await add(redis, 1)
-    async with subscribed(server, reader, "a"):
+    async with subscribed(reader, "a"):
         await wait_until(lambda: reader.numbers == [1])
     rows = await redis.xpending_range(STREAM, GROUP, min="-", max="+", count=10, idle=LEASE_MS)
     assert [(row["consumer"], row["times_delivered"]) for row in rows] == [(b"a", 1)]
@@ -344,7 +329,7 @@ async def test_an_entry_that_was_deleted_is_let_go(server: EmbeddedServer, redis
     await read_and_die(redis, 2)
     await redis.xdel(STREAM, entries[0])
     reader = Reader(redis)
-    async with subscribed(server, reader, "a"):
+    async with subscribed(reader, "a"):
         await wait_until(lambda: reader.numbers == [2])
 
         async def empty() -> bool:
@@ -355,7 +340,7 @@ async def test_an_entry_that_was_deleted_is_let_go(server: EmbeddedServer, redis
 
 async def test_a_server_restart_loses_nothing(server: EmbeddedServer, redis: Redis) -> None:
     reader = Reader(redis)
-    async with subscribed(server, reader, "a"):
+    async with subscribed(reader, "a"):
         await add(redis, 1)
         await wait_until(lambda: reader.numbers == [1])
         await asyncio.to_thread(server.restart)
@@ -367,7 +352,7 @@ async def test_a_server_restart_loses_nothing(server: EmbeddedServer, redis: Red
 async def test_a_vanished_group_is_reported_once(server: EmbeddedServer, redis: Redis) -> None:
     """R10."""
     reader = Reader(redis)
-    async with subscribed(server, reader, "a"):
+    async with subscribed(reader, "a"):
         await redis.flushall()
         await wait_until(lambda: bool(reader.fatal))
     assert [error.code for error in reader.fatal] == ["HP-020"]
@@ -376,6 +361,6 @@ async def test_a_vanished_group_is_reported_once(server: EmbeddedServer, redis: 
 async def test_a_missing_stream_is_reported_at_start(server: EmbeddedServer, redis: Redis) -> None:
     await redis.delete(STREAM)
     with pytest.raises(HaltpointError, match="HP-020"):
-        async with subscribed(server, Reader(redis), "a"):
+        async with subscribed(Reader(redis), "a"):
             pytest.fail("it must not start")
     assert not await redis.exists(STREAM), "and not made at the end of the stream, where it would skip entries"

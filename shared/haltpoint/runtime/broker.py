@@ -1,8 +1,7 @@
-"""The FastStream broker that all four services read through: where the server is, and what is said about trouble.
+"""Where the server is, waiting for it, and the FastStream broker of a service: users' subscribers and the feed use it.
 
-Nothing is published or acknowledged through it; that is done by the functions, over a connection without retries.
-Reading may be retried, since what was read twice or got lost on the way stays pending: so this one waits for a server
-that is away instead of letting FastStream sleep five seconds after each error.
+The work streams are read beside it (`delivery`), and nothing is acknowledged through it. What it reads may be read
+twice: so it waits for a server that is away instead of letting FastStream sleep five seconds after each error.
 """
 
 import logging
@@ -20,7 +19,7 @@ from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from haltpoint.runtime import logs
-from haltpoint.runtime.connection import connection_class, refusal, unusable
+from haltpoint.runtime.connection import refusal, unusable
 
 UNREACHABLE: Final = (RedisConnectionError, RedisTimeoutError, OSError)
 """What redis-py raises when the server is away, and RefusedForNow; all else is our mistake, or we are not let in."""
@@ -33,26 +32,20 @@ _log = logs.get(__name__)
 T = TypeVar("T")
 
 
-def make_broker(url: str, on_exit: Callable[[], None]) -> RedisBroker:
-    """A broker for reading from `url` (redis://, rediss:// or unix://), not yet connected.
-
-    `on_exit` is called when FastStream gives a reader up for good because its group is gone.
-    """
-    broker = RedisBroker(
+def make_broker(url: str) -> RedisBroker:
+    """A broker for reading from `url` (redis://, rediss:// or unix://), not yet connected."""
+    return RedisBroker(
         url,
         logger=_QuietLogger(),
         log_level=logging.DEBUG,  # of its line for each batch, which is dropped
         apply_types=False,
         ack_policy=AckPolicy.MANUAL,
         graceful_timeout=5.0,
-        connection_class=connection_class(url),  # type: ignore[arg-type]  # it means any of redis-py's
         max_connections=10_000,
         socket_timeout=POLL_MS / 1000 + 6,
         retry=Retry(ExponentialBackoff(cap=0.5, base=0.01), retries=20),
         retry_on_error=[RedisConnectionError, RedisTimeoutError],
     )
-    broker.context.set_global("app", _App(on_exit))
-    return broker
 
 
 async def reach(url: str, ask: Callable[[], Awaitable[T]]) -> T:
@@ -83,13 +76,6 @@ async def reach(url: str, ask: Callable[[], Awaitable[T]]) -> T:
 
 def _is_away(error: Exception) -> bool:
     return isinstance(error, UNREACHABLE) and not refusal(error)
-
-
-class _App:
-    """What FastStream takes for its application: it asks it to exit, and we listen."""
-
-    def __init__(self, on_exit: Callable[[], None]) -> None:
-        self.exit = on_exit
 
 
 class _QuietLogger:

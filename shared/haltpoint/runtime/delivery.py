@@ -1,11 +1,12 @@
 """Delivery: every entry of a stream reaches a handler until somebody acknowledges it (R3, R9).
 
-A `Subscription` is a FastStream batch subscriber (`Reader`) and, beside it, our own reclaimer. The subscriber hands
-over what is new, in the stream's order, one batch after the other. The reclaimer hands over what another consumer read
-and has not touched for a lease: it may be dead. An entry that was handed out `max_deliveries` times and is still there
-goes to `on_exhausted` instead, which puts it into the dead letters; it never runs again. Whatever is taken over is a
-suspect: its reader may have died of it. So it is handed over alone, with nothing else in hand, and the next one when
-its handler has returned: an entry that kills its readers takes no others with it.
+A `Subscription` is a reader and, beside it, a reclaimer. The reader hands over what is new, in the stream's order, one
+batch after the other. It is our own, beside FastStream: a subscriber's scopes, middlewares, filter, parser and decoder
+were a quarter of what an action costs in an idle system. The reclaimer hands over what another consumer read and has
+not touched for a lease: it may be dead. An entry that was handed out `max_deliveries` times and is still there goes to
+`on_exhausted` instead, which puts it into the dead letters; it never runs again. Whatever is taken over is a suspect:
+its reader may have died of it. So it is handed over alone, with nothing else in hand, and the next one when its handler
+has returned: an entry that kills its readers takes no others with it.
 
 Nothing is acknowledged here: only the functions acknowledge, together with what they write.
 
@@ -26,22 +27,22 @@ nothing can only be known inside the server at that very moment. A dead consumer
 """
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-from faststream.redis import RedisBroker
 from redis.asyncio import Redis
-from redis.exceptions import ResponseError
+from redis.exceptions import RedisError, ResponseError
 
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.runtime import logs
-from haltpoint.runtime.broker import UNREACHABLE
+from haltpoint.runtime.broker import POLL_MS, UNREACHABLE
+from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.library import PREFIX
-from haltpoint.runtime.reading import Reader, Row
 from haltpoint.runtime.tasks import AT_THE_END, end
 from haltpoint.runtime.topology import Place
 
@@ -87,16 +88,16 @@ def group_lost(stream: str, group: str) -> HaltpointError:
 class Subscription:
     """Reads one stream for one group from `start` to `stop`. Times in milliseconds.
 
-    `redis` is what it takes over and hands back through: without retries, so that a server that is away keeps nobody.
+    `redis` is what it takes over and hands back through: without retries, so that it waits for no server that is away.
+    It reads over a connection of its own, which waits as long as it takes.
     `handler` gets at most `max_records` entries, or what it returned for the read before. `holds` says whether this
     process still works on an entry (default: while the handler runs with it). `alone` is entered before an entry is
     taken over and left when its handler has returned: nothing else is in hand in between.
-    `on_fatal` is told once when the group is gone; nothing is read from then on.
+    `on_fatal` hears once that the group is gone; nothing is read from then on.
     """
 
     def __init__(
         self,
-        broker: RedisBroker,
         redis: Redis,
         stream: str,
         group: str,
@@ -125,46 +126,59 @@ class Subscription:
         self._alone = alone
         self._handled: set[str] = set()
         self._closing = asyncio.Event()
-        self._reclaimer: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         # An entry lies idle for at most a quarter of a lease after its lease has run out.
         self._pause = min(max(lease_ms / 4000, 0.02), 1.0)
-        self._reader = Reader(broker, stream, group, consumer, max_records, self._read)
+        self._reading = Coalescer(redis, patience=math.inf, timeout=POLL_MS / 1000 + 6)
 
     async def start(self) -> None:
-        """Begin to read. The broker is started and the group exists (topology.ensure).
+        """Begin to read. The group exists (topology.ensure).
 
         Raises HaltpointError HP-020 when it does not, and redis-py's errors when the server is away.
         """
         try:
-            await self._reader.start()
+            await self._redis.xpending(self.stream, self.group)
         except ResponseError as error:
-            if "requires the key to exist" in str(error):
+            if "NOGROUP" in str(error):
                 raise group_lost(self.stream, self.group) from error
             raise
-        self._reclaimer = asyncio.create_task(self._reclaim_for_ever(), name=f"reclaim {self.stream}")
+        self._tasks = [
+            asyncio.create_task(self._read_for_ever(), name=f"read {self.stream}"),
+            asyncio.create_task(self._reclaim_for_ever(), name=f"reclaim {self.stream}"),
+        ]
 
     async def stop(self) -> None:
-        """Read no more, let the running handler end (5 s), hand back what was read and not handed to it.
+        """Read no more, let the running handlers end (5 s), hand back what was read and not handed to them.
 
         What a slot consumer holds stays its own.
         """
         self._closing.set()
-        reclaimer, self._reclaimer = self._reclaimer, None
-        if reclaimer is not None:
-            await asyncio.wait([reclaimer], timeout=5.0)
-            await end(reclaimer)
-        reading = list(self._reader.tasks)
-        await self._reader.stop()
-        # FastStream cancels a blocked read and does not wait until its connection is closed.
-        await end(*reading)
+        await self._reading.aclose()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=5.0)
+        await end(*self._tasks)
         with suppress(*UNREACHABLE, ResponseError):
             async with asyncio.timeout(AT_THE_END):
                 await self._hand_back()
 
-    async def _read(self, rows: list[Row]) -> int:
-        at = self._reader.asked_at
-        entries = [Entry(self.stream, entry.decode(), fields, 1, at) for entry, fields in rows]
-        return await self._hand_over(entries) or self._max_records
+    async def _read_for_ever(self) -> None:
+        count = self._max_records
+        before = ("XREADGROUP", "GROUP", self.group, self.consumer, "COUNT")
+        after = ("BLOCK", POLL_MS, "STREAMS", self.stream, ">")
+        while not self._closing.is_set():
+            at = time.monotonic()
+            try:
+                found = await self._reading.call(*before, count, *after)
+            except (RedisError, OSError) as error:
+                self._report(error)
+                await self._rest(1.0)
+                continue
+            for rows in (found or {}).values():
+                entries = [
+                    Entry(self.stream, entry.decode(), dict(zip(fields[::2], fields[1::2], strict=True)), 1, at)
+                    for entry, fields in rows
+                ]
+                count = await self._hand_over(entries) or self._max_records
 
     async def _hand_over(self, entries: list[Entry]) -> int | None:
         ids = [entry.id for entry in entries]
@@ -188,16 +202,26 @@ class Subscription:
                 if await self._reclaim():
                     continue
             except UNREACHABLE:
-                pass  # the reader tells about it
+                pass  # the service's beat says so
             except ResponseError as error:
-                if "NOGROUP" not in str(error):
-                    raise
-                self._on_fatal(group_lost(self.stream, self.group))
-                return
+                self._report(error)
             except Exception:  # noqa: BLE001 - on_exhausted is not ours
                 _log.exception("taking over entries failed", stream=self.stream)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._closing.wait(), self._pause)
+            await self._rest(self._pause)
+
+    def _report(self, error: Exception) -> None:
+        """Why reading failed; a group that is gone is reported once, and nothing is read from then on."""
+        if self._closing.is_set():
+            return
+        if "NOGROUP" in str(error):
+            self._closing.set()
+            self._on_fatal(group_lost(self.stream, self.group))
+        else:
+            _log.warning("a stream cannot be read", stream=self.stream, reason=str(error))
+
+    async def _rest(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), seconds)
 
     async def _reclaim(self) -> bool:
         """Take over the oldest entry that lay idle for a lease; False when there was none."""

@@ -36,7 +36,7 @@ from haltpoint.runtime import logs, preflight
 from haltpoint.runtime.address import redis_url
 from haltpoint.runtime.broker import UNREACHABLE, make_broker, reach
 from haltpoint.runtime.connection import Coalescer, connect
-from haltpoint.runtime.delivery import Alone, Exhausted, Handler, Subscription, at_once, group_lost
+from haltpoint.runtime.delivery import Alone, Exhausted, Handler, Subscription, at_once
 from haltpoint.runtime.errors import HaltpointError, unforeseen
 from haltpoint.runtime.http import HttpServer, health_app
 from haltpoint.runtime.refused import RefusedForNow
@@ -70,7 +70,7 @@ class Service:
         self.instance = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self.stopping = asyncio.Event()
         self.about: dict[str, Any] = {}
-        self.broker: RedisBroker = make_broker(url, lambda: self.fail(group_lost("a stream", "of this service")))
+        self.broker: RedisBroker = make_broker(url)
         self._url = url
         self._since = int(time.time() * 1000)
         self._subscriptions: list[Subscription] = []
@@ -104,7 +104,6 @@ class Service:
     ) -> Subscription:
         """Start to read `stream` (a whole key). `lease` in seconds, default: settings.lease. See `Subscription`."""
         subscription = Subscription(
-            self.broker,
             self.redis,
             stream,
             group,
