@@ -55,7 +55,8 @@ class Call:
     """A call that may run: the tool, its parsed arguments (with the context), and for how many seconds.
 
     `text` are the arguments as JSON; `changed`: hooks have written them. `records` say which hooks ran. `calls` is what
-    its context calls other tools by. After an exception of `no_effect` nothing has happened.
+    its context calls other tools by. `asks`: hooks, origins or a person have to be asked before it may run. After an
+    exception of `no_effect` nothing has happened.
     """
 
     tool: Tool
@@ -66,6 +67,7 @@ class Call:
     changed: bool = False
     records: tuple[HookRecord, ...] = ()
     calls: Calls | None = None
+    asks: bool = False
     no_effect: tuple[type[BaseException], ...] = ()
 
 
@@ -97,16 +99,12 @@ class Admission:
         self._runner = runner
         self._now_ms = now_ms
 
-    def find(self, name: str) -> Tool | None:
-        """The tool of that name, if it is offered here."""
-        return self._registry.find(name)
-
     def look(self, job: Job, now_ms: int, caller: ToolSpec | None = None) -> Call | Refusal:
         """The call, or why it is refused, as far as that can be told at once. `caller` is the tool that calls it."""
         request, tool = job.request, self._registry.find(job.request.tool)
         if tool is None:
             return _refused(ErrorType.NOT_FOUND, f"this worker has no tool called {request.tool!r}", recoverable=False)
-        job.repeatable = request.repeatable and tool.spec.repeatable
+        job.repeatable = request.repeatable and request.tool in self._registry.repeatable
         if caller is not None and (words := _beyond(caller, tool.spec)):
             return _refused(ErrorType.BLOCKED, words)
         if tool.spec.internal and caller is None:
@@ -129,23 +127,12 @@ class Admission:
         except BaseException as error:  # noqa: BLE001 - a validator of the tool's author failed
             failure = judge(read_exception(tool, error, ()), Effects.NOT_STARTED, request.tool)
             return Refusal(read_failure(failure), (builtin.refused_by(builtin.ARGUMENTS),))
-        call = Call(
-            tool,
-            arguments,
-            seconds,
-            text,
-            self._registry.around(request.tool),
-            no_effect=self._registry.no_effect_of(tool),
-        )
-        return self._with_context(job, call)
-
-    def asks_more(self, job: Job, call: Call) -> bool:
-        """Whether hooks, origins or a person have to be asked before this call may run."""
-        request = job.request
-        if call.around is not None or request.reasons or request.approval is not None:
-            return True
-        spec = call.tool.spec
-        return request.unasked is None and (bool(spec.provenance) or any(spec.targets.values()))
+        around, spec = self._registry.around(request.tool), tool.spec
+        watched = around is not None or bool(request.reasons) or request.approval is not None
+        asks = watched or (request.unasked is None and (bool(spec.provenance) or any(spec.targets.values())))
+        no_effect = self._registry.no_effect.get(request.tool, ())
+        call = Call(tool, arguments, seconds, text, around, asks=asks, no_effect=no_effect)
+        return call if tool.inputs.context is None and not tool.inputs.confirms else self._with_context(job, call)
 
     async def ask(self, job: Job, call: Call) -> Call | Refusal:
         """The call as its hooks leave it, or why it is refused. Raises redis-py's errors."""

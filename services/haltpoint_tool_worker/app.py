@@ -49,9 +49,9 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     settings, retention = here.settings, here.settings.policy.retention
     ledger = Ledger(here.calls, here.topology, here.instance, retention=retention)
     runner, tracing = Runner(), telemetry.start_tracing(Party.WORKER.value)
-    pipeline = Pipeline(registry, ledger, runner, tracing, here.stopping.is_set, settings.lease)
+    pipeline = Pipeline(registry, ledger, runner, tracing, settings.lease)
     dead_letters = DeadLetters(here.calls, here.topology, retention=retention)
-    handlers = Handlers(slots, pipeline, ledger, dead_letters)
+    handlers = Handlers(slots, pipeline, ledger, dead_letters, here.stopping.is_set)
     heartbeat = Heartbeat(redis_url(settings), here.topology, here.instance, settings.beat, handlers, runner.running)
     catalogue = ToolCatalogue(here.calls, here.topology)
     here.about.update(queues=registry.queues, tools=[spec.name for spec in registry.specs], slots=slots.capacity)

@@ -1,45 +1,65 @@
-"""From entries to slots: one task for each, held and beaten until its receipt is written."""
+"""From entries to slots and back: what is read is held and beaten until its receipt is written.
+
+A batch is worked through in one task. What has to wait keeps that task, and what is behind it gets tasks of its own.
+"""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
+from contextvars import copy_context
+from functools import partial
+from typing import Any, Final
 
 from redis.exceptions import RedisError
 
-from haltpoint.contracts.events import MessageLost
-from haltpoint.runtime import logs
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import MessageLost, ToolRequested
+from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.dead_letters import DeadAction, DeadLetters, Unheard
 from haltpoint.runtime.delivery import Entry
-from haltpoint.runtime.ledger import Finished, Held, Ledger
+from haltpoint.runtime.ledger import Completion, Finished, Held, Ledger
 from haltpoint.runtime.losses import loss_of
 from haltpoint.runtime.tasks import ended
 from haltpoint.runtime.topology import Place
-from haltpoint.runtime.wire import Rejected
-from haltpoint_tool_worker.job import Job, read_job
+from haltpoint.runtime.wire import Reason, Rejected, decode
+from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.pipeline import Pipeline
-from haltpoint_tool_worker.runner import Run
 from haltpoint_tool_worker.slots import Slots
 
 _TURNS: Final = 6
 """Turns of the event loop from an entry to its receipt when its tool need not wait. To read before they are over would
 only make reads smaller, and a read is dearer than a call.
 """
+_PAUSE: Final = 0.5
+"""Seconds between two attempts to record what the server refuses."""
 
 _log = logs.get(__name__)
 
 
 class Handlers:
-    """What a worker does with what it reads. For one event loop; `held` and `overdue` are for other threads too."""
+    """What a worker does with what it reads. For one event loop; `held` and `overdue` are for other threads too.
 
-    def __init__(self, slots: Slots, pipeline: Pipeline, ledger: Ledger, dead_letters: DeadLetters) -> None:
+    `stopping` says whether the worker ends.
+    """
+
+    def __init__(
+        self,
+        slots: Slots,
+        pipeline: Pipeline,
+        ledger: Ledger,
+        dead_letters: DeadLetters,
+        stopping: Callable[[], bool],
+    ) -> None:
         self.slots = slots
         self._pipeline = pipeline
         self._ledger = ledger
         self._dead_letters = dead_letters
         self._jobs: dict[Place, Job] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._stopping = stopping
+        self._under_way: set[asyncio.Future[Any]] = set()
+        self._suspect: asyncio.Future[None] | None = None
         self._promised: dict[str, int] = {}
         self._one_suspect = asyncio.Lock()
 
@@ -51,14 +71,13 @@ class Handlers:
         stream, read = entries[0].stream, entries[0].deliveries == 1
         promised = self._promised.get(stream, self.slots.share) if read else 0
         self.slots.hold(len(entries), promised=promised)
-        loop = asyncio.get_running_loop()
-        tasks = [loop.create_task(self._work(entry)) for entry in entries]
-        for task in tasks:
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        loop, rest = asyncio.get_running_loop(), deque(entries)
+        self._spawn(self._work_through(rest))
         if not read:
-            await asyncio.wait(tasks)
+            self._suspect = loop.create_future()
+            await self._suspect
             return None
+        loop.call_soon(self._spread, rest)
         for _ in range(_TURNS):
             await asyncio.sleep(0)
         self._promised[stream] = await self.slots.promise(more=len(entries) >= self.slots.share)
@@ -70,7 +89,7 @@ class Handlers:
         async with self._one_suspect:
             self.slots.pause()
             try:
-                if alone := await ended(lambda: self._tasks, still_wanted):
+                if alone := await ended(lambda: self._under_way, still_wanted):
                     self.slots.reserve()
                 yield alone
             finally:
@@ -118,45 +137,129 @@ class Handlers:
     async def drain(self) -> None:
         """Finish what runs and hand back what has not begun. Nothing is read any more."""
         self.slots.close()
-        while self._tasks:
-            await asyncio.wait(self._tasks)
+        await ended(lambda: self._under_way)
 
-    async def _work(self, entry: Entry) -> None:
-        place = Place.of(entry.stream, entry.id)
-        job = read_job(place, entry)
-        ran = False
-        with logs.about(**({} if isinstance(job, Rejected) else job.ids)):
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    def _spread(self, entries: deque[Entry]) -> None:
+        """One of a batch has to wait: give those behind it tasks of their own."""
+        while entries:
+            self._spawn(self._work_through(deque((entries.popleft(),))))
+
+    async def _work_through(self, entries: deque[Entry]) -> None:
+        """Work on one entry after the other: what need not wait is finished without a task of its own."""
+        clean = copy_context()
+        while entries:
+            entry = entries.popleft()
+            job = _read(entry)
+            if isinstance(job, Rejected):
+                await self._reject(entry, job)
+                continue
+            self._jobs[job.place] = job
+            about = logs.ABOUT.set(job.ids)
             try:
-                if isinstance(job, Rejected):
-                    await self._bury(entry, job.reason.value, job.detail)
-                    return
-                self._jobs[place] = job
-                ran = await self.slots.begin(suspect=entry.deliveries > 1)
-                if ran:
-                    await self._pipeline.work(job)
+                job.ran = await self.slots.begin(suspect=job.deliveries > 1)
+                if job.ran:
+                    finished = await self._pipeline.work(job, self._left)
+                    if not job.left:
+                        self._record(job, finished)
                 else:
                     await self._ledger.release(job.held)
-            except (*UNREACHABLE, RedisError) as error:
-                # Nothing has begun: what has is recorded with more patience. It comes back after its lease.
-                _log.warning("an entry could not be worked on", entry=entry.id, stream=entry.stream, reason=str(error))
-            except Exception:  # noqa: BLE001 - logged; the entry comes back until its deliveries are used up
-                _log.exception("an entry could not be worked on", entry=entry.id, stream=entry.stream)
-            finally:
-                self._jobs.pop(place, None)
-                self._leave(entry, [] if isinstance(job, Rejected) else job.runs, ran=ran)
+                    self._leave(job)
+            except Exception as error:  # noqa: BLE001 - logged; the entry comes back until its deliveries are used up
+                self._failed(job, error)
+            logs.ABOUT.reset(about)
+            if entries and copy_context() != clean:  # what a tool leaves in its context is for no other
+                clean.run(self._spread, entries)
 
-    def _leave(self, entry: Entry, runs: Sequence[Run], *, ran: bool) -> None:
-        """Free the slot, when nothing runs in it any more."""
-        left = next((run for run in runs if not run.gone.done()), None)
-        if left is None:
-            self.slots.end(ran=ran)
+    def _left(self, job: Job, rest: Coroutine[Any, Any, Finished | None]) -> None:
+        """A tool does not end: its task keeps it, and another one does the rest of its job."""
+
+        async def finish() -> None:
+            logs.ABOUT.set(job.ids)
+            try:
+                self._record(job, await rest)
+            except Exception as error:  # noqa: BLE001 - as above
+                self._failed(job, error)
+
+        if (task := job.runs[-1].task) is not None:
+            self._under_way.discard(task)
+        self._spawn(finish())
+
+    def _record(self, job: Job, finished: Finished | None) -> None:
+        """Have the receipt written; the job is out of our hands when it is."""
+        if finished is None or job.lost:
+            self._leave(job)
             return
-        _log.warning("a tool or hook does not end and keeps its slot", entry=entry.id, stream=entry.stream)
-        left.gone.add_done_callback(lambda _: self._leave(entry, runs, ran=ran))
+        receipt = self._ledger.complete(finished)
+        self._under_way.add(receipt)
+        receipt.add_done_callback(partial(self._recorded, job, finished))
+
+    def _recorded(self, job: Job, finished: Finished, receipt: "asyncio.Future[Completion]") -> None:
+        self._under_way.discard(receipt)
+        if (error := receipt.exception()) is not None:
+            self._spawn(self._record_again(job, finished, error))
+            return
+        if (status := receipt.result()) is not Completion.RECORDED:
+            _log.info("a result was not needed", status=status.value)
+        if job.span is not None:
+            fault = finished.outcome.error
+            told: dict[str, telemetry.Value] = {telemetry.NEXT_ACTION: finished.outcome.next_action.value}
+            telemetry.finish(job.span, None if fault is None else fault.error_type.value, told)
+        self._leave(job)
+
+    async def _record_again(self, job: Job, finished: Finished, error: BaseException) -> None:
+        """While the server is away, again and again, until it is written or the lease is lost.
+
+        A worker that ends gives up after one long attempt: the action is then taken over, as if it had died.
+        """
+        _log.warning("a result cannot be recorded yet", reason=str(error))
+        if self._stopping():
+            self._leave(job)
+            return
+        await asyncio.sleep(_PAUSE)
+        self._record(job, finished)
+
+    def _failed(self, job: Job, error: Exception) -> None:
+        place, words = job.place, "an entry could not be worked on"
+        if isinstance(error, (*UNREACHABLE, RedisError)):
+            # Nothing has begun: what has is recorded with more patience. It comes back after its lease.
+            _log.warning(words, entry=place.entry, stream=place.stream, reason=str(error))
+        else:
+            _log.error(words, entry=place.entry, stream=place.stream, exc_info=error)
+        self._leave(job)
+
+    def _leave(self, job: Job) -> None:
+        """It is out of our hands; its slot is free when nothing runs in it any more."""
+        if self._jobs.get(job.place) is job:
+            del self._jobs[job.place]
+        self._suspect_ended(job.deliveries)
+        running = next((run for run in job.runs if not run.gone), None)
+        if running is None:
+            self.slots.end(ran=job.ran)
+            return
+        place = job.place
+        _log.warning("a tool or hook does not end and keeps its slot", entry=place.entry, stream=place.stream)
+        running.when_gone = partial(self._leave, job)
+
+    async def _reject(self, entry: Entry, why: Rejected) -> None:
+        try:
+            await self._bury(entry, why.reason.value, why.detail)
+        except (*UNREACHABLE, RedisError) as error:
+            _log.warning("an entry could not be worked on", entry=entry.id, stream=entry.stream, reason=str(error))
+        self.slots.end(ran=False)
+        self._suspect_ended(entry.deliveries)
+
+    def _suspect_ended(self, deliveries: int) -> None:
+        if deliveries > 1 and self._suspect is not None and not self._suspect.done():
+            self._suspect.set_result(None)
 
     async def _bury(self, entry: Entry, reason: str, words: str) -> None:
         place = Place.of(entry.stream, entry.id)
-        job = read_job(place, entry)
+        job = _read(entry)
         about: DeadAction | MessageLost | Unheard | None
         if isinstance(job, Rejected):
             about = loss_of(entry.fields, job)
@@ -164,3 +267,15 @@ class Handlers:
             about = DeadAction(job.request.action_id, job.request.attempt, words, job.trace)
         await self._dead_letters.bury(place, reason, words, about=about)
         _log.warning("an entry went to the dead letters", entry=entry.id, stream=entry.stream, reason=reason)
+
+
+def _read(entry: Entry) -> Job | Rejected:
+    """The call that an entry asks for. Never raises, whatever its bytes are."""
+    decoded = decode(Stream.TOOLS, entry.fields)
+    if isinstance(decoded, Rejected):
+        return decoded
+    message = decoded.message
+    if not isinstance(message, ToolRequested):
+        return Rejected(Reason.UNKNOWN_MESSAGE, f"{message.type} is no call of a tool")
+    place = Place.of(entry.stream, entry.id)
+    return Job(place, message.data, decoded.body, message.traceparent, entry.deliveries, entry.leased_at)

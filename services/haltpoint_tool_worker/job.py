@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from opentelemetry.trace import Span
+
 from haltpoint.contracts.base import chain_of
-from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import RequestedTool, ToolRequested
+from haltpoint.contracts.events import RequestedTool
 from haltpoint.contracts.tools import NestedCall
-from haltpoint.runtime import wire
-from haltpoint.runtime.delivery import Entry
+from haltpoint.runtime import logs
 from haltpoint.runtime.ledger import Finished, Held
 from haltpoint.runtime.topology import Place
 from haltpoint_tool_worker.runner import Run, Stopped
@@ -22,7 +22,8 @@ class Job:
     `nested`: a tool made the call. `repeatable` holds when both the plan and the tool say so. `runs` are its tool and
     the hooks around it, as far as they were begun; `calls` tells of the tools that it called, which end with it, and
     `effects` what these did, by their keys (C14). `at_timeout` makes what is recorded when the time of its tool is over
-    and the event loop does not turn; None while its tool does not run.
+    and the event loop does not turn; None while its tool does not run. `left`: its tool does not end, and another task
+    does the rest. `ran`: it has a slot.
     """
 
     place: Place
@@ -40,17 +41,19 @@ class Job:
     calls: list[NestedCall] = field(default_factory=list)
     effects: dict[str, str] = field(default_factory=dict)
     at_timeout: Callable[[], Finished] | None = None
+    span: Span | None = None
+    left: bool = False
+    ran: bool = False
 
     @property
     def held(self) -> Held:
         """As a heartbeat names it."""
         return Held(self.place, self.request.action_id, self.epoch)
 
-    @property
-    def ids(self) -> dict[str, str | None]:
+    def ids(self) -> dict[str, str]:
         """What the lines of the log are about."""
         action = self.request.action_id
-        return {"chain": chain_of(action), "action": action, "trace": self.trace}
+        return logs.ids(chain=chain_of(action), action=action, trace=self.trace)
 
     def running(self, run: Run) -> None:
         """Something of it is under way; when the lease is gone already it is stopped at once."""
@@ -63,14 +66,3 @@ class Job:
         self.lost = True
         for run in self.runs:
             run.stop(Stopped.LOST)
-
-
-def read_job(place: Place, entry: Entry) -> Job | wire.Rejected:
-    """What the entry at `place` asks for. Never raises, whatever its bytes are."""
-    decoded = wire.decode(Stream.TOOLS, entry.fields)
-    if isinstance(decoded, wire.Rejected):
-        return decoded
-    message = decoded.message
-    if not isinstance(message, ToolRequested):
-        return wire.Rejected(wire.Reason.UNKNOWN_MESSAGE, f"{message.type} is no call of a tool")
-    return Job(place, message.data, decoded.body, message.traceparent, entry.deliveries, entry.leased_at)

@@ -28,9 +28,8 @@ from haltpoint_tool_worker.failures import Cause, Effects, Failure, NestedError,
 from haltpoint_tool_worker.given import Given, handed_on, target_fault
 from haltpoint_tool_worker.hooks.before import as_text
 from haltpoint_tool_worker.job import Job
-from haltpoint_tool_worker.results import Reading, read_failure
+from haltpoint_tool_worker.results import Reading, read_ended, read_failure, with_deed
 from haltpoint_tool_worker.runner import Runner
-from haltpoint_tool_worker.running import run_call, with_deed
 
 MOST_LEVELS: Final = 3
 """How deep tools may call tools: one that calls itself ends there."""
@@ -46,9 +45,17 @@ class Nested:
     """What a running tool's `ctx.call` does. `until` is when its time is over, in ms since the epoch."""
 
     def __init__(
-        self, admission: Admission, runner: Runner, now_ms: Callable[[], int], job: Job, caller: Tool, until: int
+        self,
+        admission: Admission,
+        find: Callable[[str], Tool | None],
+        runner: Runner,
+        now_ms: Callable[[], int],
+        job: Job,
+        caller: Tool,
+        until: int,
     ) -> None:
         self._admission = admission
+        self._find = find
         self._runner = runner
         self._now_ms = now_ms
         self._job = job
@@ -114,7 +121,7 @@ class Nested:
             return _refused(ErrorType.BLOCKED, f"{name} was not called: {fault}"), ()
         self._begun.append(job)
         call = self._admission.look(job, self._now_ms(), caller=self._caller.spec)
-        if isinstance(call, Call) and self._admission.asks_more(job, call):
+        if isinstance(call, Call) and call.asks:
             call = await self._admission.ask(job, call)
         if isinstance(call, Refusal):
             return call.reading, call.records
@@ -124,7 +131,12 @@ class Nested:
         entry = partial(ledger_entry, spec, call.text, self._now_ms(), key)
         if not spec.read_only:
             effects[key] = entry("doubt")  # until it has ended
-        reading = await run_call(self._runner, job, call)
+        try:
+            ended = await self._runner.run(call.tool, call.arguments, call.seconds, job.running)
+        finally:
+            if call.calls is not None:
+                await call.calls.close()
+        reading = read_ended(ended, call.tool, call.seconds, call.no_effect)
         if reading is None:
             return _refused(ErrorType.IN_DOUBT, f"{name} was stopped: its caller has ended"), call.records
         if not _in_doubt(reading, spec):
@@ -134,15 +146,15 @@ class Nested:
         if call.around is not None and call.around.post:
             worked = reading.outcome.satisfies
             reading, records = await self._admission.review(job, call, reading)
-            return (with_deed(call, reading) if worked else reading), records
-        return (with_deed(call, reading) if reading.outcome.satisfies else reading), call.records
+            return (with_deed(call.tool, call.text, reading) if worked else reading), records
+        return (with_deed(call.tool, call.text, reading) if reading.outcome.satisfies else reading), call.records
 
     def _inner(self, name: str, key: str, text: str) -> tuple[Job, str | None]:
         """The call as a job under its caller's: what it calls is told there. And why it is refused, if it is.
 
         A value that the caller was given keeps its source: its origin is looked for in the receipt that it came from.
         """
-        tool, order = self._admission.find(name), self._job.request
+        tool, order = self._find(name), self._job.request
         given: Given = {}
         fault: str | None = None
         if tool is not None and order.unasked is None:

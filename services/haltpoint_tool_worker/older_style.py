@@ -3,10 +3,13 @@ to be asked first. It is read into the form of section B; what it does not say s
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from haltpoint.contracts.tools import ErrorType, NextAction
 from haltpoint_tool_worker.failures import MESSAGE
+
+KNOWN: Final = frozenset(("success", "ok", "isError", "is_error", "requires_confirmation", "requiresConfirmation"))
+"""The keys by which a result speaks of itself: one without any of them is data."""
 
 _WORDS = ("error", "message")
 

@@ -1,4 +1,4 @@
-"""What becomes of one tool call: admit, claim, run, classify, review, record. The page to read first.
+"""What becomes of one tool call: admit, claim, run, classify, review. The page to read first; `handlers` records.
 
 What is asked before it may run lies in `admission.py`, hooks and origins included: a call that is blocked, or about
 which a person is asked first, was never started and leaves no doubt.
@@ -12,10 +12,10 @@ When is a failure a doubt (CONTRACT E5)? The table in `failures.py` says it. The
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any
 
 from opentelemetry.trace import Span, SpanKind
 from redis.exceptions import RedisError
@@ -23,7 +23,7 @@ from redis.exceptions import RedisError
 from haltpoint.contracts.tools import ErrorType, HookRecord, Metadata
 from haltpoint.runtime import logs, telemetry
 from haltpoint.runtime.broker import UNREACHABLE
-from haltpoint.runtime.ledger import Claimed, ClaimStatus, Completion, Finished, Ledger
+from haltpoint.runtime.ledger import ClaimStatus, Finished, Ledger
 from haltpoint.tools import Tool
 from haltpoint_tool_worker.admission import Admission, Call, Refusal
 from haltpoint_tool_worker.approval import bound
@@ -32,18 +32,18 @@ from haltpoint_tool_worker.given import after_hooks
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.nested import Nested, told_in_short
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.results import Reading, read_failure
-from haltpoint_tool_worker.runner import Runner
-from haltpoint_tool_worker.running import run_call, timed_out, with_deed
-
-_PAUSE: Final = 0.5
-"""Seconds between two attempts to record what the server refuses."""
+from haltpoint_tool_worker.results import Reading, read_ended, read_failure, timed_out, with_deed
+from haltpoint_tool_worker.runner import Ended, Run, Runner, Stopped
 
 _log = logs.get(__name__)
 
 
+Left = Callable[[Job, Coroutine[Any, Any, Finished | None]], None]
+"""Has the rest of a job done, in another task."""
+
+
 class Pipeline:
-    """For all calls of a worker. `stopping` says whether it ends, `lease` is in seconds, `now_ms` the wall clock."""
+    """For all calls of a worker. `lease` is in seconds, `now_ms` the wall clock."""
 
     def __init__(
         self,
@@ -51,7 +51,6 @@ class Pipeline:
         ledger: Ledger,
         runner: Runner,
         tracing: telemetry.Tracing,
-        stopping: Callable[[], bool],
         lease: float,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
@@ -60,70 +59,96 @@ class Pipeline:
         self._ledger = ledger
         self._runner = runner
         self._tracing = tracing
-        self._stopping = stopping
         self._lease = lease
         self._now_ms = now_ms
 
     def _nested(self, job: Job, caller: Tool, seconds: float) -> Nested:
         until = self._now_ms() + round(seconds * 1000)
-        return Nested(self._admission, self._runner, self._now_ms, job, caller, until)
+        return Nested(self._admission, self._registry.find, self._runner, self._now_ms, job, caller, until)
 
-    async def work(self, job: Job) -> None:
-        """Do one call from claim to receipt. Raises redis-py's errors only before anything has begun."""
-        if job.deliveries > 1 and not await self._claim(job):
-            return
+    async def work(self, job: Job, left: Left) -> Finished | None:
+        """Do one call, in the task of its own tool; what is to be recorded, if anything is.
+
+        `left` gets the rest to do when the tool does not end in time, and this does not return before it ends. Raises
+        redis-py's errors only before anything has begun.
+        """
+        if job.deliveries > 1 and (status := await self._claim(job)) is not ClaimStatus.GO:
+            return self._unclaimed(job, status)
         began = self._now_ms()
         call = self._admission.look(job, began)
-        if isinstance(call, Call) and self._admission.asks_more(job, call):
+        if isinstance(call, Call) and call.asks:
             call = await self._admission.ask(job, call)
             if job.lost:
-                return
+                return None
         if isinstance(call, Refusal):
-            await self._refuse(job, call, began)
-            return
-        if not job.repeatable and job.epoch == 0 and not await self._claim(job):
-            return
-        if not await self._has_lease(job):
+            reading = bound(call.reading, job.request.tool, call.text, None, changed=call.changed)
+            asked = call.text if call.changed else None
+            return self._finished(job, reading, began, call.records, asked=asked)
+        if not job.repeatable and job.epoch == 0 and (status := await self._claim(job)) is not ClaimStatus.GO:
+            return self._unclaimed(job, status)
+        if job.lost or (time.monotonic() - job.leased_at >= self._lease and not await self._has_lease(job)):
             _log.warning("the lease was lost before the call began; another worker has it")
-            return
-        span = self._span(job)
-        job.at_timeout = partial(self._timed_out, job, call, began, span)
-        reading = await self._run(job, call)
+            return None
+        if job.trace is not None:
+            job.span = self._span(job)
+        job.at_timeout = partial(self._timed_out, job, call, began)
+        if not call.tool.is_async:
+            return await self._finish(
+                job, call, began, await self._runner.run(call.tool, call.arguments, call.seconds, job.running)
+            )
+
+        def leave(why: Stopped) -> None:
+            job.left = True
+            left(job, self._finish(job, call, began, why))
+
+        run = Run(asyncio.get_running_loop(), call.tool, call.seconds, leave)
+        job.runs.append(run)
+        ended = await self._runner.here(run, call.arguments)
+        return None if ended is None else await self._finish(job, call, began, ended)
+
+    async def _finish(self, job: Job, call: Call, began: int, ended: Ended) -> Finished | None:
+        """What is to be recorded of a call that has ended, or is left behind; what it called ends with it."""
         job.at_timeout = None
+        if call.calls is not None:
+            await call.calls.close()
+        tool, request = call.tool, job.request
+        reading = read_ended(ended, tool, call.seconds, call.no_effect)
         if reading is None:
-            return
-        records, worked = call.records, reading.outcome.satisfies
+            _log.warning("the lease was lost; the result is dropped")
+            return None
+        if reading.failure is not None:
+            reading = _judged(job, call, reading)
+        records, effect = call.records, not tool.spec.read_only and reading.outcome.satisfies
         if call.around is not None and call.around.post and not reading.doubtful:
             # What was cut away has not been reviewed, so it is not kept.
             reading, records = await self._admission.review(job, call, replace(reading, whole=""))
-        reading = bound(reading, job.request.tool, call.text, job.request.approval, changed=call.changed)
-        reading = with_deed(call, reading) if worked else reading
-        await self._record(job, reading, began, span, records, ran=call.text if call.changed else None)
+        if reading.outcome.confirmation is not None:
+            reading = bound(reading, request.tool, call.text, request.approval, changed=call.changed)
+        if effect:
+            reading = with_deed(tool, call.text, reading)
+        whole = len(reading.whole.encode()) if reading.whole and await self._kept(job, reading.whole) else 0
+        ran = call.text if call.changed else None
+        return self._finished(job, reading, began, records, ran=ran, whole=whole)
 
-    async def _refuse(self, job: Job, refusal: Refusal, began: int) -> None:
-        reading = bound(refusal.reading, job.request.tool, refusal.text, None, changed=refusal.changed)
-        asked = refusal.text if refusal.changed else None
-        await self._record(job, reading, began, None, refusal.records, asked=asked)
-
-    async def _claim(self, job: Job) -> bool:
-        """Whether to go on. An action that somebody had started is recorded as a doubt."""
+    async def _claim(self, job: Job) -> ClaimStatus:
         job.claiming = True
         claimed = await self._ledger.claim(job.place, job.request.action_id)
         job.claiming = False
         job.epoch = claimed.epoch
-        if claimed.status is ClaimStatus.IN_DOUBT or self._was_declared_otherwise(job, claimed):
-            words = "a worker had started it and did not report; it may have taken effect"
-            await self._record(job, _doubt(job, words), self._now_ms(), None)
-            return False
-        if claimed.status is ClaimStatus.LOST:
-            _log.warning("the lease was lost before the call was claimed; another worker has it")
-        return claimed.status is ClaimStatus.GO
+        # The plan took it for repeatable: whether it was started did not matter. Its tool now says that it is not.
+        offered = job.request.repeatable and self._registry.find(job.request.tool) is not None
+        changed = offered and job.request.tool not in self._registry.repeatable and job.deliveries > 1
+        return ClaimStatus.IN_DOUBT if changed and claimed.status is ClaimStatus.GO else claimed.status
 
-    def _was_declared_otherwise(self, job: Job, claimed: Claimed) -> bool:
-        """The plan took it for repeatable, so nobody asked whether it was started; its tool now says that it is not."""
-        tool = self._registry.find(job.request.tool)
-        changed = job.request.repeatable and tool is not None and not tool.spec.repeatable
-        return changed and job.deliveries > 1 and claimed.status is ClaimStatus.GO
+    def _unclaimed(self, job: Job, status: ClaimStatus) -> Finished | None:
+        """What is to be recorded of a call that may not run: a doubt when a worker had started it."""
+        if status is ClaimStatus.IN_DOUBT:
+            words = "a worker had started it and did not report; it may have taken effect"
+            fault = fault_of(ErrorType.IN_DOUBT, f"{job.request.tool}: {words}")
+            return self._finished(job, read_failure(Failure(fault, Cause.BROKEN)), self._now_ms())
+        if status is ClaimStatus.LOST:
+            _log.warning("the lease was lost before the call was claimed; another worker has it")
+        return None
 
     async def _has_lease(self, job: Job) -> bool:
         """Whether no other worker can have taken the action. What our clock cannot say, the server is asked."""
@@ -134,57 +159,16 @@ class Pipeline:
             job.leased_at = now
         return not job.lost
 
-    async def _run(self, job: Job, call: Call) -> Reading | None:
-        """What came of it; None when the lease was lost, since then somebody else decides."""
-        reading = await run_call(self._runner, job, call)
-        if reading is None:
-            _log.warning("the lease was lost; the result is dropped")
-            return None
-        return _judged(job, call, reading)
-
-    def _timed_out(self, job: Job, call: Call, began: int, span: Span | None) -> Finished:
+    def _timed_out(self, job: Job, call: Call, began: int) -> Finished:
         """What the heartbeat's thread records when the time is over and the event loop does not turn."""
         ran = call.text if call.changed else None
-        return self._finished(job, _judged(job, call, timed_out(job, call)), began, span, call.records, ran=ran)
-
-    async def _record(
-        self,
-        job: Job,
-        reading: Reading,
-        began: int,
-        span: Span | None,
-        records: tuple[HookRecord, ...] = (),
-        *,
-        ran: str | None = None,
-        asked: str | None = None,
-    ) -> None:
-        """Write the receipt; while the server is away, again and again, until it is written or the lease is lost.
-
-        A worker that ends gives up after one long attempt: the action is then taken over, as if it had died.
-        """
-        whole = len(reading.whole.encode()) if reading.whole and await self._kept(job, reading.whole) else 0
-        finished = self._finished(job, reading, began, span, records, ran=ran, asked=asked, whole=whole)
-        status: Completion | None = None
-        while status is None and not job.lost:
-            try:
-                status = await self._ledger.complete(finished)
-            except (*UNREACHABLE, RedisError) as error:
-                _log.warning("a result cannot be recorded yet", reason=str(error))
-                if self._stopping():
-                    break
-                await asyncio.sleep(_PAUSE)
-        if status is not Completion.RECORDED:
-            _log.info("a result was not needed", status=status.value if status else "lost")
-        error_type = finished.outcome.error.error_type.value if finished.outcome.error else None
-        told: dict[str, telemetry.Value] = {telemetry.NEXT_ACTION: finished.outcome.next_action.value}
-        telemetry.finish(span, error_type, told)
+        return self._finished(job, _judged(job, call, timed_out(call.tool, call.seconds)), began, call.records, ran=ran)
 
     def _finished(
         self,
         job: Job,
         reading: Reading,
         began: int,
-        span: Span | None,
         records: tuple[HookRecord, ...] = (),
         *,
         ran: str | None = None,
@@ -218,7 +202,8 @@ class Pipeline:
             metadata = metadata.model_copy(update={"calls": calls, "effects": effects})
         if whole:
             metadata = metadata.model_copy(update={"whole": whole})
-        outcome, trace = reading.outcome, telemetry.context_of(span, job.trace)
+        outcome = reading.outcome
+        trace = job.trace if job.span is None else telemetry.context_of(job.span, job.trace)
         if request.notes:
             outcome = outcome.model_copy(update={"warnings": (*request.notes, *outcome.warnings)})
         return Finished(
@@ -235,8 +220,6 @@ class Pipeline:
         return True
 
     def _span(self, job: Job) -> Span | None:
-        if not self._tracing.wanted(job.trace):
-            return None
         request = job.request
         return self._tracing.start(
             f"execute_tool {request.tool}",
@@ -258,7 +241,3 @@ def _judged(job: Job, call: Call, reading: Reading) -> Reading:
         return reading
     effects = Effects.of(call.tool.spec, repeatable=job.repeatable)
     return read_failure(judge(reading.failure, effects, job.request.tool))
-
-
-def _doubt(job: Job, words: str) -> Reading:
-    return read_failure(Failure(fault_of(ErrorType.IN_DOUBT, f"{job.request.tool}: {words}"), Cause.BROKEN))

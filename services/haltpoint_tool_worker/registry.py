@@ -32,7 +32,14 @@ class Registry:
         self._lifespans: dict[str, Lifespan] = {}
         self._deps: dict[str, Any] = {}
         self._around: dict[str, Around] = {}
-        self._no_effect: dict[str, tuple[type[BaseException], ...]] = {}
+        self.no_effect: dict[str, tuple[type[BaseException], ...]] = {}
+        """The exceptions of a tool after which nothing has happened."""
+        self.repeatable: set[str] = set()
+        """The tools of which an interrupted call may simply run again."""
+        self.find: Callable[[str], Tool | None] = self._tools.get
+        """The tool of that name, if it is offered here."""
+        self.around: Callable[[str], Around | None] = self._around.get
+        """The hooks of a tool; None when it has none but those that every tool has."""
 
     def add(
         self, tool: Tool, lifespan: Lifespan | None = None, no_effect: tuple[type[BaseException], ...] = ()
@@ -51,7 +58,9 @@ class Registry:
                 "Give one of them another name: @tool(name=...), or a skill's folder and its name",
             )
         self._tools[name] = tool
-        self._no_effect[name] = (*tool.no_effect, *no_effect)
+        self.no_effect[name] = (*tool.no_effect, *no_effect)
+        if tool.spec.repeatable:
+            self.repeatable.add(name)
         if lifespan is not None:
             self._lifespans[name] = lifespan
 
@@ -68,18 +77,6 @@ class Registry:
             if found is not None:
                 self._around[name] = found
             self._tools[name] = replace(tool, spec=tool.spec.model_copy(update={"hooks": names}))
-
-    def around(self, name: str) -> Around | None:
-        """The hooks of a tool; None when it has none but those that every tool has."""
-        return self._around.get(name)
-
-    def find(self, name: str) -> Tool | None:
-        """The tool of that name, if it is offered here."""
-        return self._tools.get(name)
-
-    def no_effect_of(self, tool: Tool) -> tuple[type[BaseException], ...]:
-        """The exceptions of a tool after which nothing has happened."""
-        return self._no_effect.get(tool.spec.name, ())
 
     def deps_of(self, tool: Tool) -> Any:
         """What its lifespan yielded; None without one, and outside of `opened`."""

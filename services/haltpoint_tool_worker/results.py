@@ -8,23 +8,25 @@ not fit the declared result schema, is the tool's fault.
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from typing import Any, Final
 
 import jsonschema
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from haltpoint.chain.deeds import deed_of
 from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT, MAX_WHOLE, value
 from haltpoint.contracts.tools import DeedWords, ErrorType, NextAction, Option, Outcome, ToolResult
 from haltpoint.runtime import logs
 from haltpoint.runtime.wire import too_deep
 from haltpoint.tools import MalformedResultError, Tool
 from haltpoint.tools.signature import WRAP
-from haltpoint_tool_worker.failures import Failure, cleaned, malformed, reported
+from haltpoint_tool_worker.failures import Cause, Failure, cleaned, fault_of, malformed, reported
 from haltpoint_tool_worker.json_safe import Tamed, name_of, tame
-from haltpoint_tool_worker.older_style import in_older_style
-from haltpoint_tool_worker.raised import stack_of
+from haltpoint_tool_worker.older_style import KNOWN, in_older_style
+from haltpoint_tool_worker.raised import read_exception, stack_of
 from haltpoint_tool_worker.redaction import clean
+from haltpoint_tool_worker.runner import Ended, Raised, Returned, Stopped
 
 EMPTY: Final = "{}"
 MAX_OUTCOME: Final = 64 * 1024
@@ -65,6 +67,15 @@ class Reading:
         return self.failure is not None and self.failure.fault.error_type is ErrorType.IN_DOUBT
 
 
+def read_ended(ended: Ended, tool: Tool, seconds: float, no_effect: tuple[type[BaseException], ...]) -> Reading | None:
+    """What came of a call that had so many seconds; None when it was stopped because it is not ours any more."""
+    if isinstance(ended, Returned):
+        return read_result(tool, ended.value)
+    if isinstance(ended, Raised):
+        return read_failure(read_exception(tool, ended.error, no_effect))
+    return timed_out(tool, seconds) if ended is Stopped.TIMED_OUT else None
+
+
 def read_result(tool: Tool, raw: object) -> Reading:
     """What `tool` returned. Never raises, whatever the value's own code does."""
     try:
@@ -73,7 +84,7 @@ def read_result(tool: Tool, raw: object) -> Reading:
         if isinstance(raw, Mapping) and "success" in raw and "next_action" in raw:
             if "success" not in tool.output.fields:
                 return _read_whole(tool, raw, raw.get("data", {}))
-        elif (fields := _fields(tool, raw)) is not None and (older := in_older_style(fields, tool.output.fields)):
+        elif older := _in_older_style(tool, raw):
             return _read_whole(tool, older, {})
         return _with_data(tool, _CONTINUE, raw)
     except MalformedResultError as error:
@@ -83,30 +94,38 @@ def read_result(tool: Tool, raw: object) -> Reading:
         return read_failure(malformed(f"the result of {tool.spec.name} cannot be read: {name_of(type(error))}"))
 
 
+def timed_out(tool: Tool, seconds: float) -> Reading:
+    """Why a call that took too long has no result."""
+    words = f"{tool.spec.name} did not answer within {seconds:g} s"
+    return read_failure(Failure(fault_of(ErrorType.TIMEOUT, words), Cause.BROKEN))
+
+
+def with_deed(tool: Tool, arguments: str, reading: Reading) -> Reading:
+    """The result of a call that has succeeded, and in it what it did (F1), also when a hook makes an error of it."""
+    return replace(reading, deed=deed_of(tool.spec, tool.spec.name, arguments, reading.data))
+
+
 def read_failure(failure: Failure) -> Reading:
     """What an exception or a refusal is recorded as."""
     outcome = Outcome(success=False, next_action=NextAction.ERROR, error=failure.fault)
     return Reading(outcome, failure=failure)
 
 
-def _fields(tool: Tool, raw: object) -> Mapping[Any, Any] | None:
-    """The fields by which a result may speak of itself; an object's too, where the tool declares no type for it."""
+def _in_older_style(tool: Tool, raw: object) -> Mapping[str, Any] | None:
+    """What a result says of itself in fields of its own; an object's too, where the tool declares no type for it."""
     if isinstance(raw, Mapping):
-        return raw
-    return vars(raw) if tool.output.adapter is None and (isinstance(raw, BaseModel) or is_dataclass(raw)) else None
+        return None if KNOWN.isdisjoint(raw) else in_older_style(raw, tool.output.fields)
+    speaks = tool.output.adapter is None and (isinstance(raw, BaseModel) or is_dataclass(raw))
+    return in_older_style(vars(raw), tool.output.fields) if speaks else None
 
 
 def _with_data(tool: Tool, outcome: Outcome, raw: object) -> Reading:
-    data = _dump(tool, raw)
-    if data is not None:
-        return Reading(outcome, data.decode())
-    return _slowly(tool, outcome, raw)
-
-
-def _dump(tool: Tool, raw: object) -> bytes | None:
-    """The data as JSON, or None when it takes the slow way."""
     data = _as_json(tool, raw)
-    return data if data is not None and _fits(data) and _says_its_numbers(tool, data) else None
+    fits = data is not None and _fits(data)
+    # Pydantic writes NaN and infinity as null, which a schema of numbers does not allow.
+    if data is None or not fits or (b"null" in data and tool.output.numbers and _violation(tool, json.loads(data))):
+        return _slowly(tool, outcome, raw)
+    return Reading(outcome, data.decode())
 
 
 def _as_json(tool: Tool, raw: object) -> bytes | None:
@@ -140,11 +159,6 @@ def _longest(value: Any) -> int:
     if isinstance(value, dict):
         return max(len(value), *map(_longest, value.values()), 0)
     return max(len(value), *map(_longest, value), 0) if isinstance(value, list) else 0
-
-
-def _says_its_numbers(tool: Tool, data: bytes) -> bool:
-    """Pydantic writes NaN and infinity as null, which a schema of numbers does not allow."""
-    return b"null" not in data or not tool.output.numbers or _violation(tool, json.loads(data)) is None
 
 
 def _violation(tool: Tool, value: Any) -> str | None:

@@ -1,6 +1,7 @@
-"""Running one tool under a hard time limit: whatever it does, its caller gets an answer in time.
+"""Running one tool under a hard time limit: whatever it does, there is an answer in time.
 
-A coroutine is cancelled. It has a moment to clean up; one that does not end then is left behind, and so is a thread,
+A coroutine runs in the task that calls it (`here`), or in one of its own (`run`); another function runs in a thread. A
+coroutine is cancelled. It has a moment to clean up; one that does not end then is left behind, and so is a thread,
 which cannot be killed. What is left behind is logged and keeps its slot until it ends. A result that arrives while it
 is cleaning up is taken: knowing beats guessing. A coroutine that blocks the event loop cannot be stopped; what it
 returns after its time comes too late.
@@ -15,7 +16,7 @@ from contextvars import copy_context
 from enum import Enum
 from functools import partial
 from inspect import iscoroutine
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 from haltpoint.contracts.base import value
 from haltpoint.tools import MalformedResultError
@@ -76,20 +77,32 @@ class Runnable(Protocol):
 
 
 class Run:
-    """One tool under way. `ended`: its answer, or why nobody waits for one. `gone`: nothing of it runs any more.
+    """One tool under way, in `task` or in a thread. `over`: it has its answer, or is left behind; then `left` hears
+    why. `gone`: nothing of it runs any more.
 
     `until` is when its `seconds` are over, in the loop's time; `late`: it returned after that, unstopped. `latest` is
     when a loop that turns has stopped it for sure, in the clock of all threads.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, what: Runnable, seconds: float) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        what: Runnable,
+        seconds: float,
+        left: Callable[[Stopped], None],
+    ) -> None:
         self.what = what
         self.seconds = seconds
         self.until = loop.time() + seconds
         self.latest = time.monotonic() + 1.01 * seconds + _GRACE
+        self.task: asyncio.Task[Any] | None = None
+        self.stopped: Stopped | None = None
         self.late = False
-        self.ended: asyncio.Future[Ended] = loop.create_future()
-        self.gone: asyncio.Future[Returned | Raised] = loop.create_future()
+        self.over = False
+        self.gone = False
+        self.when_gone: Callable[[], None] | None = None
+        self._loop = loop
+        self._left = left
 
     @property
     def overdue(self) -> bool:
@@ -97,18 +110,35 @@ class Run:
 
         For any thread. A function in a thread of its own may have returned, and the loop could not hear of it.
         """
-        return self.what.is_async and not self.ended.done() and time.monotonic() > self.latest
+        return self.what.is_async and not self.over and time.monotonic() > self.latest
 
     def stop(self, why: Stopped) -> None:
-        """Wait no longer."""
-        if not self.ended.done():
-            self.ended.set_result(why)
+        """Wait for it no longer than a moment."""
+        if self.over or self.stopped is not None:
+            return
+        self.stopped = why
+        if self.task is None:
+            self._leave()
+        else:
+            self.task.cancel()
+            self._loop.call_later(_GRACE, self._leave)
 
-    def finish(self, answer: Returned | Raised) -> None:
-        """The tool has ended."""
-        self.gone.set_result(answer)
-        if not self.ended.done():
-            self.ended.set_result(answer)
+    def finish(self, answer: Returned | Raised) -> Ended | None:
+        """The tool has ended. What that is for the one who waits; None when it was left behind."""
+        was_over, self.over, self.gone = self.over, True, True
+        if self.when_gone is not None:
+            self.when_gone()
+        if was_over:
+            return None
+        if self.late:
+            return Stopped.TIMED_OUT
+        taken = self.stopped is None or (self.stopped is Stopped.TIMED_OUT and isinstance(answer, Returned))
+        return answer if taken else self.stopped
+
+    def _leave(self) -> None:
+        if not self.over and self.stopped is not None:
+            self.over = True
+            self._left(self.stopped)
 
 
 class _Limits:
@@ -143,71 +173,92 @@ class Runner:
     def __init__(self) -> None:
         self._threads = Threads()
         self._limits = _Limits()
-        self._left: set[asyncio.Task[None]] = set()
-        self.running: dict[asyncio.Task[None], Run] = {}
+        self._closed = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.running: dict[asyncio.Task[Any], Run] = {}
         """The tasks of the coroutines that run."""
+
+    async def here(self, run: Run, arguments: dict[str, Any]) -> Ended | None:
+        """Run a coroutine in our own task; None when it was left behind. Never raises what it raises."""
+        loop = asyncio.get_running_loop()
+        task = run.task = cast("asyncio.Task[Any]", asyncio.current_task())
+        stopping = self._limits.add(loop, run.seconds, run)
+        self.running[task] = run
+        try:
+            answer: Returned | Raised = Returned(await run.what.function(**arguments))
+            # The loop did not turn, or it would have been stopped.
+            run.late = run.stopped is None and loop.time() > run.until + _JITTER
+        except BaseException as error:  # noqa: BLE001 - a tool's SystemExit must not end the worker
+            answer = Raised(error)
+        del self.running[task]
+        stopping.discard(run)
+        if task.cancelling():
+            if self._closed and run.stopped is None:
+                raise asyncio.CancelledError  # the loop ends, and the worker with it
+            while task.uncancel():
+                pass
+        return run.finish(answer)
 
     async def run(
         self, tool: Runnable, arguments: dict[str, Any], seconds: float, started: Callable[[Run], None]
     ) -> Ended:
-        """Call the tool. Returns within `seconds` and a moment, or when the Run that `started` was told is stopped.
-        Never raises what the tool raises.
+        """Call the tool beside us. Returns within `seconds` and a moment, or when the Run that `started` gets is
+        stopped. Never raises what the tool raises.
         """
         loop = asyncio.get_running_loop()
-        run = Run(loop, tool, seconds)
-        stopping = self._limits.add(loop, seconds, run)
-        started(run)
-        task = self._start(tool, arguments, run, loop)
-        try:
-            ended = await run.ended
-        except asyncio.CancelledError:  # the tool that has called this one is stopped
-            if task is not None:
-                self._leave(task)
-            raise
-        finally:
-            stopping.discard(run)
-        if task is not None and isinstance(ended, Stopped):
-            self._leave(task)
-            await asyncio.wait({run.gone}, timeout=_GRACE)
-            known = run.gone.done() and isinstance(run.gone.result(), Returned) and not run.late
-            if ended is Stopped.TIMED_OUT and known:
-                return run.gone.result()
-        return ended
+        ended: asyncio.Future[Ended] = loop.create_future()
 
-    def _leave(self, task: asyncio.Task[None]) -> None:
-        self._left.add(task)
-        task.add_done_callback(self._left.discard)
-        task.cancel()
+        def tell(how: Ended | None) -> None:
+            if how is not None and not ended.done():
+                ended.set_result(how)
+
+        run = Run(loop, tool, seconds, tell)
+        started(run)
+        if run.over:
+            run.gone = True
+        else:
+            self._start(run, arguments, tell)
+        try:
+            return await ended
+        except asyncio.CancelledError:  # the tool that has called this one is stopped
+            run.stop(Stopped.LOST)
+            raise
+
+    def _start(self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]) -> None:
+        loop = asyncio.get_running_loop()
+        if run.what.is_async:
+            run.task = task = loop.create_task(self._aside(run, arguments, tell))
+            self._tasks.add(task)
+
+            def over(task: asyncio.Task[None]) -> None:
+                self._tasks.discard(task)
+                if not run.gone:  # it was cancelled before it began
+                    tell(run.finish(Raised(asyncio.CancelledError())))
+
+            task.add_done_callback(over)
+            return
+        stopping = self._limits.add(loop, run.seconds, run)
+
+        def finish(answer: Returned | Raised) -> None:
+            stopping.discard(run)
+            tell(run.finish(answer))
+
+        def hand_over(answer: Returned | Raised) -> None:
+            with suppress(RuntimeError):  # the loop is closed: the worker has ended before its tool
+                loop.call_soon_threadsafe(finish, answer)
+
+        self._threads.submit(partial(copy_context().run, _call, run.what, arguments, hand_over))
+
+    async def _aside(self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]) -> None:
+        tell(await self.here(run, arguments))
 
     def close(self) -> None:
         """End the idle threads."""
+        self._closed = True
         self._threads.close()
 
-    def _start(
-        self, tool: Runnable, arguments: dict[str, Any], run: Run, loop: asyncio.AbstractEventLoop
-    ) -> asyncio.Task[None] | None:
-        if not tool.is_async:
-            call = partial(_call, tool, arguments, partial(_tell, loop, run))
-            self._threads.submit(partial(copy_context().run, call))
-            return None
-        task = loop.create_task(_await(tool, arguments, run, loop))
-        self.running[task] = run
-        task.add_done_callback(self.running.pop)
-        return task
 
-
-async def _await(tool: Runnable, arguments: dict[str, Any], run: Run, loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        answer: Returned | Raised = Returned(await tool.function(**arguments))
-        if loop.time() > run.until + _JITTER and not run.ended.done():
-            run.late = True  # the loop did not turn, or it would have been stopped
-            run.stop(Stopped.TIMED_OUT)
-    except BaseException as error:  # noqa: BLE001 - a tool's SystemExit must not end the worker
-        answer = Raised(error)
-    run.finish(answer)
-
-
-def _call(tool: Runnable, arguments: dict[str, Any], tell: Callable[[Returned | Raised], None]) -> None:
+def _call(tool: Runnable, arguments: dict[str, Any], finish: Callable[[Returned | Raised], None]) -> None:
     try:
         value = tool.function(**arguments)
         answer: Returned | Raised = Returned(value)
@@ -216,14 +267,9 @@ def _call(tool: Runnable, arguments: dict[str, Any], tell: Callable[[Returned | 
             answer = Raised(MalformedResultError("it returned a coroutine: declare it with async def"))
     except BaseException as error:  # noqa: BLE001 - it has to reach the event loop
         answer = Raised(error)
-    tell(answer)
+    finish(answer)
 
 
 def _close(coroutine: Coroutine[Any, Any, Any]) -> None:
     with suppress(Exception):
         coroutine.close()
-
-
-def _tell(loop: asyncio.AbstractEventLoop, run: Run, answer: Returned | Raised) -> None:
-    with suppress(RuntimeError):  # the loop is closed: the worker has ended before its tool
-        loop.call_soon_threadsafe(run.finish, answer)

@@ -8,6 +8,7 @@ import secrets
 import time
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from itertools import count
 from typing import Any, Final
 
@@ -112,7 +113,7 @@ class Ledger:
         self._nonce = secrets.token_hex(4)
         self._serial = count()
         self._finished: dict[int, list[tuple[Finished, asyncio.Future[Completion]]]] = {}
-        self._flushing: set[asyncio.Task[None]] = set()
+        self._streams = [topology.stream(partition, Stream.EVENTS) for partition in range(topology.partitions)]
 
     async def claim(self, place: Place, action_id: str) -> Claimed:
         """Take an action with effects, or one that somebody else had (R4). A lost reply is asked for again safely."""
@@ -193,32 +194,29 @@ class Ledger:
 
     def _flush(self, partition: int) -> None:
         batch = self._finished.pop(partition)
-        task = asyncio.get_running_loop().create_task(self._record(partition, batch))
-        self._flushing.add(task)
-        task.add_done_callback(self._flushing.discard)
-
-    async def _record(self, partition: int, batch: list[tuple[Finished, "asyncio.Future[Completion]"]]) -> None:
         args: list[Argument] = [self._consumer]
         for one, _ in batch:
             head, tail = completed_parts(one.action_id, one.attempt, chain_of(one.action_id), one.trace)
             args += (one.place.stream, one.place.entry, one.action_id, one.epoch, int(_doubtful(one.outcome)))
             args += (one.receipt, one.data, head, tail)
-        try:
-            reply = await self._function("complete", partition, *args)
-        except BaseException as error:
-            for _, future in batch:
-                if not future.done():
-                    future.set_exception(error)
-            if not isinstance(error, Exception):
-                raise
-            return
-        for (_, future), status in zip(batch, reply, strict=True):
-            if not future.done():
-                future.set_result(_COMPLETIONS[status])
+        reply = self._calls.call("FCALL", f"{PREFIX}complete", 1, self._streams[partition], *args)
+        reply.add_done_callback(partial(_recorded, [future for _, future in batch]))
 
     async def _function(self, name: str, partition: int, *args: Argument) -> Any:
-        key = self._topology.stream(partition, Stream.EVENTS)
-        return await self._calls.call("FCALL", PREFIX + name, 1, key, *args)
+        return await self._calls.call("FCALL", PREFIX + name, 1, self._streams[partition], *args)
+
+
+def _recorded(futures: "Sequence[asyncio.Future[Completion]]", reply: "asyncio.Future[list[bytes]]") -> None:
+    """Tell who waits for the receipts of one call."""
+    error = reply.exception()
+    statuses = reply.result() if error is None else ()
+    for number, future in enumerate(futures):
+        if future.done():
+            continue
+        if error is None:
+            future.set_result(_COMPLETIONS[statuses[number]])
+        else:
+            future.set_exception(error)
 
 
 def encode_data(reply: Thought) -> bytes:

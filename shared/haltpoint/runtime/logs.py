@@ -7,7 +7,7 @@ library or a tool too, needs no argument for them. Ids are logged freely, argume
 import logging
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, TextIO, cast
@@ -19,7 +19,8 @@ from haltpoint.runtime.settings import LogSettings
 
 _LEADING = ["timestamp", "level", "event", "service", "logger", "trace", "chain", "step", "action"]
 
-_ABOUT: Final[ContextVar[dict[str, str]]] = ContextVar("about", default={})  # noqa: B039 - never changed in place
+ABOUT: Final[ContextVar[Callable[[], dict[str, str]]]] = ContextVar("about", default=dict)
+"""What lines are about, by name: asked only when one is written."""
 
 
 def configure(settings: LogSettings, *, service: str, stream: TextIO | None = None) -> None:
@@ -77,12 +78,20 @@ def about(
 
     `trace` is a traceparent, of which the line has the id of the trace.
     """
-    ids = {"chain": chain, "step": step, "action": action, "trace": trace and trace.split("-")[1]}
-    before = _ABOUT.set(_ABOUT.get() | {key: value for key, value in ids.items() if value})
+    given = ABOUT.get()() | ids(chain=chain, step=step, action=action, trace=trace)
+    before = ABOUT.set(lambda: given)
     try:
         yield
     finally:
-        _ABOUT.reset(before)
+        ABOUT.reset(before)
+
+
+def ids(
+    *, chain: str | None = None, step: str | None = None, action: str | None = None, trace: str | None = None
+) -> dict[str, str]:
+    """What `about` adds to a line."""
+    given = {"chain": chain, "step": step, "action": action, "trace": trace and trace.split("-")[1]}
+    return {key: value for key, value in given.items() if value}
 
 
 def _plain(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
@@ -92,7 +101,7 @@ def _plain(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 
 
 def _say_what_it_is_about(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    return {**_ABOUT.get(), **event}
+    return {**ABOUT.get()(), **event}
 
 
 def _put_ids_first(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

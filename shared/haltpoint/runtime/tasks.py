@@ -12,12 +12,12 @@ _LOOK: Final = 1.0
 
 
 async def ended(
-    tasks: "Callable[[], Collection[asyncio.Task[Any]]]", still_wanted: Callable[[], Awaitable[bool]]
+    tasks: "Callable[[], Collection[asyncio.Future[Any]]]", still_wanted: Callable[[], Awaitable[bool]] | None = None
 ) -> bool:
     """Wait until there are no such tasks any more; False as soon as that is not wanted (asked each second)."""
     while left := tasks():
         await asyncio.wait(left, timeout=_LOOK)
-        if tasks() and not await still_wanted():
+        if tasks() and still_wanted is not None and not await still_wanted():
             return False
     return True
 

@@ -126,9 +126,10 @@ async def run_call(tool: Tool, arguments: str = "{}", *, no_effect: Any = (), **
         **order,
     )
     job = Job(Place.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
-    await Pipeline(registry, paper, runner, Tracing(None), lambda: False, 10.0).work(job)  # type: ignore[arg-type]
+    pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0)  # type: ignore[arg-type]
+    finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
     runner.close()
-    (finished,) = paper.finished
+    assert finished is not None
     return finished
 
 

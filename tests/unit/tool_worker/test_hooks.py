@@ -17,7 +17,7 @@ from haltpoint.chain.state import Action
 from haltpoint.contracts.events import RequestedTool
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.contracts.tools import ErrorType, NextAction, Outcome, Target
-from haltpoint.runtime.ledger import Claimed, ClaimStatus, Completion, Finished
+from haltpoint.runtime.ledger import Claimed, ClaimStatus, Finished
 from haltpoint.runtime.telemetry import Tracing
 from haltpoint.runtime.topology import Place
 from haltpoint.tools import tool_of
@@ -47,10 +47,6 @@ class Paper:
     async def claim(self, place: Place, action_id: str) -> Claimed:
         self.claims += 1
         return Claimed(ClaimStatus.GO, 1)
-
-    async def complete(self, finished: Finished) -> Completion:
-        self.finished.append(finished)
-        return Completion.RECORDED
 
     async def keep_whole(self, partition: int, action: str, data: str, deadline: int) -> None:
         if self.full:
@@ -175,9 +171,11 @@ async def run_call(
         reasons=reasons or None,
     )
     job = Job(Place.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
-    await Pipeline(registry, paper, runner, Tracing(None), lambda: False, 10.0).work(job)  # type: ignore[arg-type]
+    pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0)  # type: ignore[arg-type]
+    finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
     runner.close()
-    (finished,) = paper.finished
+    assert finished is not None
+    paper.finished.append(finished)
     assert finished.metadata is not None
     records, ran = finished.metadata.hooks, finished.metadata.arguments
     told = [(each.name.rpartition(".")[2].rpartition(":")[2], each.verdict.value) for each in records]

@@ -69,8 +69,8 @@ def test_e5_a_module_says_which_exceptions_of_its_tools_have_no_effect(modules: 
     first, second = (registry.find(name) for name in ("first", "second"))
     assert first is not None
     assert second is not None
-    assert set(registry.no_effect_of(first)) >= {LookupError, ValueError}, "its home says it, wherever it is offered"
-    assert set(registry.no_effect_of(second)) == {OSError, ValueError}
+    assert set(registry.no_effect["first"]) >= {LookupError, ValueError}, "its home says it, wherever it is offered"
+    assert set(registry.no_effect["second"]) == {OSError, ValueError}
     write(modules, "made_three", "third", more="\n\nNO_EFFECT = 'LookupError'\n")
     with pytest.raises(HaltpointError, match="HP-030 NO_EFFECT of 'made_three' cannot be used"):
         load(["made_three"])

@@ -58,9 +58,12 @@ async def test_a_thread_that_takes_too_long_is_left_behind_and_its_end_is_known(
     gate, runs = threading.Event(), list[Run]()
     ended = await runner.run(_waiting(gate), {}, 0.01, runs.append)
     assert ended is Stopped.TIMED_OUT
-    assert not runs[0].gone.done()
+    assert not runs[0].gone
+    gone = asyncio.Event()
+    runs[0].when_gone = gone.set
     gate.set()
-    assert isinstance(await runs[0].gone, Returned)
+    await gone.wait()
+    assert runs[0].gone
 
 
 async def test_a_coroutine_is_cancelled_when_its_lease_is_lost(runner: Runner) -> None:
