@@ -5,6 +5,7 @@ claim finds out, for tools with effects. So the worker asks once more what the c
 tools are refused, arguments parsed, and values of models need an origin in the receipts as they are now (H3).
 """
 
+import time
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
@@ -88,16 +89,13 @@ CallsOf = Callable[[Job, Tool, float], Calls]
 
 
 class Admission:
-    """For all calls of a worker. `now_ms` is the wall clock."""
+    """For all calls of a worker."""
 
-    def __init__(
-        self, registry: Registry, ledger: Ledger, runner: Runner, now_ms: Callable[[], int], calls_of: CallsOf
-    ) -> None:
+    def __init__(self, registry: Registry, ledger: Ledger, runner: Runner, calls_of: CallsOf) -> None:
         self._calls_of = calls_of
         self._registry = registry
         self._ledger = ledger
         self._runner = runner
-        self._now_ms = now_ms
 
     def look(self, job: Job, now_ms: int, caller: ToolSpec | None = None) -> Call | Refusal:
         """The call, or why it is refused, as far as that can be told at once. `caller` is the tool that calls it."""
@@ -197,7 +195,7 @@ class Admission:
         )
 
     def _left(self, job: Job) -> float:
-        return (job.request.deadline - self._now_ms()) / 1000
+        return job.request.deadline / 1000 - time.time()
 
     def _with_context(self, job: Job, call: Call) -> Call:
         """The call with what no plan and no model sets: `confirmed`, and the context."""

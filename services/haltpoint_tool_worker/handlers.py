@@ -71,13 +71,14 @@ class Handlers:
         stream, read = entries[0].stream, entries[0].deliveries == 1
         promised = self._promised.get(stream, self.slots.share) if read else 0
         self.slots.hold(len(entries), promised=promised)
-        loop, rest = asyncio.get_running_loop(), deque(entries)
+        rest = deque(entries)
         self._spawn(self._work_through(rest))
         if not read:
-            self._suspect = loop.create_future()
+            self._suspect = asyncio.get_running_loop().create_future()
             await self._suspect
             return None
-        loop.call_soon(self._spread, rest)
+        if len(entries) > 1:
+            asyncio.get_running_loop().call_soon(self._spread, rest)
         for _ in range(_TURNS):
             await asyncio.sleep(0)
         self._promised[stream] = await self.slots.promise(more=len(entries) >= self.slots.share)
@@ -236,7 +237,8 @@ class Handlers:
         """It is out of our hands; its slot is free when nothing runs in it any more."""
         if self._jobs.get(job.place) is job:
             del self._jobs[job.place]
-        self._suspect_ended(job.deliveries)
+        if job.deliveries > 1:
+            self._suspect_ended()
         running = next((run for run in job.runs if not run.gone), None)
         if running is None:
             self.slots.end(ran=job.ran)
@@ -251,10 +253,11 @@ class Handlers:
         except (*UNREACHABLE, RedisError) as error:
             _log.warning("an entry could not be worked on", entry=entry.id, stream=entry.stream, reason=str(error))
         self.slots.end(ran=False)
-        self._suspect_ended(entry.deliveries)
+        if entry.deliveries > 1:
+            self._suspect_ended()
 
-    def _suspect_ended(self, deliveries: int) -> None:
-        if deliveries > 1 and self._suspect is not None and not self._suspect.done():
+    def _suspect_ended(self) -> None:
+        if self._suspect is not None and not self._suspect.done():
             self._suspect.set_result(None)
 
     async def _bury(self, entry: Entry, reason: str, words: str) -> None:

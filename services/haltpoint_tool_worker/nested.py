@@ -49,7 +49,6 @@ class Nested:
         admission: Admission,
         find: Callable[[str], Tool | None],
         runner: Runner,
-        now_ms: Callable[[], int],
         job: Job,
         caller: Tool,
         until: int,
@@ -57,7 +56,6 @@ class Nested:
         self._admission = admission
         self._find = find
         self._runner = runner
-        self._now_ms = now_ms
         self._job = job
         self._caller = caller
         self._until = until
@@ -120,7 +118,7 @@ class Nested:
         if fault is not None:
             return _refused(ErrorType.BLOCKED, f"{name} was not called: {fault}"), ()
         self._begun.append(job)
-        call = self._admission.look(job, self._now_ms(), caller=self._caller.spec)
+        call = self._admission.look(job, time.time_ns() // 1_000_000, caller=self._caller.spec)
         if isinstance(call, Call) and call.asks:
             call = await self._admission.ask(job, call)
         if isinstance(call, Refusal):
@@ -128,7 +126,7 @@ class Nested:
         if job.lost:
             return _refused(ErrorType.BLOCKED, f"{name} was not called: its caller has ended"), call.records
         spec, effects = call.tool.spec, self._job.effects
-        entry = partial(ledger_entry, spec, call.text, self._now_ms(), key)
+        entry = partial(ledger_entry, spec, call.text, time.time_ns() // 1_000_000, key)
         if not spec.read_only:
             effects[key] = entry("doubt")  # until it has ended
         try:

@@ -10,7 +10,6 @@ nothing. Right before the effect the worker looks at its lease: it may have slep
 When is a failure a doubt (CONTRACT E5)? The table in `failures.py` says it. Then a person decides.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
@@ -43,7 +42,7 @@ Left = Callable[[Job, Coroutine[Any, Any, Finished | None]], None]
 
 
 class Pipeline:
-    """For all calls of a worker. `lease` is in seconds, `now_ms` the wall clock."""
+    """For all calls of a worker. `lease` is in seconds."""
 
     def __init__(
         self,
@@ -52,19 +51,17 @@ class Pipeline:
         runner: Runner,
         tracing: telemetry.Tracing,
         lease: float,
-        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._registry = registry
-        self._admission = Admission(registry, ledger, runner, now_ms, self._nested)
+        self._admission = Admission(registry, ledger, runner, self._nested)
         self._ledger = ledger
         self._runner = runner
         self._tracing = tracing
         self._lease = lease
-        self._now_ms = now_ms
 
     def _nested(self, job: Job, caller: Tool, seconds: float) -> Nested:
-        until = self._now_ms() + round(seconds * 1000)
-        return Nested(self._admission, self._registry.find, self._runner, self._now_ms, job, caller, until)
+        until = time.time_ns() // 1_000_000 + round(seconds * 1000)
+        return Nested(self._admission, self._registry.find, self._runner, job, caller, until)
 
     async def work(self, job: Job, left: Left) -> Finished | None:
         """Do one call, in the task of its own tool; what is to be recorded, if anything is.
@@ -74,7 +71,7 @@ class Pipeline:
         """
         if job.deliveries > 1 and (status := await self._claim(job)) is not ClaimStatus.GO:
             return self._unclaimed(job, status)
-        began = self._now_ms()
+        began = time.time_ns() // 1_000_000
         call = self._admission.look(job, began)
         if isinstance(call, Call) and call.asks:
             call = await self._admission.ask(job, call)
@@ -101,7 +98,7 @@ class Pipeline:
             job.left = True
             left(job, self._finish(job, call, began, why))
 
-        run = Run(asyncio.get_running_loop(), call.tool, call.seconds, leave)
+        run = Run(call.tool, call.seconds, leave)
         job.runs.append(run)
         ended = await self._runner.here(run, call.arguments)
         return None if ended is None else await self._finish(job, call, began, ended)
@@ -145,7 +142,7 @@ class Pipeline:
         if status is ClaimStatus.IN_DOUBT:
             words = "a worker had started it and did not report; it may have taken effect"
             fault = fault_of(ErrorType.IN_DOUBT, f"{job.request.tool}: {words}")
-            return self._finished(job, read_failure(Failure(fault, Cause.BROKEN)), self._now_ms())
+            return self._finished(job, read_failure(Failure(fault, Cause.BROKEN)), time.time_ns() // 1_000_000)
         if status is ClaimStatus.LOST:
             _log.warning("the lease was lost before the call was claimed; another worker has it")
         return None
@@ -185,7 +182,7 @@ class Pipeline:
             chain_position=request.position,
             attempt=request.attempt,
             started_at=began,
-            duration_ms=max(0, self._now_ms() - began),
+            duration_ms=max(0, time.time_ns() // 1_000_000 - began),
             truncated=reading.truncated,
         )
         if records:

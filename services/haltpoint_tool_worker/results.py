@@ -81,10 +81,14 @@ def read_result(tool: Tool, raw: object) -> Reading:
     try:
         if isinstance(raw, ToolResult):
             return _read_whole(tool, raw, raw.data)
-        if isinstance(raw, Mapping) and "success" in raw and "next_action" in raw:
-            if "success" not in tool.output.fields:
+        fields: Mapping[Any, Any] | None = None
+        if isinstance(raw, Mapping):
+            if "success" in raw and "next_action" in raw and "success" not in tool.output.fields:
                 return _read_whole(tool, raw, raw.get("data", {}))
-        elif older := _in_older_style(tool, raw):
+            fields = None if KNOWN.isdisjoint(raw) else raw
+        elif tool.output.adapter is None and (isinstance(raw, BaseModel) or is_dataclass(raw)):
+            fields = vars(raw)  # an object speaks of itself only where the tool declares no type for it
+        if fields is not None and (older := in_older_style(fields, tool.output.fields)):
             return _read_whole(tool, older, {})
         return _with_data(tool, _CONTINUE, raw)
     except MalformedResultError as error:
@@ -111,19 +115,15 @@ def read_failure(failure: Failure) -> Reading:
     return Reading(outcome, failure=failure)
 
 
-def _in_older_style(tool: Tool, raw: object) -> Mapping[str, Any] | None:
-    """What a result says of itself in fields of its own; an object's too, where the tool declares no type for it."""
-    if isinstance(raw, Mapping):
-        return None if KNOWN.isdisjoint(raw) else in_older_style(raw, tool.output.fields)
-    speaks = tool.output.adapter is None and (isinstance(raw, BaseModel) or is_dataclass(raw))
-    return in_older_style(vars(raw), tool.output.fields) if speaks else None
-
-
 def _with_data(tool: Tool, outcome: Outcome, raw: object) -> Reading:
+    """The data as they are when they are within all limits: found out without parsing in the usual case."""
     data = _as_json(tool, raw)
-    fits = data is not None and _fits(data)
+    if data is None or len(data) > MAX_RESULT or too_deep(data) or (len(data) > 4000 and _LONG_NUMBER.search(data)):
+        return _slowly(tool, outcome, raw)
+    if data.count(b",") >= MAX_ITEMS and _longest(json.loads(data)) > MAX_ITEMS:
+        return _slowly(tool, outcome, raw)
     # Pydantic writes NaN and infinity as null, which a schema of numbers does not allow.
-    if data is None or not fits or (b"null" in data and tool.output.numbers and _violation(tool, json.loads(data))):
+    if b"null" in data and tool.output.numbers and _violation(tool, json.loads(data)) is not None:
         return _slowly(tool, outcome, raw)
     return Reading(outcome, data.decode())
 
@@ -145,13 +145,6 @@ def _as_json(tool: Tool, raw: object) -> bytes | None:
     except Exception:  # noqa: BLE001 - the slow way finds out what is wrong with it
         return None
     return data
-
-
-def _fits(data: bytes) -> bool:
-    """Within all limits, without parsing in the usual case."""
-    if len(data) > MAX_RESULT or too_deep(data) or (len(data) > 4000 and _LONG_NUMBER.search(data)):
-        return False
-    return data.count(b",") < MAX_ITEMS or _longest(json.loads(data)) <= MAX_ITEMS
 
 
 def _longest(value: Any) -> int:

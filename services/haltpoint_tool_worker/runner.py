@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from contextvars import copy_context
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from inspect import iscoroutine
@@ -76,33 +77,25 @@ class Runnable(Protocol):
         ...
 
 
+@dataclass(slots=True, eq=False)
 class Run:
     """One tool under way, in `task` or in a thread. `over`: it has its answer, or is left behind; then `left` hears
     why. `gone`: nothing of it runs any more.
 
-    `until` is when its `seconds` are over, in the loop's time; `late`: it returned after that, unstopped. `latest` is
-    when a loop that turns has stopped it for sure, in the clock of all threads.
+    `until` is when its `seconds` are over, in the loop's time; `late`: it returned after that, unstopped.
     """
 
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        what: Runnable,
-        seconds: float,
-        left: Callable[[Stopped], None],
-    ) -> None:
-        self.what = what
-        self.seconds = seconds
-        self.until = loop.time() + seconds
-        self.latest = time.monotonic() + 1.01 * seconds + _GRACE
-        self.task: asyncio.Task[Any] | None = None
-        self.stopped: Stopped | None = None
-        self.late = False
-        self.over = False
-        self.gone = False
-        self.when_gone: Callable[[], None] | None = None
-        self._loop = loop
-        self._left = left
+    what: Runnable
+    seconds: float
+    left: Callable[[Stopped], None]
+    began: float = field(default_factory=time.monotonic)
+    until: float = 0.0
+    task: "asyncio.Task[Any] | None" = None
+    stopped: Stopped | None = None
+    late: bool = False
+    over: bool = False
+    gone: bool = False
+    when_gone: Callable[[], None] | None = None
 
     @property
     def overdue(self) -> bool:
@@ -110,7 +103,8 @@ class Run:
 
         For any thread. A function in a thread of its own may have returned, and the loop could not hear of it.
         """
-        return self.what.is_async and not self.over and time.monotonic() > self.latest
+        latest = self.began + 1.01 * self.seconds + _GRACE  # when a loop that turns has stopped it for sure
+        return self.what.is_async and not self.over and time.monotonic() > latest
 
     def stop(self, why: Stopped) -> None:
         """Wait for it no longer than a moment."""
@@ -121,7 +115,7 @@ class Run:
             self._leave()
         else:
             self.task.cancel()
-            self._loop.call_later(_GRACE, self._leave)
+            asyncio.get_running_loop().call_later(_GRACE, self._leave)
 
     def finish(self, answer: Returned | Raised) -> Ended | None:
         """The tool has ended. What that is for the one who waits; None when it was left behind."""
@@ -138,7 +132,7 @@ class Run:
     def _leave(self) -> None:
         if not self.over and self.stopped is not None:
             self.over = True
-            self._left(self.stopped)
+            self.left(self.stopped)
 
 
 class _Limits:
@@ -150,10 +144,10 @@ class _Limits:
     def __init__(self) -> None:
         self._runs: dict[float, set[Run]] = {}
 
-    def add(self, loop: asyncio.AbstractEventLoop, seconds: float, run: Run) -> set[Run]:
-        """Stop `run` in `seconds`, at most 20 ms or 1 % late, unless it is taken out of the returned set before."""
-        width = 0.02 * 2 ** max(0, int(seconds / 2).bit_length() - 1)
-        tick = math.ceil((loop.time() + seconds) / width) * width
+    def add(self, loop: asyncio.AbstractEventLoop, run: Run) -> set[Run]:
+        """Stop `run` when its seconds are over, 20 ms or 1 % late at most, unless it has left the returned set."""
+        width = 0.02 * 2 ** max(0, int(run.seconds / 2).bit_length() - 1)
+        tick = math.ceil((loop.time() + run.seconds) / width) * width
         runs = self._runs.get(tick)
         if runs is None:
             runs = self._runs[tick] = set()
@@ -182,7 +176,7 @@ class Runner:
         """Run a coroutine in our own task; None when it was left behind. Never raises what it raises."""
         loop = asyncio.get_running_loop()
         task = run.task = cast("asyncio.Task[Any]", asyncio.current_task())
-        stopping = self._limits.add(loop, run.seconds, run)
+        stopping = self._limits.add(loop, run)
         self.running[task] = run
         try:
             answer: Returned | Raised = Returned(await run.what.function(**arguments))
@@ -212,7 +206,7 @@ class Runner:
             if how is not None and not ended.done():
                 ended.set_result(how)
 
-        run = Run(loop, tool, seconds, tell)
+        run = Run(tool, seconds, tell)
         started(run)
         if run.over:
             run.gone = True
@@ -237,7 +231,7 @@ class Runner:
 
             task.add_done_callback(over)
             return
-        stopping = self._limits.add(loop, run.seconds, run)
+        stopping = self._limits.add(loop, run)
 
         def finish(answer: Returned | Raised) -> None:
             stopping.discard(run)

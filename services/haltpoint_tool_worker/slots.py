@@ -45,11 +45,11 @@ class Slots:
         if self._closed:
             return self.share
         wished = self._part if more else self.share
-        if self._readers or not self._can_promise():
-            future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-            self._readers.append((future, wished))
-            return await future
-        return self._promise(wished)
+        if not self._readers and (count := self._promise(wished)):
+            return count
+        future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._readers.append((future, wished))
+        return await future
 
     async def begin(self, *, suspect: bool = False) -> bool:
         """Wait for a slot to run in; False when closed before there was one. A suspect has all of them."""
@@ -68,7 +68,8 @@ class Slots:
         self.held -= 1
         if ran:
             self.running -= 1
-        self._serve()
+        if self._waiting or self._readers:
+            self._serve()
 
     def pause(self) -> None:
         """Promise nothing more to readers."""
@@ -97,16 +98,18 @@ class Slots:
         while self._waiting and self.running < self.capacity and not self._reserved:
             self.running += 1
             self._waiting.popleft().set_result(None)
-        while self._readers and self._can_promise():
+        while self._readers:
             future, wished = self._readers.popleft()
-            future.set_result(self._promise(wished))
+            if not (count := self._promise(wished)):
+                self._readers.appendleft((future, wished))
+                return
+            future.set_result(count)
 
     def _promise(self, wished: int) -> int:
-        """There is room for a share; for more only when nobody waits for it."""
+        """How much a reader may read now: a share, or more when no other waits for it; 0 when there is no room."""
         free = self.capacity - self.held - self._promised
+        if self._paused or free < self.share:
+            return 0
         count = self.share if self._readers else min(wished, free)
         self._promised += count
         return count
-
-    def _can_promise(self) -> bool:
-        return not self._paused and self.held + self._promised + self.share <= self.capacity

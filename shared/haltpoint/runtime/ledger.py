@@ -84,11 +84,6 @@ class Finished:
     trace: str | None = None
     metadata: Metadata | None = None
 
-    @property
-    def receipt(self) -> bytes:
-        """The outcome's JSON."""
-        return encode_receipt(self.outcome, self.metadata) if self.metadata else encode_outcome(self.outcome)
-
 
 @value
 class Held:
@@ -196,9 +191,12 @@ class Ledger:
         batch = self._finished.pop(partition)
         args: list[Argument] = [self._consumer]
         for one, _ in batch:
-            head, tail = completed_parts(one.action_id, one.attempt, chain_of(one.action_id), one.trace)
-            args += (one.place.stream, one.place.entry, one.action_id, one.epoch, int(_doubtful(one.outcome)))
-            args += (one.receipt, one.data, head, tail)
+            outcome, chain = one.outcome, one.action_id.partition(".")[0]
+            doubtful = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
+            receipt = encode_receipt(outcome, one.metadata) if one.metadata else encode_outcome(outcome)
+            head, tail = completed_parts(one.action_id, one.attempt, chain, one.trace)
+            args += (one.place.stream, one.place.entry, one.action_id, one.epoch, int(doubtful))
+            args += (receipt, one.data, head, tail)
         reply = self._calls.call("FCALL", f"{PREFIX}complete", 1, self._streams[partition], *args)
         reply.add_done_callback(partial(_recorded, [future for _, future in batch]))
 
@@ -222,7 +220,3 @@ def _recorded(futures: "Sequence[asyncio.Future[Completion]]", reply: "asyncio.F
 def encode_data(reply: Thought) -> bytes:
     """The payload of a reply as it stands at the end of its message."""
     return reply.data.__pydantic_serializer__.to_json(reply.data, exclude_none=True)
-
-
-def _doubtful(outcome: Outcome) -> bool:
-    return outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT

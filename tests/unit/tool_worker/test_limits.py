@@ -18,7 +18,7 @@ def ignore(_: Stopped) -> None: ...
 async def test_a_limit_is_never_early_and_hardly_late(seconds: float) -> None:
     limits, loop = _Limits(), asyncio.get_running_loop()
     asked = loop.time() + seconds
-    limits.add(loop, seconds, Run(loop, TOOL, seconds, ignore))
+    limits.add(loop, Run(TOOL, seconds, ignore))
     (tick,) = limits._runs
     assert asked <= tick + 0.001
     assert tick - asked <= max(0.02, seconds * 0.01) + 0.01
@@ -27,14 +27,14 @@ async def test_a_limit_is_never_early_and_hardly_late(seconds: float) -> None:
 async def test_long_limits_one_after_another_share_their_timers() -> None:
     limits, loop = _Limits(), asyncio.get_running_loop()
     for _ in range(1000):
-        limits.add(loop, 86_400.0, Run(loop, TOOL, 86_400.0, ignore)).clear()
+        limits.add(loop, Run(TOOL, 86_400.0, ignore)).clear()
     assert len(limits._runs) <= 2
 
 
 async def test_what_is_over_time_is_stopped() -> None:
     limits, loop = _Limits(), asyncio.get_running_loop()
     stopped: asyncio.Future[Stopped] = loop.create_future()
-    run = Run(loop, TOOL, 0.01, stopped.set_result)
-    limits.add(loop, 0.01, run)
+    run = Run(TOOL, 0.01, stopped.set_result)
+    limits.add(loop, run)
     assert await asyncio.wait_for(stopped, PATIENCE) is Stopped.TIMED_OUT
     assert limits._runs == {}
