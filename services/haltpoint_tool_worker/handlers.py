@@ -28,7 +28,7 @@ from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.slots import Slots
 
-_TURNS: Final = 6
+_TURNS: Final = 3
 """Turns of the event loop from an entry to its receipt when its tool need not wait. To read before they are over would
 only make reads smaller, and a read is dearer than a call.
 """

@@ -1,6 +1,9 @@
 """The coalescing connection: many callers, one connection, and a server that goes away for a moment."""
 
 import asyncio
+import shutil
+import ssl
+import subprocess
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -8,7 +11,8 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import ResponseError
+from redis.exceptions import NoPermissionError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from haltpoint.runtime.connection import Coalescer, connect
 from haltpoint.runtime.embedded import EmbeddedServer
@@ -69,6 +73,56 @@ async def test_patience_ends(tmp_path: Path) -> None:
                 await calls.call("PING")
             await asyncio.to_thread(server.start)
             assert await calls.call("PING") in (b"PONG", True)
+
+
+async def test_a_reply_that_does_not_come_is_waited_for_no_longer_than_agreed(redis: Redis) -> None:
+    async with Coalescer(redis, patience=0, timeout=0.05) as calls:
+        with pytest.raises(RedisTimeoutError, match=r"no reply within 0\.05 s"):
+            await calls.call("BLPOP", "nothing", 0)
+        assert await calls.call("PING") == b"PONG"
+
+
+async def test_a_login_a_database_and_an_error_of_permissions(redis: Redis, server: EmbeddedServer) -> None:
+    """As redis-py reads them from the address."""
+    await redis.execute_command("ACL", "SETUSER", "ann", "on", ">secret", "~*", "+get", "+set", "+select")
+    client = connect(f"{server.url}?username=ann&password=secret&db=3")
+    async with client, Coalescer(client) as calls:
+        assert await calls.call("SET", "k", "1") == b"OK"
+        with pytest.raises(NoPermissionError):
+            await calls.call("DEL", "k")
+    await redis.execute_command("ACL", "DELUSER", "ann")
+    async with connect(f"{server.url}?db=3") as third:
+        assert await third.get("k") == b"1"
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="it makes the certificate")
+async def test_over_tls(redis: Redis, server: EmbeddedServer, tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "1"]
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, *names]
+    await asyncio.to_thread(subprocess.run, made, check=True, capture_output=True)
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(certificate, key)
+
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        from_server, to_server = await asyncio.open_unix_connection(server.url.removeprefix("unix://"))
+        await asyncio.gather(pump(reader, to_server), pump(from_server, writer))
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while piece := await reader.read(65536):
+            writer.write(piece)
+        writer.close()
+
+    async with await asyncio.start_server(pass_on, "localhost", 0, ssl=tls) as front:
+        port = front.sockets[0].getsockname()[1]
+        stranger = connect(f"rediss://localhost:{port}")
+        async with stranger, Coalescer(stranger, patience=0) as calls:
+            with pytest.raises(RedisConnectionError, match="certificate verify failed"):
+                await calls.call("PING")
+        known = connect(f"rediss://localhost:{port}?ssl_ca_certs={certificate}")
+        async with known, Coalescer(known) as calls:
+            assert await calls.call("SET", "k", "x" * 200_000) == b"OK"
+            assert len(await calls.call("GET", "k")) == 200_000
 
 
 async def test_a_refused_handshake_is_told_at_once(tmp_path: Path) -> None:

@@ -1,0 +1,174 @@
+"""A batch of calls in a worker's hands: what shares a task, what waits alone, and what is left behind."""
+
+import asyncio
+import contextvars
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from haltpoint import tool
+from haltpoint.contracts.events import RequestedTool, ToolRequested
+from haltpoint.runtime.delivery import Entry
+from haltpoint.runtime.ledger import Completion, Finished
+from haltpoint.runtime.telemetry import Tracing
+from haltpoint.runtime.wire import encode
+from haltpoint.tools import tool_of
+from haltpoint_tool_worker import handlers as handlers_module
+from haltpoint_tool_worker import runner as runner_module
+from haltpoint_tool_worker.handlers import Handlers
+from haltpoint_tool_worker.pipeline import Pipeline
+from haltpoint_tool_worker.registry import Registry
+from haltpoint_tool_worker.runner import Runner
+from haltpoint_tool_worker.slots import Slots
+from tests.support import wait_until
+
+STREAM = "hp:{0}:tools:default"
+LEFT_BEHIND: contextvars.ContextVar[str] = contextvars.ContextVar("left_behind", default="")
+TASKS: list["asyncio.Task[Any] | None"] = []
+GATES: dict[str, asyncio.Event] = {}
+
+
+@tool(read_only=True)
+async def quick() -> str:
+    TASKS.append(asyncio.current_task())
+    return LEFT_BEHIND.get()
+
+
+@tool(read_only=True)
+async def patient() -> str:
+    TASKS.append(asyncio.current_task())
+    await GATES["patient"].wait()
+    return "done"
+
+
+@tool(read_only=True)
+async def untidy() -> str:
+    LEFT_BEHIND.set("something")
+    return LEFT_BEHIND.get()
+
+
+@tool(read_only=True, timeout="50ms")
+async def stubborn() -> str:
+    while not GATES["stubborn"].is_set():
+        try:
+            await GATES["stubborn"].wait()
+        except asyncio.CancelledError:
+            continue
+    return "at last"
+
+
+@dataclass
+class Receipts:
+    """The ledger, without a server. `fails`: how many more times it cannot be written to."""
+
+    fails: int = 0
+    written: list[Finished] = field(default_factory=list)
+
+    def complete(self, finished: Finished) -> "asyncio.Future[Completion]":
+        receipt: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+        if self.fails:
+            self.fails -= 1
+            receipt.set_exception(RedisConnectionError("away"))
+        else:
+            self.written.append(finished)
+            receipt.set_result(Completion.RECORDED)
+        return receipt
+
+    @property
+    def data(self) -> list[str]:
+        return [one.data for one in self.written]
+
+
+@dataclass
+class Worker:
+    receipts: Receipts
+    handlers: Handlers
+
+    async def read(self, *tools: str) -> None:
+        """Have these calls read in one batch."""
+        entries = []
+        for number, name in enumerate(tools):
+            found = tool_of(globals()[name])
+            assert found is not None
+            request = RequestedTool(
+                action_id=f"c.{name}.{number + 1}",
+                tool=name,
+                repeatable=True,
+                timeout=found.spec.timeout,
+                deadline=time.time_ns() // 1_000_000 + 60_000,
+            )
+            message = ToolRequested(id=request.action_id, source="test", subject="c", data=request)
+            fields = {b"__data__": encode(message), b"__body__": b"{}"}
+            entries.append(Entry(STREAM, f"1-{number}", fields, 1, time.monotonic()))
+        await self.handlers.handle(entries)
+
+
+@pytest.fixture
+async def worker() -> AsyncIterator[Worker]:
+    TASKS.clear()
+    GATES.update(patient=asyncio.Event(), stubborn=asyncio.Event())
+    registry, runner, receipts = Registry(), Runner(), Receipts()
+    for name in ("quick", "patient", "untidy", "stubborn"):
+        found = tool_of(globals()[name])
+        assert found is not None
+        registry.add(found)
+    ledger: Any = receipts
+    pipeline = Pipeline(registry, ledger, runner, Tracing(None), 10.0)
+    handlers = Handlers(Slots(16, 1), pipeline, ledger, ledger, lambda: False)
+    yield Worker(receipts, handlers)
+    for gate in GATES.values():
+        gate.set()
+    await wait_until(lambda: handlers.slots.held == 0)
+    await handlers.drain()
+    runner.close()
+
+
+async def test_quick_calls_of_a_batch_share_one_task(worker: Worker) -> None:
+    await worker.read(*["quick"] * 5)
+    await wait_until(lambda: len(worker.receipts.written) == 5)
+    assert len(set(TASKS)) == 1
+    assert worker.handlers.slots.held == 0
+
+
+async def test_a_call_that_waits_holds_up_none_behind_it(worker: Worker) -> None:
+    await worker.read("quick", "patient", "quick", "patient", "quick")
+    await wait_until(lambda: len(worker.receipts.written) == 3)
+    assert [one.metadata and one.metadata.tool for one in worker.receipts.written] == ["quick"] * 3
+    assert len(TASKS) == 5, "all have begun"
+    GATES["patient"].set()
+    await wait_until(lambda: len(worker.receipts.written) == 5)
+
+
+async def test_what_a_tool_leaves_in_its_context_is_for_no_other(worker: Worker) -> None:
+    await worker.read("untidy", "quick")
+    await wait_until(lambda: len(worker.receipts.written) == 2)
+    assert worker.receipts.data == ['{"value":"something"}', '{"value":""}']
+
+
+async def test_a_tool_that_does_not_end_is_answered_and_keeps_its_slot(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner_module, "_GRACE", 0.01)
+    await worker.read("stubborn", "quick")
+    await wait_until(lambda: len(worker.receipts.written) == 2)
+    error = worker.receipts.written[1].outcome.error
+    assert error is not None
+    assert error.error_type.value == "TIMEOUT"
+    await wait_until(lambda: worker.handlers.held() == [])  # nothing is beaten for it any more
+    assert worker.handlers.slots.held == 1
+    await worker.handlers.drain()  # which does not wait for it
+    GATES["stubborn"].set()
+    await wait_until(lambda: worker.handlers.slots.held == 0)
+    assert len(worker.receipts.written) == 2
+
+
+async def test_a_receipt_that_cannot_be_written_is_tried_again(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handlers_module, "_PAUSE", 0.0)
+    worker.receipts.fails = 3
+    await worker.read("quick")
+    await wait_until(lambda: len(worker.receipts.written) == 1)
+    await wait_until(lambda: worker.handlers.slots.held == 0)
