@@ -241,7 +241,8 @@ class Runner:
             with suppress(RuntimeError):  # the loop is closed: the worker has ended before its tool
                 loop.call_soon_threadsafe(finish, answer)
 
-        self._threads.submit(partial(copy_context().run, _call, run.what, arguments, hand_over))
+        call = partial(_call, run.what, arguments, hand_over)
+        self._threads.submit(partial(copy_context().run, call))
 
     async def _aside(self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]) -> None:
         tell(await self.here(run, arguments))
