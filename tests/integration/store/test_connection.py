@@ -99,7 +99,19 @@ async def test_a_login_a_database_and_an_error_of_permissions(redis: Any, server
 async def test_over_tls(redis: Redis, server: EmbeddedServer, tmp_path: Path) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "1"]
-    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, *names]
+    made: list[str | Path] = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-keyout",
+        key,
+        "-out",
+        certificate,
+        *names,
+    ]
     process = await asyncio.create_subprocess_exec(*made, stderr=asyncio.subprocess.DEVNULL)
     assert await process.wait() == 0
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
