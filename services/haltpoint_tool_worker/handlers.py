@@ -71,14 +71,21 @@ class Handlers:
         stream, read = entries[0].stream, entries[0].deliveries == 1
         promised = self._promised.get(stream, self.slots.share) if read else 0
         self.slots.hold(len(entries), promised=promised)
-        rest = deque(entries)
-        self._spawn(self._work_through(rest))
+        jobs: deque[Job] = deque()
+        for entry in entries:
+            job = _read(entry)
+            if isinstance(job, Rejected):
+                self._spawn(self._reject(entry, job))
+            else:
+                self._jobs[job.place] = job
+                jobs.append(job)
+        self._spawn(self._work_through(jobs))
         if not read:
             self._suspect = asyncio.get_running_loop().create_future()
             await self._suspect
             return None
-        if len(entries) > 1:
-            asyncio.get_running_loop().call_soon(self._spread, rest)
+        if len(jobs) > 1:
+            asyncio.get_running_loop().call_soon(self._spread, jobs)
         for _ in range(_TURNS):
             await asyncio.sleep(0)
         self._promised[stream] = await self.slots.promise(more=len(entries) >= self.slots.share)
@@ -145,21 +152,16 @@ class Handlers:
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
-    def _spread(self, entries: deque[Entry]) -> None:
+    def _spread(self, jobs: deque[Job]) -> None:
         """One of a batch has to wait: give those behind it tasks of their own."""
-        while entries:
-            self._spawn(self._work_through(deque((entries.popleft(),))))
+        while jobs:
+            self._spawn(self._work_through(deque((jobs.popleft(),))))
 
-    async def _work_through(self, entries: deque[Entry]) -> None:
-        """Work on one entry after the other: what need not wait is finished without a task of its own."""
+    async def _work_through(self, jobs: deque[Job]) -> None:
+        """Work on one after the other: what need not wait is finished without a task of its own."""
         clean = copy_context()
-        while entries:
-            entry = entries.popleft()
-            job = _read(entry)
-            if isinstance(job, Rejected):
-                await self._reject(entry, job)
-                continue
-            self._jobs[job.place] = job
+        while jobs:
+            job = jobs.popleft()
             about = logs.ABOUT.set(job.ids)
             try:
                 job.ran = await self.slots.begin(suspect=job.deliveries > 1)
@@ -173,8 +175,8 @@ class Handlers:
             except Exception as error:  # noqa: BLE001 - logged; the entry comes back until its deliveries are used up
                 self._failed(job, error)
             logs.ABOUT.reset(about)
-            if entries and copy_context() != clean:  # what a tool leaves in its context is for no other
-                clean.run(self._spread, entries)
+            if jobs and copy_context() != clean:  # what a tool leaves in its context is for no other
+                clean.run(self._spread, jobs)
 
     def _left(self, job: Job, rest: Coroutine[Any, Any, Finished | None]) -> None:
         """A tool does not end: its task keeps it, and another one does the rest of its job."""
@@ -201,8 +203,12 @@ class Handlers:
 
     def _recorded(self, job: Job, finished: Finished, receipt: "asyncio.Future[Completion]") -> None:
         self._under_way.discard(receipt)
-        if (error := receipt.exception()) is not None:
+        error = receipt.exception()
+        if isinstance(error, (*UNREACHABLE, RedisError)):
             self._spawn(self._record_again(job, finished, error))
+            return
+        if error is not None:
+            self._failed(job, error)
             return
         if (status := receipt.result()) is not Completion.RECORDED:
             _log.info("a result was not needed", status=status.value)
@@ -212,7 +218,7 @@ class Handlers:
             telemetry.finish(job.span, None if fault is None else fault.error_type.value, told)
         self._leave(job)
 
-    async def _record_again(self, job: Job, finished: Finished, error: BaseException) -> None:
+    async def _record_again(self, job: Job, finished: Finished, error: Exception) -> None:
         """While the server is away, again and again, until it is written or the lease is lost.
 
         A worker that ends gives up after one long attempt: the action is then taken over, as if it had died.
@@ -224,7 +230,7 @@ class Handlers:
         await asyncio.sleep(_PAUSE)
         self._record(job, finished)
 
-    def _failed(self, job: Job, error: Exception) -> None:
+    def _failed(self, job: Job, error: BaseException) -> None:
         place, words = job.place, "an entry could not be worked on"
         if isinstance(error, (*UNREACHABLE, RedisError)):
             # Nothing has begun: what has is recorded with more patience. It comes back after its lease.
