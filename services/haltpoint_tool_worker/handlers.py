@@ -59,7 +59,7 @@ class Handlers:
         self._jobs: dict[Place, Job] = {}
         self._stopping = stopping
         self._under_way: set[asyncio.Future[Any]] = set()
-        self._suspect: asyncio.Future[None] | None = None
+        self._suspect_ended = asyncio.Event()
         self._promised: dict[str, int] = {}
         self._one_suspect = asyncio.Lock()
 
@@ -81,8 +81,8 @@ class Handlers:
                 jobs.append(job)
         self._spawn(self._work_through(jobs))
         if not read:
-            self._suspect = asyncio.get_running_loop().create_future()
-            await self._suspect
+            self._suspect_ended.clear()
+            await self._suspect_ended.wait()
             return None
         if len(jobs) > 1:
             asyncio.get_running_loop().call_soon(self._spread, jobs)
@@ -243,8 +243,8 @@ class Handlers:
         """It is out of our hands; its slot is free when nothing runs in it any more."""
         if self._jobs.get(job.place) is job:
             del self._jobs[job.place]
-        if job.deliveries > 1:
-            self._suspect_ended()
+            if job.deliveries > 1:
+                self._suspect_ended.set()
         running = next((run for run in job.runs if not run.gone), None)
         if running is None:
             self.slots.end(ran=job.ran)
@@ -260,17 +260,12 @@ class Handlers:
             _log.warning("an entry could not be worked on", entry=entry.id, stream=entry.stream, reason=str(error))
         self.slots.end(ran=False)
         if entry.deliveries > 1:
-            self._suspect_ended()
-
-    def _suspect_ended(self) -> None:
-        if self._suspect is not None and not self._suspect.done():
-            self._suspect.set_result(None)
+            self._suspect_ended.set()
 
     async def _bury(self, entry: Entry, reason: str, words: str) -> None:
         place = Place.of(entry.stream, entry.id)
-        job = _read(entry)
         about: DeadAction | MessageLost | Unheard | None
-        if isinstance(job, Rejected):
+        if isinstance(job := _read(entry), Rejected):
             about = loss_of(entry.fields, job)
         else:
             about = DeadAction(job.request.action_id, job.request.attempt, words, job.trace)

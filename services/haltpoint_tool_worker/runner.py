@@ -10,17 +10,18 @@ returns after its time comes too late.
 import asyncio
 import math
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from inspect import iscoroutine
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, cast
 
 from haltpoint.contracts.base import value
-from haltpoint.tools import MalformedResultError
+from haltpoint.tools import MalformedResultError, Tool
+from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.threads import Threads
 
 _GRACE: Final = 1.0
@@ -53,28 +54,8 @@ class Stopped(Enum):
 Ended = Returned | Raised | Stopped
 
 
-class Runnable(Protocol):
-    """A tool, or anything else that is called like one."""
-
-    @property
-    def name(self) -> str:
-        """What people know it by."""
-        ...
-
-    @property
-    def place(self) -> str:
-        """Where it is declared, `file:line`."""
-        ...
-
-    @property
-    def function(self) -> Callable[..., Any]:
-        """What to call."""
-        ...
-
-    @property
-    def is_async(self) -> bool:
-        """Whether calling it gives something to await; else it is called in a thread."""
-        ...
+Runnable = Tool | Hook
+"""What is called in the same way."""
 
 
 @dataclass(slots=True, eq=False)
@@ -168,7 +149,7 @@ class Runner:
         self._threads = Threads()
         self._limits = _Limits()
         self._closed = False
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self.running: dict[asyncio.Task[Any], Run] = {}
         """The tasks of the coroutines that run."""
 
@@ -210,27 +191,30 @@ class Runner:
         started(run)
         if run.over:
             run.gone = True
+        elif tool.is_async:
+            self._begin(run, arguments, tell)
         else:
-            self._start(run, arguments, tell)
+            self._begin_in_thread(run, arguments, tell)
         try:
             return await ended
         except asyncio.CancelledError:  # the tool that has called this one is stopped
             run.stop(Stopped.LOST)
+            if run.task is not None:
+                await asyncio.wait({run.task}, timeout=_GRACE / 2)  # the other half is the caller's own
             raise
 
-    def _start(self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]) -> None:
+    def _begin(self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]) -> None:
+        def over(task: asyncio.Task[Ended | None]) -> None:
+            self._tasks.discard(task)
+            # It may have been cancelled before it began.
+            tell(run.finish(Raised(asyncio.CancelledError())) if task.cancelled() else task.result())
+
+        run.task = task = asyncio.get_running_loop().create_task(self.here(run, arguments))
+        self._tasks.add(task)
+        task.add_done_callback(over)
+
+    def _begin_in_thread(self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]) -> None:
         loop = asyncio.get_running_loop()
-        if run.what.is_async:
-            run.task = task = loop.create_task(self._aside(run, arguments, tell))
-            self._tasks.add(task)
-
-            def over(task: asyncio.Task[None]) -> None:
-                self._tasks.discard(task)
-                if not run.gone:  # it was cancelled before it began
-                    tell(run.finish(Raised(asyncio.CancelledError())))
-
-            task.add_done_callback(over)
-            return
         stopping = self._limits.add(loop, run)
 
         def finish(answer: Returned | Raised) -> None:
@@ -244,9 +228,6 @@ class Runner:
         call = partial(_call, run.what, arguments, hand_over)
         self._threads.submit(partial(copy_context().run, call))
 
-    async def _aside(self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]) -> None:
-        tell(await self.here(run, arguments))
-
     def close(self) -> None:
         """End the idle threads."""
         self._closed = True
@@ -258,13 +239,8 @@ def _call(tool: Runnable, arguments: dict[str, Any], finish: Callable[[Returned 
         value = tool.function(**arguments)
         answer: Returned | Raised = Returned(value)
         if iscoroutine(value):
-            _close(value)
+            value.close()
             answer = Raised(MalformedResultError("it returned a coroutine: declare it with async def"))
     except BaseException as error:  # noqa: BLE001 - it has to reach the event loop
         answer = Raised(error)
     finish(answer)
-
-
-def _close(coroutine: Coroutine[Any, Any, Any]) -> None:
-    with suppress(Exception):
-        coroutine.close()
