@@ -132,12 +132,9 @@ class Subscription:
         self._reading = Coalescer(redis, patience=math.inf, timeout=POLL_MS / 1000 + 6)
 
     async def start(self) -> None:
-        """Begin to read. The group exists (topology.ensure).
-
-        Raises HaltpointError HP-020 when it does not, and redis-py's errors when the server is away.
-        """
+        """Begin to read, as soon as the server is there. Raises HaltpointError HP-020 when there is no such group."""
         try:
-            await self._redis.xpending(self.stream, self.group)
+            await self._reading.call("XPENDING", self.stream, self.group)
         except ResponseError as error:
             if "NOGROUP" in str(error):
                 raise group_lost(self.stream, self.group) from error
