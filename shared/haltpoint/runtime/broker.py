@@ -1,4 +1,4 @@
-"""Where the server is, waiting for it, and the FastStream broker of a service: users' subscribers and the feed use it.
+"""Waiting for the server, and the FastStream broker of a service: users' subscribers and the feed use it.
 
 The work streams are read beside it (`delivery`), and nothing is acknowledged through it. What it reads may be read
 twice: so it waits for a server that is away instead of letting FastStream sleep five seconds after each error.
