@@ -16,7 +16,8 @@ async def test_a_chain_is_shown_whole(system: System) -> None:
     chain = (await system.http.get(f"/v1/chains/{chain_id}")).json()
     assert chain["status"] == "awaiting_clarification"
     assert chain["goal"] == "Find John"
-    assert chain["current"] == {"step_id": "find", "tool": None, "index": 0, "waiting_for": None}
+    current = {"step_id": "find", "tool": None, "index": 0, "waiting_for": None, "resting": None}
+        assert chain["current"] == current
     assert chain["summary"] == "0 of 1 steps completed. Waits for a person: Which John?"
     assert [step["status"] for step in chain["steps"]] == ["waiting"]
     assert [request["id"] for request in chain["requests"]] == [request_id]
