@@ -9,6 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import msgspec
+
 from haltpoint.chain.templates import with_skills
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.errors import HaltpointError
@@ -67,7 +69,7 @@ class Registry:
                 names = names_around(tool.spec, found)
             if found is not None:
                 self._around[name] = found
-            self._tools[name] = replace(tool, spec=tool.spec.model_copy(update={"hooks": names}))
+            self._tools[name] = replace(tool, spec=msgspec.structs.replace(tool.spec, hooks=names))
 
     def around(self, name: str) -> Around | None:
         """The hooks of a tool; None when it has none but those that every tool has."""

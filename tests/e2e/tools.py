@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 from typing_extensions import TypedDict
 
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
@@ -97,7 +98,7 @@ def deliver(place: str, ctx: Ctx) -> dict[str, Any]:
 @hook.post(tools="deliver")
 def signed(call: hook.Call, result: ToolResult, ctx: Ctx) -> ToolResult | None:
     """Somebody has signed for it."""
-    return result.model_copy(update={"data": {**result.data, "signed": True}}) if result.success else None
+    return msgspec.structs.replace(result, data={**result.data, "signed": True}) if result.success else None
 
 
 def diary(outbox: Path) -> Path:

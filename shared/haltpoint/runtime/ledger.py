@@ -11,6 +11,8 @@ from enum import StrEnum
 from itertools import count
 from typing import Any, Final
 
+from msgspec import structs
+
 from haltpoint.chain.state import Action, ActionStatus
 from haltpoint.contracts.base import chain_of, value
 from haltpoint.contracts.catalogue import Stream
@@ -19,7 +21,7 @@ from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.loading import decode_action
-from haltpoint.runtime.outgoing import completed_parts, encode_outcome, encode_receipt, split_message
+from haltpoint.runtime.outgoing import completed_parts, split_message
 from haltpoint.runtime.tasks import AT_THE_END
 from haltpoint.runtime.topology import Place, Topology
 from haltpoint.runtime.wire import encode
@@ -86,7 +88,7 @@ class Finished:
     @property
     def receipt(self) -> bytes:
         """The outcome's JSON."""
-        return encode_receipt(self.outcome, self.metadata) if self.metadata else encode_outcome(self.outcome)
+        return encode(structs.replace(self.outcome, metadata=self.metadata) if self.metadata else self.outcome)
 
 
 @value
@@ -223,7 +225,7 @@ class Ledger:
 
 def encode_data(reply: Thought) -> bytes:
     """The payload of a reply as it stands at the end of its message."""
-    return reply.data.__pydantic_serializer__.to_json(reply.data, exclude_none=True)
+    return encode(reply.data)
 
 
 def _doubtful(outcome: Outcome) -> bool:

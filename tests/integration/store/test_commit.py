@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from redis.asyncio import Redis
 
@@ -137,7 +138,7 @@ async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: 
                 await Store(calls, desk.topology).submit(literal_task())
             assert await desk.snapshot() == before, "refused whole"
             foreign = await Store(calls, desk.topology, backlog_limit=0).submit(
-                literal_task().model_copy(update={"conversation_id": "c1", "goal": "Tell John hi"})
+                msgspec.structs.replace(literal_task(), conversation_id="c1", goal="Tell John hi")
             )
             assert foreign.status is SubmitStatus.CREATED, "what lies in a stream takes room there anyway"
         cancelled = TaskCancelled(id="c", source="test", subject=foreign.chain_id, data=Cancellation())
