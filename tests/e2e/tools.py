@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 from typing_extensions import TypedDict
 
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
@@ -98,7 +97,7 @@ def deliver(place: str, ctx: Ctx) -> dict[str, Any]:
 @hook.post(tools="deliver")
 def signed(call: hook.Call, result: ToolResult, ctx: Ctx) -> ToolResult | None:
     """Somebody has signed for it."""
-    return msgspec.structs.replace(result, data={**result.data, "signed": True}) if result.success else None
+    return result.with_data({**result.data, "signed": True}) if result.success else None
 
 
 def diary(outbox: Path) -> Path:

@@ -242,7 +242,10 @@ class AnswerRequested(Message, kw_only=True, tag="answer.requested.v1"):
 
 
 class RequestedTool(Contract, kw_only=True):
-    """One dispatched action; its arguments are the body."""
+    """One dispatched action; its arguments are the body.
+
+    `unasked` says why values need no origin: literal, advisory, off; without it they do.
+    """
 
     action_id: str
     tool: str
@@ -254,9 +257,7 @@ class RequestedTool(Contract, kw_only=True):
     origins: Annotated[tuple[str, ...] | None, Meta(description="actions whose receipts values may come from (C6)")] = (
         None
     )
-    unasked: Annotated[
-        str | None, Meta(description="why values need no origin: literal, advisory, off; absent: they do")
-    ] = None
+    unasked: str | None = None
     reasons: Annotated[tuple[Reason, ...] | None, Meta(description="why a person has to approve it first (G5)")] = None
     sources: Annotated[dict[str, Source] | None, Meta(description="place in the arguments -> its source (C13)")] = None
     notes: Annotated[tuple[str, ...] | None, Meta(description="words for the warnings of the receipt")] = None

@@ -55,6 +55,9 @@ class Task(Strict):
     """A goal in words, a ready plan, or both. `context` comes from the caller, never from a model.
 
     `private` reaches tools as `ctx.private`, and nobody else: no model, no view, no log, and no value counts as its.
+    `tools` are globs over the names of those that a model may call (C15), `max_turns` the proposals that one step may
+    ask for, `parallel` the calls and thoughts that may be under way side by side, `siblings` whether a failure waits
+    for the calls beside it (C8), `language` that of the runtime's own words: en, de (F1).
     """
 
     goal: Annotated[str, Meta(max_length=32_768)] = ""
@@ -64,26 +67,14 @@ class Task(Strict):
     private: Annotated[dict[str, Any], Meta(description="context for tools alone (C15)")] = field(default_factory=dict)
     style: Style = Style.PLAN
     mode: Mode = Mode.STRICT
-    tools: Annotated[
-        Annotated[tuple[str, ...], Meta(max_length=100)] | None,
-        Meta(description="globs over the names of the tools that a model may call (C15)"),
-    ] = None
-    max_turns: Annotated[
-        Annotated[int, Meta(ge=1, le=100)] | None, Meta(description="proposals that one step may ask for")
-    ] = None
-    parallel: Annotated[
-        Annotated[int, Meta(ge=1, le=MOST_PARALLEL)] | None,
-        Meta(description="calls and thoughts that may be under way side by side (C8)"),
-    ] = None
-    siblings: Annotated[Siblings, Meta(description="whether a failure waits for the calls beside it (C8)")] = (
-        Siblings.COLLECT
-    )
+    tools: Annotated[tuple[str, ...], Meta(max_length=100)] | None = None
+    max_turns: Annotated[int, Meta(ge=1, le=100)] | None = None
+    parallel: Annotated[int, Meta(ge=1, le=MOST_PARALLEL)] | None = None
+    siblings: Siblings = Siblings.COLLECT
     strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
     patterns_off: Annotated[tuple[str, ...], Meta(description="ids of patterns that do not apply, * for all (C2)")] = ()
     intent: Annotated[Intent | None, Meta(description="in place of what a model reads from the goal (C12)")] = None
-    language: Annotated[
-        Annotated[str, Meta(max_length=16)] | None, Meta(description="of the runtime's own words: en, de (F1)")
-    ] = None
+    language: Annotated[str, Meta(max_length=16)] | None = None
     tenant: Annotated[str, Meta(max_length=128)] | None = None
     user: Annotated[str, Meta(max_length=256)] | None = None
     budget: Budget = Budget()

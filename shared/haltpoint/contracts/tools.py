@@ -55,7 +55,10 @@ class MalformedResultError(ValueError):
 
 
 class Fault(Contract):
-    """The error of a result. `recoverable` follows the type unless the tool says otherwise (B)."""
+    """The error of a result. `recoverable` follows the type unless the tool says otherwise (B).
+
+    `cause` of IN_DOUBT is the error that it is when a person says that it failed (E5).
+    """
 
     error_type: ErrorType
     message: str
@@ -64,9 +67,7 @@ class Fault(Contract):
     invalid_fields: tuple[str, ...] = ()
     retry_after: Annotated[Annotated[float, Meta(ge=0)] | None, Meta(description="seconds")] = None
     no_effect: Annotated[bool | None, Meta(description="true: nothing has happened (E5)")] = None
-    cause: Annotated[
-        "Fault | None", Meta(description="of IN_DOUBT: the error that it is when a person says that it failed (E5)")
-    ] = None
+    cause: "Fault | None" = None
 
     def __post_init__(self) -> None:
         if self.recoverable is None:
@@ -196,7 +197,13 @@ class NestedCall(Contract):
 
 
 class Metadata(Contract):
-    """What the worker adds to every result. Times in milliseconds, `started_at` since the epoch."""
+    """What the worker adds to every result. Times in milliseconds, `started_at` since the epoch.
+
+    `whole` counts the bytes of uncut data that are kept under the action's id (H3). `inside` are the tools that
+    succeeded in the chain of a skill with steps (F1), `calls` those that this one called, as they were begun. `effects`
+    is what was done or denied in the chain of a skill, or done by the tools that this one called (C14). `deed` is what
+    a call with effects did (F1). `sources` says of a place in the arguments where its value comes from (C13).
+    """
 
     tool: str = ""
     action_id: str = ""
@@ -209,31 +216,15 @@ class Metadata(Contract):
         False
     )
     repeats: Annotated[str, Meta(description="the action whose receipt this is, when it is an earlier call's")] = ""
-    whole: Annotated[
-        int, Meta(description="bytes of the uncut data, when they are kept under the action's id (H3)")
-    ] = 0
+    whole: int = 0
     hooks: tuple[HookRecord, ...] = ()
     arguments: Annotated[str | None, Meta(description="JSON text of those that ran, when hooks changed them")] = None
-    inside: Annotated[
-        tuple[str, ...],
-        Meta(description="of a skill with steps: the tools that succeeded in the chain that carried it out (F1)"),
-    ] = ()
-    effects: Annotated[
-        tuple[str, ...],
-        Meta(
-            description="what was done or denied in the chain of a skill, or done by tools that this one called (C14)"
-        ),
-    ] = ()
-    calls: Annotated[
-        tuple[NestedCall, ...], Meta(description="the tools that this one called, as they were begun")
-    ] = ()
+    inside: tuple[str, ...] = ()
+    effects: tuple[str, ...] = ()
+    calls: tuple[NestedCall, ...] = ()
     by: Annotated[str, Meta(description="the person who gave the result, when one did (D3 manual)")] = ""
-    deed: Annotated[
-        DeedWords | None, Meta(description="what the call did: of a tool with effects that succeeded (F1)")
-    ] = None
-    sources: Annotated[dict[str, Source], Meta(description="place in the arguments -> its source (C13)")] = field(
-        default_factory=dict
-    )
+    deed: DeedWords | None = None
+    sources: dict[str, Source] = field(default_factory=dict)
 
 
 class Outcome(Contract):
@@ -286,7 +277,12 @@ class ToolKind(StrEnum):
 
 
 class ToolSpec(Contract):
-    """What a tool declares (A), as it lies in the catalogue. Without any effect flag a tool is started at most once."""
+    """What a tool declares (A), as it lies in the catalogue. Without any effect flag a tool is started at most once.
+
+    By places in the arguments, `provenance` names tool.path or goal, any one of which is enough (C6), and `targets` the
+    folder, or nothing, of what says to whom or where. `hooks` are the worker's that match, in the order they run in
+    (H1). `gone` is said by the catalogue, never declared: no worker serves the tool any more.
+    """
 
     name: str
     kind: ToolKind = ToolKind.TOOL
@@ -308,22 +304,13 @@ class ToolSpec(Contract):
         False
     )
     outward: Annotated[bool, Meta(description="read-only, and its arguments leave the system (C13)")] = False
-    provenance: Annotated[
-        dict[str, tuple[str, ...]],
-        Meta(description="place in the arguments -> tool.path or goal, any one of which is enough (C6)"),
-    ] = field(default_factory=dict)
-    targets: Annotated[
-        dict[str, str], Meta(description="place in the arguments that says to whom or where -> its folder, or nothing")
-    ] = field(default_factory=dict)
+    provenance: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    targets: dict[str, str] = field(default_factory=dict)
     new: Annotated[tuple[str, ...], Meta(description="places in the arguments that the call itself makes (C13)")] = ()
     foreign: Annotated[tuple[str, ...], Meta(description="places in the data that strangers write (C13)")] = ()
-    hooks: Annotated[
-        tuple[str, ...], Meta(description="the worker's hooks that match, in the order they run in (H1)")
-    ] = ()
+    hooks: tuple[str, ...] = ()
     plan: Annotated[Plan | None, Meta(description="the steps of a skill that a chain of its own carries out")] = None
-    gone: Annotated[bool, Meta(description="no worker serves it any more; said by the catalogue, never declared")] = (
-        False
-    )
+    gone: bool = False
 
     @property
     def repeatable(self) -> bool:

@@ -122,7 +122,7 @@ async def test_a_decision_that_cannot_be_written_down_is_a_fault_too(desk: Desk)
     batch = await desk.store.commit(0, [replace(commit, decided=[wrong])])
     assert batch.chains[0].status is CommitStatus.FAULT
     (letter,) = await desk.redis.xrange(desk.key("dead"))
-    assert b"PydanticSerializationError" in letter[1][b"detail"]
+    assert b"TypeError" in letter[1][b"detail"]
     (line,) = await desk.redis.lrange(desk.key("log", chain_id), 0, -1)
     assert [name for name, _ in json.loads(line)["facts"]] == ["chain.failed"]
 
