@@ -1,7 +1,7 @@
 """The doors: where values come from people, models and other systems, pydantic reads and explains them.
 
 It reads the same classes that msgspec reads inside. For each it derives a model with the same fields and limits, which
-is made when a door is first used: a service that only passes messages on never pays for it.
+is made when a door is first used.
 """
 
 from collections.abc import Callable
