@@ -7,7 +7,7 @@ from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH
 from haltpoint.contracts.humans import Answer, Choice, RequestKind, answer_fault, choices
 from haltpoint.contracts.views import RequestView
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.wire import compact, too_deep
+from haltpoint.runtime.wire import encode, too_deep
 
 
 async def faults_of(catalogue: ToolCatalogue, request: RequestView, answer: Answer) -> tuple[str, tuple[str, ...]]:
@@ -25,8 +25,8 @@ async def faults_of(catalogue: ToolCatalogue, request: RequestView, answer: Answ
 def _size_fault(answer: Answer) -> str | None:
     """Why the executor could not read this answer; None when it can. A handler's may hold anything."""
     try:
-        written = compact(answer)
-    except ValueError as error:
+        written = encode(answer)
+    except (TypeError, ValueError) as error:
         return f"it cannot be written as JSON: {str(error)[:200]}"
     if len(written) > MAX_BODY or too_deep(written):
         return f"it has more than {MAX_BODY} bytes as JSON, or is nested deeper than {MAX_DEPTH}"

@@ -14,6 +14,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from starlette.exceptions import HTTPException
 
+from haltpoint.contracts.base import Contract
 from haltpoint.runtime import logs
 from haltpoint.runtime.refused import RefusedForNow
 
@@ -157,12 +158,11 @@ def _fields_at(route: APIRoute, place: str, path: list[int | str]) -> list[str]:
     model = next((found for root in roots if (found := _model_in(root.field_info.annotation))), None)
     for name in path:
         if model is not None and not isinstance(name, int):
-            field = model.model_fields.get(name)
-            model = _model_in(field.annotation) if field else None
-    return list(model.model_fields) if model else []
+            model = _model_in(model.__annotations__.get(name))
+    return list(model.__annotations__) if model else []
 
 
-def _model_in(annotation: object) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+def _model_in(annotation: object) -> type[BaseModel | Contract] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel | Contract):
         return annotation
     return next((found for part in get_args(annotation) if (found := _model_in(part))), None)

@@ -7,7 +7,7 @@ from fastapi import Header
 from pydantic import Field
 
 from haltpoint.chain.state import ChainStatus
-from haltpoint.contracts.base import Strict
+from haltpoint.contracts.doors import Form
 from haltpoint.contracts.humans import RequestKind, RequestStatus
 from haltpoint.runtime.history import KEPT
 
@@ -22,7 +22,7 @@ IdempotencyKey = Annotated[
 EVENT_ID: Final = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
 
 
-class ChainQuery(Strict):
+class ChainQuery(Form):
     """Which chains."""
 
     status: ChainStatus | None = None
@@ -30,7 +30,7 @@ class ChainQuery(Strict):
     limit: Limit = 50
 
 
-class RequestQuery(Strict):
+class RequestQuery(Form):
     """Which requests. Open ones unless told otherwise."""
 
     status: RequestStatus = RequestStatus.OPEN
@@ -39,20 +39,20 @@ class RequestQuery(Strict):
     limit: Limit = 50
 
 
-class StatsQuery(Strict):
+class StatsQuery(Form):
     """Of how many days, today among them."""
 
     days: int = Field(default=7, ge=1, le=KEPT)
 
 
-class EventQuery(Strict):
+class EventQuery(Form):
     """Which part of a chain's log: what comes behind the event `cursor`."""
 
     cursor: str | None = Field(default=None, pattern=f"^{EVENT_ID.pattern}$")
     limit: int = Field(default=500, ge=1, le=5000, description="lines of the log; each has a few events")
 
 
-class Cancel(Strict):
+class Cancel(Form):
     """Why a chain is stopped."""
 
     reason: str = Field(default="", max_length=1024)

@@ -15,6 +15,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import httpx
+import msgspec
 import stamina
 
 from haltpoint.contracts.base import chain_of
@@ -115,7 +116,7 @@ class ChatCompletions:
         except TimeoutError as error:
             raise _PassingError(self._error("HP-302", f"no answer within {seconds:g} s")) from error
         reply = self._judge(name, status, headers, text)
-        return replace(reply, usage=reply.usage.model_copy(update={"model": name}))
+        return replace(reply, usage=msgspec.structs.replace(reply.usage, model=name))
 
     async def _asked(self, name: str, body: dict[str, Any], request: ThoughtRequest) -> tuple[int, httpx.Headers, str]:
         """What the server says at last: a refused parameter is taken away, and it is asked again."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
+import msgspec
+
 from haltpoint.chain import human_tool
 from haltpoint.chain.contract import callable_tools, open_to_models
 from haltpoint.chain.goal import with_effects
@@ -112,7 +114,7 @@ class ContextReader:
         )
         if known or task is None or not head or ChainStatus(head[b"status"].decode()).final:
             return None  # a chain may also expire between these reads
-        asked, drafted = as_worked_on(plan, Task.model_validate_json(task))
+        asked, drafted = as_worked_on(plan, msgspec.json.decode(task, type=Task))
         context = Context(
             request,
             asked,
@@ -145,7 +147,7 @@ class ContextReader:
             return ()
         chain = child.decode()
         task, head = await asyncio.gather(self._ask("GET", "task", chain), self._ask("HGETALL", "chain", chain))
-        plan = Task.model_validate_json(task).plan if task and head else None
+        plan = msgspec.json.decode(task, type=Task).plan if task and head else None
         if plan is None:
             return ()
         runs = [decode_step(head[f"s{index}".encode()]) for index in range(len(plan.steps))]
@@ -182,7 +184,7 @@ def _receipt(name: str, inside: tuple[str, ...], *fields: bytes | None) -> Recei
     tool, arguments, receipt, data, settled, settled_data = texts
     if not (settled or receipt):
         return None
-    outcome = Outcome.model_validate_json(settled or receipt)
+    outcome = msgspec.json.decode(settled or receipt, type=Outcome)
     step_id, told = name.rsplit(".", 2)[1], outcome.metadata
     deeds = () if told.cached else (*(call.deed for call in told.calls), told.deed if outcome.satisfies else None)
     says = (*inside, *(deed.says for deed in deeds if deed is not None))

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final, cast
 
+import msgspec
 from opentelemetry.trace import Span, SpanKind
 
 from haltpoint.contracts.base import chain_of
@@ -178,7 +179,7 @@ class Thinker:
                 await self._ledger.think(place, checked(message, found), request.words or "")
                 return
             span = self._span(message, context.task.conversation_id)
-            message = message.model_copy(update={"traceparent": telemetry.context_of(span, message.traceparent)})
+            message = msgspec.structs.replace(message, traceparent=telemetry.context_of(span, message.traceparent))
             try:
                 reply = await self._model.ask(self._chosen(request.other_model), prompts.build(context), request)
             except HaltpointError as error:

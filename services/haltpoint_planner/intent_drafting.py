@@ -6,6 +6,8 @@ Known fields only, in any dialect. Whether the quotes are in the goal is for the
 from collections.abc import Iterator
 from typing import Any, Final, TypeGuard
 
+import msgspec
+
 from haltpoint.contracts.base import MAX_BODY
 from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
 from haltpoint_planner.dialects import bare_name, fields, listed
@@ -31,7 +33,7 @@ def draft_intent(reply: Reply) -> Intent | None:
         return None
     asked, before, forbidden = (tuple(_entries(lists.get(name))) for name in _LISTS)
     intent = Intent(effects_asked=asked, ask_before=before, forbidden=forbidden)
-    return intent if len(intent.model_dump_json()) <= _SIZE else None
+    return intent if len(msgspec.json.encode(intent)) <= _SIZE else None
 
 
 def _lists_in(value: object) -> dict[str, Any] | None:

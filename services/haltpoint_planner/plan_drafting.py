@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any, Final
 
+import msgspec
+
 from haltpoint.chain.exits import is_question
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, STEP_ID
 from haltpoint.contracts.plans import MOST_PARALLEL, Plan, Step, StepType, ValidationMode
@@ -80,7 +82,7 @@ def _plan(entries: list[Any]) -> Plan | str:
     renamed = {old: new for old, new in zip(given, tidy, strict=True) if old}
     renamed = renamed or {str(number): each for number, each in enumerate(tidy, start=1)}
     plan = Plan(steps=tuple(_step(*each, renamed) for each in zip(named, given, tidy, strict=True)))
-    fits = len(plan.model_dump_json().encode()) <= _PLAN_SIZE
+    fits = len(msgspec.json.encode(plan)) <= _PLAN_SIZE
     return plan if fits else "the plan is too long; shorten the descriptions"
 
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
+import msgspec
 from pydantic_core import to_json
 
 from haltpoint.contracts.tools import NextAction
@@ -57,9 +58,9 @@ def _result(receipt: Receipt, data: str) -> str:
     if not (clarification or confirmation or error or outcome.warnings or outcome.instruction_for_ai):
         return f'{before},\n  "data": {data},{_NOTHING_BEHIND}'
     behind = {
-        "clarification": clarification and clarification.model_dump(mode="json", exclude_defaults=True),
-        "confirmation": confirmation and confirmation.model_dump(mode="json", exclude_none=True),
-        "error": error and error.model_dump(mode="json", exclude_defaults=True),
+        "clarification": clarification and msgspec.to_builtins(clarification),
+        "confirmation": confirmation and msgspec.to_builtins(confirmation),
+        "error": error and msgspec.to_builtins(error),
         "warnings": list(outcome.warnings),
         "instruction_for_ai": outcome.instruction_for_ai,
     }

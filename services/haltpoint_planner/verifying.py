@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, TypedDict
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.thoughts import Finding, Told
 from haltpoint.runtime import dotted_path, logs
 from haltpoint.runtime.errors import HaltpointError
@@ -40,7 +41,6 @@ Answer with one JSON object: {"claims": [{"quote": "...", "told": "done", "actio
 _CLAIM: Final = {"quote": TEXT, "told": {"enum": [one.value for one in Told]}, "action_id": TEXT_OR_NULL}
 SCHEMA: Final = strict({"claims": {"type": "array", "items": strict(_CLAIM)}})
 
-_FINDING: Final = TypeAdapter(Finding)
 _log = logs.get(__name__)
 
 
@@ -75,7 +75,7 @@ def _read(value: object) -> Iterator[Finding]:
     listed = value.get("claims") if isinstance(value, dict) else value
     for one in listed[:MOST] if isinstance(listed, list) else ():
         try:
-            yield _FINDING.validate_python(one)
+            yield door(Finding).validate_python(one)
         except ValidationError:
             continue
 

@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from typing import Any, Final
 
+import msgspec
 from pydantic_core import from_json, to_json
 
 from haltpoint.contracts.reasons import Reason, ReasonKind
@@ -40,7 +41,7 @@ def bound(reading: Reading, tool: str, arguments: str, approval: str | None, *, 
         "arguments": to_json(values).decode() if changed else None,
         "reasons": asked.reasons or (Reason(kind=ReasonKind.TOOL, words=asked.message),),
     }
-    outcome = reading.outcome.model_copy(update={"confirmation": asked.model_copy(update=told)})
+    outcome = msgspec.structs.replace(reading.outcome, confirmation=msgspec.structs.replace(asked, **told))
     return replace(reading, outcome=outcome)
 
 

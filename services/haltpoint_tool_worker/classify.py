@@ -16,6 +16,7 @@ from typing import Final
 
 import httpx
 import jsonschema
+import msgspec
 from pydantic import ValidationError
 
 from haltpoint.contracts.tools import ErrorType, Fault
@@ -25,9 +26,6 @@ from haltpoint_tool_worker.failures import Cause, Failure, NestedError, cleaned,
 from haltpoint_tool_worker.json_safe import name_of
 from haltpoint_tool_worker.redaction import in_one_line
 
-_RESULT_MODELS: Final = frozenset(
-    {"ToolResult", "Outcome", "Clarification", "Confirmation", "Option", "Target", "Fault"}
-)
 _WORDS: Final = 500
 """Characters of an exception's own words."""
 
@@ -74,13 +72,11 @@ def _classify(error: BaseException, no_effect: tuple[type[BaseException], ...]) 
         return malformed(f"a mistake in the tool's code: {_words(error)}", Cause.MISUSED)
     if isinstance(error, MalformedResultError):
         return malformed(f"the tool gave a result that contradicts itself: {_words(error)}")
-    if isinstance(error, ValidationError) and error.title.partition("[")[0] in _RESULT_MODELS:
-        return malformed(f"the tool gave a result that contradicts itself: {_problems(error)}")
     found = _by_kind(error)
     if not isinstance(error, no_effect):
         return found
     told = {"recoverable": True} if found.fault.error_type is ErrorType.UNKNOWN else {}
-    return Failure(found.fault.model_copy(update=told), Cause.NO_EFFECT)
+    return Failure(msgspec.structs.replace(found.fault, **told), Cause.NO_EFFECT)
 
 
 def _by_kind(error: BaseException) -> Failure:

@@ -8,7 +8,9 @@ in doubt. docs/contract.md shows the same table to people.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 from haltpoint.contracts.tools import ErrorType, Fault, ToolSpec
 from haltpoint.tools import ToolError
@@ -110,7 +112,7 @@ class NestedError(ToolError):
             invalid_fields=fault.invalid_fields,
         )
         # That nothing happened in there does not say that its caller had done nothing before.
-        says = reported(fault.model_copy(update={"no_effect": None}))
+        says = reported(msgspec.structs.replace(fault, no_effect=None))
         self.cause = failure.cause if failure.cause is Cause.UNDECLARED else says.cause
 
 
@@ -128,7 +130,7 @@ def judge(failure: Failure, effects: Effects, tool: str) -> Failure:
             told = _as_text(fault) if failure.cause is Cause.UNDECLARED else fault
             message = clean(f"{tool} had started and may have happened: {fault.message}", MESSAGE)
             advice = "Find out whether it happened before you call it again."
-            return replace(failure, fault=told.model_copy(update={"message": message, "suggestion": advice}))
+            return replace(failure, fault=msgspec.structs.replace(told, message=message, suggestion=advice))
         case Verdict.IN_DOUBT:
             where = f" ({failure.place})" if failure.place else ""
             words = f"{tool}: it was started and may have taken effect: {fault.message}{where}"
@@ -175,18 +177,15 @@ def fault_of(
     cause: Fault | None = None,
 ) -> Fault:
     """A fault with clean words, and a suggestion in any case; `recoverable` follows the type when None."""
-    given: dict[str, Any] = {} if recoverable is None else {"recoverable": recoverable}
-    return Fault.model_validate(
-        {
-            "error_type": kind,
-            "message": clean(message, MESSAGE) or kind.value,
-            "suggestion": clean(suggestion, MESSAGE) if suggestion else _SUGGESTIONS[kind],
-            "invalid_fields": tuple(clean(name, 200) for name in invalid_fields[:50]),
-            "retry_after": retry_after,
-            "no_effect": no_effect,
-            "cause": cause,
-            **given,
-        }
+    return Fault(
+        error_type=kind,
+        message=clean(message, MESSAGE) or kind.value,
+        recoverable=recoverable,
+        suggestion=clean(suggestion, MESSAGE) if suggestion else _SUGGESTIONS[kind],
+        invalid_fields=tuple(clean(name, 200) for name in invalid_fields[:50]),
+        retry_after=retry_after,
+        no_effect=no_effect,
+        cause=cause,
     )
 
 
@@ -194,4 +193,4 @@ def _as_text(fault: Fault) -> Fault:
     """The same fault, from which the model may recover."""
     given = fault.suggestion != _SUGGESTIONS[ErrorType.UNKNOWN]
     advice = fault.suggestion if given else "Try it with other arguments, or in another way."
-    return fault.model_copy(update={"recoverable": True, "suggestion": advice})
+    return msgspec.structs.replace(fault, recoverable=True, suggestion=advice)

@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import Any, Final
 from uuid import UUID
 
+from msgspec import Struct, structs
 from pydantic import BaseModel
 
 _LARGEST: Final = 10**4000
@@ -113,6 +114,8 @@ def _plain(walk: _Walk, value: object) -> Any:
         return list(value)
     if isinstance(value, BaseModel):
         return {name: vars(value).get(name) for name in type(value).model_fields}
+    if isinstance(value, Struct):
+        return structs.asdict(value)
     if (fields := getattr(type(value), "__dataclass_fields__", None)) is not None:
         return {name: getattr(value, name, None) for name in fields}
     return _text(walk, _scalar(walk, value))

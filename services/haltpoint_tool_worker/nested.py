@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+import msgspec
 from pydantic_core import from_json, to_jsonable_python
 
 from haltpoint.chain.checked import ledger_entry
@@ -100,7 +101,7 @@ class Nested:
         took = round((time.perf_counter() - began) * 1000)
         error = failure.fault.error_type if failure is not None else None
         came = {"error": error, "hooks": hooks, "duration_ms": took, "deed": reading.deed}
-        self._job.calls[place] = told.model_copy(update=came)
+        self._job.calls[place] = msgspec.structs.replace(told, **came)
         if failure is not None:
             raise NestedError(failure)
         return from_json(reading.data)
@@ -160,28 +161,27 @@ class Nested:
             given = handed_on(self._job, self._caller.spec, arguments, tool.spec)
             fault = None if order.approval else target_fault(self._caller.spec, arguments, tool.spec, given)
         origins = dict.fromkeys((*(order.origins or ()), *(one.where.partition(" ")[0] for one, _ in given.values())))
-        request = order.model_copy(
-            update={
-                "action_id": key,
-                "tool": name,
-                "timeout": tool.spec.timeout if tool is not None else 0.0,
-                "deadline": min(self._job.request.deadline, self._until),
-                "approval": None,
-                "reasons": None,
-                "origins": tuple(one for one in origins if one),
-                "sources": {place: source for place, (source, _) in given.items()},
-            }
+        request = msgspec.structs.replace(
+            order,
+            action_id=key,
+            tool=name,
+            timeout=tool.spec.timeout if tool is not None else 0.0,
+            deadline=min(self._job.request.deadline, self._until),
+            approval=None,
+            reasons=None,
+            origins=tuple(one for one in origins if one),
+            sources={place: source for place, (source, _) in given.items()},
         )
         return replace(self._job, request=request, arguments=text, runs=[], nested=True), fault
 
 
 def told_in_short(calls: Sequence[NestedCall]) -> tuple[NestedCall, ...]:
     """The calls as a receipt tells of them: when what they did fills more than its room there, each is cut."""
-    if sum(len(one.deed.model_dump_json().encode()) for one in calls if one.deed is not None) <= _ROOM:
+    if sum(len(msgspec.json.encode(one.deed)) for one in calls if one.deed is not None) <= _ROOM:
         return tuple(calls)
     short = _ROOM // MOST_CALLS // 4  # characters, of four bytes at most
     return tuple(
-        one if one.deed is None else one.model_copy(update={"deed": DeedWords(says=f"{one.deed.says[:short]}…")})
+        one if one.deed is None else msgspec.structs.replace(one, deed=DeedWords(says=f"{one.deed.says[:short]}…"))
         for one in calls
     )
 

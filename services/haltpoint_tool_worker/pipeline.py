@@ -16,6 +16,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import msgspec
 from opentelemetry.trace import Span, SpanKind
 from redis.exceptions import RedisError
 
@@ -186,23 +187,23 @@ class Pipeline:
             truncated=reading.truncated,
         )
         if records:
-            metadata = metadata.model_copy(
-                update={"hooks": records} if ran is None else {"hooks": records, "arguments": ran}
+            metadata = msgspec.structs.replace(
+                metadata, **{"hooks": records} if ran is None else {"hooks": records, "arguments": ran}
             )
         if (written := ran or asked) or request.sources:
             sources = after_hooks(request.sources or {}, job.arguments, written or job.arguments)
-            metadata = metadata.model_copy(update={"sources": sources})
+            metadata = msgspec.structs.replace(metadata, sources=sources)
         if reading.deed is not None:
-            metadata = metadata.model_copy(update={"deed": reading.deed})
+            metadata = msgspec.structs.replace(metadata, deed=reading.deed)
         if job.calls:
             calls, effects = told_in_short(job.calls), tuple(job.effects.values())
-            metadata = metadata.model_copy(update={"calls": calls, "effects": effects})
+            metadata = msgspec.structs.replace(metadata, calls=calls, effects=effects)
         if whole:
-            metadata = metadata.model_copy(update={"whole": whole})
+            metadata = msgspec.structs.replace(metadata, whole=whole)
         outcome = reading.outcome
         trace = job.trace if job.span is None else telemetry.context_of(job.span, job.trace)
         if request.notes:
-            outcome = outcome.model_copy(update={"warnings": (*request.notes, *outcome.warnings)})
+            outcome = msgspec.structs.replace(outcome, warnings=(*request.notes, *outcome.warnings))
         return Finished(
             job.place, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata
         )

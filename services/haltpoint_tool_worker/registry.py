@@ -9,6 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import msgspec
+
 from haltpoint.chain.templates import with_skills
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.errors import HaltpointError
@@ -76,7 +78,7 @@ class Registry:
                 names = names_around(tool.spec, found)
             if found is not None:
                 self._around[name] = found
-            self._tools[name] = replace(tool, spec=tool.spec.model_copy(update={"hooks": names}))
+            self._tools[name] = replace(tool, spec=msgspec.structs.replace(tool.spec, hooks=names))
 
     def deps_of(self, tool: Tool) -> Any:
         """What its lifespan yielded; None without one, and outside of `opened`."""

@@ -12,10 +12,12 @@ from dataclasses import is_dataclass, replace
 from typing import Any, Final
 
 import jsonschema
-from pydantic import BaseModel, TypeAdapter, ValidationError
+import msgspec
+from pydantic import BaseModel, ValidationError
 
 from haltpoint.chain.deeds import deed_of
 from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT, MAX_WHOLE, value
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.tools import DeedWords, ErrorType, NextAction, Option, Outcome, ToolResult
 from haltpoint.runtime import logs
 from haltpoint.runtime.wire import too_deep
@@ -42,7 +44,6 @@ _LONG_NUMBER: Final = re.compile(rb"[0-9]{4000}")
 _encode: Final = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")
 ).encode
-_OUTCOME: Final = TypeAdapter(Outcome)
 _CONTINUE: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
 _COMPLETE: Final = Outcome(success=True, next_action=NextAction.COMPLETE)
 
@@ -177,7 +178,7 @@ def _told(tool: Tool, outcome: Outcome, raw: object, tamed: Tamed, data: bytes) 
         data = _normal(tool, tamed.value, data)
     told = list(tamed.notes)[:10] + (["the result was too large or nested too deep and is cut"] if tamed.cut else [])
     if told:
-        outcome = outcome.model_copy(update={"warnings": (*outcome.warnings, *told)})
+        outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, *told))
     return Reading(outcome, data.decode(), truncated=tamed.cut, whole=_whole(tool, raw) if tamed.cut else "")
 
 
@@ -224,7 +225,7 @@ def _read_whole(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any], data: obje
     outcome = _checked(tool, raw)
     if outcome.error is not None:
         failure = reported(cleaned(outcome.error))
-        return Reading(outcome.model_copy(update={"error": failure.fault}), failure=failure)
+        return Reading(msgspec.structs.replace(outcome, error=failure.fault), failure=failure)
     if not outcome.satisfies:
         return Reading(outcome)
     return _with_data(tool, outcome, data)
@@ -247,7 +248,7 @@ def _checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
     """The outcome validated from JSON, also what was made without validation. Raises MalformedResultError."""
     fields = {
         name: raw.get(name) if isinstance(raw, Mapping) else getattr(raw, name)
-        for name in Outcome.model_fields
+        for name in Outcome.__struct_fields__
         if name != "metadata"
     }
     tamed = tame({k: v for k, v in fields.items() if v is not None}, depth=_OUTCOME_DEPTH, text=MAX_OUTCOME, items=1000)
@@ -256,20 +257,19 @@ def _checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
     if tamed.notes and "error" not in tamed.value:
         raise MalformedResultError(f"a question that cannot be shown exactly: {next(iter(tamed.notes))}")
     try:
-        outcome = _OUTCOME.validate_json(json.dumps(tamed.value))
+        outcome = door(Outcome).validate_json(json.dumps(tamed.value))
     except ValidationError as error:
         raise MalformedResultError(_places(error)) from None
     words = outcome.instruction_for_ai
-    outcome = outcome.model_copy(
-        update={
-            "warnings": tuple(clean(each, 500) for each in outcome.warnings[:20]),
-            "instruction_for_ai": clean(words, 2000) if words else words,
-        }
+    outcome = msgspec.structs.replace(
+        outcome,
+        warnings=tuple(clean(each, 500) for each in outcome.warnings[:20]),
+        instruction_for_ai=clean(words, 2000) if words else words,
     )
     if asked := outcome.clarification:
         options = tuple(_offered(tool, option) for option in asked.options)
-        outcome = outcome.model_copy(update={"clarification": asked.model_copy(update={"options": options})})
-    if len(outcome.model_dump_json()) > MAX_OUTCOME:
+        outcome = msgspec.structs.replace(outcome, clarification=msgspec.structs.replace(asked, options=options))
+    if len(msgspec.json.encode(outcome)) > MAX_OUTCOME:
         raise MalformedResultError("a question that is too large")
     return outcome
 
@@ -283,4 +283,4 @@ def _offered(tool: Tool, option: Option) -> Option:
         value = {WRAP: value}
     if violation := _violation(tool, value):
         raise MalformedResultError(f"the value of option {option.id!r}: {violation}")
-    return option.model_copy(update={"value": value})
+    return msgspec.structs.replace(option, value=value)

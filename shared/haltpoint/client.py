@@ -17,8 +17,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from urllib.parse import quote
 
+import msgspec
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reach
@@ -99,9 +101,8 @@ class Client:
         **fields: Any,
     ) -> Run:
         """Submit a goal, or a whole task, with more `fields` of the task; the same key again finds the same chain."""
-        if isinstance(task, Task):
-            task = task.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-        body = {**(task or {}), **({"goal": goal} if goal else {}), **fields}
+        given = msgspec.to_builtins(task) if isinstance(task, Task) else task
+        body = {**(given or {}), **({"goal": goal} if goal else {}), **fields}
         if idempotency_key is None:
             idempotency_key = uuid.uuid4().hex
         elif fault := key_fault(idempotency_key):
@@ -191,7 +192,7 @@ class Client:
         said = {"option_id": option_id, "decision": decision, "text": text, "value": value, "comment": comment}
         said["for"] = reach
         given = {name: what for name, what in said.items() if what is not None}
-        body = _checked({"kind": kind, **given}).model_dump(mode="json", exclude_none=True)
+        body = msgspec.to_builtins(_checked({"kind": kind, **given}))
         headers = {"Idempotency-Key": uuid.uuid4().hex}
         path = _path("requests", request_id, "answer")
         reply = await self._send("POST", path, json=body, headers=headers, repeatable=True)
@@ -270,7 +271,7 @@ def _read(kind: type[_Model], content: bytes) -> _Model:
 def _checked(answer: Mapping[str, Any]) -> Answer:
     """Raises GatewayError `invalid_answer` for what no question takes, before it is sent."""
     try:
-        return Answer.model_validate(answer)
+        return door(Answer).validate_python(answer)
     except ValidationError as error:
         faults = [{"field": ".".join(map(str, one["loc"])), "message": one["msg"]} for one in error.errors()]
         detail = "; ".join(f"{one['field']}: {one['message']}" for one in faults)

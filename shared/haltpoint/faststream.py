@@ -16,12 +16,13 @@ from functools import partial
 from typing import Any, Final, Literal, TypeVar, cast
 from weakref import WeakKeyDictionary
 
+import msgspec
 from faststream import AckPolicy, FastStream
 from faststream.asgi import AsgiFastStream
 from faststream.message import StreamMessage
 from faststream.redis import BinaryMessageFormatV1, RedisBroker, StreamSub
 from faststream.redis.parser import MessageFormat
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_serializer
+from pydantic import BaseModel, ConfigDict, Field, field_serializer
 from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import ResponseError
 
@@ -76,7 +77,6 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 _AGAIN: Final = 60_000
 """Ms after which a fact whose handler failed, or whose process died, is handled again."""
 
-_TASK: Final = TypeAdapter(Task)
 _groups: WeakKeyDictionary[RedisBroker, set[str]] = WeakKeyDictionary()
 
 
@@ -112,7 +112,7 @@ class TaskSubmitted(BaseModel):
     @field_serializer("data")
     def _told(self, data: Task) -> dict[str, Any]:
         """Only what was said: an executor of an older release refuses fields that it does not know."""
-        told: dict[str, Any] = _TASK.dump_python(data, mode="json", exclude_defaults=True)
+        told: dict[str, Any] = msgspec.to_builtins(data)
         return told
 
     @property

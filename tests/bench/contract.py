@@ -10,6 +10,8 @@ import statistics
 import time
 from typing import Any, Final
 
+import msgspec
+
 from haltpoint.chain.decide import decide
 from haltpoint.chain.outputs import Decision, Dispatch, Think
 from haltpoint.chain.policy import deadline_of
@@ -114,7 +116,7 @@ def _last_turn(world: World) -> tuple[Chain, Think]:
     for number in range(STEPS - 1):
         said = hear(_proposed(thought, f"tool_{number:02}"))
         (action,) = [one.action for one in said if isinstance(one, Dispatch)]
-        outcome = OK.model_copy(update={"metadata": Metadata(action_id=action.id)})
+        outcome = msgspec.structs.replace(OK, metadata=Metadata(action_id=action.id))
         done = CompletedTool(action_id=action.id, outcome=outcome)
         said = hear(ToolCompleted(id=f"{action.id}/1/done", source="bench", subject="c", data=done), _data(number))
         (thought,) = [one for one in said if isinstance(one, Think)]

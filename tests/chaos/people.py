@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from haltpoint.client import Client
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.humans import Answer, Choice, Question, RequestKind
@@ -44,7 +46,7 @@ class Person:
 
     async def _answer(self, request: str) -> None:
         text = await self._redis.hget(self._topology.key_of("request", request), "question")
-        question = Question.model_validate_json(text)
+        question = msgspec.json.decode(text, type=Question)
         answer = self.answer_to(question)
         decision = answer.decision.value
         self._recorder.write(Answered(request, question.action_id, decision, taken=False))

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+import msgspec
 from pydantic import SecretStr
 
 from haltpoint.cli.local.system import free_port
@@ -216,7 +217,7 @@ class System:
 
         Over HTTP, or straight into the store, where the same key is another task each time.
         """
-        task = task.model_copy(update={"context": {"history": str(self.history), **task.context}})
+        task = msgspec.structs.replace(task, context={"history": str(self.history), **task.context})
         if over_http:
             chain = (await self.client.run(task=task, idempotency_key=key or None)).id
         else:

@@ -4,6 +4,7 @@ import asyncio
 import json
 
 from haltpoint.client import Client
+from haltpoint.contracts.doors import in_full
 from haltpoint.runs import Result, Run
 from haltpoint.sync_client import SyncClient
 from tests.e2e.obedient import LATE
@@ -73,8 +74,8 @@ async def _is_shown_everywhere(system: Running, client: Client, result: Result) 
     shown = json.loads((await system.typed("chain", "show", chain, "--json")).stdout)["answer"]
     with SyncClient(system.url, system.key) as synchronous:
         plain = await asyncio.to_thread(synchronous.attach(chain).result)
-    found = (last.details["answer"], shown, plain.answer.model_dump(mode="json"))
-    assert found == (result.answer.model_dump(mode="json"),) * 3
+    found = (last.details["answer"], shown, in_full(plain.answer))
+    assert found == (in_full(result.answer),) * 3
     assert f"◆ Done: {result.answer.deeds[0].says}" in (await system.typed("chain", "show", chain)).stdout
 
 

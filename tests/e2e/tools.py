@@ -97,7 +97,7 @@ def deliver(place: str, ctx: Ctx) -> dict[str, Any]:
 @hook.post(tools="deliver")
 def signed(call: hook.Call, result: ToolResult, ctx: Ctx) -> ToolResult | None:
     """Somebody has signed for it."""
-    return result.model_copy(update={"data": {**result.data, "signed": True}}) if result.success else None
+    return result.with_data({**result.data, "signed": True}) if result.success else None
 
 
 def diary(outbox: Path) -> Path:

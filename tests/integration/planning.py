@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Party, Stream
 from haltpoint.contracts.events import ActionRequested, AnswerRequested, PlanRequested, ThoughtRequest
@@ -71,7 +73,7 @@ class Board:
     async def chain(self, task: Task | None = None, plan: Plan | None = None) -> str:
         submitted = await Store(self.calls, self.topology).submit(task or Task(goal="Tell John hi"))
         if plan is not None:
-            stored = json.dumps({"plan": plan.model_dump(mode="json"), "digests": {}})
+            stored = json.dumps({"plan": msgspec.to_builtins(plan), "digests": {}})
             await self.redis.set(self.topology.key_of("plan", submitted.chain_id), stored)
         return submitted.chain_id
 

@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator
 
+import msgspec
 import pytest
 from redis.asyncio import Redis
 
@@ -206,7 +207,7 @@ async def test_a_task_that_somebody_put_on_any_stream_is_submitted_once(bed: Bed
         "id": "order-17",
         "source": "shop",
         "type": "task.submitted.v1",
-        "data": {"goal": "Tell John I am late", "plan": json.loads(literal_task(2).plan.model_dump_json())},  # type: ignore[union-attr]
+        "data": {"goal": "Tell John I am late", "plan": msgspec.to_builtins(literal_task(2).plan)},
     }
     async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
         for partition in range(PARTITIONS):

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, get_args
 
+import msgspec
 import pytest
 from faststream import FastStream, TestApp
 from faststream.redis import RedisBroker, TestRedisBroker
@@ -30,7 +31,7 @@ from tests.support import wait_until
 from tests.support.builders import literal_task, spec
 from tests.support.ledger_worker import ledger_worker
 
-PLAN: Any = json.loads(literal_task(2, text="hi").plan.model_dump_json())  # type: ignore[union-attr]
+PLAN: Any = msgspec.to_builtins(literal_task(2, text="hi").plan)
 
 
 @pytest.fixture

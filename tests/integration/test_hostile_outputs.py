@@ -2,9 +2,11 @@
 
 from collections import Counter
 
+import msgspec
 import pytest
 from redis.asyncio import Redis
 
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
@@ -68,12 +70,12 @@ async def test_c6_c9_hostile_outputs_through_the_planner_have_no_effect(
             assert len(model.requests) == len(outputs)
             replies = [(await board.replies(thought))[0] for thought in thoughts]
     for hostile, reply in zip(outputs, replies, strict=True):
-        proposed = ActionProposed.model_validate(reply)
+        proposed = door(ActionProposed).validate_python(reply)
         story = Story(Task(goal="tell John"), *TOOLS)
         story.submit()
         story.draft(PLANS[kind])
-        same = proposed.data.model_copy(update={"thought_id": story.thought.thought_id})
-        story.hear(proposed.model_copy(update={"data": same}))
+        same = msgspec.structs.replace(proposed.data, thought_id=story.thought.thought_id)
+        story.hear(msgspec.structs.replace(proposed, data=same))
         if asked_first := [one for one in story.dispatches if one.reasons]:
             assert story.dispatches == asked_first
             assert proposed.data.proposal.repaired, "a person sees the guess before it runs (C9)"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from redis.asyncio import Redis
 
@@ -20,10 +21,10 @@ from haltpoint.contracts.tools import DeedWords, Metadata, NextAction, Outcome
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.outgoing import encode_outcome
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.step_codec import encode_step
 from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.wire import encode
 from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.app import run
 from haltpoint_planner.chat_completions import ChatCompletions
@@ -242,9 +243,9 @@ async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: 
             mapping={
                 "tool": "lookup_contacts",
                 "args": '{"query": "John"}',
-                "receipt": encode_outcome(Outcome(success=True, next_action=NextAction.CONTINUE)),
+                "receipt": encode(Outcome(success=True, next_action=NextAction.CONTINUE)),
                 "data": "{}",
-                "settled": encode_outcome(found),
+                "settled": encode(found),
                 "settled_data": json.dumps(data),
             },
         )
@@ -272,7 +273,7 @@ async def test_f1_a_parent_reads_what_the_calls_inside_of_a_skill_did(board: Boa
     async def call(chain: str, tool: str, child: str = "", says: str = "", **more: str) -> str:
         metadata = Metadata(deed=DeedWords(says=says)) if says else Metadata()
         outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)
-        fields = {"tool": tool, "args": "{}", "receipt": encode_outcome(outcome), "data": "{}"}
+        fields = {"tool": tool, "args": "{}", "receipt": encode(outcome), "data": "{}"}
         name = f"{chain}.{more.get('step', 'a')}.1"
         await board.redis.hset(
             board.topology.key_of("action", name), mapping={**fields, **({"child": child} if child else {})}
@@ -282,7 +283,7 @@ async def test_f1_a_parent_reads_what_the_calls_inside_of_a_skill_did(board: Boa
     async def below(chain: str, steps: int) -> str:
         plan = Plan(steps=tuple(Step(id=name) for name in "ab"[:steps]))
         run = encode_step(StepRun(StepStatus.COMPLETED, actions=1))
-        await board.redis.set(board.topology.key_of("task", chain), Task(plan=plan).model_dump_json())
+        await board.redis.set(board.topology.key_of("task", chain), encode(Task(plan=plan)))
         runs = {f"s{index}": run for index in range(steps)}
         await board.redis.hset(board.topology.key_of("chain", chain), mapping={"status": "completed", **runs})
         await board.redis.set(board.topology.key_of("plan", chain), '{"digests": {}}')
@@ -307,7 +308,7 @@ async def test_f1_a_parent_reads_what_the_calls_inside_of_a_skill_did(board: Boa
 
 
 async def test_c15_a_model_is_shown_tools_of_the_scope_that_somebody_serves(board: Board) -> None:
-    await board.know(LOOKUP.model_copy(update={"name": "find_contacts"}))
+    await board.know(msgspec.structs.replace(LOOKUP, name="find_contacts"))
     await silence(board.redis, board.topology, "find_contacts", 65)
     async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
         for tools in (None, ("lookup_*",)):

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import httpx
+import msgspec
 import pytest
 from redis.exceptions import ResponseError
 
@@ -134,7 +135,7 @@ async def test_r13_a_server_that_refuses_ends_no_process(tmp_path: Path, code: s
 async def submitted_over_http(system: System) -> httpx.Response:
     """The gateway's own answer; the client makes an error of it."""
     url = f"http://127.0.0.1:{system.settings.gateway.port}/v1/tasks"
-    body = task("look").model_dump(mode="json", exclude_defaults=True) | {"context": {"history": str(system.history)}}
+    body = msgspec.to_builtins(task("look")) | {"context": {"history": str(system.history)}}
     headers = {"Authorization": f"Bearer {KEY}", "Idempotency-Key": "refused-before"}
     async with httpx.AsyncClient(timeout=30) as http:
         return await http.post(url, json=body, headers=headers)

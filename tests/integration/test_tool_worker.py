@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import structlog
 from redis.asyncio import Redis
@@ -119,7 +120,7 @@ class Bench:
         await wait_until(is_there)
         receipt, doubt = await self.desk.redis.hmget(key, "receipt", "doubt")
         assert not (receipt and doubt)
-        return Outcome.model_validate_json(receipt or doubt)
+        return msgspec.json.decode(receipt or doubt, type=Outcome)
 
     async def data(self, action: str) -> Any:
         return json.loads(await self.desk.redis.hget(self.desk.key("action", action), "data") or b"{}")
@@ -224,8 +225,8 @@ async def forged(bench: Bench, action: str, tool: str, body: str) -> None:
     ((entry, _),) = await bench.desk.redis.xrange(stream)
     (message,) = await bench.desk.messages(Stream.TOOLS, "default")
     assert isinstance(message, ToolRequested)
-    changed = message.model_copy(
-        update={"data": message.data.model_copy(update={"tool": tool, "approval": "anything"})}
+    changed = msgspec.structs.replace(
+        message, data=msgspec.structs.replace(message.data, tool=tool, approval="anything")
     )
     new = await bench.desk.redis.xadd(stream, {"__data__": encode(changed), "__body__": body})
     await bench.desk.redis.hset(bench.desk.key("action", action), "entry", new)

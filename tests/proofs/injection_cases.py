@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import yaml
 
 from haltpoint.contracts.intent import Intent, IntentEntry
@@ -83,7 +84,9 @@ class Case:
         steps = [Step(id=f"s{number}", required_tools=(tool,)) for number, tool in enumerate(tools, start=1)]
         if not self.asked:
             steps.append(Step(id="words", description="Say what was found."))
-        chained = (step.model_copy(update={"dependencies": (before.id,)}) for before, step in itertools.pairwise(steps))
+        chained = (
+            msgspec.structs.replace(step, dependencies=(before.id,)) for before, step in itertools.pairwise(steps)
+        )
         return Plan(steps=(steps[0], *chained))
 
     def attacks(self, arguments: str) -> bool:

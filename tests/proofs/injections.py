@@ -14,6 +14,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from haltpoint.chain.outputs import Ask, Dispatch, Think
 from haltpoint.chain.patterns_english import PATTERNS
 from haltpoint.chain.state import ChainStatus
@@ -24,6 +26,7 @@ from haltpoint.contracts.plans import Call
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import Confirmation, Metadata, NextAction, Outcome, Target, ToolSpec
+from haltpoint.runtime.wire import encode
 from tests.proofs.injection_cases import BARRED, MOST_QUESTIONS, Case, Made, Origin, cases, catalogue
 from tests.support.builders import OK
 from tests.unit.chain.story import Story
@@ -62,7 +65,7 @@ def play(case: Case, way: Way, tools: dict[str, ToolSpec]) -> Played:
     story = Story(task, *tools.values(), policy=Policy(patterns=PATTERNS, max_turns=50, actions_per_turn=8))
     played = Played(case, way)
     script = list(case.honest + case.obeyed)
-    data = {made.call.model_dump_json(): made.data for made in script}
+    data = {encode(made.call).decode(): made.data for made in script}
     story.submit(read=False)
     while not story.chain.status.final:
         story.now += 1
@@ -127,7 +130,7 @@ def _work(story: Story, order: Dispatch, played: Played, tool: ToolSpec, data: d
     if harmful:
         played.breaches.append(line)
     made = Call(tool=action.tool, arguments=json.loads(action.arguments))
-    story.result(OK.model_copy(update={"metadata": metadata}), data.get(made.model_dump_json(), "{}"), action)
+    story.result(msgspec.structs.replace(OK, metadata=metadata), data.get(encode(made).decode(), "{}"), action)
 
 
 def _decide(story: Story, case: Case, ask: Ask) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec import structs
 from pydantic_core import from_json, to_json
 
 from haltpoint.chain.outputs import Dispatch, Think
@@ -16,6 +17,7 @@ from haltpoint.chain.plan_check import task_fault
 from haltpoint.chain.state import Action, Chain
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_DEPTH
 from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import (
     ActionProposed,
     ActionRequested,
@@ -46,8 +48,8 @@ from haltpoint.contracts.tools import (
 )
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.inbox import _head
-from haltpoint.runtime.outgoing import Envelope, completed_parts, encode_receipt
-from haltpoint.runtime.wire import Decoded, compact, decode, encode
+from haltpoint.runtime.outgoing import Envelope, completed_parts
+from haltpoint.runtime.wire import Decoded, decode, encode
 from haltpoint_gateway.answering import _size_fault
 from haltpoint_gateway.guard import _check_json
 from haltpoint_gateway.problems import Problem
@@ -150,7 +152,7 @@ def told_on(story: Story, message: Message) -> None:
             reads(Stream.PLANS, encode(ENVELOPE.thought_request(output, story.chain)))
         elif isinstance(output, Dispatch):
             order = ENVELOPE.tool_request(output, story.chain.task)
-            reads(Stream.TOOLS, order, output.action.arguments.encode())
+            reads(Stream.TOOLS, encode(order), output.action.arguments.encode())
 
 
 @given(REPLIES)
@@ -231,12 +233,12 @@ def test_r11_a_task_that_is_let_in_reaches_its_workers(context: bytes) -> None:
     if not let_in(body):
         return
     assert b"1e999" not in body
-    task = Task.model_validate_json(body)
+    task = door(Task).validate_json(body)
     if task_fault(task) is not None:
         return
-    assert json.loads(compact(task))["context"] == from_json(context)
+    assert json.loads(encode(task))["context"] == from_json(context)
     order = Dispatch(Action("c.s.1", 0, 1, "note", "{}"), KNOWN["note"], 0, 1)
-    assert reads(Stream.TOOLS, ENVELOPE.tool_request(order, task), b"{}").data.context == from_json(context)
+    assert reads(Stream.TOOLS, encode(ENVELOPE.tool_request(order, task)), b"{}").data.context == from_json(context)
     foreign = TaskSubmitted(id="k", source="shop", data=task)
     assert reads(Stream.EVENTS, encode(foreign)).data == task
 
@@ -247,10 +249,10 @@ def test_r11_an_answer_that_is_taken_reaches_its_chain(value: bytes) -> None:
     body = b'{"kind": "escalation", "decision": "manual", "value": %s}' % value
     if not let_in(body):
         return
-    answer = Answer.model_validate_json(body)
+    answer = door(Answer).validate_json(body)
     if _size_fault(answer) is not None:
         return
-    written = _head("c.r1", None) + compact(answer) + b',"by":%s,"at":1}}' % to_json("n" * 256)
+    written = _head("c.r1", None) + encode(answer) + b',"by":%s,"at":1}}' % to_json("n" * 256)
     message = reads(Stream.EVENTS, written)
     assert isinstance(message, HumanAnswered)
     assert message.data.answer == answer
@@ -260,7 +262,7 @@ def test_r11_an_answer_that_is_taken_reaches_its_chain(value: bytes) -> None:
     "value", [{"a": "\ud800"}, {"a": object()}, {"a": json.loads(deep(40))}, {"a": "x" * MAX_BODY}]
 )
 def test_r11_a_handlers_answer_that_no_message_can_hold_does_not_fit(value: dict[str, Any]) -> None:
-    assert _size_fault(Answer.model_construct(kind=RequestKind.ESCALATION, value=value)) is not None
+    assert _size_fault(Answer(kind=RequestKind.ESCALATION, value=value)) is not None
 
 
 # ---- the worker ------------------------------------------------------------------------------------------------------
@@ -277,4 +279,6 @@ def test_r11_the_fullest_receipt_is_read(letter: str) -> None:
     ran = json.dumps({"text": letter * ((MAX_ARGUMENTS - 20) // size)})
     metadata = Metadata(tool="t", action_id="c.s.1", hooks=hooks, arguments=ran, calls=(called,) * 100)
     head, tail = completed_parts("c.s.1", 1, "c", None)
-    assert isinstance(reads(Stream.EVENTS, head + encode_receipt(outcome, metadata) + tail), ToolCompleted)
+    assert isinstance(
+        reads(Stream.EVENTS, head + encode(structs.replace(outcome, metadata=metadata)) + tail), ToolCompleted
+    )

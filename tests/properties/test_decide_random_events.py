@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -111,10 +112,10 @@ INTENTS = st.sampled_from(
         None,
         Intent(),
         Intent(effects_asked=(READ,)),
-        Intent(effects_asked=(READ.model_copy(update={"when": "it"}),)),
+        Intent(effects_asked=(msgspec.structs.replace(READ, when="it"),)),
         Intent(effects_asked=(READ,), ask_before=(READ,)),
         Intent(forbidden=(READ,)),
-        Intent(forbidden=(READ.model_copy(update={"words": "no words of the goal"}),)),
+        Intent(forbidden=(msgspec.structs.replace(READ, words="no words of the goal"),)),
     ]
 )
 ANSWERS = st.builds(
@@ -301,7 +302,7 @@ class Chains(RuleBasedStateMachine):
     @rule(answer=ANSWERS, back=st.sampled_from([0, 0, 0, 1]))
     def somebody_answers(self, answer: Answer, back: int) -> None:
         if self.chain.requests:
-            answer = answer.model_copy(update={"kind": self.chain.requests[0].kind})
+            answer = msgspec.structs.replace(answer, kind=self.chain.requests[0].kind)
         before = self.chain
         self.hear(self.story.give, answer, f"c.r{self.chain.asked - back}")
         if answer.decision is Choice.REPHRASE and not answer.text.strip():

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from haltpoint.chain.state import StepRun, StepStatus
 from haltpoint.cli.render.story import Mark, answer_lines
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_id, child_id
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import DeedWords, ToolSpec
@@ -20,7 +22,7 @@ from haltpoint.contracts.views import ChainView
 from haltpoint.runs import Result
 from haltpoint.runtime.chain_view import ChainRecord, view_of
 from haltpoint.runtime.log_view import LogLine
-from haltpoint.runtime.outgoing import encode_outcome
+from haltpoint.runtime.wire import encode
 from tests.support.builders import OK, asks, failed, spec
 
 TOOLS = (spec("look"), spec("send", read_only=False), spec("pay", read_only=False, says="Paid {to}"))
@@ -79,7 +81,7 @@ class Drawn:
         if kind == "is given back":  # the receipt of an earlier call, which has its line
             deed = deed_of(tool, tool.name, arguments, "{}")
             self.effects = [one for one in self.effects if not one.startswith(f"{name}/")]
-            told = {} if deed is None else {"deed": deed.model_dump()}
+            told = {} if deed is None else {"deed": msgspec.to_builtins(deed)}
             return {**fields, "receipt": _told(OK, **worked, **told, cached=True)}
         if kind == "happened":
             settled = _told(OK, by="ann", **self._deed(tool, name, arguments))
@@ -106,11 +108,11 @@ class Drawn:
         if not tool.read_only:
             self.effects.append(name)
         deed: DeedWords | None = deed_of(tool, tool.name, arguments, "{}")
-        return {} if deed is None else {"deed": deed.model_dump()}
+        return {} if deed is None else {"deed": msgspec.to_builtins(deed)}
 
 
 def _told(outcome: Any, **metadata: Any) -> str:
-    whole = json.loads(encode_outcome(outcome)) | ({"metadata": metadata} if metadata else {})
+    whole = json.loads(encode(outcome)) | ({"metadata": metadata} if metadata else {})
     return json.dumps(whole)
 
 
@@ -123,7 +125,7 @@ def places(view: ChainView) -> Mapping[str, FinalAnswer]:
     """The answer as API and command line write it and as clients read it; the last event is written by `Views`."""
     assert view.answer is not None
     read = ChainView.model_validate_json(view.model_dump_json())
-    answer = FinalAnswer.model_validate(json.loads(json.dumps(view.model_dump(mode="json")))["answer"])
+    answer = door(FinalAnswer).validate_python(json.loads(json.dumps(view.model_dump(mode="json")))["answer"])
     result = Result(read.status, read.answer or FinalAnswer(), read)
     return {"view": view.answer, "json": answer, "client": result.answer}
 

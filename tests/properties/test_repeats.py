@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -59,7 +60,7 @@ def test_c14_nothing_is_had_twice_without_a_yes_and_nothing_denied_is_had_at_all
         if answer == "fails":
             told.result(failed(ErrorType.NOT_FOUND))
         else:
-            told.result(OK.model_copy(update={"metadata": Metadata(action_id=told.action.id, started_at=told.now)}))
+            told.result(msgspec.structs.replace(OK, metadata=Metadata(action_id=told.action.id, started_at=told.now)))
             had[what] += made[0] != "look"
     assert all(times <= 1 + allowed[what] for what, times in had.items())
     assert all(times == 1 for what, times in had.items() if what[0] == "put" and times)

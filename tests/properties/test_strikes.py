@@ -1,5 +1,6 @@
 """Three proposals in all (D2, D3): however good and bad ones follow each other, a person is asked at the limit."""
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,7 +30,7 @@ MOVES = st.lists(st.sampled_from([*BAD, "look", "first", "second", "look in vain
 @given(moves=MOVES, limit=st.integers(1, 4), own=st.none() | st.integers(1, 4))
 def test_d2_d3_an_escalation_comes_exactly_at_the_limit(moves: list[str], limit: int, own: int | None) -> None:
     """The machine counts as a child would: a row for the chain, a row for the step, and what ends each."""
-    tools = tuple(one.model_copy(update={"strikes": own}) if one.name == "first" else one for one in TOOLS)
+    tools = tuple(msgspec.structs.replace(one, strikes=own) if one.name == "first" else one for one in TOOLS)
     policy = Policy(strikes=limit, max_turns=99, max_chain_turns=999)
     told = Story(Task(goal="go"), *tools, policy=policy)
     told.submit()

@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from haltpoint.contracts.doors import door, in_full
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.public_facts import PUBLIC
@@ -16,7 +17,7 @@ TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 def begun(**task: Any) -> Story:
-    story = Story(Task.model_validate({**literal_task().model_dump(), **task}), spec())
+    story = Story(door(Task).validate_python({**in_full(literal_task()), **task}), spec())
     story.submit()
     return story
 

@@ -14,7 +14,6 @@ from haltpoint.runtime.wire import (
     Decoded,
     Reason,
     Rejected,
-    compact,
     decode,
     encode,
     too_deep,
@@ -41,7 +40,7 @@ def message(**changes: Any) -> Any:
 
 
 def test_a_task_from_redis_cli_needs_only_id_source_type_and_data() -> None:
-    assert message() == TaskSubmitted(id="order-17", source="shop", data=TASK["data"])
+    assert message() == TaskSubmitted(id="order-17", source="shop", data=Task(goal="Tell John I am late"))
 
 
 def test_unknown_attributes_are_ignored() -> None:
@@ -49,7 +48,7 @@ def test_unknown_attributes_are_ignored() -> None:
 
 
 def test_what_was_encoded_is_read_again() -> None:
-    sent = TaskSubmitted(id="1", source="s", subject="c", traceparent=TRACE, data=TASK["data"])
+    sent = TaskSubmitted(id="1", source="s", subject="c", traceparent=TRACE, data=Task(goal="Tell John I am late"))
     assert read(encode(sent)) == Decoded(sent)
 
 
@@ -162,8 +161,8 @@ def nested(levels: int) -> dict[str, Any]:
 @pytest.mark.parametrize("context", [nested(MAX_DEPTH - 1), {"a": "b" * (MAX_BODY - 50)}], ids=["deep", "large"])
 def test_what_a_task_may_bring_fits_into_the_messages_about_it(context: dict[str, Any]) -> None:
     task = Task(goal="x", context=context)
-    assert len(compact(task)) <= MAX_BODY
-    assert not too_deep(compact(task))  # the gateway takes it
+    assert len(encode(task)) <= MAX_BODY
+    assert not too_deep(encode(task))  # the gateway takes it
     data = RequestedTool(
         action_id="c.s.1", tool="t", attempt=1, repeatable=True, timeout=1, deadline=1, position=1, context=context
     )

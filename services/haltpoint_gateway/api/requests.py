@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Body, Query
 
 from haltpoint.contracts.humans import Answer, RequestStatus
 from haltpoint.contracts.views import AnswerView, Page, RequestView
@@ -40,7 +40,7 @@ def routes(gateway: Gateway) -> APIRouter:
 
     @router.post("/{request_id}/answer", responses=responses(400, 404, 409, 410, 412, 413, 415))
     async def answer(
-        request_id: str, body: Answer, who: Answerer, idempotency_key: IdempotencyKey = None
+        request_id: str, body: Annotated[Answer, Body()], who: Answerer, idempotency_key: IdempotencyKey = None
     ) -> RequestView:
         """Answer, once. The second answer gets 409 with the first, a late one 410, one that nobody needs 412."""
         request = await _seen(gateway, request_id, who)

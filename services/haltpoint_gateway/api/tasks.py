@@ -1,6 +1,9 @@
 """Tasks: the door through which all work comes in over HTTP."""
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+import msgspec
+from fastapi import APIRouter, Body, Request
 
 from haltpoint.chain.plan_check import plan_faults, task_fault
 from haltpoint.chain.world import Policy
@@ -20,7 +23,9 @@ def routes(gateway: Gateway) -> APIRouter:
     router = APIRouter(prefix="/v1/tasks", tags=["tasks"])
 
     @router.post("", status_code=202, responses=responses(400, 409, 413, 415, 429))
-    async def submit(task: Task, who: Submitter, request: Request, idempotency_key: IdempotencyKey = None) -> Accepted:
+    async def submit(
+        task: Annotated[Task, Body()], who: Submitter, request: Request, idempotency_key: IdempotencyKey = None
+    ) -> Accepted:
         """Submit a task: a goal in words, a literal plan, or both. Accepted means: it will reach an end (R1)."""
         task = _owned(task, who)
         if fault := task_fault(task):
@@ -76,8 +81,8 @@ async def _check(plan: Plan, gateway: Gateway) -> None:
 def _owned(task: Task, who: Principal) -> Task:
     """The task as that of the key's tenant, whatever it says itself; an admin may say whose it is."""
     if who.admin:
-        return task if task.tenant is not None else task.model_copy(update={"tenant": who.tenant})
+        return task if task.tenant is not None else msgspec.structs.replace(task, tenant=who.tenant)
     if task.tenant not in (None, who.tenant):
         hint = "Leave `tenant` out: the task belongs to the tenant of the key. Only an admin key may name another."
         raise Problem(403, "tenant_not_yours", f"This key may not submit for the tenant {task.tenant!r}.", hint=hint)
-    return task.model_copy(update={"tenant": who.tenant})
+    return msgspec.structs.replace(task, tenant=who.tenant)

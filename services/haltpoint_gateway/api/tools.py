@@ -1,6 +1,7 @@
 """Tools: what the workers have put into the catalogue."""
 
 from fastapi import APIRouter
+from msgspec import structs
 
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views import Page, ToolView
@@ -31,4 +32,4 @@ def routes(gateway: Gateway) -> APIRouter:
 
 
 def _view(spec: ToolSpec) -> ToolView:
-    return ToolView(**dict(spec), digest=spec.digest)
+    return ToolView(**structs.asdict(spec), digest=spec.digest)

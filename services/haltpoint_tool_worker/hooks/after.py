@@ -28,8 +28,7 @@ class Review(Hearing):
 
     def result(self) -> ToolResult[Any]:
         """The result as the next hook sees it: a copy, so that only its answer counts."""
-        fields = self.reading.outcome.model_dump() | {"data": from_json(self.reading.data)}
-        return ToolResult[Any].model_validate(fields)
+        return self.reading.outcome.with_data(from_json(self.reading.data))
 
     def _act(self, answer: Answer, said: object) -> None:
         if isinstance(said, ToolResult):

@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
 from pydantic import ValidationError
 from pydantic_core import from_json
 
@@ -110,7 +111,7 @@ class Round(Hearing):
 
 def replace_verdict(record: HookRecord, verdict: HookVerdict) -> HookRecord:
     """The same record with another verdict."""
-    return record.model_copy(update={"verdict": verdict})
+    return msgspec.structs.replace(record, verdict=verdict)
 
 
 def blocked_by(tool: Tool, by: Hook, said: hook.Block) -> Reading:

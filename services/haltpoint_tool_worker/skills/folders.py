@@ -17,13 +17,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
+import msgspec
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from pydantic import AfterValidator, Field, RootModel, StringConstraints, ValidationError
 
 from haltpoint.chain.schemas import argument_faults
 from haltpoint.chain.templates import template_faults, washing_faults
-from haltpoint.contracts.base import Strict
+from haltpoint.contracts.doors import Form, door
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tools import NextAction, ToolKind, ToolResult, ToolSpec
 from haltpoint.runtime.errors import HaltpointError
@@ -50,7 +51,7 @@ _TELLING: Final = (
 )
 
 
-class Head(Strict):
+class Head(Form):
     """The front matter. All but `parameters`, `queue` is the convention's; what is for other programs is let be."""
 
     name: str = Field(pattern=_NAME, max_length=64)
@@ -97,9 +98,9 @@ def _skill(folder: Path) -> Tool:
     )
     inputs = _inputs(folder, spec)
     if (folder / PLAN_FILE).is_file():
-        spec, function = spec.model_copy(update={"plan": _plan(folder, spec)}), _admit
+        spec, function = msgspec.structs.replace(spec, plan=_plan(folder, spec)), _admit
     else:
-        spec, function = spec.model_copy(update={"read_only": True}), _instruct(folder, head.name, text)
+        spec, function = msgspec.structs.replace(spec, read_only=True), _instruct(folder, head.name, text)
     return Tool(spec, function, inputs, Output(), is_async=True, place=str(folder / SKILL_FILE))
 
 
@@ -133,7 +134,7 @@ def _plan(folder: Path, spec: ToolSpec) -> Plan:
     try:
         if file.stat().st_size > _MAX_FILE:
             raise unusable(folder, f"{PLAN_FILE} has more than {_MAX_FILE} bytes")
-        plan = Plan.model_validate_json(file.read_bytes())
+        plan = door(Plan).validate_json(file.read_bytes())
     except OSError as error:
         raise unusable(folder, f"{PLAN_FILE} cannot be read: {error.strerror}") from None
     except ValidationError as error:

@@ -2,6 +2,8 @@
 
 from typing import Any, Final, assert_never
 
+import msgspec
+
 from haltpoint.chain import human_tool
 from haltpoint.chain.asking import close, free
 from haltpoint.chain.deeds import deed_of
@@ -21,6 +23,7 @@ from haltpoint.chain.strikes import escalate, forgive
 from haltpoint.chain.thinking import think_plan, think_step
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import request_id, thought_id
+from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import HumanAnswer, HumanAnswered, TaskCancelled, TimerDue
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import Choice, RequestKind, answer_fault
@@ -60,7 +63,8 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> Next | None:
     action = work.actions.get(request.action_id, _NONE)
     match answer.decision:
         case Choice.SELECT if picked is not None and request.kind is RequestKind.INPUT:
-            shown = {"answer": picked.title, "selected": picked.model_dump(mode="json", exclude={"value"})}
+            selected = {name: one for name, one in in_full(picked).items() if name != "value"}
+            shown = {"answer": picked.title, "selected": selected}
             return _settle_success(work, action, shown, by)
         case Choice.SELECT:
             return _select(work, action, picked or Option(id="", title=""), by)
@@ -116,7 +120,7 @@ def _select(work: Work, action: Action, option: Option, by: str) -> Next | None:
     if faults or not isinstance(value, dict):
         text = f"{action.tool} offered an option whose value is not a result of it: {'; '.join(faults)}"
         return _settle_error(work, action, Fault(error_type=ErrorType.SERVER, message=text, recoverable=False))
-    return _settle_success(work, action, {**value, "selected": option.model_dump(mode="json")}, by)
+    return _settle_success(work, action, {**value, "selected": in_full(option)}, by)
 
 
 def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str) -> Next | None:
@@ -191,8 +195,8 @@ def _rephrase(work: Work, index: int | None, words: str) -> None:
         take_up(work, None)
     if index is not None:
         steps = list(work.steps)
-        steps[index] = steps[index].model_copy(update={"description": words})
-        work.plan = Plan.model_construct(steps=tuple(steps))
+        steps[index] = msgspec.structs.replace(steps[index], description=words)
+        work.plan = Plan(steps=tuple(steps))
         work.steps = work.plan.steps
 
 

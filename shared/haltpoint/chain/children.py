@@ -13,6 +13,8 @@ chain begins. One without hooks needs no worker.
 from dataclasses import replace
 from typing import Any, Final
 
+import msgspec
+
 from haltpoint.chain.codes import Code
 from haltpoint.chain.outputs import CancelChild, Report, StartChild
 from haltpoint.chain.references import references
@@ -42,7 +44,7 @@ def child_for(
     if next(references(arguments), None) is not None:
         return Code.NOT_RESOLVED, f"{spec.name}: its arguments hold a $from, which would be read as one of the skill's"
     steps = fill(plan, arguments)
-    if len(steps.model_dump_json()) > MAX_BODY:
+    if len(msgspec.json.encode(steps)) > MAX_BODY:
         return Code.NOT_RESOLVED, f"{spec.name}: its steps with these arguments have more than {MAX_BODY} bytes"
     goal = f"{spec.name}: {spec.description}"[:MAX_GOAL]
     passed_on = {name: getattr(work.task, name) for name in _PASSED_ON}

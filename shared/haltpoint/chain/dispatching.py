@@ -19,6 +19,7 @@ from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.templates import calls_inside
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
+from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.phrases import count
 from haltpoint.contracts.reasons import Reason
@@ -58,7 +59,7 @@ def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
     if action is None or action.outcome is None:
         return None
     data = {"data": read_json(action.data)}
-    return data if wanted.path[0] == "data" else {**action.outcome.model_dump(mode="json"), **data}
+    return data if wanted.path[0] == "data" else {**in_full(action.outcome), **data}
 
 
 def send(

@@ -7,6 +7,8 @@ plan has no intent, and nothing is held against it. `intent` holds plans, calls 
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+
 from haltpoint.chain import human_tool
 from haltpoint.chain.contract import open_to_models
 from haltpoint.chain.patterns import ALL, conditions_of, required_by_words
@@ -60,7 +62,7 @@ def ask_again(work: Work, wrong: tuple[str, ...]) -> tuple[Correction, ...]:
     """What is wrong with an intent, for the one time that the model is asked for a better one; later nothing is."""
     if not wrong or work.intent is None or work.intent.asked_again:
         return ()
-    work.intent = work.intent.model_copy(update={"asked_again": True})
+    work.intent = msgspec.structs.replace(work.intent, asked_again=True)
     return tuple(Correction(violation=Violation.BAD_INTENT, message=text) for text in wrong[:SHOWN])
 
 
@@ -87,14 +89,16 @@ def _by_patterns(work: Work) -> Intent:
 
 def _marked(intent: Intent, keep: Callable[[IntentEntry], bool], **about: Any) -> Intent:
     """The entries that are to be kept, each with these values."""
-    lists = {name: filter(keep, getattr(intent, name)) for name in Intent.model_fields}
-    return Intent(**{name: tuple(one.model_copy(update=about) for one in entries) for name, entries in lists.items()})
+    lists = {name: filter(keep, getattr(intent, name)) for name in Intent.__struct_fields__}
+    return Intent(
+        **{name: tuple(msgspec.structs.replace(one, **about) for one in entries) for name, entries in lists.items()}
+    )
 
 
 def _joined(intent: ChainIntent, *parts: Intent) -> ChainIntent:
     """The chain's intent with the entries of all parts, list by list."""
-    lists = {name: tuple(one for part in parts for one in getattr(part, name)) for name in Intent.model_fields}
-    return intent.model_copy(update=lists)
+    lists = {name: tuple(one for part in parts for one in getattr(part, name)) for name in Intent.__struct_fields__}
+    return msgspec.structs.replace(intent, **lists)
 
 
 def _misquoted(work: Work, entry: IntentEntry) -> list[str]:

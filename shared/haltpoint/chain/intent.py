@@ -7,6 +7,8 @@ the words say why not; one with a condition never fails a chain.
 
 import re
 
+import msgspec
+
 from haltpoint.chain import policy
 from haltpoint.chain.contract import may_call, open_to_models
 from haltpoint.chain.goal import MOST_QUOTED, SHOWN, intent_of, with_effects
@@ -56,7 +58,7 @@ def note_approval(work: Work, tool: str) -> None:
     """A person has allowed a call: when the words want to be asked first, this tool is not asked about again."""
     intent = intent_of(work)
     if _limit(work, intent.ask_before, Mode.STRICT, tool) is not None and tool not in intent.approved:
-        work.intent = intent.model_copy(update={"approved": (*intent.approved, tool)})
+        work.intent = msgspec.structs.replace(intent, approved=(*intent.approved, tool))
 
 
 def to_look_at(work: Work, index: int, proposal: Proposal) -> str | None:
@@ -71,7 +73,7 @@ def to_look_at(work: Work, index: int, proposal: Proposal) -> str | None:
 def note_asked(work: Work, tool: str) -> None:
     """The goal is looked at for a tool now, and never again."""
     intent = intent_of(work)
-    work.intent = intent.model_copy(update={"looked_at": (*intent.looked_at, tool)})
+    work.intent = msgspec.structs.replace(intent, looked_at=(*intent.looked_at, tool))
 
 
 def tellable(work: Work, index: int | None) -> frozenset[str]:
@@ -199,7 +201,7 @@ def remind(work: Work) -> tuple[Correction, ...]:
     due = owed(work) if work.mode(None) is Mode.STRICT else ()
     if not due or work.intent is None or work.intent.reminded:
         return ()
-    work.intent = work.intent.model_copy(update={"reminded": True})
+    work.intent = msgspec.structs.replace(work.intent, reminded=True)
     done = [one for one in work.actions.values() if one.outcome is not None and one.outcome.satisfies]
     marks = ", ".join(f"[[{work.steps[one.step].id}.{one.number}]] ({one.tool})" for one in done[-SHOWN:])
     last = "Call it now. Or, if" if work.origin is PlanOrigin.REACT else "It cannot be called any more. If"

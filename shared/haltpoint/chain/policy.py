@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping
 from datetime import UTC
 from fnmatch import fnmatchcase
 
+import msgspec
+
 from haltpoint.chain.plain_text import plain
 from haltpoint.chain.state import Chain, PlanOrigin
 from haltpoint.chain.world import Policy
@@ -111,4 +113,4 @@ def without_blocked(tools: Mapping[str, ToolSpec], blocked: Collection[str]) -> 
 
     names = set(map(folded, blocked))
     found = (name for name in tools if names and folded(name) in names)
-    return {**tools, **{name: tools[name].model_copy(update={"internal": True}) for name in found}}
+    return {**tools, **{name: msgspec.structs.replace(tools[name], internal=True) for name in found}}

@@ -8,6 +8,8 @@ child's own plan, which may hold the same call twice: the caller looks into it b
 from datetime import UTC, datetime
 from typing import Final
 
+import msgspec
+
 from haltpoint.chain import human_tool, policy
 from haltpoint.chain.checked import CheckedCall, ledger_entry
 from haltpoint.chain.children import keep_effects
@@ -143,9 +145,9 @@ def give_back(work: Work, index: int, earlier: Action) -> Action:
     """Write the call down as an action of its own with the receipt of the earlier one. It costs none of the budget."""
     outcome = earlier.outcome
     assert outcome is not None  # noqa: S101 - it answers because it has succeeded
-    cached = outcome.metadata.model_copy(update={"cached": True, "repeats": earlier.id, "whole": 0})
+    cached = msgspec.structs.replace(outcome.metadata, cached=True, repeats=earlier.id, whole=0)
     action = work.next_action(index, earlier.tool, earlier.arguments)
-    action = action.done(outcome.model_copy(update={"metadata": cached}), earlier.data)
+    action = action.done(msgspec.structs.replace(outcome, metadata=cached), earlier.data)
     work.begin(action)
     work.outputs += (Record(action), Settle(action))
     work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, cached=earlier.id)
@@ -165,5 +167,5 @@ def _in_a_row(checked: CheckedCall) -> bool:
     """Whether the last two actions of the step made the same call and have the same receipt."""
     last = checked.work.run(checked.index).actions
     row = [one for one in checked.equal if one[0].step == checked.index and one[0].number > last - 2]
-    receipts = [(outcome.model_copy(update={"metadata": Metadata()}), action.data) for action, outcome in row]
+    receipts = [(msgspec.structs.replace(outcome, metadata=Metadata()), action.data) for action, outcome in row]
     return len(receipts) == 2 and receipts[0] == receipts[1]

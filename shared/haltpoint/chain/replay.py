@@ -31,7 +31,7 @@ def matrix() -> str:
     for event in events:
         cells = [_promise(status, event).partition(":") for status in statuses]
         promises.update({short: promise.strip() for short, _, promise in cells if promise})
-        name = str(event.model_fields["type"].default).rpartition(".")[0]
+        name = str(event.__struct_config__.tag).rpartition(".")[0]
         rows.append(f"| `{name}` | {' | '.join(short for short, _, _ in cells)} |")
     header = f"| event | {' | '.join(status.value for status in statuses)} |"
     legend = (f"- {short}: {promise}" for short, promise in promises.items())
@@ -40,7 +40,7 @@ def matrix() -> str:
 
 def _promise(status: ChainStatus, event: type[Any]) -> str:
     """The docstring of the handler that takes such an event: its name in words, a colon, what it does."""
-    handler = handler_for(status, Received(event.model_construct()))
+    handler = handler_for(status, Received(event(id="", source="", data=None)))
     return "·" if handler is None else str(handler.func.__doc__)
 
 

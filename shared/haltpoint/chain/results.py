@@ -3,6 +3,8 @@
 from typing import Any, Final
 from zlib import crc32
 
+import msgspec
+
 from haltpoint.chain.asking import next_request, question
 from haltpoint.chain.children import child_for, note_inside
 from haltpoint.chain.codes import Code
@@ -127,7 +129,7 @@ def _check_hooks_changes(work: Work, action: Action, ran: str) -> None:
     proposed = Call(tool=action.tool, arguments=read_json(action.arguments))
     fault = provenance_fault(Call(tool=action.tool, arguments=arguments), spec, *known)
     if fault is not None and fault != provenance_fault(proposed, spec, *known):
-        told = fault.model_copy(update={"message": f"Hooks have changed the call. {fault.message}"})
+        told = msgspec.structs.replace(fault, message=f"Hooks have changed the call. {fault.message}")
         strike(work, index, told)
 
 

@@ -47,8 +47,15 @@ def violate(
             work.edit(index).strikes += 1
     where = place if index is None else work.steps[index].id
     for fault in faults:
-        about = fault.model_dump(exclude_none=True)
-        strike = Strike(place=where, thought_id=thought, said=said[:MOST_SAID], **about)
+        about = {name: one for name in fault.__struct_fields__ if (one := getattr(fault, name)) is not None}
+        strike = Strike(
+            place=where,
+            thought_id=thought,
+            violation=fault.violation,
+            message=fault.message,
+            tool=fault.tool,
+            said=said[:MOST_SAID],
+        )
         work.case = (*work.case, strike)[-MOST_REMEMBERED:]
         told = {**about, "violation": fault.violation.value, "said": strike.said, "strikes": work.strikes}
         work.tell(FactType.CONTRACT_VIOLATED, index, thought_id=thought, **told)

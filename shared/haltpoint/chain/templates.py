@@ -10,6 +10,8 @@ skill that could not be done without it.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
+import msgspec
+
 from haltpoint.chain.contract import Tools
 from haltpoint.chain.graph import Graph
 from haltpoint.chain.human_tool import NAME as ASK_HUMAN
@@ -51,10 +53,10 @@ def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
         return next(iter(values_at(given, found.path)), LEFT_OUT) if found and found.step == INPUT else value
 
     def filled(call: Call) -> Call:
-        return Call.model_construct(tool=call.tool, arguments=replaced(call.arguments, by))
+        return Call(tool=call.tool, arguments=replaced(call.arguments, by))
 
-    steps = (step.model_copy(update={"actions": tuple(map(filled, step.actions))}) for step in plan.steps)
-    return Plan.model_construct(steps=tuple(steps))
+    steps = (msgspec.structs.replace(step, actions=tuple(map(filled, step.actions))) for step in plan.steps)
+    return Plan(steps=tuple(steps))
 
 
 def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...]:
@@ -109,18 +111,17 @@ def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
     torn = not all(provenance.values())  # one argument would need two origins: no value of a model's has both (C6)
     closed = spec.internal or torn or bool(washing_faults(plan, tools))
     read_only = all(tool.read_only for tool in called)
-    return spec.model_copy(
-        update={
-            "read_only": read_only,
-            "internal": closed or any(tool.internal for tool in called),
-            "destructive": any(tool.destructive for tool in called),
-            "may_clarify": any(tool.may_clarify for tool in called),
-            "repeats": all(tool.read_only or tool.repeats for tool in called),
-            "polls": any(tool.polls for tool in called),
-            "provenance": provenance,
-            "outward": read_only and any(tool.outward for tool in called),
-            "targets": targets,
-        }
+    return msgspec.structs.replace(
+        spec,
+        read_only=read_only,
+        internal=closed or any(tool.internal for tool in called),
+        destructive=any(tool.destructive for tool in called),
+        may_clarify=any(tool.may_clarify for tool in called),
+        repeats=all(tool.read_only or tool.repeats for tool in called),
+        polls=any(tool.polls for tool in called),
+        provenance=provenance,
+        outward=read_only and any(tool.outward for tool in called),
+        targets=targets,
     )
 
 

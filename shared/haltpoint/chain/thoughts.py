@@ -2,6 +2,8 @@
 
 from typing import Final
 
+import msgspec
+
 from haltpoint.chain.beginning import adopt, begin_open
 from haltpoint.chain.citations import false_marks
 from haltpoint.chain.codes import Code
@@ -94,7 +96,7 @@ def _amiss(work: Work, data: DraftedPlan, misquoted: tuple[str, ...]) -> tuple[s
 
 def _without_calls(plan: Plan) -> Plan:
     """A drafted plan promises tools; its calls are proposed turn by turn, where each is checked (C6)."""
-    return Plan(steps=tuple(step.model_copy(update={"actions": ()}) if step.actions else step for step in plan.steps))
+    return Plan(steps=tuple(msgspec.structs.replace(step, actions=()) if step.actions else step for step in plan.steps))
 
 
 def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:

@@ -2,13 +2,14 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from haltpoint.contracts.base import Contract
 
 
-class Deed(Contract):
+class Deed(Contract, kw_only=True):
     """One successful receipt with an effect, in words that the runtime wrote (F1).
 
     `by` is the person who gave or approved it, `stands_in_for` the tool in whose place a fallback ran.
@@ -35,7 +36,7 @@ class WhyNot(StrEnum):
     UNFULFILLED = "unfulfilled"
 
 
-class NotDone(Contract):
+class NotDone(Contract, kw_only=True):
     """One call, or one effect that the goal asks for, that did not succeed. `message` is the reason in words; of an
     effect that the goal asks for conditionally it is the condition, `only if: "..."`.
     """
@@ -53,4 +54,4 @@ class FinalAnswer(Contract):
     text: str = ""
     deeds: tuple[Deed, ...] = ()
     not_done: tuple[NotDone, ...] = ()
-    unproven: tuple[str, ...] = Field(default=(), description="sentences that claim a deed without a receipt")
+    unproven: Annotated[tuple[str, ...], Meta(description="sentences that claim a deed without a receipt")] = ()

@@ -1,13 +1,14 @@
-"""The ground under every contract: the frozen model, the limits, and the ids that everything else is named by."""
+"""The ground under every contract: the frozen value, the limits, and the ids that everything else is named by."""
 
 import json
 import re
 import uuid
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, TypeVar, dataclass_transform
+from typing import Annotated, Any, Final, TypeVar, dataclass_transform
 
-from pydantic import BaseModel, ConfigDict
+from msgspec import Meta, Struct
+from msgspec import field as msgspec_field
 
 MAX_BODY: Final = 256 * 1024  # bytes of a message or an HTTP body, checked before parsing
 MAX_ARGUMENTS: Final = 64 * 1024  # bytes of one action's arguments
@@ -16,6 +17,9 @@ MAX_WHOLE: Final = 16 * 1024 * 1024  # bytes of data that were cut and are kept 
 MAX_DEPTH: Final = 32
 MAX_ITEMS: Final = 10_000
 MAX_STEPS: Final = 500  # of a literal plan; a drafted one is bound by the policy
+
+Count = Annotated[int, Meta(ge=1)]
+Seconds = Annotated[float, Meta(gt=0)]
 
 STEP_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NAMESPACE: Final = uuid.UUID("6f1f2c56-7c0a-5d0e-9a51-0a4a1c9b7e11")
@@ -33,16 +37,28 @@ def value(cls: type[T]) -> type[T]:
     return dataclass(slots=True, unsafe_hash=True)(cls)
 
 
-class Contract(BaseModel):
-    """A value on the wire. Frozen; unknown fields are ignored, so that N reads what N+1 writes."""
+@dataclass_transform(frozen_default=True, field_specifiers=(msgspec_field,))
+class Contract(Struct, frozen=True, gc=False, omit_defaults=True):
+    """A value on the wire. Unknown fields are ignored, so that N reads what N+1 writes.
 
-    model_config = ConfigDict(frozen=True, extra="ignore", use_enum_values=False)
+    Inside, msgspec reads and writes it; where people and models are, pydantic reads it by `doors`. Both hold the limits
+    that its fields have by `Meta`, and the rules of its `__post_init__`.
+    """
+
+    @classmethod
+    def arriving(cls, raw: Any) -> Any:
+        """What a door makes of a value before it is read: the other ways to say the same."""
+        return raw
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from haltpoint.contracts.doors import schema_of  # not all who read messages need pydantic
+
+        return schema_of(cls, source, handler)
 
 
-class Strict(BaseModel):
+class Strict(Contract, forbid_unknown_fields=True):
     """A value that a person or a client writes: an unknown field is an error that names it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Entrance(StrEnum):

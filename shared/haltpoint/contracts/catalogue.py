@@ -52,7 +52,7 @@ class Row:
     @property
     def type(self) -> str:
         """The CloudEvents type on the wire, `name.version`."""
-        return str(self.message.model_fields["type"].default)
+        return str(self.message.__struct_config__.tag)
 
     @property
     def receiver(self) -> Party:

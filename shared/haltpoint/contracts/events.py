@@ -6,7 +6,8 @@ results travel beside it in `__body__` as JSON text that is never parsed by who 
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from haltpoint.contracts.base import Contract, value
 from haltpoint.contracts.humans import Answer, RequestKind
@@ -18,24 +19,28 @@ from haltpoint.contracts.thoughts import Correction, Finding, Proposal, ThoughtK
 from haltpoint.contracts.tools import Outcome
 
 
-class Message(Contract):
+class Message(Contract, kw_only=True, tag_field="type"):
     """The envelope: CloudEvents attributes. `time` is RFC 3339; `subject` is the chain's id once there is one."""
 
-    specversion: Literal["1.0"] = "1.0"
-    id: str = Field(min_length=1, max_length=512)
-    source: str = Field(min_length=1, max_length=512)
-    subject: str = Field(default="", max_length=512)
+    specversion: Literal["1.0"] = field(default_factory=lambda: "1.0")  # with a plain default it would be left out
+    id: Annotated[str, Meta(min_length=1, max_length=512)]
+    source: Annotated[str, Meta(min_length=1, max_length=512)]
+    subject: Annotated[str, Meta(max_length=512)] = ""
     time: str | None = None
-    traceparent: str | None = Field(default=None, max_length=64)
+    traceparent: Annotated[str, Meta(max_length=64)] | None = None
+
+    @property
+    def type(self) -> str:
+        """The name and version that it has on the wire."""
+        return str(self.__struct_config__.tag)
 
 
 # ---- to the executor ----------
 
 
-class TaskSubmitted(Message):
+class TaskSubmitted(Message, kw_only=True, tag="task.submitted.v1"):
     """Somebody asks for something. Without a known `subject` it came from outside and is submitted first."""
 
-    type: Literal["task.submitted.v1"] = "task.submitted.v1"
     data: Task
 
 
@@ -46,10 +51,9 @@ class Cancellation(Contract):
     reason: str = ""
 
 
-class TaskCancelled(Message):
+class TaskCancelled(Message, kw_only=True, tag="task.cancelled.v1"):
     """Somebody stops a chain."""
 
-    type: Literal["task.cancelled.v1"] = "task.cancelled.v1"
     data: Cancellation
 
 
@@ -58,9 +62,9 @@ class DraftedPlan(Contract):
 
     thought_id: str
     plan: Plan | None = None
-    intent: Intent | None = Field(default=None, description="what the model reads from the goal (C12)")
+    intent: Annotated[Intent | None, Meta(description="what the model reads from the goal (C12)")] = None
     fault: str | None = None
-    question: str | None = Field(default=None, description="what the model asks in words in place of a plan (C11)")
+    question: Annotated[str | None, Meta(description="what the model asks in words in place of a plan (C11)")] = None
     usage: Usage = Usage()
 
 
@@ -72,17 +76,15 @@ class DraftedIntent(Contract):
     usage: Usage = Usage()
 
 
-class IntentDrafted(Message):
+class IntentDrafted(Message, kw_only=True, tag="intent.drafted.v1"):
     """The planner's answer to intent.requested."""
 
-    type: Literal["intent.drafted.v1"] = "intent.drafted.v1"
     data: DraftedIntent
 
 
-class PlanDrafted(Message):
+class PlanDrafted(Message, kw_only=True, tag="plan.drafted.v1"):
     """The planner's answer to plan.requested."""
 
-    type: Literal["plan.drafted.v1"] = "plan.drafted.v1"
     data: DraftedPlan
 
 
@@ -95,10 +97,9 @@ class ProposedActions(Contract):
     usage: Usage = Usage()
 
 
-class ActionProposed(Message):
+class ActionProposed(Message, kw_only=True, tag="action.proposed.v1"):
     """The planner's answer to action.requested."""
 
-    type: Literal["action.proposed.v1"] = "action.proposed.v1"
     data: ProposedActions
 
 
@@ -112,14 +113,13 @@ class DraftedAnswer(Contract):
     text: str
     findings: tuple[Finding, ...] | None = None
     called: tuple[str, ...] = ()
-    faults: tuple[str, ...] = Field(default=(), description="what could not be read of the reply, in words")
+    faults: Annotated[tuple[str, ...], Meta(description="what could not be read of the reply, in words")] = ()
     usage: Usage = Usage()
 
 
-class AnswerDrafted(Message):
+class AnswerDrafted(Message, kw_only=True, tag="answer.drafted.v1"):
     """The planner's answer to answer.requested."""
 
-    type: Literal["answer.drafted.v1"] = "answer.drafted.v1"
     data: DraftedAnswer
 
 
@@ -132,10 +132,9 @@ class FailedThought(Contract):
     message: str
 
 
-class ThoughtFailed(Message):
+class ThoughtFailed(Message, kw_only=True, tag="thought.failed.v1"):
     """The planner gives up on a thought."""
 
-    type: Literal["thought.failed.v1"] = "thought.failed.v1"
     data: FailedThought
 
 
@@ -146,14 +145,13 @@ class CompletedTool(Contract):
     outcome: Outcome
 
 
-class ToolCompleted(Message):
+class ToolCompleted(Message, kw_only=True, tag="tool.completed.v1"):
     """The worker's report: the receipt is recorded."""
 
-    type: Literal["tool.completed.v1"] = "tool.completed.v1"
     data: CompletedTool
 
 
-class HumanAnswer(Contract):
+class HumanAnswer(Contract, kw_only=True):
     """An answer that was taken: once, in time, by somebody."""
 
     request_id: str
@@ -162,10 +160,9 @@ class HumanAnswer(Contract):
     at: int
 
 
-class HumanAnswered(Message):
+class HumanAnswered(Message, kw_only=True, tag="human.answered.v1"):
     """The gateway's report of an answer."""
 
-    type: Literal["human.answered.v1"] = "human.answered.v1"
     data: HumanAnswer
 
 
@@ -176,10 +173,9 @@ class Due(Contract):
     expired: tuple[str, ...] = ()
 
 
-class TimerDue(Message):
+class TimerDue(Message, kw_only=True, tag="timer.due.v1"):
     """The chain's earliest due time has come."""
 
-    type: Literal["timer.due.v1"] = "timer.due.v1"
     data: Due
 
 
@@ -190,92 +186,94 @@ class LostMessage(Contract):
     reason: str
 
 
-class MessageLost(Message):
+class MessageLost(Message, kw_only=True, tag="message.lost.v1"):
     """A message could not be processed: said by whoever put it into the dead letters."""
 
-    type: Literal["message.lost.v1"] = "message.lost.v1"
     data: LostMessage
 
 
 # ---- from the executor ----------
 
 
-class ThoughtRequest(Contract):
+class ThoughtRequest(Contract, kw_only=True):
     """One question to the model. The planner reads task, plan, receipts and earlier thoughts itself, by these ids."""
 
     thought_id: str
     kind: ThoughtKind
     step_id: str | None = None
-    tool: str | None = Field(default=None, description="the one tool that a look at the goal is about (C12)")
+    tool: Annotated[str | None, Meta(description="the one tool that a look at the goal is about (C12)")] = None
     turn: int = 1
     attempt: int = 1
-    deadline: int = Field(description="ms since the epoch; later the thought is of no use")
-    receipts: tuple[str, ...] = Field(default=(), description="actions whose receipts the prompt shows, in order")
+    deadline: Annotated[int, Meta(description="ms since the epoch; later the thought is of no use")]
+    receipts: Annotated[tuple[str, ...], Meta(description="actions whose receipts the prompt shows, in order")] = ()
     corrections: tuple[Correction, ...] = ()
-    previous: str | None = Field(default=None, description="thought that the corrections, or the answer, are about")
-    answered: str | None = Field(default=None, description="what a person said to the question in the previous thought")
-    other_model: bool = Field(default=False, description="a person wants the other model to try, if there is one (D3)")
-    words: str | None = Field(default=None, description="the answer whose words are to be checked (F3)")
+    previous: Annotated[str | None, Meta(description="thought that the corrections, or the answer, are about")] = None
+    answered: Annotated[str | None, Meta(description="what a person said to the question in the previous thought")] = (
+        None
+    )
+    other_model: Annotated[bool, Meta(description="a person wants the other model to try, if there is one (D3)")] = (
+        False
+    )
+    words: Annotated[str | None, Meta(description="the answer whose words are to be checked (F3)")] = None
 
 
-class IntentRequested(Message):
+class IntentRequested(Message, kw_only=True, tag="intent.requested.v1"):
     """The executor wants to know what the goal asks for; with a tool, whether it asks for this one."""
 
-    type: Literal["intent.requested.v1"] = "intent.requested.v1"
     data: ThoughtRequest
 
 
-class PlanRequested(Message):
+class PlanRequested(Message, kw_only=True, tag="plan.requested.v1"):
     """The executor wants a plan."""
 
-    type: Literal["plan.requested.v1"] = "plan.requested.v1"
     data: ThoughtRequest
 
 
-class ActionRequested(Message):
+class ActionRequested(Message, kw_only=True, tag="action.requested.v1"):
     """The executor wants the next turn of a step: an action, or reasoning."""
 
-    type: Literal["action.requested.v1"] = "action.requested.v1"
     data: ThoughtRequest
 
 
-class AnswerRequested(Message):
+class AnswerRequested(Message, kw_only=True, tag="answer.requested.v1"):
     """The executor wants the words for the user, or to know which deeds they tell of (kind verify)."""
 
-    type: Literal["answer.requested.v1"] = "answer.requested.v1"
     data: ThoughtRequest
 
 
-class RequestedTool(Contract):
-    """One dispatched action; its arguments are the body."""
+class RequestedTool(Contract, kw_only=True):
+    """One dispatched action; its arguments are the body.
+
+    `unasked` says why values need no origin: literal, advisory, off; without it they do.
+    """
 
     action_id: str
     tool: str
     attempt: int = 1
     repeatable: bool = False
-    timeout: float = Field(description="seconds")
-    deadline: int = Field(description="ms since the epoch")
-    approval: str | None = Field(default=None, description="digest of the call that a person approved")
-    origins: tuple[str, ...] | None = Field(
-        default=None, description="actions whose receipts values may come from (C6)"
+    timeout: Annotated[float, Meta(description="seconds")]
+    deadline: Annotated[int, Meta(description="ms since the epoch")]
+    approval: Annotated[str | None, Meta(description="digest of the call that a person approved")] = None
+    origins: Annotated[tuple[str, ...] | None, Meta(description="actions whose receipts values may come from (C6)")] = (
+        None
     )
-    unasked: str | None = Field(
-        default=None, description="why values need no origin: literal, advisory, off; absent: they do"
-    )
-    reasons: tuple[Reason, ...] | None = Field(default=None, description="why a person has to approve it first (G5)")
-    sources: dict[str, Source] | None = Field(default=None, description="place in the arguments -> its source (C13)")
-    notes: tuple[str, ...] | None = Field(default=None, description="words for the warnings of the receipt")
+    unasked: str | None = None
+    reasons: Annotated[tuple[Reason, ...] | None, Meta(description="why a person has to approve it first (G5)")] = None
+    sources: Annotated[dict[str, Source] | None, Meta(description="place in the arguments -> its source (C13)")] = None
+    notes: Annotated[tuple[str, ...] | None, Meta(description="words for the warnings of the receipt")] = None
     position: int = 0
     tenant: str | None = None
     user: str | None = None
-    context: dict[str, Any] = Field(default_factory=dict)
-    private: dict[str, Any] = Field(default_factory=dict, repr=False, description="for the tool alone (C15)")
+    context: dict[str, Any] = field(default_factory=dict)
+    private: Annotated[dict[str, Any], Meta(description="for the tool alone (C15)")] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return Struct.__repr__(replace(self, private={}))
 
 
-class ToolRequested(Message):
+class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
     """The executor wants a tool to act."""
 
-    type: Literal["tool.requested.v1"] = "tool.requested.v1"
     data: RequestedTool
 
 
@@ -288,10 +286,9 @@ class HumanRequest(Contract):
     deadline: int
 
 
-class HumanRequested(Message):
+class HumanRequested(Message, kw_only=True, tag="human.requested.v1"):
     """The executor wants a person."""
 
-    type: Literal["human.requested.v1"] = "human.requested.v1"
     data: HumanRequest
 
 
@@ -302,10 +299,9 @@ class WithdrawnRequest(Contract):
     reason: str
 
 
-class HumanWithdrawn(Message):
+class HumanWithdrawn(Message, kw_only=True, tag="human.withdrawn.v1"):
     """The executor takes a question back."""
 
-    type: Literal["human.withdrawn.v1"] = "human.withdrawn.v1"
     data: WithdrawnRequest
 
 
@@ -325,7 +321,7 @@ ToExecutor = (
 ToPlanner = IntentRequested | PlanRequested | ActionRequested | AnswerRequested
 ToWorker = ToolRequested
 ToGateway = HumanRequested | HumanWithdrawn
-AnyMessage = Annotated[ToExecutor | ToPlanner | ToWorker | ToGateway, Field(discriminator="type")]
+AnyMessage = ToExecutor | ToPlanner | ToWorker | ToGateway
 
 
 @value

@@ -1,9 +1,10 @@
 """Questions to people and their answers (CONTRACT B3, B4, D3, E5, I4)."""
 
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, model_validator
+from msgspec import Meta, field
+from msgspec.structs import force_setattr
 
 from haltpoint.contracts.base import Contract, Strict
 from haltpoint.contracts.reasons import Reach, Reason, Source
@@ -56,7 +57,7 @@ CHOICES: dict[RequestKind, frozenset[Choice]] = {
 }
 
 
-class Question(Contract):
+class Question(Contract, kw_only=True):
     """One question, whole, as a person has to see it. Times in milliseconds since the epoch.
 
     An escalation is about no action; one that is about the plan has no step either.
@@ -69,18 +70,20 @@ class Question(Contract):
     action_id: str = ""
     tool: str = ""
     options: tuple[Option, ...] = ()
-    form: dict[str, Any] | None = Field(default=None, description="JSON Schema of the value that is asked for")
-    arguments: str = Field(default="", description="JSON text of the call that is asked about")
+    form: Annotated[dict[str, Any] | None, Meta(description="JSON Schema of the value that is asked for")] = None
+    arguments: Annotated[str, Meta(description="JSON text of the call that is asked about")] = ""
     preview: str | None = None
     priority: str | None = None
-    strikes: tuple[Strike, ...] = Field(default=(), description="what the model said each time (D3)")
-    reasons: tuple[Reason, ...] = Field(default=(), description="why a confirmation is asked for (G5)")
-    sources: dict[str, Source] = Field(default_factory=dict, description="where the values of the call come from (C13)")
+    strikes: Annotated[tuple[Strike, ...], Meta(description="what the model said each time (D3)")] = ()
+    reasons: Annotated[tuple[Reason, ...], Meta(description="why a confirmation is asked for (G5)")] = ()
+    sources: Annotated[dict[str, Source], Meta(description="where the values of the call come from (C13)")] = field(
+        default_factory=dict
+    )
     asked_at: int
     deadline: int
 
 
-class Answer(Strict):
+class Answer(Strict, rename={"for_": "for"}):
     """What a person says. `option_id` alone means select; `text` are words for the model.
 
     Whoever is asked for input and chooses nothing answers with `text`, or with `value` where a form is asked for. For a
@@ -88,22 +91,17 @@ class Answer(Strict):
     `for` says how far an approval goes until the chain ends (C13).
     """
 
-    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
-
     kind: RequestKind
     option_id: str | None = None
     decision: Choice = Choice.SELECT
-    text: str = Field(default="", max_length=8192)
+    text: Annotated[str, Meta(max_length=8192)] = ""
     value: dict[str, Any] | None = None
-    comment: str = Field(default="", max_length=8192)
-    for_: Reach | None = Field(default=None, alias="for")
+    comment: Annotated[str, Meta(max_length=8192)] = ""
+    for_: Reach | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _input_without_a_choice_is_an_answer(cls, value: object) -> object:
-        if isinstance(value, dict) and value.get("kind") == RequestKind.INPUT and not value.get("option_id"):
-            return {"decision": Choice.ANSWER, **value}
-        return value
+    def __post_init__(self) -> None:
+        if self.kind is RequestKind.INPUT and not self.option_id and self.decision is Choice.SELECT:
+            force_setattr(self, "decision", Choice.ANSWER)
 
 
 def choices(kind: RequestKind, *, step: bool = True) -> frozenset[Choice]:

@@ -1,8 +1,9 @@
 """What a goal asks for, makes conditional or forbids (CONTRACT C12); drawn from the goal alone, before any data."""
 
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from msgspec import Meta
 
 from haltpoint.contracts.base import Contract
 
@@ -15,18 +16,16 @@ class IntentOrigin(StrEnum):
     PATTERN = "pattern"
 
 
-class IntentEntry(Contract):
+class IntentEntry(Contract, rename={"origin": "from"}):
     """Some tools, and the words of the goal that speak of them. `when` quotes a condition ("if he agrees").
 
     `pattern` is the id of the pattern that has found them (C2).
     """
 
-    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
-
-    tools: tuple[str, ...] = Field(description="globs over names of tools")
+    tools: Annotated[tuple[str, ...], Meta(description="globs over names of tools")]
     words: str = ""
     when: str | None = None
-    origin: IntentOrigin = Field(default=IntentOrigin.SUBMITTER, validation_alias="from", serialization_alias="from")
+    origin: IntentOrigin = IntentOrigin.SUBMITTER
     pattern: str | None = None
 
 

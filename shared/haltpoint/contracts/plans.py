@@ -1,11 +1,12 @@
 """Plans (CONTRACT C): a directed acyclic graph of steps, each a promise that receipts must keep."""
 
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from pydantic import Field, model_validator
+from msgspec import Meta, field
+from msgspec.structs import force_setattr
 
-from haltpoint.contracts.base import Strict
+from haltpoint.contracts.base import STEP_ID, Count, Strict
 from haltpoint.contracts.step_ids import tidied
 
 MOST_PARALLEL: Final = 16
@@ -45,9 +46,9 @@ class Call(Strict):
     fail.
     """
 
-    tool: str = Field(min_length=1, max_length=128)
-    arguments: dict[str, Any] = Field(default_factory=dict)
-    optional: bool = Field(default=False, exclude_if=lambda optional: not optional)
+    tool: Annotated[str, Meta(min_length=1, max_length=128)]
+    arguments: dict[str, Any] = field(default_factory=dict)
+    optional: bool = False
 
 
 class Step(Strict):
@@ -57,7 +58,7 @@ class Step(Strict):
     chain goes on as with `on_failure: continue` (C11).
     """
 
-    id: str = Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    id: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]{1,64}$")]
     label: str = ""
     description: str = ""
     step_type: StepType = StepType.REASONING
@@ -71,16 +72,15 @@ class Step(Strict):
     on_failure: OnFailure = OnFailure.FAIL
     may_fail: bool = False
     siblings: Siblings | None = None
-    parallel: int | None = Field(default=None, ge=1, le=MOST_PARALLEL)
-    max_turns: int | None = Field(default=None, ge=1)
-    actions_per_turn: int | None = Field(default=None, ge=1)
+    parallel: Annotated[int, Meta(ge=1, le=MOST_PARALLEL)] | None = None
+    max_turns: Count | None = None
+    actions_per_turn: Count | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _promised_tools_make_a_tool_step(cls, value: object) -> object:
-        if isinstance(value, dict) and (value.get("required_tools") or value.get("one_of")):
-            return {**value, "step_type": StepType.TOOL}
-        return value
+    def __post_init__(self) -> None:
+        if not STEP_ID.fullmatch(self.id):
+            raise ValueError(f"{self.id!r} is no id of a step")
+        if self.required_tools or self.one_of:
+            force_setattr(self, "step_type", StepType.TOOL)
 
     @property
     def promised(self) -> tuple[tuple[str, ...], ...]:
@@ -107,9 +107,9 @@ class Plan(Strict):
 
     steps: tuple[Step, ...]
 
-    @model_validator(mode="before")
     @classmethod
-    def _tidy_ids(cls, value: object) -> object:
-        if isinstance(value, dict) and isinstance(value.get("steps"), list):
-            return {**value, "steps": tidied(value["steps"])}
-        return value
+    def arriving(cls, raw: Any) -> Any:
+        """With tidy ids."""
+        if isinstance(raw, dict) and isinstance(raw.get("steps"), list):
+            return {**raw, "steps": tidied(raw["steps"])}
+        return raw

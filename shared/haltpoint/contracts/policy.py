@@ -20,7 +20,7 @@ from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
-from haltpoint.contracts.base import Strict
+from haltpoint.contracts.doors import Form
 from haltpoint.contracts.plans import MOST_PARALLEL
 
 PLACEHOLDERS: Final = ("expected_tools", "count")
@@ -84,7 +84,7 @@ Treatments = Treatment | dict[Name, Treatment]
 """One for all tools, or one per tool or glob: the name itself counts first, then the first glob that fits, else ask."""
 
 
-class Pattern(Strict):
+class Pattern(Form):
     """Words that name tools which a plan, or an answer, must have used (C2).
 
     `pattern` is searched in the user's words, `session` in the name of the session that is active; where both are
@@ -115,7 +115,7 @@ class Pattern(Strict):
         return self
 
 
-class Messages(Strict):
+class Messages(Form):
     """What the model is told after a violation, a person after the last; {expected_tools} and {count} are put in."""
 
     no_tool_used: Template = (
@@ -127,14 +127,14 @@ class Messages(Strict):
     escalate: Template = "The model did not use {expected_tools} in {count} tries. A person has to decide."
 
 
-class Targets(Strict):
+class Targets(Form):
     """Names of parameters that say to whom or where, beside the built-in table; globs (C13)."""
 
     add: tuple[Name, ...] = ()
     remove: tuple[Name, ...] = ()
 
 
-class PolicyFile(Strict):
+class PolicyFile(Form):
     """The whole file. A pattern with the id of a default takes its place; missing numbers: the settings."""
 
     patterns: tuple[Pattern, ...] = ()

@@ -5,17 +5,12 @@ CloudEvents in JSON, in the field `__data__`. Pydantic models, since only people
 
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from haltpoint.contracts.doors import View
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
 
 
-class _Public(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class PublicFact(_Public):
+class PublicFact(View):
     """The envelope. `subject` is the chain's id, `time` RFC 3339. A fact that comes twice has the same `id`."""
 
     specversion: Literal["1.0"] = "1.0"
@@ -26,7 +21,7 @@ class PublicFact(_Public):
     traceparent: str | None = None
 
 
-class ChainData(_Public):
+class ChainData(View):
     """Which chain, and whose it is."""
 
     chain_id: str
@@ -84,7 +79,7 @@ class ChainCancelled(PublicFact):
     data: ChainCancelledData
 
 
-class OfferedOption(_Public):
+class OfferedOption(View):
     """One thing that a person may choose."""
 
     id: str

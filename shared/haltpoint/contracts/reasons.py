@@ -1,9 +1,9 @@
 """Why a person is asked before a call runs (CONTRACT G5), and where a value of a call comes from (C13)."""
 
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from msgspec import Meta
 
 from haltpoint.contracts.base import Contract
 
@@ -27,7 +27,7 @@ class Source(Contract):
 
     source: SourceKind
     where: str = ""
-    excerpt: str | None = Field(default=None, description="the text around a piece of free text")
+    excerpt: Annotated[str | None, Meta(description="the text around a piece of free text")] = None
 
 
 class Reach(StrEnum):

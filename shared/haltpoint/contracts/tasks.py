@@ -2,12 +2,12 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
-from pydantic.json_schema import SkipJsonSchema
+from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
-from haltpoint.contracts.base import Contract, Strict
+from haltpoint.contracts.base import Contract, Count, Seconds, Strict
 from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import MOST_PARALLEL, Plan, Siblings
 
@@ -36,10 +36,10 @@ class Budget(Strict):
     Tokens are known when a reply has come: the reply that uses up the last of them may take more, and is not acted on.
     """
 
-    turns: int | None = Field(default=None, ge=1, description="proposals of steps; plan and answer are no turns")
-    actions: int | None = Field(default=None, ge=1)
-    tokens: int | None = Field(default=None, ge=1)
-    seconds: float | None = Field(default=None, gt=0)
+    turns: Annotated[Count | None, Meta(description="proposals of steps; plan and answer are no turns")] = None
+    actions: Count | None = None
+    tokens: Count | None = None
+    seconds: Seconds | None = None
 
 
 class Earlier(Contract):
@@ -55,31 +55,32 @@ class Task(Strict):
     """A goal in words, a ready plan, or both. `context` comes from the caller, never from a model.
 
     `private` reaches tools as `ctx.private`, and nobody else: no model, no view, no log, and no value counts as its.
+    `tools` are globs over the names of those that a model may call (C15), `max_turns` the proposals that one step may
+    ask for, `parallel` the calls and thoughts that may be under way side by side, `siblings` whether a failure waits
+    for the calls beside it (C8), `language` that of the runtime's own words: en, de (F1).
     """
 
-    goal: str = Field(default="", max_length=32_768)
+    goal: Annotated[str, Meta(max_length=32_768)] = ""
     plan: Plan | None = None
-    conversation_id: str | None = Field(default=None, max_length=256)
-    context: dict[str, Any] = Field(default_factory=dict)
-    private: dict[str, Any] = Field(default_factory=dict, repr=False, description="context for tools alone (C15)")
+    conversation_id: Annotated[str, Meta(max_length=256)] | None = None
+    context: dict[str, Any] = field(default_factory=dict)
+    private: Annotated[dict[str, Any], Meta(description="context for tools alone (C15)")] = field(default_factory=dict)
     style: Style = Style.PLAN
     mode: Mode = Mode.STRICT
-    tools: tuple[str, ...] | None = Field(
-        default=None, max_length=100, description="globs over the names of the tools that a model may call (C15)"
-    )
-    max_turns: int | None = Field(default=None, ge=1, le=100, description="proposals that one step may ask for")
-    parallel: int | None = Field(
-        default=None, ge=1, le=MOST_PARALLEL, description="calls and thoughts that may be under way side by side (C8)"
-    )
-    siblings: Siblings = Field(
-        default=Siblings.COLLECT, description="whether a failure waits for the calls beside it (C8)"
-    )
-    strikes: int | None = Field(default=None, ge=1, description="violations in a row until a person decides (D3)")
-    patterns_off: tuple[str, ...] = Field(default=(), description="ids of patterns that do not apply, * for all (C2)")
-    intent: Intent | None = Field(default=None, description="in place of what a model reads from the goal (C12)")
-    language: str | None = Field(default=None, max_length=16, description="of the runtime's own words: en, de (F1)")
-    tenant: str | None = Field(default=None, max_length=128)
-    user: str | None = Field(default=None, max_length=256)
+    tools: Annotated[tuple[str, ...], Meta(max_length=100)] | None = None
+    max_turns: Annotated[int, Meta(ge=1, le=100)] | None = None
+    parallel: Annotated[int, Meta(ge=1, le=MOST_PARALLEL)] | None = None
+    siblings: Siblings = Siblings.COLLECT
+    strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
+    patterns_off: Annotated[tuple[str, ...], Meta(description="ids of patterns that do not apply, * for all (C2)")] = ()
+    intent: Annotated[Intent | None, Meta(description="in place of what a model reads from the goal (C12)")] = None
+    language: Annotated[str, Meta(max_length=16)] | None = None
+    tenant: Annotated[str, Meta(max_length=128)] | None = None
+    user: Annotated[str, Meta(max_length=256)] | None = None
     budget: Budget = Budget()
     deadline: datetime | None = None
-    earlier: SkipJsonSchema[tuple[Earlier, ...]] = ()  # filled in when the task is accepted; nobody else may
+    # Filled in when the task is accepted; nobody else may.
+    earlier: Annotated[tuple[Earlier, ...], Meta(extra={"hidden": True})] = ()
+
+    def __repr__(self) -> str:
+        return Struct.__repr__(replace(self, private={}))

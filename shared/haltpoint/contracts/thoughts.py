@@ -1,8 +1,9 @@
 """Thoughts: what is asked of the model, and what it may say (CONTRACT C6 to C11)."""
 
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.plans import Call
@@ -40,8 +41,8 @@ class Proposal(Contract):
     content: str = ""
     calls: tuple[Call, ...] = ()
     decision: StepDecision = StepDecision.CONTINUE
-    repaired: bool = Field(default=False, description="the JSON had to be mended (C9)")
-    faults: tuple[str, ...] = Field(default=(), description="what could not be read of the reply, in words")
+    repaired: Annotated[bool, Meta(description="the JSON had to be mended (C9)")] = False
+    faults: Annotated[tuple[str, ...], Meta(description="what could not be read of the reply, in words")] = ()
 
 
 class Violation(StrEnum):
@@ -88,7 +89,7 @@ class Correction(Contract):
     violation: Violation
     message: str
     tool: str | None = None
-    pattern: str | None = Field(default=None, description="the pattern over the user's words that asked for it (C2)")
+    pattern: Annotated[str | None, Meta(description="the pattern over the user's words that asked for it (C2)")] = None
 
 
 class Told(StrEnum):
@@ -102,9 +103,9 @@ class Told(StrEnum):
 class Finding(Contract):
     """One deed that an answer tells of, as a check of its words found it (F3): `action_id` names its receipt."""
 
-    quote: str = Field(max_length=2000)
+    quote: Annotated[str, Meta(max_length=2000)]
     told: Told
-    action_id: str | None = Field(default=None, max_length=512)
+    action_id: Annotated[str, Meta(max_length=512)] | None = None
 
 
 class Strike(Contract):

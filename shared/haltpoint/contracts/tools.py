@@ -1,20 +1,19 @@
 """Tools and their results (CONTRACT A, B): what a tool declares, and the one form in which every result comes."""
 
 import hashlib
-import json
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, Final, Generic, Self
+from typing import Annotated, Any, Final, Generic
 
-from pydantic import Field, model_validator
+from msgspec import Meta, field, json
+from msgspec.structs import force_setattr, replace
 from typing_extensions import TypeVar
 
-from haltpoint.contracts.base import Contract
+from haltpoint.contracts.base import Contract, Count, Seconds
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.reasons import Reason, Source
 
 Data = TypeVar("Data", default=dict[str, Any])
-TARGET_MARK: Final = "x-target"
 
 
 class NextAction(StrEnum):
@@ -42,6 +41,7 @@ class ErrorType(StrEnum):
     UNKNOWN = "UNKNOWN"
 
 
+DEFAULT_TIMEOUT: Final = 30.0  # seconds
 CONFIRMED = "confirmed"
 """The parameter of a tool that says whether a person has approved this call; only the runtime sets it (B7)."""
 
@@ -50,38 +50,43 @@ RECOVERABLE: frozenset[ErrorType] = frozenset(
 )
 
 
+class MalformedResultError(ValueError):
+    """A result that contradicts itself (B1): the tool's fault, never something for the model to try again."""
+
+
 class Fault(Contract):
-    """The error of a result. `recoverable` follows the type unless the tool says otherwise (B)."""
+    """The error of a result. `recoverable` follows the type unless the tool says otherwise (B).
+
+    `cause` of IN_DOUBT is the error that it is when a person says that it failed (E5).
+    """
 
     error_type: ErrorType
     message: str
-    recoverable: bool = False
+    recoverable: bool | None = None
     suggestion: str | None = None
     invalid_fields: tuple[str, ...] = ()
-    retry_after: float | None = Field(default=None, ge=0, description="seconds")
-    no_effect: bool | None = Field(default=None, description="true: nothing has happened (E5)")
-    cause: "Fault | None" = Field(
-        default=None, description="of IN_DOUBT: the error that it is when a person says that it failed (E5)"
-    )
+    retry_after: Annotated[Annotated[float, Meta(ge=0)] | None, Meta(description="seconds")] = None
+    no_effect: Annotated[bool | None, Meta(description="true: nothing has happened (E5)")] = None
+    cause: "Fault | None" = None
 
-    @model_validator(mode="before")
+    def __post_init__(self) -> None:
+        if self.recoverable is None:
+            force_setattr(self, "recoverable", self.error_type in RECOVERABLE)
+
     @classmethod
-    def _recoverable_by_type(cls, value: object) -> object:
-        if isinstance(value, str):
-            return {"error_type": ErrorType.UNKNOWN, "message": value}
-        if isinstance(value, dict) and value.get("recoverable") is None and "error_type" in value:
-            return {**value, "recoverable": value["error_type"] in RECOVERABLE}
-        return value
+    def arriving(cls, raw: Any) -> Any:
+        """Words alone are an error too."""
+        return {"error_type": ErrorType.UNKNOWN, "message": raw} if isinstance(raw, str) else raw
 
 
 class Option(Contract):
     """One thing that a person may choose. `id` is the real entity's id; `value` becomes the receipt's data (B4)."""
 
-    id: str = Field(min_length=1)
+    id: Annotated[str, Meta(min_length=1)]
     title: str
     subtitle: str = ""
-    confidence: float | None = Field(default=None, ge=0, le=1)
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
     value: Any = None
 
 
@@ -92,27 +97,30 @@ class Clarification(Contract):
     question: str
     options: tuple[Option, ...]
 
-    @model_validator(mode="after")
-    def _options_are_distinct(self) -> Self:
+    def __post_init__(self) -> None:
         ids = [option.id for option in self.options]
         if not ids:
-            raise ValueError("a clarification needs at least one option")
+            raise MalformedResultError("a clarification needs at least one option")
         if len(set(ids)) != len(ids):
-            raise ValueError("two options of a clarification have the same id")
-        return self
+            raise MalformedResultError("two options of a clarification have the same id")
 
 
 class _TargetMark:
-    """The hook by which pydantic writes `Target` into the JSON Schema of a parameter, for the class and its values."""
+    """The hook by which pydantic reads `Target`, and writes it into the JSON Schema of a parameter that it marks."""
 
-    def __get__(self, target: "Target | None", owner: "type[Target]") -> Callable[[Any, Any], dict[str, Any]]:
+    def __get__(self, target: "Target | None", owner: "type[Target]") -> Callable[[Any, Any], Any]:
         within = "" if target is None else target.within
 
-        def marked(core_schema: Any, handler: Any) -> dict[str, Any]:
-            schema: dict[str, Any] = handler(core_schema)
-            return schema if core_schema.get("cls") is owner else {**schema, TARGET_MARK: within}
+        def schema_of(source: Any, handler: Any) -> Any:
+            from haltpoint.contracts import doors  # not all who read messages need pydantic
 
-        return marked
+            return (
+                doors.schema_of(owner, source, handler)
+                if source is owner
+                else doors.target_mark(source, handler, within)
+            )
+
+        return schema_of
 
 
 class Target(Contract):
@@ -125,14 +133,9 @@ class Target(Contract):
     id: str = ""
     name: str = ""
     type: str = ""
-    within: str = Field(default="", exclude=True)
+    within: str = ""
 
-    __get_pydantic_json_schema__ = _TargetMark()  # pyright: ignore[reportAssignmentType]
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Called by pydantic, for the model as for the mark; that of BaseModel is deprecated as a mark's."""
-        return handler(source)
+    __get_pydantic_core_schema__ = _TargetMark()  # type: ignore[assignment]
 
 
 class Confirmation(Contract):
@@ -142,9 +145,13 @@ class Confirmation(Contract):
     target: Target
     message: str
     preview: str | None = None
-    digest: str = Field(default="", description="of the call that is asked about: an approval holds for no other")
-    arguments: str | None = Field(default=None, description="JSON text, when hooks changed those of the action")
-    reasons: tuple[Reason, ...] = Field(default=(), description="why it is asked; all of them are one question (G5)")
+    digest: Annotated[str, Meta(description="of the call that is asked about: an approval holds for no other")] = ""
+    arguments: Annotated[str | None, Meta(description="JSON text, when hooks changed those of the action")] = None
+    reasons: Annotated[tuple[Reason, ...], Meta(description="why it is asked; all of them are one question (G5)")] = ()
+
+    def __post_init__(self) -> None:
+        if self.target.within:  # said of the parameter, to nobody else
+            force_setattr(self, "target", replace(self.target, within=""))
 
 
 class HookVerdict(StrEnum):
@@ -190,7 +197,13 @@ class NestedCall(Contract):
 
 
 class Metadata(Contract):
-    """What the worker adds to every result. Times in milliseconds, `started_at` since the epoch."""
+    """What the worker adds to every result. Times in milliseconds, `started_at` since the epoch.
+
+    `whole` counts the bytes of uncut data that are kept under the action's id (H3). `inside` are the tools that
+    succeeded in the chain of a skill with steps (F1), `calls` those that this one called, as they were begun. `effects`
+    is what was done or denied in the chain of a skill, or done by the tools that this one called (C14). `deed` is what
+    a call with effects did (F1). `sources` says of a place in the arguments where its value comes from (C13).
+    """
 
     tool: str = ""
     action_id: str = ""
@@ -199,24 +212,19 @@ class Metadata(Contract):
     started_at: int = 0
     duration_ms: int = 0
     truncated: bool = False
-    cached: bool = Field(default=False, description="the receipt is an earlier call's: nothing ran for this one (C14)")
-    repeats: str = Field(default="", description="the action whose receipt this is, when it is an earlier call's")
-    whole: int = Field(default=0, description="bytes of the uncut data, when they are kept under the action's id (H3)")
+    cached: Annotated[bool, Meta(description="the receipt is an earlier call's: nothing ran for this one (C14)")] = (
+        False
+    )
+    repeats: Annotated[str, Meta(description="the action whose receipt this is, when it is an earlier call's")] = ""
+    whole: int = 0
     hooks: tuple[HookRecord, ...] = ()
-    arguments: str | None = Field(default=None, description="JSON text of those that ran, when hooks changed them")
-    inside: tuple[str, ...] = Field(
-        default=(), description="of a skill with steps: the tools that succeeded in the chain that carried it out (F1)"
-    )
-    effects: tuple[str, ...] = Field(
-        default=(),
-        description="what was done or denied in the chain of a skill, or done by the tools that this one called (C14)",
-    )
-    calls: tuple[NestedCall, ...] = Field(default=(), description="the tools that this one called, as they were begun")
-    by: str = Field(default="", description="the person who gave the result, when one did (D3 manual)")
-    deed: DeedWords | None = Field(
-        default=None, description="what the call did: of a tool with effects that succeeded (F1)"
-    )
-    sources: dict[str, Source] = Field(default_factory=dict, description="place in the arguments -> its source (C13)")
+    arguments: Annotated[str | None, Meta(description="JSON text of those that ran, when hooks changed them")] = None
+    inside: tuple[str, ...] = ()
+    effects: tuple[str, ...] = ()
+    calls: tuple[NestedCall, ...] = ()
+    by: Annotated[str, Meta(description="the person who gave the result, when one did (D3 manual)")] = ""
+    deed: DeedWords | None = None
+    sources: dict[str, Source] = field(default_factory=dict)
 
 
 class Outcome(Contract):
@@ -231,32 +239,34 @@ class Outcome(Contract):
     instruction_for_ai: str | None = None
     metadata: Metadata = Metadata()
 
-    @model_validator(mode="after")
-    def _is_coherent(self) -> Self:
+    def __post_init__(self) -> None:
         """B1: a result that contradicts itself is the tool's fault, and nobody gets to see it."""
         wanted = self.next_action
         if self.success and self.error is not None:
-            raise ValueError("success with an error")
+            raise MalformedResultError("success with an error")
         if not self.success and self.error is None:
-            raise ValueError("no success and no error that says why")
+            raise MalformedResultError("no success and no error that says why")
         if (wanted is NextAction.ERROR) == self.success:
-            raise ValueError(f"success is {self.success} but next_action is {wanted.value}")
+            raise MalformedResultError(f"success is {self.success} but next_action is {wanted.value}")
         if (wanted is NextAction.CLARIFICATION_NEEDED) != (self.clarification is not None):
-            raise ValueError("clarification_needed and a clarification come together or not at all")
+            raise MalformedResultError("clarification_needed and a clarification come together or not at all")
         if (wanted is NextAction.CONFIRMATION_NEEDED) != (self.confirmation is not None):
-            raise ValueError("confirmation_needed and a confirmation come together or not at all")
-        return self
+            raise MalformedResultError("confirmation_needed and a confirmation come together or not at all")
 
     @property
     def satisfies(self) -> bool:
         """Whether this receipt fulfils a contract (C3): success, and nobody is left to be asked."""
         return self.success and self.next_action in (NextAction.CONTINUE, NextAction.COMPLETE)
 
+    def with_data(self, data: Data) -> "ToolResult[Data]":
+        """The whole result."""
+        return ToolResult(**{name: getattr(self, name) for name in Outcome.__struct_fields__}, data=data)
+
 
 class ToolResult(Outcome, Generic[Data]):
     """A whole result as tools return it and readers see it: the outcome and its data."""
 
-    data: Data = Field(default_factory=dict)  # type: ignore[assignment]
+    data: Data = field(default_factory=dict)  # type: ignore[assignment]
 
 
 class ToolKind(StrEnum):
@@ -267,39 +277,40 @@ class ToolKind(StrEnum):
 
 
 class ToolSpec(Contract):
-    """What a tool declares (A), as it lies in the catalogue. Without any effect flag a tool is started at most once."""
+    """What a tool declares (A), as it lies in the catalogue. Without any effect flag a tool is started at most once.
+
+    By places in the arguments, `provenance` names tool.path or goal, any one of which is enough (C6), and `targets` the
+    folder, or nothing, of what says to whom or where. `hooks` are the worker's that match, in the order they run in
+    (H1). `gone` is said by the catalogue, never declared: no worker serves the tool any more.
+    """
 
     name: str
     kind: ToolKind = ToolKind.TOOL
     description: str = ""
-    parameters: dict[str, Any] = Field(default_factory=lambda: {"type": "object", "properties": {}})
+    parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
     result_schema: dict[str, Any] | None = None
     read_only: bool = False
     idempotent: bool = False
     destructive: bool = False
     may_clarify: bool = False
-    repeats: bool = Field(default=False, description="the same call may take effect again without a question (C14)")
-    polls: bool = Field(default=False, description="the same call may give another result each time (C14)")
+    repeats: Annotated[bool, Meta(description="the same call may take effect again without a question (C14)")] = False
+    polls: Annotated[bool, Meta(description="the same call may give another result each time (C14)")] = False
     internal: bool = False
     queue: str = "default"
-    timeout: float = Field(default=30.0, gt=0, description="seconds")
-    strikes: int | None = Field(default=None, ge=1, description="violations in a row until a person decides (D3)")
-    says: str | None = Field(default=None, description="what a call did, {name} for an argument or a field (F1)")
-    confirms: bool = Field(default=False, description="it has a parameter `confirmed` that only the runtime sets (B7)")
-    outward: bool = Field(default=False, description="read-only, and its arguments leave the system (C13)")
-    provenance: dict[str, tuple[str, ...]] = Field(
-        default_factory=dict, description="place in the arguments -> tool.path or goal, any one of which is enough (C6)"
+    timeout: Annotated[Seconds, Meta(description="seconds")] = DEFAULT_TIMEOUT
+    strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
+    says: Annotated[str | None, Meta(description="what a call did, {name} for an argument or a field (F1)")] = None
+    confirms: Annotated[bool, Meta(description="it has a parameter `confirmed` that only the runtime sets (B7)")] = (
+        False
     )
-    targets: dict[str, str] = Field(
-        default_factory=dict, description="place in the arguments that says to whom or where -> its folder, or nothing"
-    )
-    new: tuple[str, ...] = Field(default=(), description="places in the arguments that the call itself makes (C13)")
-    foreign: tuple[str, ...] = Field(default=(), description="places in the data that strangers write (C13)")
-    hooks: tuple[str, ...] = Field(
-        default=(), description="the worker's hooks that match, in the order they run in (H1)"
-    )
-    plan: Plan | None = Field(default=None, description="the steps of a skill that a chain of its own carries out")
-    gone: bool = Field(default=False, description="no worker serves it any more; said by the catalogue, never declared")
+    outward: Annotated[bool, Meta(description="read-only, and its arguments leave the system (C13)")] = False
+    provenance: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    targets: dict[str, str] = field(default_factory=dict)
+    new: Annotated[tuple[str, ...], Meta(description="places in the arguments that the call itself makes (C13)")] = ()
+    foreign: Annotated[tuple[str, ...], Meta(description="places in the data that strangers write (C13)")] = ()
+    hooks: tuple[str, ...] = ()
+    plan: Annotated[Plan | None, Meta(description="the steps of a skill that a chain of its own carries out")] = None
+    gone: bool = False
 
     @property
     def repeatable(self) -> bool:
@@ -312,6 +323,5 @@ class ToolSpec(Contract):
 
         Hooks are not declared by the tool but put around it: another hook makes no other tool.
         """
-        declared = self.model_dump(mode="json", exclude={"hooks", "gone"})
-        canonical = json.dumps(declared, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+        declared = {name: getattr(self, name) for name in self.__struct_fields__ if name not in ("hooks", "gone")}
+        return hashlib.sha256(json.encode(declared, order="sorted")).hexdigest()[:12]

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 from typing_extensions import TypeVar
 
 from haltpoint.contracts.answers import FinalAnswer
-from haltpoint.contracts.base import Contract
+from haltpoint.contracts.doors import View
 from haltpoint.contracts.humans import Answer, RequestKind, RequestStatus
 from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Call, OnFailure, Plan, StepType
@@ -22,14 +22,14 @@ from haltpoint.contracts.tools import Option, ToolKind, ToolResult
 Item = TypeVar("Item")
 
 
-class Page(Contract, Generic[Item]):
+class Page(View, Generic[Item]):
     """One page of a list. `next_cursor` is null on the last one."""
 
     items: tuple[Item, ...]
     next_cursor: str | None = None
 
 
-class ErrorView(Contract):
+class ErrorView(View):
     """Why a chain failed: a code, what happened, and in which step."""
 
     code: str
@@ -37,7 +37,7 @@ class ErrorView(Contract):
     step_id: str | None = None
 
 
-class WaitingView(Contract):
+class WaitingView(View):
     """Why nothing happens: no worker serves the queue of the tool that was called `seconds` ago."""
 
     code: str
@@ -47,14 +47,14 @@ class WaitingView(Contract):
     seconds: float
 
 
-class RestingView(Contract):
+class RestingView(View):
     """An action waits for a moment: it is sent again at `until`. `why` is what its tool said."""
 
     until: datetime
     why: str
 
 
-class CurrentView(Contract):
+class CurrentView(View):
     """Where a chain is: the step in progress or waiting, its index in the plan, and the tool of its last action."""
 
     step_id: str
@@ -64,7 +64,7 @@ class CurrentView(Contract):
     resting: RestingView | None = None
 
 
-class ActionView(Contract):
+class ActionView(View):
     """One action. `status` is dispatched, asking or done; without a receipt it has not ended (`ended_at` is null).
 
     `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them. `cached`: nothing ran
@@ -85,7 +85,7 @@ class ActionView(Contract):
     ended_at: datetime | None = None
 
 
-class ThoughtView(Contract):
+class ThoughtView(View):
     """What the model said in one turn of a step: words, and the calls that it wished for."""
 
     id: str
@@ -95,14 +95,14 @@ class ThoughtView(Contract):
     decision: StepDecision = StepDecision.CONTINUE
 
 
-class PromiseView(Contract):
+class PromiseView(View):
     """A tool that a step requires, or any of `one_of`, and the action whose receipt kept the promise (null: none)."""
 
     tool: str
     kept_by: str | None = None
 
 
-class ViolationView(Contract):
+class ViolationView(View):
     """Where the model broke its word (D1), and what followed.
 
     `place` is the step's id, `plan` or `answer`; `said` are the model's own words, cut. `correction` is what it was
@@ -120,7 +120,7 @@ class ViolationView(Contract):
     correction: str | None = None
 
 
-class StepView(Contract):
+class StepView(View):
     """One step with its run: what it promised, what was called, what kept the promise, and where the word was broken.
 
     `validation_status` of a step that is done: passed, failed (also: let pass without its promise kept) or skipped
@@ -152,7 +152,7 @@ class StepView(Contract):
     violations: tuple[ViolationView, ...] = ()
 
 
-class AnswerView(Contract):
+class AnswerView(View):
     """The answer that was taken, by whom and when."""
 
     by: str
@@ -160,7 +160,7 @@ class AnswerView(Contract):
     answer: Answer
 
 
-class RequestView(Contract):
+class RequestView(View):
     """One question to people and what became of it.
 
     `form` (`schema` on the wire) is that of the value which is asked for; of an escalation, that of the result which a
@@ -192,7 +192,7 @@ class RequestView(Contract):
     answer: AnswerView | None = None
 
 
-class UsageView(Contract):
+class UsageView(View):
     """What a chain has used up of its budget."""
 
     turns: int = 0
@@ -200,7 +200,7 @@ class UsageView(Contract):
     tokens: int = 0
 
 
-class ChainSummary(Contract):
+class ChainSummary(View):
     """One line of the list of chains."""
 
     id: str
@@ -237,7 +237,7 @@ class ChainView(ChainSummary):
     deadline: datetime
 
 
-class EventView(Contract):
+class EventView(View):
     """One fact of a chain's log. `id` is `<line>.<fact>`, rising; a watcher resumes behind the last one it saw."""
 
     id: str
@@ -246,7 +246,7 @@ class EventView(Contract):
     details: dict[str, Any] = Field(default_factory=dict)
 
 
-class StatsRow(Contract):
+class StatsRow(View):
     """What was counted of one tool, model or pattern. `calls` of a model are its thoughts."""
 
     name: str
@@ -257,7 +257,7 @@ class StatsRow(Contract):
     escalations: int = 0
 
 
-class DayView(Contract):
+class DayView(View):
     """What was counted on one day (UTC): calls and failures of tools, the rest of models."""
 
     day: date
@@ -268,7 +268,7 @@ class DayView(Contract):
     escalations: int
 
 
-class StatsView(Contract):
+class StatsView(View):
     """The failure history of some days, both ends included. `?` is a tool that does not exist, or a model unnamed."""
 
     since: date
@@ -279,7 +279,7 @@ class StatsView(Contract):
     days: tuple[DayView, ...] = ()
 
 
-class ToolView(Contract):
+class ToolView(View):
     """A tool of the catalogue. `digest` is over all that it declares; a chain keeps those that it was planned with."""
 
     name: str

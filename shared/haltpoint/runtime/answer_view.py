@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+import msgspec
+
 from haltpoint.chain import human_tool
 from haltpoint.chain.deeds import deed_line
 from haltpoint.chain.state import ChainStatus
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.humans import Choice
 from haltpoint.contracts.phrases import Phrases
-from haltpoint.contracts.tools import DeedWords, ErrorType, NestedCall, ToolSpec
+from haltpoint.contracts.tools import DeedWords, ErrorType, NestedCall, Outcome, ToolSpec
 from haltpoint.contracts.views import ActionView, ChainView
 from haltpoint.runtime.log_view import moment
 
@@ -132,8 +134,8 @@ def _without_repeats(tree: Tree, own: Phrases) -> tuple[NotDone, ...]:
 
 def _unfulfilled(stored: Iterable[Any], own: Phrases) -> Iterator[NotDone]:
     """Effects that the goal asks for and that have no deed; one that it asks for conditionally says when (C12)."""
-    for one in map(NotDone.model_validate, stored):
-        yield one.model_copy(update={"message": f'{own.only_if}: "{one.message}"'}) if one.message else one
+    for one in msgspec.convert(stored, tuple[NotDone, ...]):
+        yield msgspec.structs.replace(one, message=f'{own.only_if}: "{one.message}"') if one.message else one
 
 
 def _all(tree: Tree) -> Iterator[Told]:
@@ -209,7 +211,7 @@ def calls_in(fields: Mapping[str, str]) -> tuple[NestedCall, ...]:
     found: dict[str, NestedCall] = {}
     recorded = (text for name, text in fields.items() if name.partition(".")[0] in ("receipt", "doubt"))
     for text in recorded:
-        for call in map(NestedCall.model_validate, json.loads(text).get("metadata", {}).get("calls", ())):
+        for call in msgspec.json.decode(text, type=Outcome).metadata.calls:
             if call.key not in found or found[call.key].deed is None:
                 found[call.key] = call
     return tuple(found.values())

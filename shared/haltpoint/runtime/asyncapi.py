@@ -3,9 +3,10 @@
 from importlib.metadata import version
 from typing import Any, Final
 
-from pydantic.json_schema import models_json_schema
+from pydantic import TypeAdapter
 
 from haltpoint.contracts.catalogue import CATALOGUE, GROUP, Party, Row, Stream
+from haltpoint.contracts.doors import door
 from haltpoint.runtime.asyncapi_facts import with_facts
 
 _SCHEMA: Final = "#/components/schemas/{model}"
@@ -13,10 +14,10 @@ _SCHEMA: Final = "#/components/schemas/{model}"
 
 def document() -> dict[str, Any]:
     """One document for the whole system; each operation bears the tag of the party whose it is."""
-    keys, schemas = models_json_schema(
-        [(row.message, "validation") for row in CATALOGUE], by_alias=True, ref_template=_SCHEMA
+    keys, schemas = TypeAdapter.json_schemas(
+        [(row.type, "validation", door(row.message)) for row in CATALOGUE], ref_template=_SCHEMA
     )
-    payloads = {model.__name__: reference for (model, _), reference in keys.items()}
+    payloads = {name: reference for (name, _), reference in keys.items()}
     streams: dict[str, Any] = {
         "asyncapi": "3.0.0",
         "info": {
@@ -35,7 +36,7 @@ def document() -> dict[str, Any]:
             for operation in (_operation(row, row.sender, "send"), _operation(row, row.receiver, "receive"))
         ),
         "components": {
-            "messages": {row.type: _message(row, payloads[row.message.__name__]) for row in CATALOGUE},
+            "messages": {row.type: _message(row, payloads[row.type]) for row in CATALOGUE},
             "schemas": schemas.get("$defs", {}),
         },
     }

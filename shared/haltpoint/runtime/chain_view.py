@@ -7,6 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import msgspec
+from msgspec import structs
+
 from haltpoint.chain import policy
 from haltpoint.chain.citations import Mark, rendered
 from haltpoint.chain.state import ActionStatus, ChainError, ChainStatus, PlanOrigin, Rest, StepRun, StepStatus
@@ -18,7 +21,7 @@ from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.phrases import Phrases, count, phrases
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import NextAction, ToolResult
+from haltpoint.contracts.tools import NextAction, Outcome
 from haltpoint.runtime import contract_view, log_view
 from haltpoint.runtime.answer_view import Told, Tree, calls_in, final_answer, ran_line
 from haltpoint.runtime.log_view import LogLine, Times, moment
@@ -191,7 +194,7 @@ def _step(
         "actions": actions,
         "violations": violations,
     }
-    return views.StepView(**{**dict(step), **became})
+    return views.StepView(**{**structs.asdict(step), **became})
 
 
 def _result(
@@ -222,7 +225,7 @@ def _action(name: str, fields: Fields, times: Times) -> views.ActionView:
     settled = fields.get("settled")
     outcome, data = (settled, fields.get("settled_data")) if settled else (fields.get("receipt"), fields.get("data"))
     if outcome:
-        receipt = ToolResult.model_validate({**json.loads(outcome), "data": json.loads(data or "{}")})
+        receipt = msgspec.json.decode(outcome, type=Outcome).with_data(json.loads(data or "{}"))
         status = ActionStatus.ASKING if receipt.next_action in _ASKS else ActionStatus.DONE
     else:
         receipt = None

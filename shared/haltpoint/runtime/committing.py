@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Any, Final, assert_never
 
-from pydantic_core import to_json
-
 from haltpoint.chain.outputs import (
     Ask,
     CancelChild,
@@ -32,9 +30,9 @@ from haltpoint.contracts.humans import Question
 from haltpoint.runtime.chain_codec import changed_fields
 from haltpoint.runtime.connection import Argument
 from haltpoint.runtime.counting import count
-from haltpoint.runtime.outgoing import Envelope, completed_parts, encode_outcome, rfc3339
+from haltpoint.runtime.outgoing import Envelope, completed_parts, rfc3339
 from haltpoint.runtime.public_facts import public_facts
-from haltpoint.runtime.wire import compact, encode
+from haltpoint.runtime.wire import encode
 
 _CHUNK: Final = 200  # values in one HSET
 _RANKS: Final = {"low": 0, "high": 2}
@@ -100,9 +98,9 @@ def segment(commit: ChainCommit, version: str, retention: int, facts_age: int) -
             chunk = fields[start : start + _CHUNK]
             args += ("H", len(chunk), *chunk)
         if new.plan is not old.plan or _beside_plan(new) != _beside_plan(old):
-            args += ("S", f"plan:{new.id}", to_json(_worked_on(new), exclude_none=True))
+            args += ("S", f"plan:{new.id}", encode(_worked_on(new)))
         if new.answer is not old.answer or new.error is not old.error or new.unproven is not old.unproven:
-            args += ("S", f"end:{new.id}", to_json(_ended(new), exclude_none=True))
+            args += ("S", f"end:{new.id}", encode(_ended(new)))
         counts: Counter[str] = Counter()
         for before, each in _with_former(commit):
             if each.decision.chain is not before:
@@ -156,7 +154,7 @@ def _with_former(commit: ChainCommit) -> Iterator[tuple[Chain, Decided]]:
 
 
 def _facts(decision: Decision) -> bytes:
-    return to_json([(fact.type.value, fact.details) for fact in decision.facts])
+    return encode([(fact.type.value, fact.details) for fact in decision.facts])
 
 
 def _timer(old: Chain, new: Chain, decided: Sequence[Decided], retention: int) -> list[Argument]:
@@ -190,9 +188,9 @@ def _heading(received: Received) -> bytes:
         case events.TaskSubmitted():
             told = b""
         case events.ToolCompleted():
-            told = b',"ref":' + to_json(message.data.action_id)
+            told = b',"ref":' + encode(message.data.action_id)
         case events.HumanAnswered():
-            told = b',"ref":' + to_json(message.data.request_id)
+            told = b',"ref":' + encode(message.data.request_id)
         case (
             events.IntentDrafted()
             | events.PlanDrafted()
@@ -200,9 +198,9 @@ def _heading(received: Received) -> bytes:
             | events.AnswerDrafted()
             | events.ThoughtFailed()
         ):
-            told = b',"ref":' + to_json(message.data.thought_id)
+            told = b',"ref":' + encode(message.data.thought_id)
         case events.TimerDue() | events.TaskCancelled() | events.MessageLost():
-            told = b',"data":' + to_json(message.data)
+            told = b',"data":' + encode(message.data)
         case _:
             assert_never(message)
     return b',"type":"%s"%s' % (name.encode(), told)
@@ -228,7 +226,7 @@ def _operation(each: Decided, output: Output) -> list[Argument]:
             action = output.action
             if action.outcome is None:
                 raise ValueError(f"action {action.id} is settled without an outcome")
-            return ["E", action.id, encode_outcome(action.outcome), action.data]
+            return ["E", action.id, encode(action.outcome), action.data]
         case StartChild():
             return _start_child(output, envelope)
         case CancelChild():
@@ -243,7 +241,7 @@ def _dispatch(chain: Chain, output: Dispatch, envelope: Envelope) -> list[Argume
     action, spec = output.action, output.spec
     return [
         *("A", int(output.again), action.id, spec.queue, action.step, action.number, action.tool, action.attempt),
-        *(int(spec.repeatable), action.arguments, envelope.tool_request(output, chain.task)),
+        *(int(spec.repeatable), action.arguments, encode(envelope.tool_request(output, chain.task))),
     ]
 
 
@@ -252,13 +250,13 @@ def _start_child(output: StartChild, envelope: Envelope) -> list[Argument]:
     written = ("N", action.id, action.step, action.number, action.tool, action.arguments)
     return [
         *(() if output.admitted else written),
-        *("B", action.id, action.child, compact(task), encode(envelope.child_submitted(action.child, task))),
+        *("B", action.id, action.child, encode(task), encode(envelope.child_submitted(action.child, task))),
         *(output.deadline, envelope.trace or ""),
     ]
 
 
 def _report(output: Report, envelope: Envelope) -> list[Argument]:
-    outcome = encode_outcome(output.outcome)
+    outcome = encode(output.outcome)
     head, tail = completed_parts(output.action_id, None, chain_of(output.action_id), envelope.trace)
     return ["P", output.action_id, outcome, output.data, head + outcome + tail]
 
@@ -283,7 +281,7 @@ def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> list[Argume
         asked_at=now,
         deadline=request.deadline,
     )
-    text = to_json(question, exclude_none=True)
+    text = encode(question)
     message = encode(envelope.human_request(question))
     place = now + _RANKS.get(output.priority or "", 1) * _RANK
     return ["R", question.request_id, text, request.deadline, chain.id, place, message]

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from msgspec import structs
+
 from haltpoint.chain import policy
 from haltpoint.chain.state import PlanOrigin, StepRun, StepStatus
 from haltpoint.contracts import views
@@ -59,9 +61,7 @@ def place_of(chain_id: str, thought: str) -> str:
 
 def case_of(strikes: Sequence[Strike], raw: Mapping[str, str]) -> tuple[Strike, ...]:
     """A case with the model's own words, whole as far as they can be shown; a call is words too."""
-    return tuple(
-        one.model_copy(update={"said": raw.get(one.thought_id, "")[:MOST_SAID] or one.said}) for one in strikes
-    )
+    return tuple(structs.replace(one, said=raw.get(one.thought_id, "")[:MOST_SAID] or one.said) for one in strikes)
 
 
 def promises(step: Step, actions: Sequence[views.ActionView]) -> tuple[views.PromiseView, ...]:

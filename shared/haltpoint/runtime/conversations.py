@@ -10,13 +10,15 @@ import hashlib
 import json
 from typing import Final
 
+import msgspec
+
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.tasks import Earlier, Task
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.loading import StoredEnd, end_of
 from haltpoint.runtime.topology import Topology
-from haltpoint.runtime.wire import compact
+from haltpoint.runtime.wire import encode
 
 MOST: Final = 10
 """Earlier tasks that a task gets."""
@@ -39,14 +41,14 @@ class Conversations:
         """The tasks of the conversation that were accepted before this one, the oldest first."""
         key = self._topology.key_of("conversation", _name(task))
         entries = await self._calls.call("ZREVRANGE", key, 0, MOST - 1)
-        said = [Earlier.model_validate_json(entry) for entry in entries]
+        said = [msgspec.json.decode(entry, type=Earlier) for entry in entries]
         ends = await asyncio.gather(
             *(self._calls.call("GET", self._topology.key_of("end", one.chain_id)) for one in said)
         )
         found: list[Earlier] = []
         room = ROOM
         for one, end in zip(said, ends, strict=True):
-            ended = one if end is None else one.model_copy(update={"answer": _answer(end_of(end))[:_LONGEST]})
+            ended = one if end is None else msgspec.structs.replace(one, answer=_answer(end_of(end))[:_LONGEST])
             room -= len(ended.goal) + len(ended.answer)
             if room < 0:
                 break
@@ -59,7 +61,7 @@ class Conversations:
             return
         name, entry = _name(task), Earlier(chain_id=chain_id, goal=task.goal[:_LONGEST], user=task.user)
         key = self._topology.stream(self._topology.partition(name), Stream.EVENTS)
-        args: tuple[Argument, ...] = (name, compact(entry), at, MOST, self._retention)
+        args: tuple[Argument, ...] = (name, encode(entry), at, MOST, self._retention)
         await self._calls.call("FCALL", f"{PREFIX}remember", 1, key, *args)
 
 

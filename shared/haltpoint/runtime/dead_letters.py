@@ -11,7 +11,7 @@ from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.ledger import encode_data
 from haltpoint.runtime.library import PREFIX
-from haltpoint.runtime.outgoing import completed_parts, encode_outcome, split_message
+from haltpoint.runtime.outgoing import completed_parts, split_message
 from haltpoint.runtime.topology import Place, Topology
 from haltpoint.runtime.wire import encode
 
@@ -94,4 +94,4 @@ class DeadLetters:
 
 def _failed(kind: ErrorType, message: str) -> bytes:
     fault = Fault(error_type=kind, message=message, recoverable=False)
-    return encode_outcome(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
+    return encode(Outcome(success=False, next_action=NextAction.ERROR, error=fault))

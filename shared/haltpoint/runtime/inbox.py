@@ -3,6 +3,7 @@
 import secrets
 from dataclasses import dataclass
 
+import msgspec
 from pydantic_core import to_json
 
 from haltpoint.contracts.base import chain_of
@@ -11,7 +12,7 @@ from haltpoint.contracts.humans import Answer
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.topology import Topology
-from haltpoint.runtime.wire import compact
+from haltpoint.runtime.wire import encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Inbox:
         who = to_json(by)
         reply = await self._calls.call(
             *("FCALL", PREFIX + "answer", 1, self._key(request_id), request_id),
-            *(compact(answer), by.encode(errors="replace"), who),
+            *(encode(answer), by.encode(errors="replace"), who),
             *(token or secrets.token_hex(8), _head(request_id, trace)),
         )
         status, at, first_by, first = reply[0].decode(), int(reply[1]), reply[2], reply[3]
@@ -72,7 +73,7 @@ class Inbox:
             case "taken":
                 return Taken(at)
             case "answered":
-                return AnsweredAlready(first_by.decode(), at, Answer.model_validate_json(first))
+                return AnsweredAlready(first_by.decode(), at, msgspec.json.decode(first, type=Answer))
             case "expired":
                 return Expired(at)
             case "stale":

@@ -12,6 +12,8 @@ from functools import partial
 from itertools import count
 from typing import Any, Final
 
+from msgspec import structs
+
 from haltpoint.chain.state import Action, ActionStatus
 from haltpoint.contracts.base import chain_of, value
 from haltpoint.contracts.catalogue import Stream
@@ -20,7 +22,7 @@ from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.loading import decode_action
-from haltpoint.runtime.outgoing import completed_parts, encode_outcome, encode_receipt, split_message
+from haltpoint.runtime.outgoing import completed_parts, split_message
 from haltpoint.runtime.tasks import AT_THE_END
 from haltpoint.runtime.topology import Place, Topology
 from haltpoint.runtime.wire import encode
@@ -193,7 +195,7 @@ class Ledger:
         for one, _ in batch:
             outcome, chain = one.outcome, one.action_id.partition(".")[0]
             doubtful = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
-            receipt = encode_receipt(outcome, one.metadata) if one.metadata else encode_outcome(outcome)
+            receipt = encode(structs.replace(outcome, metadata=one.metadata) if one.metadata else outcome)
             head, tail = completed_parts(one.action_id, one.attempt, chain, one.trace)
             args += (one.place.stream, one.place.entry, one.action_id, one.epoch, int(doubtful))
             args += (receipt, one.data, head, tail)
@@ -219,4 +221,4 @@ def _recorded(futures: "Sequence[asyncio.Future[Completion]]", reply: "asyncio.F
 
 def encode_data(reply: Thought) -> bytes:
     """The payload of a reply as it stands at the end of its message."""
-    return reply.data.__pydantic_serializer__.to_json(reply.data, exclude_none=True)
+    return encode(reply.data)

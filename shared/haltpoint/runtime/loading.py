@@ -2,16 +2,17 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+import msgspec
 import structlog
-from pydantic import TypeAdapter
+from msgspec import field
 
 from haltpoint.chain.graph import Graph
 from haltpoint.chain.needs import needed_actions, needed_thoughts, with_places
 from haltpoint.chain.state import Action, ActionStatus, Chain, ChainError, Failure, OpenRequest, Rest
 from haltpoint.contracts.answers import NotDone
-from haltpoint.contracts.base import request_id
+from haltpoint.contracts.base import Contract, request_id
 from haltpoint.contracts.events import ProposedActions
 from haltpoint.contracts.humans import Question
 from haltpoint.contracts.intent import ChainIntent
@@ -30,8 +31,7 @@ _log = structlog.get_logger(__name__)
 Fields = Mapping[bytes, bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPlan:
+class StoredPlan(Contract):
     """What lies under plan:<id>: the plan, unless it is the task's own or there is none yet, and its tools' digests.
 
     `goal` are a person's words in place of the task's; `case` the row of violations that is being counted; `inside` the
@@ -54,8 +54,7 @@ class StoredPlan:
     resting: dict[str, Rest] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredEnd:
+class StoredEnd(Contract):
     """What lies under end:<id>: how a chain ended."""
 
     answer: str | None = None
@@ -64,13 +63,9 @@ class StoredEnd:
     unfulfilled: tuple[NotDone, ...] = ()
 
 
-_PLAN = TypeAdapter(StoredPlan)
-_END = TypeAdapter(StoredEnd)
-
-
 def end_of(stored: bytes) -> StoredEnd:
     """How a chain ended, from what lies under its key."""
-    return _END.validate_json(stored)
+    return msgspec.json.decode(stored, type=StoredEnd)
 
 
 async def load(calls: Coalescer, topology: Topology, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
@@ -112,7 +107,7 @@ async def _read_one(calls: Coalescer, topology: Topology, partition: int, chain_
     if chain.plan is None and not numbers:
         return Loaded(chain, version, trace)  # as every chain is at first: nothing was sent or asked yet
     questions = [
-        Question.model_validate_json(text)
+        msgspec.json.decode(text, type=Question)
         for text in await asyncio.gather(
             *(calls.call("HGET", key("request", request_id(chain_id, n)), "question") for n in numbers)
         )
@@ -136,7 +131,7 @@ async def _read_one(calls: Coalescer, topology: Topology, partition: int, chain_
             _open_request(chain, number, question) for number, question in zip(numbers, questions, strict=True)
         ),
         proposals={
-            index: ProposedActions.model_validate_json(data).proposal
+            index: msgspec.json.decode(data, type=ProposedActions).proposal
             for index, data in zip(thoughts, proposals, strict=True)
             if data is not None
         },
@@ -146,16 +141,16 @@ async def _read_one(calls: Coalescer, topology: Topology, partition: int, chain_
 
 def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: bytes | None) -> Chain:
     """The chain by its own keys."""
-    chain = decode_head(chain_id, Task.model_validate_json(task), fields)
+    chain = decode_head(chain_id, msgspec.json.decode(task, type=Task), fields)
     if plan is not None:
-        stored = _PLAN.validate_json(plan)
+        stored = msgspec.json.decode(plan, type=StoredPlan)
         chain = replace(chain, **{name: getattr(stored, name) for name in BESIDE_PLAN})
         adopted = stored.plan or chain.task.plan
         if adopted is not None:
             chain = replace(chain, plan=adopted, digests=stored.digests, graph=Graph.of(adopted))
     if end is not None:
         ended = end_of(end)
-        chain = replace(chain, **{name: getattr(ended, name) for name in StoredEnd.__slots__})
+        chain = replace(chain, **{name: getattr(ended, name) for name in StoredEnd.__struct_fields__})
     return chain
 
 
@@ -163,15 +158,15 @@ def as_worked_on(stored: bytes | None, task: Task) -> tuple[Task, Plan | None]:
     """The task with the goal that counts, and the plan that its chain carries out: None before it has one."""
     if stored is None:
         return task, None
-    found = _PLAN.validate_json(stored)
+    found = msgspec.json.decode(stored, type=StoredPlan)
     if found.goal is not None:
-        task = task.model_copy(update={"goal": found.goal})
+        task = msgspec.structs.replace(task, goal=found.goal)
     return task, found.plan or task.plan
 
 
 def stored_plan(stored: bytes | None) -> StoredPlan:
     """What is stored with a chain's plan."""
-    return StoredPlan({}) if stored is None else _PLAN.validate_json(stored)
+    return StoredPlan(digests={}) if stored is None else msgspec.json.decode(stored, type=StoredPlan)
 
 
 def _status(chain: Chain, fields: Fields, asked_about: set[str], name: str) -> ActionStatus:
@@ -200,7 +195,7 @@ def decode_action(name: str, fields: Fields, status: ActionStatus) -> Action:
         arguments=fields[b"args"].decode(),
         status=status,
         attempt=int(fields[b"attempt"]),
-        outcome=Outcome.model_validate_json(outcome) if outcome else None,
+        outcome=msgspec.json.decode(outcome, type=Outcome) if outcome else None,
         data=data.decode(),
         child=fields.get(b"child", b"").decode(),
     )

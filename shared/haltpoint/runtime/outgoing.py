@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 
-from pydantic_core import to_json
+from msgspec import structs
 
 from haltpoint.chain.outputs import Dispatch, Think
 from haltpoint.chain.state import Chain
@@ -13,7 +13,8 @@ from haltpoint.contracts.base import child_report_id, value
 from haltpoint.contracts.humans import Question
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Correction, ThoughtKind
-from haltpoint.contracts.tools import Metadata, Outcome
+from haltpoint.contracts.tools import NextAction, Outcome
+from haltpoint.runtime.wire import encode
 
 MOST_RECEIPTS: Final = 400
 """Receipts that a thought is told of, the newest: a literal plan may have as many as it has calls."""
@@ -22,6 +23,8 @@ MOST_CORRECTED: Final = 24_000
 """Characters of all corrections of a thought."""
 
 _SOURCE = "haltpoint/executor"
+_ANY: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
+_ANY_TEXT: Final = encode(_ANY)
 _THOUGHTS: dict[ThoughtKind, type[events.ToPlanner]] = {
     ThoughtKind.INTENT: events.IntentRequested,
     ThoughtKind.PLAN: events.PlanRequested,
@@ -38,20 +41,6 @@ def rfc3339(at: int) -> str:
     return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds")
 
 
-def encode_outcome(outcome: Outcome) -> bytes:
-    """The JSON of an outcome as it lies in receipts and in tool.completed: what was said, without defaults.
-
-    A fault's `recoverable: false` has to be kept although it is the default: without it, it would follow the type.
-    """
-    return outcome.__pydantic_serializer__.to_json(outcome, exclude_unset=True)
-
-
-def encode_receipt(outcome: Outcome, metadata: Metadata) -> bytes:
-    """The JSON of an outcome that says nothing of its metadata, with these."""
-    told = metadata.__pydantic_serializer__.to_json(metadata, exclude_unset=True)
-    return b'%s,"metadata":%s}' % (encode_outcome(outcome)[:-1], told)
-
-
 @value
 class Envelope:
     """What all messages of one decision share."""
@@ -60,45 +49,35 @@ class Envelope:
     time: str
     trace: str | None
 
-    def tool_request(self, output: Dispatch, task: Task) -> bytes:
-        """The order to a worker, an `events.ToolRequested` as JSON; its body is the action's arguments.
-
-        Every action comes by here, and to make the message first takes as long again as four times this.
-        """
-        action, spec = output.action, output.spec
-        data = {
-            "action_id": action.id,
-            "tool": action.tool,
-            "attempt": action.attempt,
-            "repeatable": spec.repeatable,
-            "timeout": spec.timeout,
-            "deadline": output.deadline,
-            "approval": output.approval,
-            "origins": output.origins,
-            "unasked": output.unasked,
-            "reasons": [one.model_dump(mode="json", exclude_none=True) for one in output.reasons] or None,
-            "sources": {at: one.model_dump(mode="json", exclude_none=True) for at, one in output.sources.items()}
-            or None,
-            "notes": output.notes or None,
-            "position": output.position,
-            "tenant": task.tenant,
-            "user": task.user,
-            "context": task.context,
-            "private": task.private,
-        }
-        message = {
-            "specversion": "1.0",
-            "id": f"{action.id}/{action.attempt}",
-            "source": _SOURCE,
-            "subject": self.chain_id,
-            "time": self.time,
-            "traceparent": self.trace,
-            "type": "tool.requested.v1",
-            "data": {name: told for name, told in data.items() if told is not None},
-        }
-        if self.trace is None:
-            del message["traceparent"]
-        return to_json(message)
+    def tool_request(self, output: Dispatch, task: Task) -> events.ToolRequested:
+        """The order to a worker; its body is the action's arguments."""
+        action = output.action
+        return events.ToolRequested(
+            id=f"{action.id}/{action.attempt}",
+            source=_SOURCE,
+            subject=self.chain_id,
+            time=self.time,
+            traceparent=self.trace,
+            data=events.RequestedTool(
+                action_id=action.id,
+                tool=action.tool,
+                attempt=action.attempt,
+                repeatable=output.spec.repeatable,
+                timeout=output.spec.timeout,
+                deadline=output.deadline,
+                approval=output.approval,
+                origins=output.origins,
+                unasked=output.unasked,
+                reasons=output.reasons or None,
+                sources=output.sources or None,
+                notes=output.notes or None,
+                position=output.position,
+                tenant=task.tenant,
+                user=task.user,
+                context=task.context,
+                private=task.private,
+            ),
+        )
 
     def thought_request(self, output: Think, chain: Chain) -> events.ToPlanner:
         """The question to the model."""
@@ -180,16 +159,15 @@ def completed_parts(action_id: str, attempt: int | None, chain_id: str, trace: s
 
     Without an attempt it is a child's report.
     """
-    head = (
-        b'{"specversion":"1.0","id":%s,"source":"haltpoint/tool-worker","subject":%s,%s"type":"tool.completed.v1",'
-        b'"data":{"action_id":%s,"outcome":'
-    ) % (
-        to_json(child_report_id(action_id) if attempt is None else f"{action_id}/{attempt}/done"),
-        to_json(chain_id),
-        b'"traceparent":%s,' % to_json(trace) if trace else b"",
-        to_json(action_id),
+    message = events.ToolCompleted(
+        id=child_report_id(action_id) if attempt is None else f"{action_id}/{attempt}/done",
+        source="haltpoint/tool-worker",
+        subject=chain_id,
+        traceparent=trace,
+        data=events.CompletedTool(action_id=action_id, outcome=_ANY),
     )
-    return head, b"}}"
+    head, _, tail = encode(message).rpartition(_ANY_TEXT)
+    return head, tail
 
 
 def _cut(corrections: tuple[Correction, ...]) -> tuple[Correction, ...]:
@@ -197,7 +175,7 @@ def _cut(corrections: tuple[Correction, ...]) -> tuple[Correction, ...]:
     room = MOST_CORRECTED // max(1, len(corrections))
     if all(len(one.message) <= room for one in corrections):
         return corrections
-    return tuple(one.model_copy(update={"message": one.message[:room]}) for one in corrections)
+    return tuple(structs.replace(one, message=one.message[:room]) for one in corrections)
 
 
 def split_message(message: bytes, data: bytes) -> bytes:

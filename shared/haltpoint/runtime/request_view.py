@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from haltpoint.contracts import views
 from haltpoint.contracts.humans import Answer, Question, RequestKind, RequestStatus
 from haltpoint.contracts.plans import Plan
@@ -30,7 +32,7 @@ class Background:
 
 def question_of(fields: Fields) -> Question:
     """What was asked, from the hash of a request."""
-    return Question.model_validate_json(fields["question"])
+    return msgspec.json.decode(fields["question"], type=Question)
 
 
 def request_of(question: Question, fields: Fields, task: Task, background: Background) -> views.RequestView:
@@ -43,7 +45,7 @@ def request_of(question: Question, fields: Fields, task: Task, background: Backg
     answer = None
     if fields.get("answer"):
         answer = views.AnswerView(
-            by=fields.get("by", ""), at=moment(fields["at"]), answer=Answer.model_validate_json(fields["answer"])
+            by=fields.get("by", ""), at=moment(fields["at"]), answer=msgspec.json.decode(fields["answer"], type=Answer)
         )
     return views.RequestView(
         id=question.request_id,

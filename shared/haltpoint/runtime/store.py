@@ -13,6 +13,8 @@ from enum import StrEnum
 from itertools import count
 from typing import Any, Final
 
+import msgspec
+
 from haltpoint.contracts.base import Entrance, derived_chain_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
@@ -25,7 +27,7 @@ from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.loading import load
 from haltpoint.runtime.outgoing import rfc3339
 from haltpoint.runtime.topology import Topology
-from haltpoint.runtime.wire import compact, encode
+from haltpoint.runtime.wire import encode
 
 _log = logs.get(__name__)
 _REFIRE: Final = 30_000  # ms after which a timer goes off again when nobody heard it
@@ -134,9 +136,9 @@ class Store:
         A task of a conversation gets what was said in it before; a repeat is recognised by the task alone.
         """
         chain = chain_id or new_chain_id()
-        text = told = compact(task)
+        text = told = encode(task)
         if task.conversation_id is not None and task.plan is None:
-            told = compact(task.model_copy(update={"earlier": await self._conversations.before(task)}))
+            told = encode(msgspec.structs.replace(task, earlier=await self._conversations.before(task)))
         message = TaskSubmitted(
             id=chain,
             source="haltpoint/client",

@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Collection, Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import Field
+import msgspec
+from msgspec import Meta
 
 from haltpoint.chain.human_tool import with_built_in
 from haltpoint.chain.policy import without_blocked
@@ -16,7 +17,7 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.topology import Topology
-from haltpoint.runtime.wire import compact
+from haltpoint.runtime.wire import encode
 
 BEAT: Final = 15.0
 """Seconds between two beats of a worker at most."""
@@ -31,7 +32,7 @@ class Listed(Contract):
     """One tool in the catalogue; `seen` is the last beat of a worker that serves it, in ms of the server's clock."""
 
     spec: ToolSpec
-    seen: int = Field(ge=0)
+    seen: Annotated[int, Meta(ge=0)]
 
 
 def _listed(value: bytes, now: int) -> Listed:
@@ -44,8 +45,8 @@ def _listed(value: bytes, now: int) -> Listed:
 @lru_cache(maxsize=4096)
 def _spec(text: bytes, gone: bool) -> ToolSpec:
     """The same text is the same object: what others have worked out from it is found again."""
-    spec = ToolSpec.model_validate_json(text)
-    return spec.model_copy(update={"gone": True}) if gone else spec
+    spec = msgspec.json.decode(text, type=ToolSpec)
+    return msgspec.structs.replace(spec, gone=True) if gone else spec
 
 
 class ToolCatalogue:
@@ -60,7 +61,7 @@ class ToolCatalogue:
         """Say that these tools are served now. They are offered for a minute, and known for a day."""
         args: list[Argument] = []
         for spec in specs:
-            args += (spec.name, compact(spec))
+            args += (spec.name, encode(spec))
         streams = (self._topology.stream(p, Stream.EVENTS) for p in range(self._topology.partitions))
         await asyncio.gather(*(self._calls.call("FCALL", f"{PREFIX}beat", 1, key, *args) for key in streams))
 

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
+import msgspec
 from redis.asyncio import Redis
 
 from haltpoint.chain.state import ChainStatus
 from haltpoint.contracts.base import action_id, chain_of, request_id
+from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.tasks import Task
@@ -135,7 +137,7 @@ class Views:
         answer = chain_view.view_of(record).answer if record else None
         if answer is None:
             return event
-        return event.model_copy(update={"details": {**event.details, "answer": answer.model_dump(mode="json")}})
+        return event.model_copy(update={"details": {**event.details, "answer": in_full(answer)}})
 
     # ---- one chain --------------------------------------------------------------------------------------------------
 
@@ -148,7 +150,7 @@ class Views:
             raw_head, raw_task, raw_plan, raw_end, raw_log = await pipe.execute()
         if not raw_head or raw_task is None:
             return None
-        task, head = Task.model_validate_json(raw_task), _text(raw_head)
+        task, head = msgspec.json.decode(raw_task, type=Task), _text(raw_head)
         if not sees(task.tenant):
             return None
         task, plan = as_worked_on(raw_plan, task)
@@ -192,7 +194,7 @@ class Views:
             return {}
         key = self._topology.key(self._topology.partition(chain_id), "catalogue")
         listed: list[bytes | None] = await cast("Any", self._redis.hmget(key, tools))
-        specs = (Listed.model_validate_json(one).spec for one in listed if one is not None)
+        specs = (msgspec.json.decode(one, type=Listed).spec for one in listed if one is not None)
         return {spec.name: spec.result_schema for spec in specs if spec.result_schema is not None}
 
     async def _background(self, chain_id: str, task: Task, question: Question) -> Background:
@@ -221,7 +223,7 @@ class Views:
         seconds = age(action["entry"], now)
         if listed is None or seconds < GRACE:
             return None
-        queue = Listed.model_validate_json(listed).spec.queue
+        queue = msgspec.json.decode(listed, type=Listed).spec.queue
         if await served(self._redis, self._topology, [queue]):
             return None
         error = Unserved(queue, (action["tool"],), 1, seconds).error
@@ -239,7 +241,7 @@ class Views:
         tasks = await piped(self._redis, chain_ids, lambda pipe, one: pipe.get(self._topology.key_of("task", one)))
         heads = await self._hashes("chain", chain_ids)
         return [
-            (Task.model_validate_json(task) if task else None, heads.get(one))
+            (msgspec.json.decode(task, type=Task) if task else None, heads.get(one))
             for one, task in zip(chain_ids, tasks, strict=True)
         ]
 

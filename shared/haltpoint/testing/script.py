@@ -35,7 +35,7 @@ from typing import Any, Final, Protocol, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from haltpoint.contracts.base import Strict
+from haltpoint.contracts.doors import Form
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.runtime.errors import HaltpointError
 
@@ -46,7 +46,7 @@ _SHOWN: Final = re.compile(r"^- ([^\s:(]+): ", re.MULTILINE)
 _KNOWN: Final = re.compile(r"^Known about the task: (.*)$", re.MULTILINE)
 
 
-class When(Strict):
+class When(Form):
     """Which requests a rule answers; what is not given fits everything."""
 
     thought: ThoughtKind | tuple[ThoughtKind, ...] | None = None
@@ -70,14 +70,14 @@ class When(Strict):
         return value
 
 
-class SaidCall(Strict):
+class SaidCall(Form):
     """One call that the model makes."""
 
     name: str
     arguments: Any = Field(default_factory=dict)
 
 
-class Say(Strict):
+class Say(Form):
     """What the model answers."""
 
     content: Any = None
@@ -86,7 +86,7 @@ class Say(Strict):
     native: bool = True
 
 
-class Trouble(Strict):
+class Trouble(Form):
     """What goes wrong instead of an answer."""
 
     status: int | None = Field(default=None, ge=400, le=599)
@@ -96,7 +96,7 @@ class Trouble(Strict):
     malformed: bool = False
 
 
-class Rule(Strict):
+class Rule(Form):
     """When to say what, how often and how fast."""
 
     when: When = When()
@@ -112,7 +112,7 @@ class Rule(Strict):
         return self
 
 
-class Script(Strict):
+class Script(Form):
     """A whole script."""
 
     model: str = "scripted"

@@ -1,10 +1,10 @@
 """What tool authors import: `@tool`, `register`, `Ctx`, `ToolError`, `hook`, the marks and the forms of a result."""
 
-from haltpoint.contracts.tools import ErrorType, Option, Target, ToolResult, ToolSpec
+from haltpoint.contracts.tools import ErrorType, MalformedResultError, Option, Target, ToolResult, ToolSpec
 from haltpoint.tools import hooks as hook
 from haltpoint.tools.context import Ctx
 from haltpoint.tools.declaration import Tool, register, tool, tool_of, tools_in
-from haltpoint.tools.errors import DeclarationError, MalformedResultError, ToolError
+from haltpoint.tools.errors import DeclarationError, ToolError
 from haltpoint.tools.provenance import Foreign, FromResult, New
 
 __all__ = [

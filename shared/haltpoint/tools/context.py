@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from typing_extensions import TypeVar
 
 from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.tools import Clarification, Confirmation, NextAction, Option, Target, ToolResult
 from haltpoint.tools.errors import ContextError
 
@@ -162,9 +163,12 @@ class Ctx(Generic[Deps]):
         The chosen option's `value` becomes the data of this action's receipt, with the option itself under `selected`.
         Raises ContextError without options, with an id twice, and for what is no option.
         """
-        clarification = Clarification(type=type, question=question, options=tuple(options))
+        asked = {"type": type, "question": question, "options": tuple(options)}
         return ToolResult[Any](
-            success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=clarification, data={}
+            success=True,
+            next_action=NextAction.CLARIFICATION_NEEDED,
+            clarification=door(Clarification).validate_python(asked),
+            data={},
         )
 
     @_question
@@ -173,7 +177,10 @@ class Ctx(Generic[Deps]):
 
         Raises ContextError for what is no target: `Target(id=..., name=..., type=...)`.
         """
-        confirmation = Confirmation(action=action, target=target, message=message, preview=preview)
+        asked = {"action": action, "target": target, "message": message, "preview": preview}
         return ToolResult[Any](
-            success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=confirmation, data={}
+            success=True,
+            next_action=NextAction.CONFIRMATION_NEEDED,
+            confirmation=door(Confirmation).validate_python(asked),
+            data={},
         )

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final, Literal, TypedDict, TypeVar, Unpack, overload
 
-from pydantic import ValidationError
+import msgspec
 
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import DEFAULT_TIMEOUT, ToolSpec
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.says import checked_says
 from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_async, read_inputs, read_output
@@ -170,13 +170,13 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
     if wrong := sorted(key for key, value in flags.items() if not isinstance(value, bool)):
         raise DeclarationError(f"{', '.join(wrong)}: say True or False")
     try:
-        return ToolSpec(
+        spec = ToolSpec(
             name=name,
             description=described.strip(),
             parameters=inputs.schema,
             result_schema=output.schema,
             queue=queue,
-            timeout=seconds_of(traits.get("timeout", ToolSpec.model_fields["timeout"].default)),
+            timeout=seconds_of(traits.get("timeout", DEFAULT_TIMEOUT)),
             strikes=traits.get("strikes"),
             provenance=inputs.provenance,
             says=checked_says(traits.get("says"), inputs.schema, output.schema),
@@ -195,8 +195,9 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             polls=traits.get("polls", False),
             internal=traits.get("internal", False),
         )
-    except ValidationError as error:
-        raise DeclarationError("; ".join(problem["msg"] for problem in error.errors())) from None
+        return msgspec.convert(msgspec.to_builtins(spec), ToolSpec)
+    except msgspec.ValidationError as error:
+        raise DeclarationError(str(error)) from None
 
 
 def exceptions_in(value: object) -> tuple[type[BaseException], ...]:

@@ -3,15 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
-from haltpoint.contracts.tools import RECOVERABLE, ErrorType, Fault
+from haltpoint.contracts.doors import door
+from haltpoint.contracts.tools import RECOVERABLE, ErrorType, Fault, MalformedResultError
 
 
 class DeclarationError(TypeError):
     """A tool was declared wrongly. Raised while its module is imported; it names the tool, its place and the fix."""
-
-
-class MalformedResultError(Exception):
-    """A result that contradicts itself (B1): the tool's fault, never something for the model to try again."""
 
 
 class ContextError(MalformedResultError):
@@ -49,15 +46,8 @@ class ToolError(Exception):
     @property
     def fault(self) -> Fault:
         """The error as it lies in a result. Raises pydantic's ValidationError when a field has the wrong type."""
-        return Fault(
-            error_type=self.error_type,
-            message=self.message,
-            recoverable=self.recoverable,
-            suggestion=self.suggestion,
-            retry_after=self.retry_after,
-            invalid_fields=self.invalid_fields,
-            no_effect=self.no_effect or None,
-        )
+        said = {name: getattr(self, name) for name in Fault.__struct_fields__ if name != "cause"}
+        return door(Fault).validate_python({**said, "no_effect": self.no_effect or None})
 
     @classmethod
     def not_found(cls, message: str, **more: Any) -> Self:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pydantic import GetJsonSchemaHandler
 
-from haltpoint.contracts.tools import TARGET_MARK
+from haltpoint.contracts.doors import TARGET_MARK
 from haltpoint.tools.errors import DeclarationError
 
 GOAL: Final = "goal"

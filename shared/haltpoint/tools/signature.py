@@ -9,7 +9,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, get_origin, get_type_hints
+from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, TypeAdapter, create_model
 from pydantic.errors import PydanticUndefinedAnnotation
@@ -118,8 +118,10 @@ def read_inputs(function: Function, hints: Mapping[str, Any], *, confirmed_is_ow
 def read_output(hints: Mapping[str, Any]) -> Output:
     """What the return annotation promises. Raises DeclarationError."""
     hint = hints.get("return", Any)
-    if isinstance(hint, type) and issubclass(hint, ToolResult):
-        hint = hint.__pydantic_generic_metadata__["args"][0] if hint is not ToolResult else Any
+    if hint is ToolResult:
+        hint = Any
+    elif get_origin(hint) is ToolResult:
+        hint = get_args(hint)[0]
     if hint in (Any, object, None, type(None)):
         return Output()
     try:

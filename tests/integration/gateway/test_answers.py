@@ -1,6 +1,7 @@
 import asyncio
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from haltpoint.chain.state import ChainStatus
@@ -21,7 +22,7 @@ async def test_an_answer_is_taken_and_the_executor_hears_of_it(system: System) -
     assert answered["status"] == "answered"
     assert answered["answer"]["by"] == "admin"
     assert answered["answer"]["answer"]["option_id"] == "u1"
-    message = HumanAnswered.model_validate_json((await system.entries("events", chain_id))[-1][b"__data__"])
+    message = msgspec.json.decode((await system.entries("events", chain_id))[-1][b"__data__"], type=HumanAnswered)
     assert message.data.request_id == request_id
     assert message.data.answer.option_id == "u1"
 

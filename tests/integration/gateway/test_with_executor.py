@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from haltpoint.client import Client, GatewayError
@@ -88,7 +89,7 @@ async def _play_tools(system: System, calls: Coalescer) -> None:
         read: Any = await system.redis.xreadgroup(GROUP[Stream.TOOLS], "player", cast("Any", keys), block=500)
         for key, batches in (read or {}).items():
             for entry, fields in (each for batch in batches for each in batch):
-                wanted = ToolRequested.model_validate_json(fields[b"__data__"]).data
+                wanted = msgspec.json.decode(fields[b"__data__"], type=ToolRequested).data
                 place = Place.of(key.decode(), entry.decode())
                 claimed = await ledger.claim(place, wanted.action_id)
                 outcome = WHICH_JOHN if wanted.tool == LOOKUP.name else OK

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from haltpoint.chain.human_tool import NAME, SPEC
 from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.world import Policy
@@ -128,7 +130,9 @@ async def test_d4_d5_what_was_let_pass_is_read_as_it_was_decided(desk: Desk) -> 
     watch(desk)
     chain_id = await desk.submit(Task(goal="note it", mode=Mode.ADVISORY))
     both = Step(id="both", required_tools=("note", "lookup"))
-    await tell(desk, plan(both, both.model_copy(update={"id": "again"})), words("I wrote it."), words("and again"), "x")
+    await tell(
+        desk, plan(both, msgspec.structs.replace(both, id="again")), words("I wrote it."), words("and again"), "x"
+    )
     chain = await desk.chain(chain_id)
     assert chain.status is ChainStatus.COMPLETED
     assert [run.unkept for run in chain.runs] == [True, True]

@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from haltpoint.chain.decide import decide
@@ -33,13 +34,10 @@ TELL = ToolSpec(
 )
 
 
-ABOVE = TELL.model_copy(
-    update={
-        "name": "above",
-        "plan": plan(
-            tool_step("a", call("tell", who={"$from": "input.who"})), tool_step("b", call("lookup"), after=("a",))
-        ),
-    }
+ABOVE = msgspec.structs.replace(
+    TELL,
+    name="above",
+    plan=plan(tool_step("a", call("tell", who={"$from": "input.who"})), tool_step("b", call("lookup"), after=("a",))),
 )
 
 
@@ -52,7 +50,7 @@ def desk(desk: Desk) -> Desk:
 async def called(desk: Desk) -> tuple[str, str]:
     """A parent whose one step is the skill, and the child that has asked for its first action."""
     parent = await desk.submit(
-        literal_task(1, "tell", who="John").model_copy(update={"tenant": "t"}), trace="00-a-b-01"
+        msgspec.structs.replace(literal_task(1, "tell", who="John"), tenant="t"), trace="00-a-b-01"
     )
     await desk.decide_all()
     child = f"{parent}~s1-1"
@@ -241,7 +239,7 @@ async def test_a_parent_that_cannot_be_written_takes_its_child_with_it(desk: Des
 
 async def test_a_worker_that_lets_a_call_pass_too_late_records_nothing(desk: Desk) -> None:
     """Its hooks were asked twice, as after a lost lease: the first word counts, the receipt is the child's."""
-    desk.tools["tell"] = desk.tools["tell"].model_copy(update={"hooks": ("rules:quiet",)})
+    desk.tools["tell"] = msgspec.structs.replace(desk.tools["tell"], hooks=("rules:quiet",))
     parent = await desk.submit(literal_task(1, "tell", who="John"))
     await desk.decide_all()
     (order,) = await desk.orders()

@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from redis.asyncio import Redis
 
@@ -121,7 +122,7 @@ async def test_a_decision_that_cannot_be_written_down_is_a_fault_too(desk: Desk)
     batch = await desk.store.commit(0, [replace(commit, decided=[wrong])])
     assert batch.chains[0].status is CommitStatus.FAULT
     (letter,) = await desk.redis.xrange(desk.key("dead"))
-    assert b"PydanticSerializationError" in letter[1][b"detail"]
+    assert b"TypeError" in letter[1][b"detail"]
     (line,) = await desk.redis.lrange(desk.key("log", chain_id), 0, -1)
     assert [name for name, _ in json.loads(line)["facts"]] == ["chain.failed"]
 
@@ -137,7 +138,7 @@ async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: 
                 await Store(calls, desk.topology).submit(literal_task())
             assert await desk.snapshot() == before, "refused whole"
             foreign = await Store(calls, desk.topology, backlog_limit=0).submit(
-                literal_task().model_copy(update={"conversation_id": "c1", "goal": "Tell John hi"})
+                msgspec.structs.replace(literal_task(), conversation_id="c1", goal="Tell John hi")
             )
             assert foreign.status is SubmitStatus.CREATED, "what lies in a stream takes room there anyway"
         cancelled = TaskCancelled(id="c", source="test", subject=foreign.chain_id, data=Cancellation())

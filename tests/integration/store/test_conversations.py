@@ -4,6 +4,7 @@ import json
 import time
 from typing import Any
 
+import msgspec
 import pytest
 
 from haltpoint.contracts.base import Entrance, derived_chain_id
@@ -40,7 +41,7 @@ async def end(desk: Desk, chain: str, **ended: Any) -> None:
 
 async def earlier(desk: Desk, chain: str) -> tuple[Earlier, ...]:
     stored = await desk.redis.get(TOPOLOGY.key_of("task", chain))
-    return Task.model_validate_json(stored or b"").earlier
+    return msgspec.json.decode(stored or b"", type=Task).earlier
 
 
 async def goals(desk: Desk, chain: str) -> list[str]:
@@ -97,14 +98,14 @@ async def test_c15_a_repeat_finds_its_chain_though_the_conversation_went_on(desk
     await said(store, "third")
     assert (await accept(store, task, chain_id=chain)).status is SubmitStatus.AGAIN
     assert await goals(desk, chain) == ["first"]
-    other = task.model_copy(update={"goal": "other"})
+    other = msgspec.structs.replace(task, goal="other")
     assert (await accept(store, other, chain_id=chain)).status is SubmitStatus.CONFLICT
     assert await goals(desk, await said(store, "fourth")) == ["first", "second", "third"]
 
 
 async def test_c15_a_plan_of_ones_own_is_remembered_by_its_goal_and_gets_nothing(desk: Desk, store: Store) -> None:
     await said(store, "first")
-    own = literal_task().model_copy(update={"conversation_id": "c1", "goal": "my own plan"})
+    own = msgspec.structs.replace(literal_task(), conversation_id="c1", goal="my own plan")
     assert await goals(desk, (await accept(store, own)).chain_id) == []
-    await accept(store, own.model_copy(update={"goal": ""}))
+    await accept(store, msgspec.structs.replace(own, goal=""))
     assert await goals(desk, await said(store, "next")) == ["first", "my own plan"]

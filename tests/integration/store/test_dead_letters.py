@@ -11,6 +11,7 @@ from haltpoint.contracts.tools import ErrorType
 from haltpoint.runtime.dead_letters import DeadAction, RequeueStatus, Unheard
 from haltpoint.runtime.ledger import Recorded
 from haltpoint.runtime.topology import Place
+from haltpoint.runtime.wire import encode
 from tests.support.builders import literal_task
 from tests.support.desk import Desk, Order
 
@@ -109,7 +110,7 @@ async def test_a_chain_hears_that_its_thought_was_given_up_and_the_thought_stays
     await desk.letters.bury(place, "exhausted", about=about)
     assert await desk.messages() == [about]
     kept = await desk.redis.hgetall(desk.key("thought", thought))
-    assert json.loads(kept[b"data"]) == json.loads(failure.model_dump_json())
+    assert json.loads(kept[b"data"]) == json.loads(encode(failure))
     assert await desk.ledger.think(place, about) is Recorded.AGAIN
     await desk.decide_all()
     assert (await desk.chain(chain_id)).status is ChainStatus.FAILED

@@ -1,5 +1,7 @@
 """hp1_think: a thought is recorded once, and the executor hears of it once (R2)."""
 
+import msgspec
+
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import (
     AnswerDrafted,
@@ -33,7 +35,7 @@ async def test_a_thought_is_recorded_with_its_words_and_told(desk: Desk) -> None
     assert await desk.backlog(Stream.PLANS) == 0
     kept = await desk.redis.hgetall(desk.key("thought", reply.data.thought_id))
     assert kept[b"type"] == b"plan.drafted.v1"
-    assert DraftedPlan.model_validate_json(kept[b"data"]) == reply.data
+    assert msgspec.json.decode(kept[b"data"], type=DraftedPlan) == reply.data
     assert kept[b"raw"] == b"I think ? so"
     assert await desk.redis.ttl(desk.key("thought", reply.data.thought_id)) > 7 * 86400
 
@@ -41,7 +43,7 @@ async def test_a_thought_is_recorded_with_its_words_and_told(desk: Desk) -> None
 async def test_r2_the_second_thought_of_the_same_id_is_not_taken(desk: Desk) -> None:
     place, reply = await asked(desk)
     await desk.ledger.think(place, reply)
-    other = reply.model_copy(update={"data": reply.data.model_copy(update={"plan": line_plan(3)})})
+    other = msgspec.structs.replace(reply, data=msgspec.structs.replace(reply.data, plan=line_plan(3)))
     assert await desk.ledger.think(place, other) is Recorded.AGAIN
     assert await desk.messages() == [reply]
 

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from haltpoint.chain.needs import forget
@@ -58,7 +59,7 @@ async def think(desk: Desk) -> bool:
         match message:
             case PlanRequested():
                 steps = line_plan(2).steps
-                drafted = plan(*(step.model_copy(update={"actions": ()}) for step in steps))
+                drafted = plan(*(msgspec.structs.replace(step, actions=()) for step in steps))
                 await desk.ledger.think(
                     place, PlanDrafted(**head, data=DraftedPlan(thought_id=message.id, plan=drafted))
                 )

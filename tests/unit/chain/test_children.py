@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -304,8 +305,8 @@ def test_c2_a_skill_promises_nothing_that_is_skipped_when_a_step_of_it_fails() -
 
 
 def test_a_call_of_a_skill_begins_a_chain_and_its_end_is_the_receipt() -> None:
-    task = literal_task(1, "tell", who="John", words="late").model_copy(
-        update={"tenant": "t", "user": "u", "context": {"a": 1}, "conversation_id": "k"}
+    task = msgspec.structs.replace(
+        literal_task(1, "tell", who="John", words="late"), tenant="t", user="u", context={"a": 1}, conversation_id="k"
     )
     story = Story(task, *TOOLS)
     story.submit()
@@ -429,12 +430,12 @@ def test_skills_that_call_themselves_end_three_levels_down() -> None:
 
 
 def test_the_actions_of_a_skill_count_against_the_parents_budget() -> None:
-    task = literal_task(1, "tell", who="John").model_copy(update={"budget": Budget(actions=2)})
+    task = msgspec.structs.replace(literal_task(1, "tell", who="John"), budget=Budget(actions=2))
     story = Story(task, *TOOLS)
     story.submit()
     assert story.chain.error is not None
     assert story.chain.error.code == "HP-208"
-    story = Story(task.model_copy(update={"budget": Budget(actions=3)}), *TOOLS)
+    story = Story(msgspec.structs.replace(task, budget=Budget(actions=3)), *TOOLS)
     story.submit()
     assert story.chain.actions_used == 3
     assert started(story).action.child == "c~s1-1"
@@ -536,7 +537,7 @@ def test_c6_in_advisory_mode_a_value_that_hooks_made_up_for_a_skill_is_told() ->
     story = asked(FIND, SEND, passes, allowed=("passes",), mode=Mode.ADVISORY, context={"id": "john"})
     story.propose(call("passes", who="john"))
     left = '{"who":"mallory"}'
-    passed = OK.model_copy(update={"metadata": Metadata(arguments=left)})
+    passed = msgspec.structs.replace(OK, metadata=Metadata(arguments=left))
     story.result(passed, data=f'{{"arguments":{left}}}')
 
     assert [one["violation"] for one in story.told("contract.violated")] == ["no_provenance"]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from haltpoint.chain.contract import NOT_CONFIRMED
@@ -65,7 +66,7 @@ def test_b7_a_call_without_it_or_with_a_word_of_its_own_runs_as_it_is(tool: Tool
 
 def test_b7_the_note_is_on_the_receipt_of_the_approved_run_too() -> None:
     told = proposing(confirmed=True)
-    told.result(SURE.model_copy(update={"warnings": (NOT_CONFIRMED, "from the tool")}))
+    told.result(msgspec.structs.replace(SURE, warnings=(NOT_CONFIRMED, "from the tool")))
 
     told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
 

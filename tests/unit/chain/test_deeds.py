@@ -3,10 +3,12 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from haltpoint.chain import human_tool
 from haltpoint.chain.deeds import MOST_NAMED, MOST_SHOWN, deed_line, deed_of
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Style, Task
@@ -23,7 +25,7 @@ SEND = spec(
     parameters={"type": "object", "properties": {"to": TEXT, "content": TEXT, "copies": {"default": 1}}},
     result_schema={"type": "object", "properties": {"name": TEXT}},
 )
-SAYS = SEND.model_copy(update={"says": "Message to {name}: {content} ({copies}×, {{free}})"})
+SAYS = msgspec.structs.replace(SEND, says="Message to {name}: {content} ({copies}×, {{free}})")
 
 
 def line(tool: ToolSpec, data: str = "{}", **arguments: Any) -> str:
@@ -129,7 +131,7 @@ def test_e5_what_a_person_says_has_happened_is_a_deed_of_theirs() -> None:
     """With the arguments that ran, not those that were asked for."""
     told = Story(literal_task(1, "send_message", to="u1", content="hello"), SAYS)
     told.submit()
-    doubt = failed(ErrorType.IN_DOUBT).model_copy(update={"metadata": Metadata(arguments='{"content":"HELLO"}')})
+    doubt = msgspec.structs.replace(failed(ErrorType.IN_DOUBT), metadata=Metadata(arguments='{"content":"HELLO"}'))
     told.result(doubt)
     told.answer(RequestKind.IN_DOUBT, Choice.HAPPENED, value={"name": "Jane"})
     (settled,) = told.settled
@@ -168,7 +170,7 @@ TOOLS = (spec("send", read_only=False), spec("look", description="Look it up."))
 
 def sent(**task: Any) -> Story:
     """A chain whose first step has sent, and whose second is to put something into words."""
-    told = Story(Task(goal="go", **task), *TOOLS)
+    told = Story(door(Task).validate_python({"goal": "go", **task}), *TOOLS)
     told.submit()
     told.draft(STEPS)
     told.propose(call("send"))

@@ -8,6 +8,7 @@ from haltpoint.chain.exits import MOST_QUESTIONS, is_question
 from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.world import Policy
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import DraftedPlan, PlanDrafted
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Step
@@ -24,7 +25,7 @@ WHICH = "There are two Johns. Which one do you mean?"
 
 
 def told(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
-    story = Story(Task.model_validate({"goal": "tell John", **task}), LOOKUP, SEND, ASK_HUMAN, policy=policy)
+    story = Story(door(Task).validate_python({"goal": "tell John", **task}), LOOKUP, SEND, ASK_HUMAN, policy=policy)
     story.submit()
     if steps:
         story.draft(plan(*steps))

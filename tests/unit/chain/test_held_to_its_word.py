@@ -5,11 +5,13 @@ import time
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.state import ChainError, ChainStatus
 from haltpoint.chain.world import Policy
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.policy import Pattern
@@ -40,7 +42,7 @@ FIND = Step(id="find", required_tools=("lookup",))
 
 def planned(*steps: Step, tools: tuple[ToolSpec, ...] = (LOOKUP, SAVE, SEND, ASK_HUMAN), **more: Any) -> Story:
     policy = more.pop("policy", None)
-    told = Story(Task.model_validate({"goal": "tell John", **more}), *tools, policy=policy)
+    told = Story(door(Task).validate_python({"goal": "tell John", **more}), *tools, policy=policy)
     told.submit()
     told.draft(plan(*steps))
     return told
@@ -84,7 +86,7 @@ def test_c7_calls_that_were_refused_are_no_held_calls_when_the_step_is_let_pass(
 def test_d2_a_step_without_a_violation_is_not_ended_by_the_strikes_of_others(mode: str) -> None:
     """In advisory mode the chain's row goes on over steps that were let pass; an error of a tool is no part of it."""
     others = tuple(Step(id=f"s{n}", required_tools=("save",)) for n in range(3))
-    last = Step.model_validate({"id": "last", "required_tools": ("lookup",), "tool_validation_mode": mode})
+    last = door(Step).validate_python({"id": "last", "required_tools": ("lookup",), "tool_validation_mode": mode})
     told = planned(*others, last, mode="advisory")
     for _ in range(3):
         told.propose(content="no call")
@@ -112,7 +114,9 @@ SAVED = Policy(patterns=(Pattern(id="save", pattern="save", tools=("save",)),))
 
 
 def open_ended(**task: Any) -> Story:
-    told = Story(Task.model_validate({"goal": "save it", "style": Style.REACT, **task}), LOOKUP, SAVE, policy=SAVED)
+    told = Story(
+        door(Task).validate_python({"goal": "save it", "style": Style.REACT, **task}), LOOKUP, SAVE, policy=SAVED
+    )
     told.submit()
     told.propose(call("lookup"))
     told.result(COMPLETE)
@@ -143,7 +147,9 @@ def test_c2_in_advisory_mode_complete_ends_it_and_the_step_says_so() -> None:
 def out_of_turns(**task: Any) -> Story:
     """An open-ended task that asks for `save`, and the one turn it has was spent on something else."""
     policy = replace(SAVED, max_turns=1)
-    told = Story(Task.model_validate({"goal": "save it", "style": Style.REACT, **task}), LOOKUP, SAVE, policy=policy)
+    told = Story(
+        door(Task).validate_python({"goal": "save it", "style": Style.REACT, **task}), LOOKUP, SAVE, policy=policy
+    )
     told.submit()
     told.propose(call("lookup"))
     told.result()
@@ -201,7 +207,7 @@ def test_d3_words_by_hand_are_a_receipt_and_not_the_models_thought() -> None:
 def unasked_for(value: dict[str, Any] | None, text: str = "") -> Story:
     """An open-ended task that asks for `save`, of which the model only talks; a person gives its result."""
     form = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
-    saves = SAVE.model_copy(update={"result_schema": form})
+    saves = msgspec.structs.replace(SAVE, result_schema=form)
     task = Task(goal="save it", style=Style.REACT)
     told = Story(task, LOOKUP, saves, policy=replace(SAVED, strikes=1))
     told.submit()
@@ -310,7 +316,7 @@ def test_c6_what_a_tool_calls_said_was_not_typed_by_a_person() -> None:
 def test_h3_an_order_names_the_receipts_that_values_may_come_from() -> None:
     told = planned(Step(id="both", required_tools=("save", "lookup", "send")))
     told.propose(call("save"))
-    told.result(OK.model_copy(update={"metadata": Metadata(action_id="c.both.1")}))  # as every worker marks it
+    told.result(msgspec.structs.replace(OK, metadata=Metadata(action_id="c.both.1")))  # as every worker marks it
     told.propose(call("lookup"))
     told.result(data='{"id": "u1"}')
     told.propose(call("send", to="u1"))
@@ -368,7 +374,7 @@ def from_a_result(arguments: dict[str, Any], data: str) -> Story:
         {"id": "a", "actions": [{"tool": "lookup"}]},
         {"id": "b", "dependencies": ["a"], "actions": [{"tool": "askHuman", "arguments": arguments}]},
     ]
-    told = Story(Task(plan=Plan.model_validate({"steps": steps})), LOOKUP, ASK_HUMAN)
+    told = Story(Task(plan=door(Plan).validate_python({"steps": steps})), LOOKUP, ASK_HUMAN)
     told.submit()
     told.result(data=data)
     return told
@@ -439,7 +445,7 @@ SENDING = Step(id="send", required_tools=("send",), allowed_tools=("lookup",))
 
 def ran(arguments: str, outcome: Outcome = OK) -> Outcome:
     """A worker's receipt of a call that ran with arguments of its hooks."""
-    return outcome.model_copy(update={"metadata": Metadata(action_id="a", arguments=arguments)})
+    return msgspec.structs.replace(outcome, metadata=Metadata(action_id="a", arguments=arguments))
 
 
 def sent_by_hooks(arguments: str, outcome: Outcome = OK, **more: Any) -> Story:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from haltpoint.chain.decide import decide
 from haltpoint.chain.hint import MOST, claims, past_of
 from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.world import Policy
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer, Received
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.intent import ChainIntent, IntentEntry
@@ -144,7 +146,7 @@ def test_f3_long_texts_take_no_longer_per_letter(unit: str) -> None:
 def answering(check: str = "hint", **task: Any) -> Story:
     """A chain that owes the words for the user: `send_message` was promised and has failed."""
     told = Story(
-        Task.model_validate({"goal": "tell John", **task}), FIND, SEND, WRITE, policy=Policy(claims_check=check)
+        door(Task).validate_python({"goal": "tell John", **task}), FIND, SEND, WRITE, policy=Policy(claims_check=check)
     )
     told.submit()
     told.draft(plan(Step(id="send", required_tools=("send_message",), on_failure=OnFailure.CONTINUE), Step(id="think")))
@@ -241,7 +243,7 @@ def test_f3_a_deed_with_its_receipt_is_not_looked_for(nested: bool) -> None:
     told.draft(plan(Step(id="send", required_tools=("write_file" if nested else "send_message",))))
     told.propose(call("write_file" if nested else "send_message"))
     inner = NestedCall(tool="send_message", key="c.send.1/1")
-    told.result(OK.model_copy(update={"metadata": Metadata(calls=(inner,))}) if nested else OK)
+    told.result(msgspec.structs.replace(OK, metadata=Metadata(calls=(inner,))) if nested else OK)
     told.say(LIE)
 
     assert (told.chain.answer, told.chain.unproven) == (LIE, ())

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from haltpoint.chain.patterns_english import PATTERNS
 from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.answers import WhyNot
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import CompletedTool, ToolCompleted
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
@@ -219,7 +221,7 @@ def test_c12_the_submitters_intent_takes_the_place_of_the_thought() -> None:
 
 
 def test_c12_a_literal_plan_has_no_intent_and_nothing_is_unasked() -> None:
-    task = literal_task(tool="pay_invoice").model_copy(update={"goal": "Ask me first"})
+    task = msgspec.structs.replace(literal_task(tool="pay_invoice"), goal="Ask me first")
     story = Story(task, *TOOLS, policy=Policy(patterns=PATTERNS))
     story.submit()
 
@@ -270,7 +272,9 @@ def test_c12_the_users_conditions_bind_a_model_that_ignores_them(
     goal: str, does: str, words: str, by_model: bool, style: Style
 ) -> None:
     """The effect waits or is refused: by the floor's patterns, and without them by the model's own reading."""
-    read = Intent.model_validate({does: [entry(words)], "effects_asked": [entry(goal, "send_message", when=goal)]})
+    read = door(Intent).validate_python(
+        {does: [entry(words)], "effects_asked": [entry(goal, "send_message", when=goal)]}
+    )
     policy = Policy() if by_model else Policy(patterns=PATTERNS)
     intent = read if by_model else Intent()
     if style is Style.REACT:
@@ -334,7 +338,7 @@ def test_c2_what_patterns_restrict_may_be_off_for_a_task(
 
 def test_c2_an_entry_of_an_older_chain_names_no_pattern() -> None:
     stored = '{"tools": ["send_message"], "words": "tell John", "from": "pattern"}'
-    assert IntentEntry.model_validate_json(stored).pattern is None
+    assert msgspec.json.decode(stored, type=IntentEntry).pattern is None
 
 
 def test_c12_the_first_call_asks_and_once_approved_the_tool_is_not_asked_about_again() -> None:
@@ -636,7 +640,7 @@ def test_c12_at_the_answer_of_a_plan_the_words_say_why_not(words: str) -> None:
 def test_c12_the_call_of_a_skill_is_a_deed_of_what_it_called() -> None:
     story = open_ended("Tell them", asks(entry("Tell them")))
     story.propose(call("tell_all"))
-    report = OK.model_copy(update={"metadata": OK.metadata.model_copy(update={"inside": ("send_message",)})})
+    report = msgspec.structs.replace(OK, metadata=msgspec.structs.replace(OK.metadata, inside=("send_message",)))
     data = CompletedTool(action_id="c.react.1", outcome=report)
     story.hear(ToolCompleted(id="c.react.1/child/done", source="t", subject="c", data=data), "{}")
     story.propose(content="They know.")
@@ -648,7 +652,7 @@ def test_c12_a_call_inside_of_another_is_a_deed() -> None:
     story = open_ended("Pay it and tell John", asks(entry("tell John"), entry("Pay it", "pay_invoice")))
     story.propose(call("pay_invoice"))
     nested = NestedCall(tool="send_message", key="c.react.1/1")
-    story.result(OK.model_copy(update={"metadata": Metadata(calls=(nested,))}))
+    story.result(msgspec.structs.replace(OK, metadata=Metadata(calls=(nested,))))
     story.propose(content="It is paid, and John knows.")
 
     assert (story.chain.status, story.chain.unfulfilled) == (ChainStatus.COMPLETED, ())
@@ -660,7 +664,7 @@ def test_c12_a_doubt_about_a_call_inside_of_another_excuses_it(error: ErrorType,
     story = open_ended("Tell John", asks(entry("Tell John")))
     story.propose(call("find_person"))
     nested = NestedCall(tool="send_message", key="c.react.1/1", error=error)
-    story.result(OK.model_copy(update={"metadata": Metadata(calls=(nested,))}))
+    story.result(msgspec.structs.replace(OK, metadata=Metadata(calls=(nested,))))
     story.propose(content="He knows.")
 
     assert (story.chain.status is ChainStatus.COMPLETED) is told

@@ -9,6 +9,7 @@ from haltpoint.chain.references import write_json
 from haltpoint.chain.state import ChainError, ChainStatus
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.base import MAX_DEPTH
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.plans import OnFailure, Plan, Step
 from haltpoint.contracts.tasks import Budget, Task
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
@@ -27,7 +28,7 @@ COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
 
 
 def story(plan: Plan, **task: object) -> Story:
-    made = Story(Task.model_validate({"plan": plan, **task}), FIND, SEND, spec("note"), spec("other"))
+    made = Story(door(Task).validate_python({"plan": plan, **task}), FIND, SEND, spec("note"), spec("other"))
     made.submit()
     return made
 
@@ -225,12 +226,14 @@ def test_resolved_arguments_are_not_nested_deeper_than_a_worker_reads() -> None:
     deep: dict[str, object] = {}
     for _ in range(MAX_DEPTH - 2):
         deep = {"a": deep}
-    first = Step.model_validate({"id": "find", "actions": [call("find")]})
+    first = door(Step).validate_python({"id": "find", "actions": [call("find")]})
     for levels, error in ((1, None), (2, f"find: its arguments are nested deeper than {MAX_DEPTH}")):
         value: dict[str, object] = {"$from": "find.data"}
         for _ in range(levels - 1):
             value = {"b": value}
-        second = Step.model_validate({"id": "again", "dependencies": ["find"], "actions": [call("find", q=value)]})
+        second = door(Step).validate_python(
+            {"id": "again", "dependencies": ["find"], "actions": [call("find", q=value)]}
+        )
         told = Story(Task(plan=plan(first, second)), spec("find"))
         told.submit()
         told.result(data=write_json(deep))

@@ -2,12 +2,14 @@
 
 import json
 
+import msgspec
 import pytest
 
 from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.world import Policy
 from haltpoint.contracts.base import request_id
+from haltpoint.contracts.doors import door, in_full
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import OnFailure, Step
 from haltpoint.contracts.tasks import Budget, Task
@@ -55,7 +57,9 @@ WHICH = which(JOHN, JACK)
 def asked(outcome: Outcome, find: ToolSpec | None = None, **task: object) -> Story:
     send = call("send", to={"$from": "find.data.contact_id"})
     steps = plan(tool_step("find", call("find", query="John")), tool_step("send", send, after=("find",)))
-    told = Story(Task.model_validate({"plan": steps, **task}), find or spec("find"), spec("send", read_only=False))
+    told = Story(
+        door(Task).validate_python({"plan": steps, **task}), find or spec("find"), spec("send", read_only=False)
+    )
     told.submit()
     told.result(outcome)
     return told
@@ -102,7 +106,7 @@ def test_b4_a_choice_completes_the_receipt_and_the_tool_is_not_called_again() ->
     assert json.loads(told.action.arguments) == {"to": "user_abc123"}
     [settled] = told.settled
     assert settled.action.id == "c.find.1"
-    assert json.loads(settled.action.data) == {"contact_id": "user_abc123", "selected": JOHN.model_dump(mode="json")}
+    assert json.loads(settled.action.data) == {"contact_id": "user_abc123", "selected": in_full(JOHN)}
     assert settled.action.outcome == Outcome(
         success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool="find", by="ann")
     )
@@ -243,7 +247,7 @@ CAUSE = Fault(error_type=ErrorType.UNKNOWN, message="KeyError: 'city'", recovera
 )
 def test_e5_it_failed_so_the_exception_is_the_error_and_nothing_runs_again(cause: Fault | None, error: Fault) -> None:
     doubt = Fault(error_type=ErrorType.IN_DOUBT, message="find: it was started", cause=cause)
-    told = asked(DOUBT.model_copy(update={"error": doubt}))
+    told = asked(msgspec.structs.replace(DOUBT, error=doubt))
 
     told.answer(IN_DOUBT, Choice.FAILED)
 
@@ -259,7 +263,7 @@ def test_e5_a_failure_that_a_person_confirmed_goes_to_the_model() -> None:
     told.submit()
     told.draft(plan(tool_step("find", call("find"))))
     told.propose(call("find"))
-    told.result(DOUBT.model_copy(update={"error": Fault(error_type=ErrorType.IN_DOUBT, message="m", cause=CAUSE)}))
+    told.result(msgspec.structs.replace(DOUBT, error=Fault(error_type=ErrorType.IN_DOUBT, message="m", cause=CAUSE)))
 
     told.answer(IN_DOUBT, Choice.FAILED)
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from haltpoint.chain.provenance import provenance_fault
@@ -108,7 +109,7 @@ def test_c6_a_value_inside_an_argument_has_an_origin_too(arguments: dict[str, An
 
 
 def test_c6_a_tool_cannot_put_words_into_a_persons_mouth() -> None:
-    marked = failed().model_copy(update={"metadata": Metadata(action_id="c.a.1")})
+    marked = msgspec.structs.replace(failed(), metadata=Metadata(action_id="c.a.1"))
 
     assert provenance_fault(call("send", to="u9"), SEND, {}, receipt("other", '{"said": "u9"}', marked)) is not None
 

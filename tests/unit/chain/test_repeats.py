@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from haltpoint.chain.checked import ledger_entry
@@ -52,7 +53,7 @@ def open_ended(mode: Mode = Mode.STRICT, policy: Policy | None = None, *tools: T
 def ran(told: Story, data: str = "{}", **more: Any) -> None:
     """The receipt of the call under way, as its worker writes it."""
     metadata = Metadata(action_id=told.action.id, started_at=told.now, **more)
-    told.result(OK.model_copy(update={"metadata": metadata}), data)
+    told.result(msgspec.structs.replace(OK, metadata=metadata), data)
 
 
 def done(told: Story, made: Call, data: str = "{}") -> None:
@@ -222,8 +223,8 @@ STEPS = plan(
     tool_step("log", call("run", line={"$from": "find.data.id"}), after=("find",)),
 )
 SKILL = ToolSpec(name="settle", kind=ToolKind.SKILL, plan=STEPS, parameters={"properties": {"who": {"type": "string"}}})
-OUTER = SKILL.model_copy(
-    update={"name": "outer", "plan": plan(tool_step("in", call("settle", who={"$from": "input.who"})))}
+OUTER = msgspec.structs.replace(
+    SKILL, name="outer", plan=plan(tool_step("in", call("settle", who={"$from": "input.who"})))
 )
 SKILLED = tuple(with_skills({one.name: one for one in (*TOOLS, SKILL, OUTER)}).values())
 
@@ -265,7 +266,7 @@ def test_c14_what_a_tool_did_by_calling_others_is_in_the_ledger(mark: str, end: 
     told.propose(call("set", to="eve"))
     entry = ledger_entry(PAY, '{"eur": 5, "to": "ann"}', 1_000_000, "c.react.1/1", mark)
     told_of = Metadata(effects=(entry,), calls=(NestedCall(tool="pay", key="c.react.1/1"),))
-    told.result(OK.model_copy(update={"metadata": told_of}))
+    told.result(msgspec.structs.replace(OK, metadata=told_of))
     assert repeated(told, PAID) == [
         f"The same call of pay was made at 1970-01-01 00:16 UTC (c.react.1/1) and {end}. Make it again?"
     ]
@@ -300,7 +301,7 @@ def test_c14_a_literal_plan_may_hold_a_call_twice_and_keeps_no_ledger() -> None:
 
 def test_c14_a_child_keeps_its_last_effects() -> None:
     many = plan(tool_step("a", *(call("pay", to=str(number)) for number in range(MOST_KEPT + 2))))
-    skill = SKILL.model_copy(update={"plan": many})
+    skill = msgspec.structs.replace(SKILL, plan=many)
     told = open_ended(
         Mode.STRICT, Policy(max_actions=1000), *with_skills({one.name: one for one in (PAY, skill)}).values()
     )

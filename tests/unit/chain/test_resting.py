@@ -1,6 +1,7 @@
 """An action that a tool refuses for now rests until the tool may be called again (CONTRACT E2)."""
 
 from haltpoint.chain.state import ChainStatus, next_due
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Siblings
 from haltpoint.contracts.tasks import Budget, Style, Task
@@ -18,7 +19,9 @@ def busy(seconds: float | None = 2.0) -> Outcome:
 
 def literal(*names: str, parallel: int = 1, **about: object) -> Story:
     steps = [tool_step(f"s{place}", call(name)) for place, name in enumerate(names)]
-    story = Story(Task.model_validate({"goal": "x", "plan": plan(*steps), "parallel": parallel, **about}), READ, SEND)
+    story = Story(
+        door(Task).validate_python({"goal": "x", "plan": plan(*steps), "parallel": parallel, **about}), READ, SEND
+    )
     story.submit()
     return story
 

@@ -1,5 +1,6 @@
 """What a task allows and what a step may choose from: C15 tools, max_turns and private, C3 one_of, C11 may_fail."""
 
+import msgspec
 import pytest
 
 from haltpoint.chain.contract import callable_tools
@@ -9,6 +10,7 @@ from haltpoint.chain.sources import users_words
 from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.work import Work
 from haltpoint.chain.world import Policy
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import Plan, Step, StepType
 from haltpoint.contracts.policy import Pattern
@@ -31,7 +33,7 @@ REACH = Step(id="reach", one_of=("send_mail", "send_text"))
 
 
 def drafted(*steps: Step, policy: Policy | None = None, **task: object) -> Story:
-    told = Story(Task.model_validate({"goal": "reach John", **task}), LOOKUP, MAIL, TEXT, policy=policy)
+    told = Story(door(Task).validate_python({"goal": "reach John", **task}), LOOKUP, MAIL, TEXT, policy=policy)
     told.submit()
     told.draft(plan(*steps))
     return told
@@ -123,7 +125,7 @@ def test_c15_nothing_private_is_shown_where_a_task_is_written_out() -> None:
 
 
 def test_c15_a_tool_that_nobody_serves_any_more_is_not_offered_and_its_promise_waits_for_a_worker() -> None:
-    text = TEXT.model_copy(update={"gone": True})
+    text = msgspec.structs.replace(TEXT, gone=True)
     tools = specs(LOOKUP, MAIL, text)
     task, promised = Task(goal="reach John"), Step(id="a", required_tools=("send_text",))
     allowed = Step(id="a", allowed_tools=("send_text", "send_mail"))
@@ -133,7 +135,7 @@ def test_c15_a_tool_that_nobody_serves_any_more_is_not_offered_and_its_promise_w
     assert callable_tools(allowed, tools, Mode.OFF, task) == ("lookup_contacts", "send_mail")
     told = "send_text is served by no worker now; those that may be called: lookup_contacts, send_mail"
     assert [str(one) for one in plan_faults(plan(promised), tools, Policy(), literal=False)] == [f"step 'a': {told}"]
-    own = plan(promised.model_copy(update={"actions": (call("send_text"),)}))
+    own = plan(msgspec.structs.replace(promised, actions=(call("send_text"),)))
     assert plan_faults(own, tools, Policy(), literal=True) == ()
     assert text.digest == TEXT.digest
 
@@ -215,7 +217,7 @@ def test_c7_a_call_that_a_later_step_chooses_from_is_not_made_before() -> None:
 
 
 def test_c1_one_of_makes_a_tool_step_of_known_tools() -> None:
-    assert Step.model_validate({"id": "a", "one_of": ["x"]}).step_type is StepType.TOOL
+    assert door(Step).validate_python({"id": "a", "one_of": ["x"]}).step_type is StepType.TOOL
     [fault] = plan_faults(plan(Step(id="a", one_of=("send_fax",))), TOOLS, Policy(), literal=False)
     assert fault.message == "no tool is called 'send_fax'; did you mean send_text?"
 
@@ -223,7 +225,7 @@ def test_c1_one_of_makes_a_tool_step_of_known_tools() -> None:
 def test_c1_a_literal_step_calls_one_of_them() -> None:
     choice = Step(id="reach", one_of=REACH.one_of, actions=(call("send_text"),))
     assert plan_faults(plan(choice), TOOLS, Policy(), literal=True) == ()
-    other = choice.model_copy(update={"actions": (call("lookup_contacts"),)})
+    other = msgspec.structs.replace(choice, actions=(call("lookup_contacts"),))
     [fault] = plan_faults(plan(other), TOOLS, Policy(), literal=True)
     assert fault.message == "send_mail or send_text is required, but no action of the step calls it"
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from haltpoint.chain.outputs import Report
@@ -484,7 +485,7 @@ def test_c6_what_hooks_made_of_a_read_of_a_step_that_is_over_is_no_strike() -> N
     story.draft(Plan(steps=(Step(id="a", required_tools=("read",)), Step(id="b", dependencies=("a",)))))
     story.propose(call("read"), call("look"), thought=story.thoughts[1])
     story.result(action=of(story, "c.a.1"))
-    made_up = OK.model_copy(update={"metadata": Metadata(arguments='{"id":"made-up"}')})
+    made_up = msgspec.structs.replace(OK, metadata=Metadata(arguments='{"id":"made-up"}'))
     story.result(made_up, action=of(story, "c.a.2"))
     assert not story.told("contract.violated")
 

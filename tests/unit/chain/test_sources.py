@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from haltpoint.chain.outputs import Dispatch
@@ -33,7 +34,7 @@ def open_ended(goal: str = "do it", *tools: ToolSpec, policy: Policy | None = No
 
 
 def by_worker(action: Action, outcome: Outcome = OK) -> Outcome:
-    return outcome.model_copy(update={"metadata": Metadata(action_id=action.id)})
+    return msgspec.structs.replace(outcome, metadata=Metadata(action_id=action.id))
 
 
 def knows(told: Story, data: Any, tool: str = "find", **arguments: Any) -> Story:
@@ -432,7 +433,7 @@ def test_c13_what_a_hook_changed_is_what_a_yes_covers() -> None:
 def test_c13_of_a_destructive_tool_a_literal_plan_and_a_tool_that_is_gone_a_yes_covers_the_call() -> None:
     told = open_ended()
     sent(told, to="eve@x.org")
-    told.world.tools["send"] = SEND.model_copy(update={"destructive": True})
+    told.world.tools["send"] = msgspec.structs.replace(SEND, destructive=True)
     ask_and_approve(told, Reach.TOOL)
     assert told.chain.granted == ()
     told = Story(Task(plan=plan(tool_step("a", call("send", to="eve@x.org")))), SEND)

@@ -9,6 +9,7 @@ from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.outputs import Record
 from haltpoint.chain.state import ChainStatus, StepStatus
 from haltpoint.chain.world import Policy
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Plan, Step, ValidationMode
 from haltpoint.contracts.tasks import Mode, Style, Task
@@ -28,7 +29,7 @@ ESCALATION = RequestKind.ESCALATION
 
 
 def planned(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
-    told = Story(Task.model_validate({"goal": "tell John", **task}), LOOKUP, SEND, SAVE, policy=policy)
+    told = Story(door(Task).validate_python({"goal": "tell John", **task}), LOOKUP, SEND, SAVE, policy=policy)
     told.submit()
     told.draft(plan(*steps))
     return told
@@ -596,7 +597,7 @@ def test_i4_a_question_expires_when_its_own_time_is_up() -> None:
 
 def test_i4_a_literal_plan_may_ask_a_person() -> None:
     steps = {"steps": [{"id": "ask", "actions": [{"tool": "askHuman", "arguments": {"question": "Go on?"}}]}]}
-    told = Story(Task(plan=Plan.model_validate(steps)), ASK_HUMAN)
+    told = Story(Task(plan=door(Plan).validate_python(steps)), ASK_HUMAN)
     told.submit()
     told.answer(RequestKind.INPUT, Choice.ANSWER, text="yes")
 
@@ -606,7 +607,7 @@ def test_i4_a_literal_plan_may_ask_a_person() -> None:
 def test_i4_a_literal_plan_with_a_bad_form_is_refused() -> None:
     arguments = {"question": "Go on?", "schema": {"pattern": "x"}}
     steps = {"steps": [{"id": "ask", "actions": [{"tool": "askHuman", "arguments": arguments}]}]}
-    told = Story(Task(plan=Plan.model_validate(steps)), ASK_HUMAN)
+    told = Story(Task(plan=door(Plan).validate_python(steps)), ASK_HUMAN)
     told.submit()
 
     assert told.chain.error is not None

@@ -6,6 +6,7 @@ from haltpoint.chain.needs import needed_actions, needed_thoughts
 from haltpoint.chain.state import ChainError, ChainStatus, StepStatus
 from haltpoint.chain.thoughts import MOST_FAULTS
 from haltpoint.chain.world import Policy
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType
 from haltpoint.contracts.reasons import ReasonKind
@@ -46,7 +47,7 @@ ASK = Outcome(
 
 def drafted(*steps: Step, policy: Policy | None = None, **task: object) -> Story:
     """A chain whose plan has been accepted: its first step is being thought about."""
-    wish = Task.model_validate({"goal": "tell John", **task})
+    wish = door(Task).validate_python({"goal": "tell John", **task})
     told = Story(wish, LOOKUP, SEND, SAVE, DROP, SECRET, policy=policy)
     told.submit()
     told.draft(plan(*steps))
@@ -54,11 +55,11 @@ def drafted(*steps: Step, policy: Policy | None = None, **task: object) -> Story
 
 
 def tool(step_id: str = "send", *required: str, **more: object) -> Step:
-    return Step.model_validate({"id": step_id, "required_tools": required or ("send",), **more})
+    return door(Step).validate_python({"id": step_id, "required_tools": required or ("send",), **more})
 
 
 def reason(step_id: str = "think", **more: object) -> Step:
-    return Step.model_validate({"id": step_id, **more})
+    return door(Step).validate_python({"id": step_id, **more})
 
 
 LOOK = call("lookup", query="John")
@@ -790,7 +791,7 @@ def test_the_results_are_the_answer_when_time_or_tokens_are_used_up(budget: Budg
 
 
 def react() -> Story:
-    told = Story(Task.model_validate({"goal": "tell John", "style": "react"}), LOOKUP, SEND, SAVE, DROP, SECRET)
+    told = Story(door(Task).validate_python({"goal": "tell John", "style": "react"}), LOOKUP, SEND, SAVE, DROP, SECRET)
     told.submit()
     return told
 

@@ -6,6 +6,7 @@ import pytest
 
 from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.state import ChainStatus
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import Call, Step
 from haltpoint.contracts.tasks import Task
@@ -22,7 +23,7 @@ MODES = ("strict", "advisory", "off")
 
 
 def planned(*steps: Step, **task: Any) -> Story:
-    told = Story(Task.model_validate({"goal": "tell John", **task}), LOOKUP, SEND, ASK_HUMAN)
+    told = Story(door(Task).validate_python({"goal": "tell John", **task}), LOOKUP, SEND, ASK_HUMAN)
     told.submit()
     if steps:
         told.draft(plan(*steps))

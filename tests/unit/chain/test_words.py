@@ -6,6 +6,7 @@ import pytest
 
 from haltpoint.chain.state import ChainStatus
 from haltpoint.chain.world import Policy
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer
 from haltpoint.contracts.intent import Intent, IntentEntry
 from haltpoint.contracts.plans import Step
@@ -24,7 +25,7 @@ TRUTH = "I could not send the message."
 
 
 def at_work(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
-    told = Story(Task.model_validate({"goal": "tell John", **task}), FIND, SEND, WRITE, policy=policy)
+    told = Story(door(Task).validate_python({"goal": "tell John", **task}), FIND, SEND, WRITE, policy=policy)
     told.submit()
     told.draft(plan(*(steps or (Step(id="think"),))))
     return told
@@ -59,7 +60,7 @@ def test_a_late_repeat_of_an_answer_changes_nothing() -> None:
 
 
 def saving(read: Intent | None = None, **task: Any) -> Story:
-    wish = Task.model_validate({"goal": "save a note about John", **task})
+    wish = door(Task).validate_python({"goal": "save a note about John", **task})
     told = Story(wish, FIND, WRITE, SEND, policy=Policy(patterns=(SAVING,)))
     told.submit(read=read is None)
     if read is not None:

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from haltpoint.cli.main import app
 from haltpoint.contracts.catalogue import CATALOGUE, Stream
+from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import HumanAnswer, HumanAnswered
 from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.public_facts import PUBLIC
@@ -88,7 +89,7 @@ def test_a_message_fits_its_payload_and_another_does_not() -> None:
         data=HumanAnswer(request_id="c1.r1", answer=Answer(kind=RequestKind.CLARIFICATION, option_id="u1"), at=1),
     )
     schema = {"$ref": "#/components/schemas/HumanAnswered", "components": made["components"]}
-    jsonschema.validate(message.model_dump(mode="json"), schema)
+    jsonschema.validate(in_full(message), schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"id": "x", "source": "y", "type": "human.answered.v1", "data": {}}, schema)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from haltpoint.cli.task import budget_of, context_of, deadline_of, task_of
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.tasks import Task
 
 NOON = datetime.fromisoformat("2030-01-31T12:00").astimezone()
@@ -30,7 +31,7 @@ def test_every_option_is_a_field_of_the_task() -> None:
         user="jane",
         conversation_id="c1",
     )
-    task = Task.model_validate(body)
+    task = door(Task).validate_python(body)
     assert body["tools"] == ["lookup_*", "send_message", "askHuman"]
     assert (task.context, task.budget.turns, task.user) == ({"team": "a"}, 5, "jane")
     assert task.deadline

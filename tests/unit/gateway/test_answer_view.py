@@ -12,6 +12,7 @@ from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.chain_view import ChainRecord, view_of
 from haltpoint.runtime.log_view import LogLine
+from haltpoint.runtime.wire import encode
 
 AT = 1767225600000
 HEAD = {"status": "completed", "origin": "drafted", "created": str(AT), "updated": str(AT + 5000)}
@@ -99,7 +100,7 @@ def test_f1_a_deed_names_who_approved_it(decision: str, by: str | None) -> None:
     said = json.dumps({"kind": "confirmation", "decision": decision})
     fields = {
         "chain": "c",
-        "question": asked.model_dump_json(),
+        "question": encode(asked).decode(),
         "status": "answered",
         "answer": said,
         "by": "ann",
@@ -164,7 +165,11 @@ def test_f1_a_skill_that_failed_by_itself_says_so_and_one_that_was_stopped_too()
         ({"receipt": receipt("DENIED")}, "denied", "it broke"),
         ({"receipt": receipt("BLOCKED")}, "denied", "it broke"),
         ({"settled": receipt("IN_DOUBT"), "settled_data": "{}"}, "in_doubt", "it broke"),
-        ({"doubt": "{}"}, "in_doubt", "It was under way when the chain ended; nobody knows whether it happened."),
+        (
+            {"doubt": receipt("IN_DOUBT")},
+            "in_doubt",
+            "It was under way when the chain ended; nobody knows whether it happened.",
+        ),
         ({}, "in_doubt", "It was under way when the chain ended; nobody knows whether it happened."),
     ],
 )
@@ -232,7 +237,7 @@ def test_c12_what_the_goal_asks_for_conditionally_stands_there_with_its_conditio
             {"receipt": receipt("NOT_FOUND", calls=[{"tool": "a", "key": "k", "error": "BLOCKED", "deed": deed()}])},
             False,
         ),
-        ({"doubt": "{}"}, False),
+        ({"doubt": receipt("IN_DOUBT")}, False),
         ({"receipt": receipt(deed=deed())}, False),
     ],
 )

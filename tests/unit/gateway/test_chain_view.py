@@ -4,14 +4,16 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.state import ChainError, StepRun, StepStatus
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Option
 from haltpoint.runtime.chain_view import ChainRecord, view_of
 from haltpoint.runtime.log_view import LogLine
+from haltpoint.runtime.wire import encode
 
-PLAN = Plan.model_validate(
+PLAN = door(Plan).validate_python(
     {
         "steps": [
             {"id": "find", "required_tools": ["lookup_contacts"]},
@@ -22,6 +24,9 @@ PLAN = Plan.model_validate(
 )
 HEAD = {"status": "executing", "created": "1767225600000", "updated": "1767225601500", "deadline": "1767830400000"}
 OK = json.dumps({"success": True, "next_action": "continue"})
+DOUBT = json.dumps(
+    {"success": False, "next_action": "error", "error": {"error_type": "IN_DOUBT", "message": "it broke"}}
+)
 ASKS = {
     "success": True,
     "next_action": "clarification_needed",
@@ -125,7 +130,7 @@ def test_an_action_that_asked_or_is_in_doubt_waits_for_a_person() -> None:
             runs=(StepRun(StepStatus.WAITING, actions=2), StepRun(), StepRun()),
             actions={
                 "c1.find.1": {"tool": "lookup_contacts", "args": "{}", "receipt": json.dumps(ASKS)},
-                "c1.find.2": {"tool": "lookup_contacts", "args": "{}", "doubt": "{}"},
+                "c1.find.2": {"tool": "lookup_contacts", "args": "{}", "doubt": DOUBT},
             },
         )
     )
@@ -190,7 +195,7 @@ def asked(number: int = 1, question: str = "Which John?") -> dict[str, str]:
         asked_at=1767225600000,
         deadline=1767312000000,
     )
-    return {"question": asked.model_dump_json(), "status": "open", "chain": "c1"}
+    return {"question": encode(asked).decode(), "status": "open", "chain": "c1"}
 
 
 def test_c8_the_summary_says_the_first_open_question_and_how_many_more_there_are() -> None:
@@ -271,7 +276,9 @@ def test_times_are_those_of_the_log_and_an_action_ends_with_its_answer_or_its_la
 
 
 def test_c3_a_choice_of_tools_is_one_promise() -> None:
-    plan = Plan.model_validate({"steps": [{"id": "reach", "one_of": ["send_mail", "send_text"], "may_fail": True}]})
+    plan = door(Plan).validate_python(
+        {"steps": [{"id": "reach", "one_of": ["send_mail", "send_text"], "may_fail": True}]}
+    )
     (open_step,) = view_of(record(plan=plan, runs=(StepRun(),))).steps
     assert (open_step.one_of, open_step.may_fail) == (("send_mail", "send_text"), True)
     assert [(one.tool, one.kept_by) for one in open_step.promises] == [("send_mail or send_text", None)]

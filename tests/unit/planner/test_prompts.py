@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 
 from haltpoint.chain import human_tool
@@ -236,7 +237,7 @@ def test_c6_nobody_is_sent_to_look_up_what_is_known_or_not_needed(told: str) -> 
     known = {"contact_id": "user_7"} if told == "in the context" else {}
     parameters = {**SEND.parameters, "required": ["content"]} if told == "optional" else SEND.parameters
     task = Task(goal="Tell John I'm late", context=known)
-    tools = {**TOOLS, SEND.name: SEND.model_copy(update={"parameters": parameters})}
+    tools = {**TOOLS, SEND.name: msgspec.structs.replace(SEND, parameters=parameters)}
     asked = prompts.build(context(ThoughtKind.ACT, "send", task=task, tools=tools)).messages[-1]["content"]
     assert "Call send_message now" in asked
     assert "needs an id" not in asked
@@ -263,7 +264,7 @@ def test_c6_an_id_inside_an_argument_is_told_with_its_place() -> None:
     letter = {"type": "object", "properties": {"to": TEXT, "content": TEXT}}
     parameters = {"properties": {"letter": letter}, "required": ["letter"]}
     provenance = {"letter.to": ("lookup_contacts.contact_id",)}
-    send = SEND.model_copy(update={"parameters": parameters, "provenance": provenance})
+    send = msgspec.structs.replace(SEND, parameters=parameters, provenance=provenance)
     shown = tool_forms.native(send)["function"]["parameters"]["properties"]["letter"]
     assert shown["description"] == "letter.to is copied from contact_id in the data of a result of lookup_contacts"
     assert "letter.to must come from lookup_contacts.contact_id" in tool_forms.described(send)
@@ -372,6 +373,6 @@ def test_c5_the_form_of_a_plan_has_an_end_for_a_model_that_repeats_itself() -> N
 
 def test_c11_a_person_has_answered_the_models_question_and_it_reads_both() -> None:
     request = context(ThoughtKind.PLAN, previous="Which John?")
-    asked = replace(request, request=request.request.model_copy(update={"answered": "John Smith"}))
+    asked = replace(request, request=msgspec.structs.replace(request.request, answered="John Smith"))
     said = [(one["role"], one["content"]) for one in prompts.build(asked).messages[2:]]
     assert said == [("assistant", "Which John?"), ("user", "John Smith")]

@@ -3,15 +3,27 @@
 import asyncio
 import math
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import force_setattr
 from pydantic import BaseModel, model_serializer
 
-from haltpoint.contracts.tools import Clarification, Confirmation, Fault, NextAction, Option, ToolResult
+from haltpoint.contracts.tools import (
+    Clarification,
+    Confirmation,
+    ErrorType,
+    Fault,
+    NextAction,
+    Option,
+    Target,
+    ToolResult,
+)
 
 
 class BadRepr:
@@ -152,13 +164,27 @@ PLACES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+VALID: dict[type[Struct], Struct] = {
+    ToolResult: ToolResult(success=True, next_action=NextAction.CONTINUE),
+    Option: Option(id="a", title="A"),
+    Clarification: Clarification(type="t", question="q", options=(Option(id="a", title="A"),)),
+    Fault: Fault(error_type=ErrorType.SERVER, message="x"),
+    Confirmation: Confirmation(action="a", target=Target(), message="m"),
+}
+
+
 def construct(model: Any, **fields: Any) -> Any:
     """A model without validation, as a tool might make one that is none."""
-    return model.model_construct(**fields)
+    if not issubclass(model, Struct):
+        return model.model_construct(**fields)
+    made = copy(VALID[model])
+    for name in model.__struct_fields__:
+        force_setattr(made, name, fields.get(name))
+    return made
 
 
 def unchecked(**fields: Any) -> Any:
-    return construct(ToolResult[Any], **fields)
+    return construct(ToolResult, **fields)
 
 
 def _option(**fields: Any) -> dict[str, Any]:

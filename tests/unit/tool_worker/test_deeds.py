@@ -3,7 +3,9 @@
 from typing import Any
 
 from haltpoint import hook
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.tools import DeedWords, NestedCall, ToolResult
+from haltpoint.runtime.wire import encode
 from haltpoint_tool_worker.nested import MOST_CALLS, told_in_short
 from tests.unit.tool_worker import test_hooks, test_nested
 from tests.unit.tool_worker.test_hooks import post, pre
@@ -36,7 +38,7 @@ async def test_what_reads_or_fails_is_no_deed() -> None:
 
 async def test_what_happened_is_kept_also_where_a_hook_makes_an_error_of_the_result() -> None:
     def refuse(_: ToolResult) -> ToolResult:
-        return ToolResult.model_validate({"success": False, "next_action": "error", "error": "not like this"})
+        return door(ToolResult).validate_python({"success": False, "next_action": "error", "error": "not like this"})
 
     assert await deed_of("send_message", '{"to":"u1"}', post(refuse)) is not None
 
@@ -60,4 +62,4 @@ def test_the_lines_of_very_many_calls_are_cut_so_that_the_receipt_stays_a_messag
     many = told_in_short([one] * (MOST_CALLS - 1) + [reading])
     assert many[-1] == reading
     assert all(each.deed is not None and each.deed.says.endswith("\U0001f600…") for each in many[:-1])
-    assert sum(len(each.model_dump_json().encode()) for each in many) < 64 * 1024
+    assert sum(len(encode(each)) for each in many) < 64 * 1024

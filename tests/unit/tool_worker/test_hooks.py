@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any
 
+import msgspec
 import pytest
 from pydantic import BaseModel
 from redis.exceptions import OutOfMemoryError
 
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
 from haltpoint.chain.state import Action
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import RequestedTool
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.contracts.tools import ErrorType, NextAction, Outcome, Target
@@ -280,7 +282,7 @@ async def test_h1_words_that_block_are_the_result_and_nothing_was_begun() -> Non
 
 async def test_h1_a_block_may_bring_its_own_error() -> None:
     error = {"error_type": "RATE_LIMIT", "message": "ten a day", "retry_after": 60}
-    result = ToolResult[Any].model_validate({"success": False, "next_action": "error", "error": error})
+    result = door(ToolResult[Any]).validate_python({"success": False, "next_action": "error", "error": error})
     told = await run_call("send_message", TO_ANN, pre(lambda _: hook.block(result)))
     assert told.error == "RATE_LIMIT: ten a day"
     assert told.outcome.error is not None
@@ -289,7 +291,7 @@ async def test_h1_a_block_may_bring_its_own_error() -> None:
 
 def doubt() -> ToolResult[Any]:
     error = {"error_type": "IN_DOUBT", "message": "who knows"}
-    return ToolResult[Any].model_validate({"success": False, "next_action": "error", "error": error})
+    return door(ToolResult[Any]).validate_python({"success": False, "next_action": "error", "error": error})
 
 
 @pytest.mark.parametrize(
@@ -299,7 +301,7 @@ def doubt() -> ToolResult[Any]:
         doubt(),
         {"success": False},
         7,
-        ToolResult.model_construct(success=3, next_action=OK),  # type: ignore[arg-type]
+        ToolResult(success=3, next_action=OK),  # type: ignore[arg-type]
     ],
 )
 async def test_c3_a_block_is_no_way_to_a_success(result: Any) -> None:
@@ -569,7 +571,7 @@ def test_a_digest_does_not_depend_on_how_json_was_written() -> None:
 
 async def test_h1_a_post_hook_may_put_another_result_in_place() -> None:
     told = await run_call(
-        "look", '{"query": "ann"}', post(lambda result: result.model_copy(update={"data": {"contact_id": "***"}}))
+        "look", '{"query": "ann"}', post(lambda result: msgspec.structs.replace(result, data={"contact_id": "***"}))
     )
     assert told.data == '{"contact_id":"***"}'
     assert told.hooks == [("review", "modify")]
@@ -606,7 +608,7 @@ async def test_e5_no_hook_sees_or_settles_a_doubt() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        Ctx().ok({"contact_id": 7, "x": object()}).model_copy(update={"next_action": "sideways"}),
+        msgspec.structs.replace(Ctx().ok({"contact_id": 7, "x": object()}), next_action="sideways"),
         Ctx().confirm("x", Target(id="x"), "Again?"),
         doubt(),
         7,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
+import msgspec
 import pytest
 
 from haltpoint import Ctx, FromResult, Option, Target, ToolError, ToolResult, hook, tool
@@ -457,7 +458,7 @@ async def test_a_skill_with_steps_is_no_tools_to_call(tmp_path: Any) -> None:
 
 async def test_h1_hooks_are_around_a_nested_call() -> None:
     changed = pre(lambda call: hook.modify({"entry": call.arguments["entry"] + "!"}), tools="book_*")
-    signed = post(lambda result: result.model_copy(update={"data": {**result.data, "by": "me"}}), tools="book_*")
+    signed = post(lambda result: msgspec.structs.replace(result, data={**result.data, "by": "me"}), tools="book_*")
     finished = await run_call("outer", calling("book_keeping", '{"entry": "rent"}'), changed, signed)
     assert (finished.data, DONE) == ('{"kept":"rent!","by":"me"}', ["c.s.1/1 rent! acme"])
     assert [one.verdict.value for one in calls(finished)[0].hooks] == ["modify", "modify"]

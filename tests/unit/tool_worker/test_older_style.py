@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from haltpoint import Ctx
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.tools import Fault, NextAction, Outcome, ToolResult
 from haltpoint.tools import DeclarationError, Tool, register
 from haltpoint_tool_worker.approval import digest_of
@@ -31,7 +32,8 @@ UNTYPED = [giving(Any), giving(dict[str, Any]), giving(None)]
 
 def error_of(reading: Reading) -> dict[str, Any]:
     assert reading.outcome.error is not None, reading
-    return reading.outcome.error.model_dump(mode="json", exclude_none=True)
+    said: dict[str, Any] = door(Fault).dump_python(reading.outcome.error, mode="json", exclude_none=True)
+    return said
 
 
 @pytest.mark.parametrize("tool", UNTYPED)
@@ -123,7 +125,7 @@ def test_b7_an_unknown_type_is_unknown(said: dict[str, Any], kind: str, recovera
 @pytest.mark.parametrize(("said", "cause"), [({}, Cause.BROKEN), ({"no_effect": True}, Cause.NO_EFFECT)])
 def test_b7_a_time_out_may_have_happened_unless_the_result_says_otherwise(said: dict[str, Any], cause: Cause) -> None:
     older = read_result(UNTYPED[0], {"success": False, "error": "no answer", "error_type": "TIMEOUT", **said})
-    fault = Fault.model_validate({"error_type": "TIMEOUT", "message": "no answer", **said})
+    fault = door(Fault).validate_python({"error_type": "TIMEOUT", "message": "no answer", **said})
     newer = read_result(UNTYPED[0], ToolResult(success=False, next_action=NextAction.ERROR, error=fault))
     for reading in (older, newer):
         assert reading.failure is not None

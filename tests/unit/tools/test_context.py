@@ -3,6 +3,8 @@
 import pytest
 from pydantic import BaseModel
 
+from haltpoint.contracts.doors import door
+from haltpoint.contracts.tools import Fault
 from haltpoint.tools import Ctx, ErrorType, MalformedResultError, Option, Target, ToolError
 
 
@@ -55,9 +57,10 @@ def test_errors_know_their_type_and_whether_to_try_again() -> None:
     }
     assert [name for name, again in recoverable.items() if not again] == ["permission", "blocked"]
     error = ToolError.rate_limit("slow down", retry_after=3, suggestion="Wait.", recoverable=False)
-    assert error.fault.model_dump(exclude_defaults=True) == {
+    assert door(Fault).dump_python(error.fault, exclude_defaults=True) == {
         "error_type": ErrorType.RATE_LIMIT,
         "message": "slow down",
+        "recoverable": False,
         "suggestion": "Wait.",
         "retry_after": 3.0,
     }

@@ -269,5 +269,5 @@ def test_d2_a_tool_may_say_how_many_strikes_are_one_too_many() -> None:
     def pay(amount: int) -> None: ...
 
     assert declared(pay).spec.strikes == 1
-    with pytest.raises(DeclarationError, match="greater than or equal to 1"):
+    with pytest.raises(DeclarationError, match=">= 1"):
         tool(strikes=0)(pay)

@@ -53,11 +53,12 @@ def _asyncapi() -> dict[str, Any]:
 
 
 def _events() -> dict[str, Any]:
-    from pydantic import TypeAdapter
+    from pydantic import Field, TypeAdapter
 
     from haltpoint.contracts.events import AnyMessage
 
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **TypeAdapter(AnyMessage).json_schema()}
+    union = Annotated[AnyMessage, Field(discriminator="type")]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **TypeAdapter(union).json_schema()}
 
 
 _MAKERS = {Document.OPENAPI: _openapi, Document.ASYNCAPI: _asyncapi, Document.EVENTS: _events}
