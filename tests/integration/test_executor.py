@@ -28,10 +28,10 @@ from haltpoint.runtime.telemetry import Tracing
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views import Views
 from haltpoint.runtime.wire import encode
-from haltpoint_executor.advance import Advance
 from haltpoint_executor.app import run
+from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock
-from haltpoint_executor.handlers import Handlers
+from haltpoint_executor.executor import Executor, Parts
 from haltpoint_executor.world import CurrentWorld, policy_of
 from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
 from tests.support import wait_until
@@ -376,7 +376,7 @@ async def test_two_that_decide_for_one_partition_lose_and_double_nothing(bed: Be
 
     async def decide_alternately(partition: int) -> None:
         pair = [
-            Handlers(bed.store, dead_letters, Advance(partition, bed.store, world, ServerClock(), silent), silent)
+            Executor(partition, Parts(bed.store, ChainCache(), world, dead_letters, silent), ServerClock())
             for _ in range(2)
         ]
         key = bed.topology.stream(partition, Stream.EVENTS)

@@ -15,7 +15,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received, ToolCompleted
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint_executor import advance
+from haltpoint_executor import executor
 from tests.integration.deciding import Bed, bed_at, executing
 from tests.support import wait_until
 from tests.support.builders import literal_task, spec
@@ -103,7 +103,7 @@ async def test_r1_an_event_that_cannot_be_decided_on_ends_its_chain_and_no_other
             raise RuntimeError("a fault of ours")
         return decide(chain, received, world, now)
 
-    monkeypatch.setattr(advance, "decide", faulty)
+    monkeypatch.setattr(executor, "decide", faulty)
     async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
         cursed.append(await bed.submit(literal_task(2)))
         healthy = await bed.submit(literal_task(2))
@@ -122,7 +122,7 @@ async def test_r1_a_chain_that_cannot_be_decided_on_at_all_is_made_a_fault(
     def faulty(chain: Chain, received: Received, world: World, now: int) -> Decision:
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setattr(advance, "decide", faulty)
+    monkeypatch.setattr(executor, "decide", faulty)
     async with executing(bed):
         chain_id = await bed.submit(literal_task(2))
         error = await error_of(bed, chain_id)

@@ -50,11 +50,15 @@ _beside_plan: Final = attrgetter(*BESIDE_PLAN)
 
 @value
 class Loaded:
-    """A chain as it was read, the version to be checked against, and the traceparent that it was submitted with."""
+    """A chain as it was read, the version to be checked against, and the traceparent that it was submitted with.
+
+    `task_bytes` is how long its task is as JSON.
+    """
 
     chain: Chain
     version: str
     trace: str | None = None
+    task_bytes: int = 0
 
 
 @value

@@ -12,7 +12,7 @@ from haltpoint.chain.needs import needed_actions, needed_thoughts, with_places
 from haltpoint.chain.state import Action, ActionStatus, Chain, ChainError, Failure, OpenRequest, Rest
 from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import request_id
-from haltpoint.contracts.events import ProposedActions
+from haltpoint.contracts.events import ProposedActions, TaskSubmitted
 from haltpoint.contracts.humans import Question
 from haltpoint.contracts.intent import ChainIntent
 from haltpoint.contracts.plans import Plan
@@ -73,6 +73,25 @@ def end_of(stored: bytes) -> StoredEnd:
     return _END.validate_json(stored)
 
 
+def arrived(message: TaskSubmitted, fields: Fields) -> Loaded | None:
+    """A new chain as its own first message brings it (see `begin_chain` in lua/base.lua); None when it brings none.
+
+    It may be further by now, or the message may lie: then the version does not fit, and the chain is loaded.
+    """
+    try:
+        text, created = fields[b"task"], int(fields[b"created"])
+        chain = Chain(
+            id=message.subject,
+            task=Task.model_validate_json(text),
+            created_at=created,
+            updated_at=created,
+            deadline=int(fields[b"deadline"]),
+        )
+        return Loaded(chain, fields[b"ver"].decode(), message.traceparent, len(text))
+    except (KeyError, ValueError):
+        return None
+
+
 async def load(calls: Coalescer, topology: Topology, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
     """Read chains of one partition; what is missing or cannot be read is left out (the latter is logged)."""
     found = await asyncio.gather(*(_load_one(calls, topology, partition, one) for one in chain_ids))
@@ -110,7 +129,7 @@ async def _read_one(calls: Coalescer, topology: Topology, partition: int, chain_
     version, trace = fields[b"ver"].decode(), fields.get(b"trace", b"").decode() or None
     numbers = open_numbers(fields)
     if chain.plan is None and not numbers:
-        return Loaded(chain, version, trace)  # as every chain is at first: nothing was sent or asked yet
+        return Loaded(chain, version, trace, len(task))  # as every chain is at first: nothing was sent or asked yet
     questions = [
         Question.model_validate_json(text)
         for text in await asyncio.gather(
@@ -141,7 +160,7 @@ async def _read_one(calls: Coalescer, topology: Topology, partition: int, chain_
             if data is not None
         },
     )
-    return Loaded(with_places(chain), version, trace)
+    return Loaded(with_places(chain), version, trace, len(task))
 
 
 def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: bytes | None) -> Chain:

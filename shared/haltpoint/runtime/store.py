@@ -252,4 +252,5 @@ def _committed(commit: ChainCommit, version: str, status: int) -> Committed:
     outcome = _COMMIT_STATUS[status]
     if outcome is not CommitStatus.OK:
         return Committed(outcome, None)
-    return Committed(outcome, Loaded(commit.chain, version, commit.loaded.trace))
+    before = commit.loaded
+    return Committed(outcome, Loaded(commit.chain, version, before.trace, before.task_bytes))

@@ -92,14 +92,17 @@ local function holder_of(prefix, stream, entry)
   return pending[1] and pending[1][2]
 end
 
--- A chain, whole, with its first message: nothing of it was there before. `deadline` in ms; `trace` may be ''.
+-- A chain, whole, with its first message: nothing of it was there before. `deadline` in ms; `trace` may be ''. The
+-- message brings what was written, so that who reads it first need not load the chain.
 local function begin_chain(prefix, at, chain, digest, version, task, head, deadline, trace)
-  redis.call('HSET', prefix .. 'chain:' .. chain, 'ver', version, 'status', 'accepted', 'created', digits(at),
-    'updated', digits(at), 'deadline', deadline, 'digest', digest, 'trace', trace)
+  local created = digits(at)
+  redis.call('HSET', prefix .. 'chain:' .. chain, 'ver', version, 'status', 'accepted', 'created', created,
+    'updated', created, 'deadline', deadline, 'digest', digest, 'trace', trace)
   redis.call('SET', prefix .. 'task:' .. chain, task)
   redis.call('ZADD', prefix .. 'timers', deadline, chain)
-  redis.call('ZADD', prefix .. 'index:status:accepted', digits(at), chain)
-  add(prefix, 'events', head)
+  redis.call('ZADD', prefix .. 'index:status:accepted', created, chain)
+  redis.call('XADD', prefix .. 'events', '*', '__data__', head, 'task', task, 'ver', version, 'created', created,
+    'deadline', deadline)
 end
 
 -- The chain is over (true), or was never there or is forgotten (nil).

@@ -5,7 +5,7 @@ Starts a chain, whole, with its first message: chain, task, timer, index and tas
   digest    of the submitted body: tells a repeat from another body under the same id
   version   "0-<nonce>"
   task      JSON of contracts.tasks.Task
-  head      JSON of the message task.submitted; it carries the goal only, the task lies under its own key
+  head      JSON of the message task.submitted; it carries the goal only, the task lies beside it and under its own key
   timeout   ms that the chain may take; deadline: ms since the epoch or 0. The earlier one counts.
   trace     traceparent or ''
   limit     of the events stream's length; at it nothing is accepted. 0: none
