@@ -23,6 +23,7 @@ from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.delivery import Entry
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.rows import ActionState
 from haltpoint.runtime.tasks import end
 from haltpoint.runtime.telemetry import Tracing
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
@@ -37,6 +38,7 @@ from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
 from tests.support import wait_until
 from tests.support.builders import OK, call, literal_task, spec
 from tests.support.ledger_worker import ledger_worker
+from tests.support.stored import Stored
 
 DAY = 86_400_000
 
@@ -109,7 +111,9 @@ async def test_c14_a_receipt_that_is_given_back_is_an_action_of_its_own_without_
         assert second.outcome is not None
         assert (second.status, second.data) == (ActionStatus.DONE, first.data)
         assert (second.outcome.metadata.cached, second.outcome.metadata.repeats) == (True, first.id)
-        assert await bed.redis.hget(bed.topology.key_of("action", second.id), "entry") is None
+        stored = await Stored(bed.redis, bed.topology).action(second.id)
+        assert stored is not None
+        assert stored.row.state is ActionState.RECORDED
         await propose(bed, chain_id, 3)
         assert (await bed.chain(chain_id)).status is ChainStatus.COMPLETED
         assert await bed.dead() == []

@@ -24,7 +24,7 @@ class Mutation(StrEnum):
 
 
 class Receipt(StrEnum):
-    """What a worker may report. Doubt is no receipt in Redis, but lies beside it."""
+    """What a worker may report. Doubt takes the place of a receipt."""
 
     OK = "ok"
     ASKS = "asks"
@@ -63,10 +63,10 @@ class ActionRow(NamedTuple):
 
 
 def dispatched(row: ActionRow, entry: int, *, again: bool) -> ActionRow:
-    """The next attempt under a new entry. A first dispatch clears nothing: what it finds there is nobody's."""
+    """The next attempt under a new entry. A first dispatch clears no receipt: what it finds there is nobody's."""
     if again:
         return ActionRow(row.repeatable, row.attempt + 1, entry)
-    return row._replace(attempt=row.attempt + 1, entry=entry, epoch=0)
+    return ActionRow(row.repeatable, row.attempt + 1, entry, receipt=row.receipt, settled=row.settled)
 
 
 def renewed(row: ActionRow, entry: int, without: Mutation | None = None) -> ActionRow:

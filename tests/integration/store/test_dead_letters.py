@@ -108,8 +108,9 @@ async def test_a_chain_hears_that_its_thought_was_given_up_and_the_thought_stays
     about = ThoughtFailed(id=f"{thought}/reply", source="haltpoint/planner", subject=chain_id, data=failure)
     await desk.letters.bury(place, "exhausted", about=about)
     assert await desk.messages() == [about]
-    kept = await desk.redis.hgetall(desk.key("thought", thought))
-    assert json.loads(kept[b"data"]) == json.loads(failure.model_dump_json())
+    kept = await desk.stored.thought(thought)
+    assert kept is not None
+    assert json.loads(kept.data) == json.loads(failure.model_dump_json())
     assert await desk.ledger.think(place, about) is Recorded.AGAIN
     await desk.decide_all()
     assert (await desk.chain(chain_id)).status is ChainStatus.FAILED

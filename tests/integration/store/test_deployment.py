@@ -39,14 +39,14 @@ async def test_the_library_is_loaded_and_checked(functions: Redis) -> None:
 
 
 async def test_two_versions_live_side_by_side_on_the_same_data(functions: Redis, desk: Desk) -> None:
-    successor = library.source().replace(library.NAME, "haltpoint_2").replace(library.PREFIX, "hp2_")
+    successor = library.source().replace(library.NAME, "haltpoint_3").replace(library.PREFIX, "hp3_")
     await functions.function_load(successor, replace=True)
     order = await desk.order_of(literal_task(1, "send"))
     args = (desk.topology.stream(0, Stream.EVENTS), "tools:default", order.place.entry, order.data.action_id)
-    assert await functions.fcall("hp2_claim", 1, *args, "one", "new") == [b"go", 1]
+    assert await functions.fcall("hp3_claim", 1, *args, "one", "new") == [b"go", 1]
     assert (await desk.ledger.claim(order.place, order.data.action_id)).status == "in_doubt"
     names = {name.decode() for name in _names(await functions.function_list())}
-    assert {"haltpoint_1", "haltpoint_2"} <= names
+    assert {library.NAME, "haltpoint_3"} <= names
 
 
 def _names(libraries: list[dict[bytes, bytes]]) -> list[bytes]:
