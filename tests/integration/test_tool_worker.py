@@ -228,7 +228,7 @@ async def forged(bench: Bench, action: str, tool: str, body: str) -> None:
         update={"data": message.data.model_copy(update={"tool": tool, "approval": "anything"})}
     )
     new = await bench.desk.redis.xadd(stream, {"__data__": encode(changed), "__body__": body})
-    await bench.desk.stored.change(action, entry=new)
+    await bench.desk.stored.change(action, entry=new.decode())
     await bench.desk.redis.xdel(stream, entry)
 
 

@@ -82,6 +82,23 @@ async def test_another_number_of_partitions_is_refused(redis: Redis) -> None:
     assert await redis.exists(Topology(8).stream(7, Stream.EVENTS)) == 0
 
 
+async def test_chains_of_the_release_before_are_drained_first(redis: Redis) -> None:
+    """Its deployment does not say how rows are stored. Chains that have ended do not matter."""
+    topology = Topology(4)
+    await topology.ensure(redis)
+    await redis.hdel("hp:{0}:deployment", "rows")
+    waiting = topology.key(3, "index", "status", "awaiting_input")
+    await redis.zadd(waiting, {"c1": 1})
+    await redis.zadd(topology.key(2, "index", "status", "completed"), {"c2": 1})
+    with pytest.raises(HaltpointError, match=r"HP-022 1 chains of another release .* Run that release until"):
+        await topology.ensure(redis)
+    assert await redis.hkeys("hp:{0}:deployment") == [b"partitions"]
+    await redis.delete(waiting)
+    await topology.ensure(redis)
+    await redis.zadd(waiting, {"c3": 1})
+    await topology.ensure(redis)
+
+
 async def test_c15_a_tool_is_gone_when_no_worker_has_told_of_it_for_a_minute_and_back_with_the_next_beat(
     desk: Desk,
 ) -> None:
