@@ -1,6 +1,7 @@
 """One line of a chain's log: the input, where it can be read again (the whole when it is small), and its facts.
 
-Ids of the chain's own actions, requests and thoughts are written without the chain's id: they begin with the dot.
+Ids of the chain's own actions, requests and thoughts are written without the chain's id: they begin with the dot. A
+fact that tells an action's id, step and number tells them once, as `action`.
 """
 
 from typing import Any, Final, assert_never
@@ -38,13 +39,7 @@ def encode_line(chain_id: str, received: Received, decision: Decision, now: int)
             line["data"] = message.data
         case _:
             assert_never(message)
-    line["facts"] = [
-        (
-            fact.type.value,
-            {name: _local(chain_id, told) if name in _IDS else told for name, told in fact.details.items()},
-        )
-        for fact in decision.facts
-    ]
+    line["facts"] = [(fact.type.value, _short(chain_id, fact.details)) for fact in decision.facts]
     return to_json(line).decode()
 
 
@@ -53,11 +48,23 @@ def decode_line(chain_id: str, text: str | bytes) -> dict[str, Any]:
     line: dict[str, Any] = from_json(text)
     if "ref" in line:
         line["ref"] = _whole(chain_id, line["ref"])
-    line["facts"] = [
-        (str(kind), {name: _whole(chain_id, told) if name in _IDS else told for name, told in details.items()})
-        for kind, details in line.get("facts", ())
-    ]
+    line["facts"] = [(str(kind), _long(chain_id, details)) for kind, details in line.get("facts", ())]
     return line
+
+
+def _short(chain_id: str, details: dict[str, Any]) -> dict[str, Any]:
+    told = {name: _local(chain_id, one) if name in _IDS else one for name, one in details.items()}
+    if "n" in told and told.get("action_id") == f".{told.get('step_id')}.{told['n']}":
+        del told["step_id"], told["n"]
+        return {"action": told.pop("action_id"), **told}
+    return told
+
+
+def _long(chain_id: str, told: dict[str, Any]) -> dict[str, Any]:
+    if (action := told.pop("action", None)) is not None:
+        step, _, number = action[1:].rpartition(".")
+        told = {"step_id": step, "action_id": action, "n": int(number), **told}
+    return {name: _whole(chain_id, one) if name in _IDS else one for name, one in told.items()}
 
 
 def _local(chain_id: str, told: Any) -> Any:

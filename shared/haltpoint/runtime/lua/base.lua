@@ -108,7 +108,10 @@ end
 local function begin_chain(prefix, at, chain, digest, version, task, head, deadline, trace)
   local created = digits(at)
   redis.call('HSET', row(prefix, KEY.CHAIN, chain), HEAD.VERSION, version, HEAD.STATUS, 'accepted',
-    HEAD.CREATED, created, HEAD.UPDATED, created, HEAD.DEADLINE, deadline, HEAD.DIGEST, digest, HEAD.TRACE, trace)
+    HEAD.CREATED, created, HEAD.UPDATED, created, HEAD.DEADLINE, deadline, HEAD.DIGEST, digest)
+  if trace ~= '' then
+    redis.call('HSET', row(prefix, KEY.CHAIN, chain), HEAD.TRACE, trace)
+  end
   redis.call('HSET', row(prefix, KEY.DATA, chain), DATA.TASK, task)
   redis.call('ZADD', prefix .. 'timers', deadline, chain)
   redis.call('ZADD', prefix .. 'index:status:accepted', created, chain)
