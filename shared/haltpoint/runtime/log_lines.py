@@ -1,7 +1,7 @@
 """One line of a chain's log: the input, where it can be read again (the whole when it is small), and its facts.
 
 Ids of the chain's own actions, requests and thoughts are written without the chain's id: they begin with the dot. A
-fact that tells an action's id, step and number tells them once, as `action`.
+fact that tells an action's id, step and number tells them once, as `action`; its id and step alone, as `about`.
 """
 
 from typing import Any, Final, assert_never
@@ -54,17 +54,26 @@ def decode_line(chain_id: str, text: str | bytes) -> dict[str, Any]:
 
 def _short(chain_id: str, details: dict[str, Any]) -> dict[str, Any]:
     told = {name: _local(chain_id, one) if name in _IDS else one for name, one in details.items()}
-    if "n" in told and told.get("action_id") == f".{told.get('step_id')}.{told['n']}":
-        del told["step_id"], told["n"]
-        return {"action": told.pop("action_id"), **told}
+    step, _, number = told.get("action_id", "")[1:].rpartition(".")
+    if step and told.get("step_id") == step:
+        del told["step_id"]
+        name = "about"
+        if str(told.get("n")) == number:
+            del told["n"]
+            name = "action"
+        return {name: told.pop("action_id"), **told}
     return told
 
 
 def _long(chain_id: str, told: dict[str, Any]) -> dict[str, Any]:
-    if (action := told.pop("action", None)) is not None:
-        step, _, number = action[1:].rpartition(".")
-        told = {"step_id": step, "action_id": action, "n": int(number), **told}
-    return {name: _whole(chain_id, one) if name in _IDS else one for name, one in told.items()}
+    whole = {name: _whole(chain_id, one) if name in _IDS else one for name, one in told.items()}
+    for name in ("action", "about"):
+        if name in whole:
+            action = whole.pop(name)
+            step, _, number = action[1:].rpartition(".")
+            n = {"n": int(number)} if name == "action" else {}
+            return {"step_id": step, "action_id": chain_id + action, **n, **whole}
+    return whole
 
 
 def _local(chain_id: str, told: Any) -> Any:
