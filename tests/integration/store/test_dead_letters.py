@@ -1,4 +1,4 @@
-"""hp1_dead_letter and hp1_requeue: nothing is dropped silently (R9)."""
+"""hp2_dead_letter and hp2_requeue: nothing is dropped silently (R9)."""
 
 import json
 

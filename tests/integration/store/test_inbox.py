@@ -1,4 +1,4 @@
-"""hp1_answer and hp1_cancel: an answer is taken once, in time, for an open question of a living chain (R6)."""
+"""hp2_answer and hp2_cancel: an answer is taken once, in time, for an open question of a living chain (R6)."""
 
 import pytest
 

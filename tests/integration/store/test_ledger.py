@@ -1,4 +1,4 @@
-"""hp1_claim, complete, heartbeat, release: one receipt, one start, and no power for who lost the lease (R3, R4, R8)."""
+"""hp2_claim, complete, heartbeat, release: one receipt, one start, and no power for who lost the lease (R3, R4, R8)."""
 
 import asyncio
 

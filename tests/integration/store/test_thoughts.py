@@ -1,4 +1,4 @@
-"""hp1_think: a thought is recorded once, and the executor hears of it once (R2)."""
+"""hp2_think: a thought is recorded once, and the executor hears of it once (R2)."""
 
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import (

@@ -1,4 +1,4 @@
-"""hp1_fire_due and hp1_lease: every living chain is heard of again (R1)."""
+"""hp2_fire_due and hp2_lease: every living chain is heard of again (R1)."""
 
 from redis.asyncio import Redis
 
