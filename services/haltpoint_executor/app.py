@@ -13,9 +13,9 @@ from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.store import Store
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint_executor import deadlines
-from haltpoint_executor.advance import Advance
+from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock
-from haltpoint_executor.handlers import Handlers
+from haltpoint_executor.executor import Executor, Parts
 from haltpoint_executor.leases import Leases
 from haltpoint_executor.world import CurrentWorld, policy_of
 
@@ -29,7 +29,7 @@ class _Owned:
     subscription: Subscription
 
 
-class Executor:
+class Partitions:
     """Starts and stops partitions as their leases come and go."""
 
     def __init__(self, here: Service) -> None:
@@ -46,11 +46,12 @@ class Executor:
             backlog_limit=0,
             facts_age=policy.facts_age,
         )
-        self._dead_letters = DeadLetters(here.calls, here.topology, retention=policy.retention)
         self._owned: dict[int, _Owned] = {}
         file = policy_file.read(here.settings.policy_file)
         catalogue = ToolCatalogue(here.calls, here.topology, file.blocked_tools)
         self.world = CurrentWorld(catalogue, policy_of(policy, file, here.settings.language))
+        dead_letters = DeadLetters(here.calls, here.topology)
+        self._parts = Parts(self._store, ChainCache(), self.world, dead_letters, self.tracing)
         self.leases = Leases(
             here.instance,
             here.topology.partitions,
@@ -79,16 +80,15 @@ class Executor:
 
     async def _start(self, partition: int) -> None:
         clock = ServerClock()
-        advance = Advance(partition, self._store, self.world, clock, self.tracing)
-        handlers = Handlers(self._store, self._dead_letters, advance, self.tracing)
+        executor = Executor(partition, self._parts, clock)
         # The clock is right before the first decision: the test kit may have moved it.
         await deadlines.fire_due(self._store, [(partition, clock)])
         subscription = await self._here.subscribe(
             self._here.topology.stream(partition, Stream.EVENTS),
             GROUP[Stream.EVENTS].value,
-            handlers.handle,
+            executor.handle,
             max_records=BATCH,
-            on_exhausted=handlers.exhausted,
+            on_exhausted=executor.exhausted,
             lease=self._lease,
         )
         self._owned[partition] = _Owned(clock, subscription)
@@ -96,17 +96,18 @@ class Executor:
     async def _stop(self, partition: int) -> None:
         owned = self._owned.pop(partition)
         await self._here.unsubscribe(owned.subscription)
+        self._parts.cache.drop_where(lambda chain_id: self._here.topology.partition(chain_id) == partition)
 
 
 async def run(settings: Settings) -> None:
     """Decide for chains until the task is cancelled. Raises HaltpointError."""
     async with service.running(Party.EXECUTOR, settings) as here:
-        executor = Executor(here)
-        await here.reach(executor.world.refresh)
-        await here.reach(executor.leases.tick)
-        here.every(1.0, executor.world.refresh, "tools")
-        here.every(settings.executor_lease / 4, executor.leases.tick, "leases")
-        here.every(deadlines.EVERY, executor.fire_due, "deadlines")
+        partitions = Partitions(here)
+        await here.reach(partitions.world.refresh)
+        await here.reach(partitions.leases.tick)
+        here.every(1.0, partitions.world.refresh, "tools")
+        here.every(settings.executor_lease / 4, partitions.leases.tick, "leases")
+        here.every(deadlines.EVERY, partitions.fire_due, "deadlines")
         await here.serve()
-        await executor.leases.close()
-        await asyncio.to_thread(executor.tracing.close)
+        await partitions.leases.close()
+        await asyncio.to_thread(partitions.tracing.close)

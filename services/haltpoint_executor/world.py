@@ -40,11 +40,13 @@ class CurrentWorld:
         if tools != self.value.tools:
             self.value = World(tools=tools, policy=self.value.policy)
 
-    async def know(self, names: Iterable[str], *, all_there_are: bool = False) -> None:
-        """Look again when one of these tools is unknown, or when all tools that there are count: once for a batch."""
+    async def know(self, batch: Iterable[tuple[ToExecutor, Chain]]) -> None:
+        """Look again when a message of the batch names an unknown tool, or when all tools that there are count."""
         tools = self.value.tools
-        if all_there_are or any(name not in tools for name in names):
-            await self.refresh()
+        for message, chain in batch:
+            if takes_all_tools(message, chain) or not tools.keys() >= tools_named(message, chain):
+                await self.refresh()
+                return
 
 
 def tools_named(message: ToExecutor, chain: Chain) -> set[str]:

@@ -22,8 +22,8 @@ async def listen(here: Service, watchers: Watchers) -> None:
 
     async def wake(batch: dict[str, Any]) -> None:
         for fields in batch["data"]:
-            for chain in fields.get(b"chains", b"").decode(errors="replace").split():
-                watchers.wake(chain)
+            for line in fields.get(b"lines", b"").decode(errors="replace").split():
+                watchers.wake(line.partition(":")[0])
 
     for partition in range(here.topology.partitions):
         feed = here.topology.key(partition, "feed")

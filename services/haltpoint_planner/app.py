@@ -39,7 +39,7 @@ async def run(settings: Settings) -> None:
             ChatCompletions(settings.model, http),
             settings.model.chosen,
             Ledger(here.calls, here.topology, here.instance, retention=retention),
-            DeadLetters(here.calls, here.topology, retention=retention),
+            DeadLetters(here.calls, here.topology),
             tracing,
             slots=settings.slots,
             streams=settings.partitions,

@@ -2,10 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
 
 import msgspec
 
@@ -21,11 +20,21 @@ from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import Outcome, ToolSpec
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.loading import as_worked_on
+from haltpoint.runtime.rows import (
+    Data,
+    Fields,
+    Head,
+    Key,
+    Kind,
+    StoredAction,
+    action_of,
+    action_parts,
+    local,
+    thought_of,
+)
 from haltpoint.runtime.step_codec import decode_step
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.topology import Topology
-
-_ACTION: Final = ("tool", "args", "receipt", "data", "settled", "settled_data", "child")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +111,14 @@ class ContextReader:
     async def read(self, request: ThoughtRequest) -> Context | None:
         """The context; None when nobody waits for it: the thought is recorded, its chain over, or its step unknown."""
         chain = chain_of(request.thought_id)
-        ask = self._ask
-        known, head, task, plan, previous, tools, actions = await asyncio.gather(
-            ask("EXISTS", "thought", request.thought_id),
-            ask("HGETALL", "chain", chain),
-            ask("GET", "task", chain),
-            ask("GET", "plan", chain),
-            ask("HGET", "thought", request.previous or request.thought_id, "raw"),  # its own is not there yet
+        own, previous = local(request.thought_id), local(request.previous or request.thought_id)  # its own is not there
+        head, (known, task, plan, before), tools, actions = await asyncio.gather(
+            self._head(chain),
+            self._data(chain, own, Data.TASK, Data.PLAN, previous),
             self._catalogue.read(self._topology.partition(chain)),
-            self._actions(request.receipts),
+            self._actions(chain, request.receipts),
         )
-        if known or task is None or not head or ChainStatus(head[b"status"].decode()).final:
+        if known or task is None or not head or ChainStatus(head[Head.STATUS.encode()].decode()).final:
             return None  # a chain may also expire between these reads
         asked, drafted = as_worked_on(plan, msgspec.json.decode(task, type=Task))
         context = Context(
@@ -120,33 +126,43 @@ class ContextReader:
             asked,
             drafted,
             tuple(receipt for receipt, _ in actions if receipt is not None),
-            previous=(previous or b"").decode(errors="replace"),
+            previous=thought_of(before).raw if before else "",
             tools=tools,
         )
         if request.step_id is not None and context.step is None:
             return None
         reasoned = _reasoned(chain, context, head)
-        said = await asyncio.gather(*(ask("HGET", "thought", name, "data") for _, name in reasoned))
-        pairs = [(step_id, json.loads(data)) for (step_id, _), data in zip(reasoned, said, strict=True) if data]
-        findings = tuple((step_id, str(told.get("proposal", {}).get("content", ""))) for step_id, told in pairs)
+        said = await self._data(chain, *(local(name) for _, name in reasoned))
+        pairs = [(step_id, thought_of(text).data) for (step_id, _), text in zip(reasoned, said, strict=True) if text]
+        findings = tuple(
+            (step_id, str(json.loads(told).get("proposal", {}).get("content", ""))) for step_id, told in pairs
+        )
         return replace(context, findings=findings, tools=_offered(context), known=tools)
 
-    def _ask(self, command: str, kind: str, name: str, *fields: str) -> Awaitable[Any]:
-        return self._calls.call(command, self._topology.key_of(kind, name), *fields)
+    async def _head(self, chain: str) -> Fields:
+        head: Fields = await self._calls.call("HGETALL", self._topology.key_of(Key.CHAIN, chain))
+        return head
 
-    async def _actions(self, names: Sequence[str]) -> list[tuple[Receipt | None, tuple[str, ...]]]:
+    async def _data(self, chain: str, *fields: str) -> list[bytes | None]:
+        if not fields:
+            return []
+        found: list[bytes | None] = await self._calls.call("HMGET", self._topology.key_of(Key.DATA, chain), *fields)
+        return found
+
+    async def _actions(self, chain: str, names: Sequence[str]) -> list[tuple[Receipt | None, tuple[str, ...]]]:
         """For each action its receipt, if there is one, and what the calls in the chain of its skill did."""
-        rows = await asyncio.gather(*(self._ask("HMGET", "action", name, *_ACTION) for name in names))
-        inside = await asyncio.gather(*(self._deeds_inside(fields[-1]) for fields in rows))
-        actions = zip(names, rows, inside, strict=True)
-        return [(_receipt(name, deeds, *fields[:-1]), deeds) for name, fields, deeds in actions]
+        parts = [part for name in names for part in action_parts(local(name))]
+        head, found = await asyncio.gather(self._head(chain), self._data(chain, *parts))
+        data = {part.encode(): text for part, text in zip(parts, found, strict=True) if text is not None}
+        stored = [action_of(name, head, data) for name in names]
+        inside = await asyncio.gather(*(self._deeds_inside(one.child if one else "") for one in stored))
+        return [(_receipt(one, deeds), deeds) for one, deeds in zip(stored, inside, strict=True)]
 
-    async def _deeds_inside(self, child: bytes | None) -> tuple[str, ...]:
+    async def _deeds_inside(self, chain: str) -> tuple[str, ...]:
         """What the calls in the chain that carried out a skill did, and in those below it."""
-        if child is None:
+        if not chain:
             return ()
-        chain = child.decode()
-        task, head = await asyncio.gather(self._ask("GET", "task", chain), self._ask("HGETALL", "chain", chain))
+        head, (task,) = await asyncio.gather(self._head(chain), self._data(chain, Data.TASK))
         plan = msgspec.json.decode(task, type=Task).plan if task and head else None
         if plan is None:
             return ()
@@ -156,7 +172,7 @@ class ContextReader:
             for step, run in zip(plan.steps, runs, strict=True)
             for number in range(1, run.actions + 1)
         ]
-        actions = await self._actions(names)
+        actions = await self._actions(chain, names)
         return tuple(deed for receipt, below in actions for deed in (receipt.deeds if receipt else below))
 
 
@@ -178,17 +194,16 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
     return {name: tools[name] for name in named if open_to_models(tools[name], context.task)}
 
 
-def _receipt(name: str, inside: tuple[str, ...], *fields: bytes | None) -> Receipt | None:
-    """An action as it counts: what a person's answer settled goes before what the worker recorded."""
-    texts = ((field or b"").decode(errors="replace") for field in fields)
-    tool, arguments, receipt, data, settled, settled_data = texts
-    if not (settled or receipt):
+def _receipt(stored: StoredAction | None, inside: tuple[str, ...]) -> Receipt | None:
+    """An action as it counts; None while nothing is sure."""
+    counts = stored.counts if stored else None
+    if stored is None or counts is None or counts.kind is Kind.DOUBT:
         return None
-    outcome = msgspec.json.decode(settled or receipt, type=Outcome)
-    step_id, told = name.rsplit(".", 2)[1], outcome.metadata
+    outcome = msgspec.json.decode(counts.outcome, type=Outcome)
+    step_id, told = stored.id.rsplit(".", 2)[1], outcome.metadata
     deeds = () if told.cached else (*(call.deed for call in told.calls), told.deed if outcome.satisfies else None)
     says = (*inside, *(deed.says for deed in deeds if deed is not None))
-    return Receipt(step_id, tool, arguments, outcome, settled_data if settled else data, name, says)
+    return Receipt(step_id, stored.tool, stored.arguments, outcome, counts.data, stored.id, says)
 
 
 def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list[tuple[str, str]]:

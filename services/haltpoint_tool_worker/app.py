@@ -50,7 +50,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     ledger = Ledger(here.calls, here.topology, here.instance, retention=retention)
     runner, tracing = Runner(), telemetry.start_tracing(Party.WORKER.value)
     pipeline = Pipeline(registry, ledger, runner, tracing, settings.lease)
-    dead_letters = DeadLetters(here.calls, here.topology, retention=retention)
+    dead_letters = DeadLetters(here.calls, here.topology)
     handlers = Handlers(slots, pipeline, ledger, dead_letters, here.stopping.is_set)
     heartbeat = Heartbeat(redis_url(settings), here.topology, here.instance, settings.beat, handlers, runner.running)
     catalogue = ToolCatalogue(here.calls, here.topology)

@@ -15,6 +15,7 @@ from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.connection import Coalescer, connect
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.library import load as load_library
+from haltpoint.runtime.rows import Key
 from haltpoint.runtime.store import Store, SubmitStatus
 from haltpoint.runtime.topology import Topology
 from tests.bench.processes import running
@@ -88,7 +89,7 @@ class Driver:
             raise RuntimeError("a chain failed: the measurement is void")
 
     async def idle(self, task: Task, rounds: int) -> list[float]:
-        """Milliseconds from submission to the final fact, one chain at a time; the feed tells the end."""
+        """Milliseconds from submission to the end, one chain at a time; the feed tells when to look."""
         times = []
         reader: Any = Redis.from_url(self.url)
         await reader.ping()
@@ -98,7 +99,7 @@ class Driver:
             ends[name] = newest[0][0] if newest else "0-0"
         for _ in range(rounds):
             started = time.perf_counter()
-            waiting = asyncio.create_task(_final_fact(reader, ends))
+            waiting = asyncio.create_task(_end(reader, ends, self.topology))
             await self.submit(task)
             times.append((await waiting - started) * 1000)
         await reader.aclose()
@@ -114,12 +115,15 @@ class Driver:
             await asyncio.sleep(0.05)
 
 
-async def _final_fact(reader: Any, ends: dict[Any, Any]) -> float:
+async def _end(reader: Any, ends: dict[Any, Any], topology: Topology) -> float:
+    """When the feed tells of a chain that is over by then."""
     while True:
         for stream, entries in await reader.xread(ends, block=1000) or []:
             ends[stream.decode()] = entries[-1][0]
-            if any(b"chain.completed" in fields[b"lines"] for _, fields in entries):
-                return time.perf_counter()
+            lines = (line for _, fields in entries for line in fields[b"lines"].decode().split())
+            for chain in {line.partition(":")[0] for line in lines}:
+                if await reader.hget(topology.key_of(Key.CHAIN, chain), "status") == b"completed":
+                    return time.perf_counter()
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from typing import Any
 
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.humans import Answer, RequestKind
@@ -9,11 +10,12 @@ from haltpoint.contracts.plans import Call, Plan, Step, StepType
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.inbox import Inbox, Taken
+from haltpoint.runtime.rows import Data, Key
 from tests.bench.system import TEXT, Driver
 
 CHAINS = 100
-PAYLOAD = {"action": (b"args", b"receipt", b"data"), "request": (b"question",), "chain": (), "log": ()}
-"""Per kind of key the fields that are the user's own: arguments, receipts, the question with its options."""
+INDEXED = 330
+"""Bytes of a chain's three members of large sorted sets: timers, status index, open questions."""
 
 
 def question() -> Task:
@@ -49,14 +51,24 @@ async def waiting_bytes(drive: Driver) -> tuple[list[float], int]:
 
 
 async def held(drive: Driver, chain: str) -> int:
-    """Bytes of the keys that a waiting chain has, without what is the user's own."""
+    """Bytes of all that a waiting chain has in Redis, members of sorted sets included, without what is the user's own:
+    the task, arguments, receipts, and the question with its options.
+    """
+    redis: Any = drive.redis
     total = 0
-    partition = drive.topology.partition(chain)
-    async for key in drive.redis.scan_iter(match=drive.topology.key(partition, "*", f"{chain}*"), count=1000):
-        kind = key.decode().split(":")[2]
-        if kind not in PAYLOAD:
-            continue  # the task and the plan are payload as a whole
-        total += await drive.redis.memory_usage(key, samples=0) or 0
-        if PAYLOAD[kind]:
-            total -= sum(len(value or b"") for value in await drive.redis.hmget(key, PAYLOAD[kind]))
-    return total
+    for kind in Key:
+        total += await redis.memory_usage(drive.topology.key_of(kind, chain), samples=0)
+    data = await redis.hgetall(drive.topology.key_of(Key.DATA, chain))
+    for field, value in data.items():
+        total -= await allocated(redis, value) if field != Data.PLAN.encode() else 0
+    return total + INDEXED
+
+
+async def allocated(redis: Any, value: bytes) -> int:
+    """What the server sets aside for the bytes of one value."""
+    sizes = []
+    for content in (value, b""):
+        await redis.set("sample", content)
+        sizes.append(await redis.memory_usage("sample"))
+    await redis.delete("sample")
+    return int(sizes[0] - sizes[1])

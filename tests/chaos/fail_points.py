@@ -16,7 +16,9 @@ import os
 import signal
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import msgspec
 
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.delivery import Entry, Handler, Subscription
@@ -80,10 +82,8 @@ def _answered(recorder: Recorder, name: str, args: tuple[Argument, ...], future:
 def _committed(args: tuple[Argument, ...], statuses: list[int]) -> list[tuple[str, str]]:
     """Chains and their new versions in a commit that was applied (the arguments are told in lua/commit.lua)."""
     made = []
-    at = 6 + int(args[5])
-    for status in statuses:
-        size, chain, expected, new = int(args[at]), str(args[at + 1]), str(args[at + 2]), str(args[at + 3])
-        if status == 0 and new != expected:
-            made.append((chain, new))
-        at += size + 1
+    for status, packed in zip(statuses, args[6 + int(args[5]) :], strict=True):
+        writes = msgspec.msgpack.decode(cast("bytes", packed))
+        if status == 0 and writes["version"] != writes["expected"]:
+            made.append((writes["chain"], writes["version"]))
     return made

@@ -12,6 +12,7 @@ from typing import Any
 
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.tasks import Style, Task
+from haltpoint.runtime.rows import Data, Key
 from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel
 from tests.chaos.system import Child, System, pretty, task
@@ -96,7 +97,7 @@ async def run_cell(cell: Cell, folder: Path) -> None:
         violations = system.violations()
         assert not violations, pretty(violations)
         assert await system.dead_letters() == []
-        ends = [await system.redis.get(system.topology.key_of("end", chain)) for chain in system.accepted]
+        ends = [await system.redis.hget(system.topology.key_of(Key.DATA, chain), Data.END) for chain in system.accepted]
         assert [error for end in ends if (error := json.loads(end)["error"]) is not None] == []
 
 

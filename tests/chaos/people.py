@@ -10,11 +10,14 @@ import msgspec
 
 from haltpoint.client import Client
 from haltpoint.contracts.base import chain_of
-from haltpoint.contracts.humans import Answer, Choice, Question, RequestKind
+from haltpoint.contracts.humans import Answer, Choice, Question, RequestKind, RequestStatus
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.inbox import AnsweredAlready, Inbox, Taken
+from haltpoint.runtime.log_lines import decode_line
+from haltpoint.runtime.rows import Key, Kind
 from haltpoint.runtime.topology import Topology
 from tests.proofs.history import Answered, Effect, Receipt, Recorder, Told, read
+from tests.support.stored import Stored
 
 
 class Person:
@@ -45,8 +48,9 @@ class Person:
                     await self._answer(name.decode())
 
     async def _answer(self, request: str) -> None:
-        text = await self._redis.hget(self._topology.key_of("request", request), "question")
-        question = msgspec.json.decode(text, type=Question)
+        stored = await Stored(self._redis, self._topology).request(request)
+        assert stored is not None
+        question = msgspec.json.decode(stored.question, type=Question)
         answer = self.answer_to(question)
         decision = answer.decision.value
         self._recorder.write(Answered(request, question.action_id, decision, taken=False))
@@ -57,7 +61,8 @@ class Person:
 
     async def sees(self, request: str) -> bool:
         """Whether this is asked now."""
-        return bool(await self._redis.hget(self._topology.key_of("request", request), "status") == b"open")
+        stored = await Stored(self._redis, self._topology).request(request)
+        return stored is not None and stored.status is RequestStatus.OPEN
 
     async def answer_over_http(self, client: Client, request: str) -> None:
         """Choose the first option, by the gateway."""
@@ -117,8 +122,10 @@ class Watcher:
     async def _look(self) -> None:
         for partition, last in self._last.items():
             for entry, fields in await self._redis.xrange(self._topology.key(partition, "feed"), min=last, max="+"):
-                for line in json.loads(fields[b"lines"]):
-                    self._tell(line["chain"], line["facts"])
+                for line in fields[b"lines"].decode().split():
+                    chain, _, number = line.partition(":")
+                    text = await self._redis.lindex(self._topology.key_of(Key.LOG, chain), int(number))
+                    self._tell(chain, decode_line(chain, text)["facts"])
                 self._last[partition] = f"({entry.decode()}"
         for action in sorted(self._actions):
             await self._look_at(action)
@@ -132,16 +139,15 @@ class Watcher:
                 self._actions.add(action)
 
     async def _look_at(self, action: str) -> None:
-        fields = await self._redis.hgetall(self._topology.key_of("action", action))
-        current = int(fields.get(b"attempt", 1))
-        for name, outcome in fields.items():
-            kind, _, attempt = name.decode().partition(".")
-            if kind != "receipt":
+        stored = await Stored(self._redis, self._topology).action(action)
+        if stored is None:
+            return
+        for attempt, found in {**stored.earlier, stored.row.attempt: stored.receipt}.items():
+            if found is None or found.kind is Kind.DOUBT:
                 continue
-            data = fields.get(f"data.{attempt}".encode() if attempt else b"data", b"")
-            digest = hashlib.sha256(outcome + data).hexdigest()[:16]
-            success = bool(json.loads(outcome)["success"])
-            receipt = Receipt(action, int(attempt or current), digest, success)
+            digest = hashlib.sha256(f"{found.outcome}{found.data}".encode()).hexdigest()[:16]
+            success = bool(json.loads(found.outcome)["success"])
+            receipt = Receipt(action, attempt, digest, success)
             if receipt not in self._receipts:
                 self._receipts.add(receipt)
                 self._recorder.write(receipt)

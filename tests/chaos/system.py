@@ -32,6 +32,7 @@ from haltpoint.runtime import library, presence
 from haltpoint.runtime.broker import UNREACHABLE
 from haltpoint.runtime.connection import Coalescer, connect
 from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.rows import Key
 from haltpoint.runtime.settings import GatewaySettings, ModelSettings, PolicySettings, Settings
 from haltpoint.runtime.store import Store, SubmitStatus, new_chain_id
 from haltpoint.runtime.tasks import end
@@ -266,8 +267,7 @@ class System:
         for chain in await self._open_chains():
             fields = await self.redis.hgetall(self.topology.key_of("chain", chain))
             lines.append(f"chain {chain}: {fields}")
-            keys = await self.redis.keys(self.topology.key_of("action", f"{chain}.*"))
-            lines += [f"  {key}: {await self.redis.hgetall(key)}" for key in keys]
+            lines.append(f"  data: {await self.redis.hgetall(self.topology.key_of(Key.DATA, chain))}")
         lines += [f"{child.log.name}: {child.words()}" for child in self._children]
         return "\n".join(lines)
 

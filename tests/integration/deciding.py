@@ -1,7 +1,6 @@
 """A deployment without services, and an executor in this process."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from haltpoint.runtime.store import Store
 from haltpoint.runtime.topology import Topology
 from haltpoint_executor.app import run
 from tests.support import wait_until
+from tests.support.stored import Stored
 
 PARTITIONS = 4
 
@@ -53,9 +53,8 @@ class Bed:
 
     async def log(self, chain_id: str) -> list[tuple[str, tuple[str, ...]]]:
         """What was decided on, and the facts, without their details."""
-        lines = await self.redis.lrange(self.topology.key_of("log", chain_id), 0, -1)
-        parsed = [json.loads(line) for line in lines]
-        return [(line["type"], tuple(fact[0] for fact in line["facts"])) for line in parsed]
+        lines = await Stored(self.redis, self.topology).log(chain_id)
+        return [(line["type"], tuple(name for name, _ in line["facts"])) for line in lines]
 
     async def dead(self) -> list[dict[bytes, bytes]]:
         letters: list[dict[bytes, bytes]] = []

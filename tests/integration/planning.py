@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Party, Stream
 from haltpoint.contracts.events import ActionRequested, AnswerRequested, PlanRequested, ThoughtRequest
@@ -20,6 +18,7 @@ from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime import presence
 from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.rows import Data, Key
 from haltpoint.runtime.settings import ModelSettings, Settings
 from haltpoint.runtime.store import Store
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
@@ -29,6 +28,7 @@ from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.app import run
 from tests.support import wait_until
+from tests.support.stored import Stored
 
 TEXT = {"type": "string"}
 LOOKUP = ToolSpec(
@@ -70,11 +70,15 @@ class Board:
     topology: Topology
     calls: Coalescer
 
+    @property
+    def stored(self) -> Stored:
+        return Stored(self.redis, self.topology)
+
     async def chain(self, task: Task | None = None, plan: Plan | None = None) -> str:
         submitted = await Store(self.calls, self.topology).submit(task or Task(goal="Tell John hi"))
         if plan is not None:
-            stored = json.dumps({"plan": msgspec.to_builtins(plan), "digests": {}})
-            await self.redis.set(self.topology.key_of("plan", submitted.chain_id), stored)
+            stored = encode({"plan": plan, "digests": {}})
+            await self.redis.hset(self.topology.key_of(Key.DATA, submitted.chain_id), Data.PLAN, stored)
         return submitted.chain_id
 
     async def ask(self, chain: str, kind: ThoughtKind = ThoughtKind.PLAN, **more: Any) -> str:

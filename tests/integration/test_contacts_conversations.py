@@ -31,6 +31,7 @@ from tests.integration.planning import LOOKUP, SEND, Board
 from tests.support import wait_until
 from tests.support.builders import OK, failed
 from tests.support.ledger_worker import ledger_worker
+from tests.support.stored import Stored
 
 BOOK = {
     "john": ("user_abc123", "user_def456", "user_ghi789"),
@@ -74,8 +75,8 @@ class Town:
         await wait_until(reached)
 
     async def log(self, chain: str) -> list[Any]:
-        lines = await self.board.redis.lrange(self.board.topology.key_of("log", chain), 0, -1)
-        return [fact for line in lines for fact in json.loads(line)["facts"]]
+        lines = await Stored(self.board.redis, self.board.topology).log(chain)
+        return [fact for line in lines for fact in line["facts"]]
 
     async def ask(self, goal: str, style: Style = Style.PLAN) -> str:
         submitted = await Store(self.board.calls, self.board.topology).submit(Task(goal=goal, style=style))

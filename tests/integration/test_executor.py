@@ -24,20 +24,22 @@ from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.delivery import Entry
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.rows import ActionState
 from haltpoint.runtime.tasks import end
 from haltpoint.runtime.telemetry import Tracing
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views import Views
 from haltpoint.runtime.wire import encode
-from haltpoint_executor.advance import Advance
 from haltpoint_executor.app import run
+from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock
-from haltpoint_executor.handlers import Handlers
+from haltpoint_executor.executor import Executor, Parts
 from haltpoint_executor.world import CurrentWorld, policy_of
 from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
 from tests.support import wait_until
 from tests.support.builders import OK, call, literal_task, spec
 from tests.support.ledger_worker import ledger_worker
+from tests.support.stored import Stored
 
 DAY = 86_400_000
 
@@ -110,7 +112,9 @@ async def test_c14_a_receipt_that_is_given_back_is_an_action_of_its_own_without_
         assert second.outcome is not None
         assert (second.status, second.data) == (ActionStatus.DONE, first.data)
         assert (second.outcome.metadata.cached, second.outcome.metadata.repeats) == (True, first.id)
-        assert await bed.redis.hget(bed.topology.key_of("action", second.id), "entry") is None
+        stored = await Stored(bed.redis, bed.topology).action(second.id)
+        assert stored is not None
+        assert stored.row.state is ActionState.RECORDED
         await propose(bed, chain_id, 3)
         assert (await bed.chain(chain_id)).status is ChainStatus.COMPLETED
         assert await bed.dead() == []
@@ -377,7 +381,7 @@ async def test_two_that_decide_for_one_partition_lose_and_double_nothing(bed: Be
 
     async def decide_alternately(partition: int) -> None:
         pair = [
-            Handlers(bed.store, dead_letters, Advance(partition, bed.store, world, ServerClock(), silent), silent)
+            Executor(partition, Parts(bed.store, ChainCache(), world, dead_letters, silent), ServerClock())
             for _ in range(2)
         ]
         key = bed.topology.stream(partition, Stream.EVENTS)

@@ -14,12 +14,14 @@ from haltpoint.chain.world import World
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received, ToolCompleted
 from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.rows import Data
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint_executor import advance
+from haltpoint_executor import executor
 from tests.integration.deciding import Bed, bed_at, executing
 from tests.support import wait_until
 from tests.support.builders import literal_task, spec
 from tests.support.ledger_worker import ledger_worker
+from tests.support.stored import Stored
 
 
 @pytest.fixture
@@ -39,7 +41,7 @@ async def dispatched(bed: Bed) -> str:
     chain_id = await bed.submit(literal_task(1))
 
     async def sent() -> bool:
-        return bool(await bed.redis.exists(bed.topology.key_of("action", f"{chain_id}.s1.1")))
+        return await Stored(bed.redis, bed.topology).action(f"{chain_id}.s1.1") is not None
 
     await wait_until(sent)
     return chain_id
@@ -47,7 +49,7 @@ async def dispatched(bed: Bed) -> str:
 
 async def error_of(bed: Bed, chain_id: str) -> dict[str, Any]:
     await wait_until(lambda: bed.ended(chain_id))  # what comes back five times takes five leases
-    end: dict[str, Any] = json.loads(await bed.redis.get(bed.topology.key_of("end", chain_id)))
+    end: dict[str, Any] = json.loads(await Stored(bed.redis, bed.topology).data(chain_id, Data.END))
     error: dict[str, Any] = end["error"]
     return error
 
@@ -103,7 +105,7 @@ async def test_r1_an_event_that_cannot_be_decided_on_ends_its_chain_and_no_other
             raise RuntimeError("a fault of ours")
         return decide(chain, received, world, now)
 
-    monkeypatch.setattr(advance, "decide", faulty)
+    monkeypatch.setattr(executor, "decide", faulty)
     async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
         cursed.append(await bed.submit(literal_task(2)))
         healthy = await bed.submit(literal_task(2))
@@ -122,7 +124,7 @@ async def test_r1_a_chain_that_cannot_be_decided_on_at_all_is_made_a_fault(
     def faulty(chain: Chain, received: Received, world: World, now: int) -> Decision:
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setattr(advance, "decide", faulty)
+    monkeypatch.setattr(executor, "decide", faulty)
     async with executing(bed):
         chain_id = await bed.submit(literal_task(2))
         error = await error_of(bed, chain_id)

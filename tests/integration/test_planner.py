@@ -21,6 +21,7 @@ from haltpoint.contracts.tools import DeedWords, Metadata, NextAction, Outcome
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.embedded import EmbeddedServer
 from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.rows import Data, Key
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.step_codec import encode_step
 from haltpoint.runtime.topology import Topology
@@ -31,6 +32,7 @@ from haltpoint_planner.chat_completions import ChatCompletions
 from tests.integration.planning import LOOKUP, PLAN, SEND, Board, script
 from tests.support import wait_until
 from tests.support.catalogue import silence
+from tests.support.stored import stored_action
 
 GOOD_PLAN = {"say": {"plan": {"steps": [{"id": "find", "description": "x", "required_tools": ["lookup_contacts"]}]}}}
 CALL = {"say": {"calls": [{"name": "lookup_contacts", "arguments": {"query": "John"}}]}}
@@ -62,9 +64,10 @@ async def test_a_thought_is_asked_recorded_and_told_once(board: Board) -> None:
         assert reply["traceparent"] == "00-11111111111111111111111111111111-2222222222222222-01"
         assert reply["data"]["plan"]["steps"][0]["required_tools"] == ["lookup_contacts"]
         assert reply["data"]["usage"]["input_tokens"] > 0
-        recorded = await board.redis.hgetall(board.topology.key_of("thought", thought))
-        assert json.loads(recorded[b"data"]) == reply["data"]
-        assert json.loads(recorded[b"raw"]) == GOOD_PLAN["say"]["plan"]
+        recorded = await board.stored.thought(thought)
+        assert recorded is not None
+        assert json.loads(recorded.data) == reply["data"]
+        assert json.loads(recorded.raw) == GOOD_PLAN["say"]["plan"]
         (asked,) = model.requests
         assert (asked.thought, asked.chain, asked.step, asked.turn, asked.attempt) == ("plan", chain, None, 1, 1)
 
@@ -238,16 +241,16 @@ async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: 
         chain = await board.chain(plan=PLAN)
         found = Outcome(success=True, next_action=NextAction.CONTINUE)
         data = {"contact_id": "user_abc123", "selected": {"id": "user_abc123", "title": "John Doe"}}
-        await board.redis.hset(
-            board.topology.key_of("action", f"{chain}.find.1"),
-            mapping={
-                "tool": "lookup_contacts",
-                "args": '{"query": "John"}',
-                "receipt": encode(Outcome(success=True, next_action=NextAction.CONTINUE)),
-                "data": "{}",
-                "settled": encode(found),
-                "settled_data": json.dumps(data),
-            },
+        await board.stored.write(
+            stored_action(
+                f"{chain}.find.1",
+                "lookup_contacts",
+                '{"query": "John"}',
+                receipt=encode(Outcome(success=True, next_action=NextAction.CONTINUE)),
+                data="{}",
+                settled=encode(found),
+                settled_data=json.dumps(data),
+            )
         )
         thought = await board.ask(
             chain, ThoughtKind.ACT, thought_id=f"{chain}.send.t1.1", step_id="send", receipts=(f"{chain}.find.1",)
@@ -273,20 +276,18 @@ async def test_f1_a_parent_reads_what_the_calls_inside_of_a_skill_did(board: Boa
     async def call(chain: str, tool: str, child: str = "", says: str = "", **more: str) -> str:
         metadata = Metadata(deed=DeedWords(says=says)) if says else Metadata()
         outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)
-        fields = {"tool": tool, "args": "{}", "receipt": encode(outcome), "data": "{}"}
         name = f"{chain}.{more.get('step', 'a')}.1"
-        await board.redis.hset(
-            board.topology.key_of("action", name), mapping={**fields, **({"child": child} if child else {})}
-        )
+        receipt = encode(outcome)
+        await board.stored.write(stored_action(name, tool, receipt=receipt, data="{}", child=bool(child)))
         return name
 
     async def below(chain: str, steps: int) -> str:
         plan = Plan(steps=tuple(Step(id=name) for name in "ab"[:steps]))
         run = encode_step(StepRun(StepStatus.COMPLETED, actions=1))
-        await board.redis.set(board.topology.key_of("task", chain), encode(Task(plan=plan)))
+        rows = {Data.TASK: encode(Task(plan=plan)), Data.PLAN: '{"digests": {}}'}
+        await board.redis.hset(board.topology.key_of(Key.DATA, chain), mapping=rows)
         runs = {f"s{index}": run for index in range(steps)}
         await board.redis.hset(board.topology.key_of("chain", chain), mapping={"status": "completed", **runs})
-        await board.redis.set(board.topology.key_of("plan", chain), '{"digests": {}}')
         return chain
 
     async with ScriptedModel(script({"say": {"content": "Done."}})) as model, board.planner(model):
@@ -322,7 +323,7 @@ async def test_c15_a_model_is_shown_tools_of_the_scope_that_somebody_serves(boar
 
 async def test_c15_a_model_is_told_what_was_said_before_in_the_conversation(board: Board) -> None:
     first = await board.chain(Task(goal="Find John", conversation_id="c1"))
-    await board.redis.set(board.topology.key_of("end", first), '{"answer": "John Doe is u1."}')
+    await board.redis.hset(board.topology.key_of(Key.DATA, first), Data.END, '{"answer": "John Doe is u1."}')
     async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
         for conversation in ("c1", "c2"):
             await board.reply(await board.ask(await board.chain(Task(goal="Greet him", conversation_id=conversation))))
@@ -388,8 +389,9 @@ async def test_f3_a_model_looks_at_words_and_these_words_are_what_is_recorded(bo
         assert reply["data"]["findings"] == [{"quote": "I sent it.", "told": "done"}]
         shown = json.loads(model.requests[0].body["messages"][-1]["content"])
         assert (shown["words"], [one["name"] for one in shown["tools"]]) == ("Hi. I sent it.", ["send_message"])
-        raw = await board.redis.hget(board.topology.key_of("thought", name), "raw")
-        assert raw == b"Hi. I sent it."
+        recorded = await board.stored.thought(name)
+        assert recorded is not None
+        assert recorded.raw == "Hi. I sent it."
 
 
 def all_of_it(words: str, *_: object) -> list[dict[str, str]]:

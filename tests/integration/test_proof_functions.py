@@ -3,7 +3,6 @@
 import random
 from typing import Any
 
-import msgspec
 import pytest
 from redis.asyncio import Redis
 
@@ -14,10 +13,12 @@ from haltpoint.contracts.base import action_id
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.tools import ErrorType, ToolSpec
+from haltpoint.runtime import rows
 from haltpoint.runtime.committing import ChainCommit, Decided, Loaded
 from haltpoint.runtime.dead_letters import DeadAction, Unheard
 from haltpoint.runtime.inbox import AnsweredAlready, Stale, Taken
 from haltpoint.runtime.ledger import Finished, Ledger
+from haltpoint.runtime.rows import ActionState, StoredAction
 from haltpoint.runtime.topology import Place
 from haltpoint.runtime.wire import Decoded, decode
 from tests.proofs import functions
@@ -92,7 +93,7 @@ class Pair:
             return
         token = f"one/{self.chance.randint(1, 3)}"
         args = (self.place(item).stream, self.place(item).entry, self.action(item.action), self.consumer(item), token)
-        real = await self.desk.calls.call("FCALL", "hp1_claim", 1, self.desk.key("events"), *args)
+        real = await self.desk.calls.call("FCALL", "hp2_claim", 1, self.desk.key("events"), *args)
         self.store, status, epoch = functions.claim(self.store, item, token, None)
         assert (real[0].decode(), real[1]) == (status, epoch)
 
@@ -205,14 +206,14 @@ class Pair:
         assert set(await self.messages()) == self.store.events
         await self.compare_items()
         for number, row in enumerate(self.store.actions):
-            fields = await self.desk.redis.hgetall(self.desk.key("action", self.action(number)))
-            assert _row(fields) == (row.attempt, row.epoch, row.started, row.receipt), f"action {number}"
-            assert fields.get(b"entry", b"").decode() == self.items.get((number, row.entry), ""), f"action {number}"
-        statuses = [
-            (await self.desk.redis.hget(self.desk.key("request", f"{CHAIN}.r{n}"), "status")).decode()
-            for n in range(1, len(self.store.requests) + 1)
-        ]
-        assert statuses == [request.status for request in self.store.requests]
+            found = await self.desk.stored.action(self.action(number))
+            assert _row(found) == (row.attempt, row.epoch, row.started, row.receipt), f"action {number}"
+            entry = found.row.entry if found else ""
+            assert entry == self.items.get((number, row.entry), ""), f"action {number}"
+        for number, request in enumerate(self.store.requests, 1):
+            asked = await self.desk.stored.request(f"{CHAIN}.r{number}")
+            assert asked is not None
+            assert asked.status == request.status
         status, version = await self.desk.redis.hmget(self.desk.key("chain", CHAIN), "status", "ver")
         assert (status in (b"completed", b"failed", b"cancelled")) == self.store.final
         assert int((version or b"0-").partition(b"-")[0]) == self.store.version
@@ -234,18 +235,19 @@ class Pair:
         assert {entry.decode() for entry, _ in entries} == {self.items[name] for name in names}
 
 
-def _row(fields: dict[bytes, bytes]) -> tuple[int, int, bool, Receipt | None]:
-    receipt = None
-    for name in (b"receipt", b"doubt"):
-        if name in fields:
-            receipt = next(kind for kind, outcome in OUTCOMES.items() if _alike(fields[name], name, kind, outcome))
-    return int(fields.get(b"attempt", 0)), int(fields.get(b"epoch", 0)), b"started" in fields, receipt
+def _row(found: StoredAction | None) -> tuple[int, int, bool, Receipt | None]:
+    if found is None:
+        return 0, 0, False, None
+    row, receipt = found.row, None
+    if found.receipt is not None:
+        receipt = next(kind for kind, outcome in OUTCOMES.items() if _alike(found.receipt, kind, outcome))
+    return row.attempt, row.epoch, row.state in (ActionState.STARTED, ActionState.DOUBTED), receipt
 
 
-def _alike(text: bytes, name: bytes, kind: Receipt, outcome: Any) -> bool:
-    if name == b"doubt":
+def _alike(stored: rows.Receipt, kind: Receipt, outcome: Any) -> bool:
+    if stored.kind is rows.Kind.DOUBT:
         return kind is Receipt.DOUBT
-    found = msgspec.json.decode(text, type=type(outcome))
+    found = type(outcome).model_validate_json(stored.outcome)
     return bool((found.success, found.next_action) == (outcome.success, outcome.next_action))
 
 

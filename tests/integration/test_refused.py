@@ -13,6 +13,7 @@ from redis.exceptions import ResponseError
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.runtime.connection import connect
+from haltpoint.runtime.rows import Data, Key
 from haltpoint.testing.script_model import ScriptedModel
 from tests.chaos.matrix import SCRIPT
 from tests.chaos.system import KEY, System, pretty, task
@@ -128,7 +129,7 @@ async def test_r13_a_server_that_refuses_ends_no_process(tmp_path: Path, code: s
         assert system.errors() == []
         assert system.violations() == [], pretty(system.violations())
         assert await system.dead_letters() == []
-        ends = [await system.redis.get(system.topology.key_of("end", chain)) for chain in system.accepted]
+        ends = [await system.redis.hget(system.topology.key_of(Key.DATA, chain), Data.END) for chain in system.accepted]
         assert [error for end in ends if (error := json.loads(end)["error"]) is not None] == []
 
 

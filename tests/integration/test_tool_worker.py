@@ -24,6 +24,7 @@ from haltpoint.contracts.tools import Outcome, ToolKind
 from haltpoint.runtime.dead_letters import RequeueStatus
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.ledger import Ledger
+from haltpoint.runtime.rows import Kind
 from haltpoint.runtime.settings import Settings
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.unserved import unserved
@@ -111,19 +112,18 @@ class Bench:
 
     async def outcome(self, action: str) -> Outcome:
         """What is recorded of an action, a doubt included, once it is."""
-        key = self.desk.key("action", action)
 
         async def is_there() -> bool:
-            receipt, doubt = await self.desk.redis.hmget(key, "receipt", "doubt")
-            return bool(receipt or doubt)
+            return (await self.desk.action(action)).receipt is not None
 
         await wait_until(is_there)
-        receipt, doubt = await self.desk.redis.hmget(key, "receipt", "doubt")
-        assert not (receipt and doubt)
-        return msgspec.json.decode(receipt or doubt, type=Outcome)
+        receipt = (await self.desk.action(action)).receipt
+        assert receipt is not None
+        return msgspec.json.decode(receipt.outcome, type=Outcome)
 
     async def data(self, action: str) -> Any:
-        return json.loads(await self.desk.redis.hget(self.desk.key("action", action), "data") or b"{}")
+        receipt = (await self.desk.action(action)).receipt
+        return json.loads(receipt.data if receipt else "{}")
 
     def effects(self) -> list[str]:
         return [line.split()[0] for line in self.effects_file.read_text().splitlines()]
@@ -135,7 +135,7 @@ class Bench:
             "import sys\nfrom haltpoint.contracts.catalogue import Party\n"
             "from haltpoint.runtime import process\nfrom haltpoint.runtime.settings import Settings\n"
             "from haltpoint_tool_worker.app import run\n"
-            "sys.exit(process.main(Party.WORKER, run, Settings.model_validate_json(sys.argv[1])))"
+            "sys.exit(process.main(Party.WORKER, run, msgspec.json.decode(sys.argv[1], type=Settings)))"
         )
         settings = self.settings(**more).model_dump_json(exclude_defaults=True)
         with (self.effects_file.parent / "log").open("ab") as log:
@@ -229,7 +229,7 @@ async def forged(bench: Bench, action: str, tool: str, body: str) -> None:
         message, data=msgspec.structs.replace(message.data, tool=tool, approval="anything")
     )
     new = await bench.desk.redis.xadd(stream, {"__data__": encode(changed), "__body__": body})
-    await bench.desk.redis.hset(bench.desk.key("action", action), "entry", new)
+    await bench.desk.stored.change(action, entry=new.decode())
     await bench.desk.redis.xdel(stream, entry)
 
 
@@ -298,8 +298,9 @@ async def test_a_tool_with_effects_that_breaks_is_in_doubt_unless_it_knows_bette
         outcome = await bench.outcome(action)
     assert error_of(outcome) == kind
     assert bench.effects() == [action]
-    receipt = await bench.desk.redis.hget(bench.desk.key("action", action), "receipt")
-    assert (receipt is None) == (kind == "IN_DOUBT"), "a doubt is no receipt"
+    receipt = (await bench.desk.action(action)).receipt
+    assert receipt is not None
+    assert (receipt.kind is Kind.DOUBT) == (kind == "IN_DOUBT"), "a doubt is no receipt"
 
 
 @pytest.mark.parametrize(("tool", "kind"), [("slow_read", "TIMEOUT"), ("slow_send", "IN_DOUBT")])
@@ -316,7 +317,8 @@ async def test_a_task_that_a_tool_leaves_behind_has_no_effect_that_no_receipt_te
         await wait_until(lambda: worker_tools.GATE.passed == 1)
     assert outcome.success
     assert bench.effects() == [f"{action}/1"]
-    receipt = json.loads(await bench.desk.redis.hget(bench.desk.key("action", action), "receipt") or b"{}")
+    stored = (await bench.desk.action(action)).receipt
+    receipt = json.loads(stored.outcome if stored else "{}")
     assert [call["key"] for call in receipt["metadata"]["calls"]] == [f"{action}/1"]
     with pytest.raises(ToolError, match="the call of send_and_leave_a_task has ended"):
         await worker_tools.left_behind.pop()
@@ -367,13 +369,12 @@ async def test_a_worker_that_lost_its_lease_changes_nothing(bench: Bench) -> Non
     async with bench.worker():
         action = await bench.order("wait")
         await wait_until(lambda: worker_tools.GATE.inside == 1)
-        key = bench.desk.key("action", action)
-        await bench.desk.redis.hset(key, "epoch", 7)  # as if somebody had taken it over
+        await bench.desk.stored.change(action, epoch=7)  # as if somebody had taken it over
         await wait_until(lambda: worker_tools.GATE.inside == 0)
         assert worker_tools.GATE.passed == 0, "the run was cancelled"
-        assert await bench.desk.redis.hget(key, "receipt") is None
+        assert (await bench.desk.action(action)).receipt is None
         assert await bench.reports() == []
-        await bench.desk.redis.hset(key, "epoch", 0)
+        await bench.desk.stored.change(action, epoch=0)
         worker_tools.GATE.open()
         assert (await bench.outcome(action)).success, "and the action is taken up again"
 
@@ -385,7 +386,7 @@ async def test_r8_who_takes_a_repeatable_call_over_claims_it_so_that_the_first_o
     (lost,) = await bench.desk.orders(consumer="a worker that was too slow")
     async with bench.worker():
         await wait_until(lambda: worker_tools.GATE.inside == 1)
-        assert await bench.desk.redis.hget(bench.desk.key("action", action), "epoch") == b"1"
+        assert (await bench.desk.action(action)).row.epoch == 1
         assert await bench.desk.finish(lost, data='{"passed":99}', epoch=0) == "stale"
         worker_tools.GATE.open()
         assert (await bench.outcome(action)).success
@@ -400,7 +401,7 @@ async def test_a_long_call_is_kept_alive_past_the_lease(bench: Bench) -> None:
         worker_tools.GATE.open()
         assert (await bench.outcome(action)).success
     assert worker_tools.GATE.most == 1
-    assert await bench.desk.redis.hget(bench.desk.key("action", action), "epoch") == b"0"
+    assert (await bench.desk.action(action)).row.epoch == 0
 
 
 async def test_a_tool_that_blocks_the_event_loop_does_not_lose_its_lease(bench: Bench) -> None:
@@ -414,7 +415,7 @@ async def test_a_tool_that_blocks_the_event_loop_does_not_lose_its_lease(bench: 
         async with bench.worker():
             outcome = await bench.outcome(action)
     assert outcome.success
-    assert await bench.desk.redis.hget(bench.desk.key("action", action), "epoch") == b"0"
+    assert (await bench.desk.action(action)).row.epoch == 0
 
 
 @pytest.mark.parametrize("tool", ["block_the_loop", "block_in_a_task"])
@@ -489,7 +490,7 @@ async def test_a_queue_whose_only_worker_is_blocked_has_a_worker(bench: Bench) -
             return not await bench.ready()
 
         await wait_until(is_silent)
-        await bench.desk.redis.hset(bench.desk.key("action", waiting), "entry", "1000000-0")
+        await bench.desk.stored.change(waiting, entry="1000000-0")
         view = await Views(bench.desk.redis, bench.desk.topology).chain(waiting.partition(".")[0], sees=lambda _: True)
         assert view is not None
         assert view.current is not None
@@ -518,7 +519,7 @@ async def test_a_thread_that_does_not_end_keeps_its_slot_until_it_does(bench: Be
             assert error_of(await bench.outcome(action)) == "TIMEOUT"
         later = await bench.order("add", left=1, right=1)
         await asyncio.sleep(2 * BEAT)
-        assert not await bench.desk.redis.hexists(bench.desk.key("action", later), "receipt")
+        assert (await bench.desk.action(later)).receipt is None
         worker_tools.GATE.open()
         assert (await bench.outcome(later)).success
 

@@ -21,6 +21,7 @@ from haltpoint_gateway.unattended import Unattended
 from tests.integration.deciding import Bed, bed_at, executing
 from tests.support import wait_until
 from tests.support.builders import literal_task, spec
+from tests.support.stored import Stored
 
 TOOLS = [spec("lookup_contacts", queue="contacts"), spec("send_message", queue="contacts"), spec("note", queue="notes")]
 LONG_AGO = "1000000-0"
@@ -96,14 +97,14 @@ async def test_a_chain_says_that_it_waits_for_a_worker(bed: Bed) -> None:
 
     async with executing(bed):
         chain_id = await bed.submit(literal_task(1, "lookup_contacts"))
-        action = bed.topology.key_of("action", f"{chain_id}.s1.1")
+        action, stored = f"{chain_id}.s1.1", Stored(bed.redis, bed.topology)
 
         async def sent() -> bool:
-            return bool(await bed.redis.exists(action))
+            return await stored.action(action) is not None
 
         await wait_until(sent)
     assert waiting(await view()) is None, "it has only just been sent"
-    await bed.redis.hset(action, "entry", LONG_AGO)
+    await stored.change(action, entry=LONG_AGO)
     chain = await view()
     found = waiting(chain)
     assert (found.code, found.queue) == ("HP-102", "contacts")

@@ -48,7 +48,7 @@ async def test_r8_a_sleeper_runs_nothing_and_cancels_nothing(bench: Bench, tool:
             outcome = await bench.outcome(action)
     assert outcome.success, outcome
     assert bench.effects_file.read_text() == f"{action} {awake.pid}\n"
-    assert await bench.desk.redis.hget(bench.desk.key("action", action), "epoch") == b"1"
+    assert (await bench.desk.action(action)).row.epoch == 1
     assert len(await bench.reports()) == 1
 
 

@@ -128,7 +128,7 @@ def with_ghost(store: Store, action: int, ghost: Ghost) -> Store:
 
 
 def submit(store: Store, chain: int) -> tuple[Store, str]:
-    """hp1_submit: the chain and its first message, once."""
+    """hp2_submit: the chain and its first message, once."""
     if store.chain:
         return store, "again"
     return store._replace(chain=chain, events=store.events | {Sent("submitted")}), "created"
@@ -137,7 +137,7 @@ def submit(store: Store, chain: int) -> tuple[Store, str]:
 def commit(
     store: Store, expected: int, change: Change | None, entry: Sent, without: Mutation | None
 ) -> tuple[Store, str]:
-    """hp1_commit for one chain: all of `change` (None: nothing changed) and the acknowledgement, or nothing."""
+    """hp2_commit for one chain: all of `change` (None: nothing changed) and the acknowledgement, or nothing."""
     if store.version != expected and without is not Mutation.VERSION:
         return store, "conflict"
     store = store._replace(events=store.events - {entry})
@@ -174,7 +174,7 @@ def _settle(store: Store, number: int, status: str) -> Store:
 
 
 def claim(store: Store, item: Item, token: str, without: Mutation | None) -> tuple[Store, str, int]:
-    """hp1_claim; `token` is new for each claim. `item` is as it was when this worker got it."""
+    """hp2_claim; `token` is new for each claim. `item` is as it was when this worker got it."""
     row, holds = store.actions[item.action], item in store.tools
     status, after = rules.claim(row, item.entry, token, final=store.final, holds=holds, without=without)
     if after is None:
@@ -188,7 +188,7 @@ def claim(store: Store, item: Item, token: str, without: Mutation | None) -> tup
 
 
 def complete(store: Store, item: Item, epoch: int, receipt: Receipt, without: Mutation | None) -> tuple[Store, str]:
-    """hp1_complete for one action."""
+    """hp2_complete for one action."""
     row, given = store.actions[item.action], store.ghosts[item.action].given
     holds = item in store.tools
     status = rules.complete(row, item.entry, epoch, holds=holds, without=without)
@@ -212,7 +212,7 @@ def _record(store: Store, action: int, receipt: Receipt) -> Store:
 
 
 def dead_letter(store: Store, item: Item, without: Mutation | None) -> Store:
-    """hp1_dead_letter for an action: its bytes are kept, its chain hears of it. Nothing, when the entry is gone."""
+    """hp2_dead_letter for an action: its bytes are kept, its chain hears of it. Nothing, when the entry is gone."""
     before, store = store, finish(store, item)
     if store.tools == before.tools:
         return store
@@ -221,12 +221,12 @@ def dead_letter(store: Store, item: Item, without: Mutation | None) -> Store:
 
 
 def put_aside(store: Store, item: Item) -> Store:
-    """hp1_dead_letter of what another release can read: its chain hears nothing, and waits."""
+    """hp2_dead_letter of what another release can read: its chain hears nothing, and waits."""
     return finish(store, item)._replace(letters=store.letters | {Item(item.action, item.entry)})
 
 
 def requeue(store: Store, letter: Item, without: Mutation | None) -> tuple[Store, str]:
-    """hp1_requeue of an action's entry that was put aside."""
+    """hp2_requeue of an action's entry that was put aside."""
     row = store.actions[letter.action]
     if not rules.may_requeue(row, letter.entry, final=store.final):
         return store, "done"
@@ -237,7 +237,7 @@ def requeue(store: Store, letter: Item, without: Mutation | None) -> tuple[Store
 
 
 def answer(store: Store, number: int, choice: str, moment: int) -> tuple[Store, str]:
-    """hp1_answer: once, and not after the moment in which it was asked."""
+    """hp2_answer: once, and not after the moment in which it was asked."""
     request = store.requests[number - 1]
     status = rules.answer(request.status, late=request.since < moment, final=store.final)
     if status == "taken":
@@ -247,7 +247,7 @@ def answer(store: Store, number: int, choice: str, moment: int) -> tuple[Store, 
 
 
 def expire(store: Store, moment: int) -> tuple[Store, tuple[int, ...]]:
-    """What hp1_fire_due does to a chain's open requests: those of earlier moments expire; their numbers."""
+    """What hp2_fire_due does to a chain's open requests: those of earlier moments expire; their numbers."""
     expired: list[int] = []
     for number, request in enumerate(store.requests, 1):
         if request.since < moment and request.status in ("open", "expired"):

@@ -22,8 +22,10 @@ from haltpoint.contracts.views import ChainView
 from haltpoint.runs import Result
 from haltpoint.runtime.chain_view import ChainRecord, view_of
 from haltpoint.runtime.log_view import LogLine
+from haltpoint.runtime.rows import StoredAction
 from haltpoint.runtime.wire import encode
 from tests.support.builders import OK, asks, failed, spec
+from tests.support.stored import stored_action
 
 TOOLS = (spec("look"), spec("send", read_only=False), spec("pay", read_only=False, says="Paid {to}"))
 HEAD = {"created": "1767225600000", "updated": "1767225601500", "deadline": "1767830400000"}
@@ -37,13 +39,13 @@ class Drawn:
         self._draw = draw
         self.effects: list[str] = []
         self.children: dict[str, ChainRecord] = {}
-        self.actions: dict[str, dict[str, str]] = {}
+        self.actions: dict[str, StoredAction] = {}
         sizes = draw(st.lists(st.integers(0, 3), min_size=1, max_size=3 if levels == 3 else 2))
         plan = Plan(steps=tuple(Step(id=f"s{index}") for index in range(len(sizes))))
         for step, size in zip(plan.steps, sizes, strict=True):
             for number in range(1, size + 1):
                 name = action_id(chain, step.id, number)
-                self.actions[name] = self._action(name, levels)
+                self.actions[name] = stored_action(name, **self._action(name, levels))
         dropped = ("action.never_executed", {"step_id": "s0", "tool": "send", "arguments": "{}", "reason": "stopped"})
         end = {"answer": draw(st.sampled_from([None, "", "Done.", "All is [sent]."]))}
         self.record = ChainRecord(
@@ -58,7 +60,7 @@ class Drawn:
             children=self.children,
         )
 
-    def _action(self, name: str, levels: int) -> dict[str, str]:
+    def _action(self, name: str, levels: int) -> dict[str, Any]:
         kind = self._draw(st.sampled_from(KINDS if levels > 1 else KINDS[:-1]))
         tool = self._draw(st.sampled_from(TOOLS))
         arguments = json.dumps({"to": self._draw(st.text(max_size=20))})
@@ -73,7 +75,7 @@ class Drawn:
             return {
                 "tool": "skill",
                 "args": "{}",
-                "child": below.record.id,
+                "child": True,
                 **({"receipt": receipt} if receipt else {}),
             }
         if kind == "succeeds":
@@ -85,7 +87,7 @@ class Drawn:
             return {**fields, "receipt": _told(OK, **worked, **told, cached=True)}
         if kind == "happened":
             settled = _told(OK, by="ann", **self._deed(tool, name, arguments))
-            return {**fields, "doubt.1": _told(failed(), **worked), "settled": settled, "settled_data": "{}"}
+            return {**fields, "earlier": {1: _told(failed(), **worked)}, "settled": settled, "settled_data": "{}"}
         receipts = {"fails": failed(), "asks": asks()}
         if kind in receipts:
             return {**fields, "receipt": _told(receipts[kind], **worked)}

@@ -22,10 +22,12 @@ from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.dead_letters import DeadLetters
 from haltpoint.runtime.inbox import Inbox
 from haltpoint.runtime.ledger import Completion, Finished, Ledger
+from haltpoint.runtime.rows import StoredAction
 from haltpoint.runtime.store import CommitStatus, Store
 from haltpoint.runtime.topology import Place, Topology
 from haltpoint.runtime.wire import Decoded, decode
 from tests.support.builders import OK, spec
+from tests.support.stored import Stored
 
 NOTE = spec("note")
 SEND = ToolSpec(name="send")  # effects that cannot be repeated
@@ -56,6 +58,15 @@ class Desk:
 
     def key(self, *parts: str) -> str:
         return self.topology.key(0, *parts)
+
+    @property
+    def stored(self) -> Stored:
+        return Stored(self.redis, self.topology)
+
+    async def action(self, name: str) -> StoredAction:
+        found = await self.stored.action(name)
+        assert found is not None
+        return found
 
     async def submit(self, task: Task, **more: Any) -> str:
         return (await self.store.submit(task, **more)).chain_id

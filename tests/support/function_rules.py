@@ -24,7 +24,7 @@ class Mutation(StrEnum):
 
 
 class Receipt(StrEnum):
-    """What a worker may report. Doubt is no receipt in Redis, but lies beside it."""
+    """What a worker may report. Doubt takes the place of a receipt."""
 
     OK = "ok"
     ASKS = "asks"
@@ -63,10 +63,10 @@ class ActionRow(NamedTuple):
 
 
 def dispatched(row: ActionRow, entry: int, *, again: bool) -> ActionRow:
-    """The next attempt under a new entry. A first dispatch clears nothing: what it finds there is nobody's."""
+    """The next attempt under a new entry. A first dispatch clears no receipt: what it finds there is nobody's."""
     if again:
         return ActionRow(row.repeatable, row.attempt + 1, entry)
-    return row._replace(attempt=row.attempt + 1, entry=entry, epoch=0)
+    return ActionRow(row.repeatable, row.attempt + 1, entry, receipt=row.receipt, settled=row.settled)
 
 
 def renewed(row: ActionRow, entry: int, without: Mutation | None = None) -> ActionRow:
@@ -77,7 +77,7 @@ def renewed(row: ActionRow, entry: int, without: Mutation | None = None) -> Acti
 def claim(
     row: ActionRow | None, entry: int, token: str, *, final: bool, holds: bool, without: Mutation | None = None
 ) -> tuple[str, ActionRow | None]:
-    """hp1_claim: the status, and the row after it; None when the entry is finished instead.
+    """hp2_claim: the status, and the row after it; None when the entry is finished instead.
 
     `holds`: the entry is pending for the worker that claims.
     """
@@ -95,7 +95,7 @@ def claim(
 
 
 def complete(row: ActionRow | None, entry: int, epoch: int, *, holds: bool, without: Mutation | None = None) -> str:
-    """hp1_complete: recorded, again (the entry is finished, no more), or stale (nothing is done)."""
+    """hp2_complete: recorded, again (the entry is finished, no more), or stale (nothing is done)."""
     if row is not None and row.over(without):
         return "again"
     if row is None or not row.bound(entry, without):
@@ -106,24 +106,24 @@ def complete(row: ActionRow | None, entry: int, epoch: int, *, holds: bool, with
 
 
 def may_release(row: ActionRow | None, entry: int, epoch: int) -> bool:
-    """hp1_release of an action's entry, by its owner."""
+    """hp2_release of an action's entry, by its owner."""
     return row is not None and (row.entry, row.epoch) == (entry, epoch) and not row.over() and not row.doubtful()
 
 
 def may_requeue(row: ActionRow | None, entry: int, *, final: bool) -> bool:
-    """hp1_requeue of an action's entry that was buried: somebody waits for this very one."""
+    """hp2_requeue of an action's entry that was buried: somebody waits for this very one."""
     return row is not None and row.entry == entry and not row.over() and not final
 
 
 def given_up(row: ActionRow | None, entry: int, without: Mutation | None = None) -> Receipt | None:
-    """What hp1_dead_letter records for an action whose entry it buries; None: it was another's, or is over."""
+    """What hp2_dead_letter records for an action whose entry it buries; None: it was another's, or is over."""
     if row is None or row.entry != entry or row.receipt is not None:
         return None
     return Receipt.DOUBT if row.doubtful(without) else Receipt.FAILED
 
 
 def answer(status: str, *, late: bool, final: bool) -> str:
-    """hp1_answer to a request in this status: taken, answered, expired or stale."""
+    """hp2_answer to a request in this status: taken, answered, expired or stale."""
     if status == "answered":
         return "answered"
     if status == "expired" or (status == "open" and late):

@@ -48,19 +48,13 @@ def test_a_run_is_read_as_it_was_written_and_keeps_the_hash_small(run: StepRun) 
 
 def test_the_numbers_have_the_order_that_is_stored() -> None:
     run = StepRun(StepStatus.COMPLETED, 1, 2, 3, 4, 5, 6, 7, 8, thinking=True, struck=True)
-    assert encode_step(run) == "[4,1,2,3,4,5,6,7,8,0,1,1]"
+    assert encode_step(run) == "[4,1,2,3,4,5,6,7,8,1,1]"
     assert encode_step(StepRun()) == "[]"
     ended = [StepStatus.READY, StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.SKIPPED, StepStatus.CANCELLED]
     assert [encode_step(StepRun(status)) for status in ended] == ["[1]", "[4]", "[5]", "[6]", "[7]"]
     assert (
-        encode_step(StepRun(StepStatus.IN_PROGRESS, actions=3, pending=(1, 3))) == "[2,0,0,0,3,0,0,0,0,1,0,0,0,0,0,3,1]"
+        encode_step(StepRun(StepStatus.IN_PROGRESS, actions=3, pending=(1, 3))) == "[2,0,0,0,3,0,0,0,0,0,0,0,0,0,3,1]"
     )
-
-
-def test_a_field_of_an_older_release_says_nothing_of_what_is_under_way_which_is_the_last_action() -> None:
-    assert decode_step(b"[2,1]") == StepRun(StepStatus.IN_PROGRESS, turn=1)
-    assert decode_step(b"[2,0,0,0,2,2,1]").pending == (2,)
-    assert decode_step(b"[2,1,1,2,2,2,1,0,2,0,1]").pending == ()  # it waits for a thought
 
 
 @pytest.mark.parametrize("field", [b"[99]", b"[a]", b"[1.5]", b"{}"])

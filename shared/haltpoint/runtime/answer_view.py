@@ -22,6 +22,7 @@ from haltpoint.contracts.phrases import Phrases
 from haltpoint.contracts.tools import DeedWords, ErrorType, NestedCall, Outcome, ToolSpec
 from haltpoint.contracts.views import ActionView, ChainView
 from haltpoint.runtime.log_view import moment
+from haltpoint.runtime.rows import StoredAction
 
 _WHY: Final = {
     ErrorType.IN_DOUBT: WhyNot.IN_DOUBT,
@@ -203,15 +204,13 @@ def _in_doubt(tree: Tree, not_done: Sequence[NotDone]) -> bool:
     return any(one.why is WhyNot.IN_DOUBT for one in not_done)
 
 
-def calls_in(fields: Mapping[str, str]) -> tuple[NestedCall, ...]:
-    """The calls that an action's tool made of others, in any attempt; the same call once, as a success if it was one.
-
-    `fields` are those of the action's hash.
-    """
+def calls_in(stored: StoredAction) -> tuple[NestedCall, ...]:
+    """The calls that an action's tool made of others, in any attempt; the same one once, as a success if it was one."""
     found: dict[str, NestedCall] = {}
-    recorded = (text for name, text in fields.items() if name.partition(".")[0] in ("receipt", "doubt"))
-    for text in recorded:
-        for call in msgspec.json.decode(text, type=Outcome).metadata.calls:
+    for receipt in (*stored.earlier.values(), stored.receipt):
+        if receipt is None:
+            continue
+        for call in msgspec.json.decode(receipt.outcome, type=Outcome).metadata.calls:
             if call.key not in found or found[call.key].deed is None:
                 found[call.key] = call
     return tuple(found.values())

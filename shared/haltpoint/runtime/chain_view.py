@@ -25,14 +25,18 @@ from haltpoint.contracts.tools import NextAction, Outcome
 from haltpoint.runtime import contract_view, log_view
 from haltpoint.runtime.answer_view import Told, Tree, calls_in, final_answer, ran_line
 from haltpoint.runtime.log_view import LogLine, Times, moment
-from haltpoint.runtime.request_view import Background, Fields, question_of, request_of
+from haltpoint.runtime.request_view import Background, question_of, request_of
+from haltpoint.runtime.rows import Kind, StoredAction, StoredRequest, StoredThought
+
+Fields = Mapping[str, str]
+"""A hash of Redis, decoded."""
 
 _ASKS: Final = (NextAction.CLARIFICATION_NEEDED, NextAction.CONFIRMATION_NEEDED)
 
 
 @dataclass(frozen=True, slots=True)
 class ChainRecord:
-    """All that is kept about a chain. `actions`, `requests`, `thoughts` are hashes by id; missing ones are absent.
+    """All that is kept about a chain. `actions`, `requests`, `thoughts` are by id; missing ones are absent.
 
     `forms` are the result schemas of the tools that escalations want called, `children` the chains that carried out
     skills, `language` that of the runtime's own words where the task names none.
@@ -48,9 +52,9 @@ class ChainRecord:
     failing: ChainError | None = None
     resting: Mapping[str, Rest] = field(default_factory=dict)
     log: tuple[LogLine, ...] = ()
-    actions: Mapping[str, Fields] = field(default_factory=dict)
-    requests: Mapping[str, Fields] = field(default_factory=dict)
-    thoughts: Mapping[str, Fields] = field(default_factory=dict)
+    actions: Mapping[str, StoredAction] = field(default_factory=dict)
+    requests: Mapping[str, StoredRequest] = field(default_factory=dict)
+    thoughts: Mapping[str, StoredThought] = field(default_factory=dict)
     forms: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     waiting: views.WaitingView | None = None
     children: Mapping[str, "ChainRecord"] = field(default_factory=dict)
@@ -111,9 +115,9 @@ def _tree(record: ChainRecord) -> Tree:
 
 def _without_answer(record: ChainRecord) -> views.ChainView:
     head, task = record.head, record.task
-    raw = {name: fields.get("raw", "") for name, fields in record.thoughts.items()}
+    raw = {name: thought.raw for name, thought in record.thoughts.items()}
     background = Background(raw, record.plan, record.forms)
-    requests = tuple(request_of(question_of(fields), fields, task, background) for fields in record.requests.values())
+    requests = tuple(request_of(question_of(one), one, task, background) for one in record.requests.values())
     thoughts, times = _thoughts(record), log_view.times(record.log)
     broken = contract_view.violations(record.id, log_view.facts(record.log), raw)
     steps = tuple(
@@ -162,8 +166,8 @@ def _thoughts(record: ChainRecord) -> defaultdict[str, list[views.ThoughtView]]:
     """What was thought, by the id of the step: a proposal, the text of an answer, or words that could not be read."""
     at = {line.ref: moment(line.at) for line in record.log}
     said: defaultdict[str, list[views.ThoughtView]] = defaultdict(list)
-    for name, fields in record.thoughts.items():
-        data = json.loads(fields.get("data") or "{}")
+    for name, stored in record.thoughts.items():
+        data = json.loads(stored.data)
         proposal = data.get("proposal") or {"content": data.get("text") or data.get("message") or ""}
         thought = views.ThoughtView.model_validate({"id": name, "at": at.get(name), **proposal})
         said[contract_view.place_of(record.id, name)].append(thought)
@@ -179,7 +183,7 @@ def _step(
     violations: tuple[views.ViolationView, ...],
 ) -> views.StepView:
     ids = [action_id(record.id, step.id, number) for number in range(1, run.actions + 1)]
-    actions = tuple(_action(name, record.actions[name], times) for name in ids if name in record.actions)
+    actions = tuple(_action(record.actions[name], times) for name in ids if name in record.actions)
     started, ended = times.get(step.id, (None, None))
     became: dict[str, Any] = {
         "tool_validation_mode": policy.mode(record.task, step),
@@ -214,42 +218,41 @@ def _result(
 def _cited(record: ChainRecord, mark: Mark) -> str | None:
     """What the action that a mark names did (F2)."""
     name = action_id(record.id, mark["step"], int(mark["number"]))
-    action = _action(name, record.actions[name], {}) if name in record.actions else None
+    action = _action(record.actions[name], {}) if name in record.actions else None
     if action is None or action.receipt is None or not action.receipt.satisfies:
         return None
     deed = action.receipt.metadata.deed
     return deed.says if deed else ran_line(action)
 
 
-def _action(name: str, fields: Fields, times: Times) -> views.ActionView:
-    settled = fields.get("settled")
-    outcome, data = (settled, fields.get("settled_data")) if settled else (fields.get("receipt"), fields.get("data"))
-    if outcome:
-        receipt = msgspec.json.decode(outcome, type=Outcome).with_data(json.loads(data or "{}"))
+def _action(stored: StoredAction, times: Times) -> views.ActionView:
+    counts = stored.counts
+    if counts is not None and (counts.kind is Kind.RECEIPT):
+        receipt = msgspec.json.decode(counts.outcome, type=Outcome).with_data(json.loads(counts.data or "{}"))
         status = ActionStatus.ASKING if receipt.next_action in _ASKS else ActionStatus.DONE
     else:
         receipt = None
-        status = ActionStatus.ASKING if fields.get("doubt") else ActionStatus.DISPATCHED
-    started, ended = times.get(name, (None, None))
+        status = ActionStatus.ASKING if counts is not None else ActionStatus.DISPATCHED
+    started, ended = times.get(stored.id, (None, None))
     return views.ActionView(
-        id=name,
-        tool=fields["tool"],
-        arguments=json.loads(fields.get("args") or "{}"),
+        id=stored.id,
+        tool=stored.tool,
+        arguments=json.loads(stored.arguments or "{}"),
         sources=receipt.metadata.sources if receipt is not None else {},
-        ran=_ran(fields),
+        ran=_ran(stored),
         status=status,
         cached=receipt is not None and receipt.metadata.cached,
         receipt=receipt,
-        child=fields.get("child"),
+        child=stored.child or None,
         started_at=started,
         ended_at=ended,
     )
 
 
-def _ran(fields: Fields) -> dict[str, Any] | None:
+def _ran(stored: StoredAction) -> dict[str, Any] | None:
     """What hooks made of the arguments, by the worker's word on the last run: of a skill's call it is put aside."""
-    words = (fields.get(name) for name in ("receipt", "doubt", f"receipt.{fields.get('attempt')}"))
-    told = (json.loads(one).get("metadata", {}).get("arguments") for one in words if one)
+    words = (stored.receipt, stored.earlier.get(stored.row.attempt))
+    told = (json.loads(one.outcome).get("metadata", {}).get("arguments") for one in words if one)
     return next((json.loads(text) for text in told if text is not None), None)
 
 
@@ -258,7 +261,7 @@ def _current(record: ChainRecord) -> views.CurrentView | None:
     for index, (step, run) in enumerate(record.steps):
         if run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             last = record.actions.get(action_id(record.id, step.id, run.actions))
-            tool = last["tool"] if last else None
+            tool = last.tool if last else None
             resting = _resting(record, (action_id(record.id, step.id, number) for number in run.pending))
             return views.CurrentView(
                 step_id=step.id, tool=tool, index=index, waiting_for=record.waiting, resting=resting
@@ -274,12 +277,12 @@ def _resting(record: ChainRecord, actions: Iterable[str]) -> views.RestingView |
     return views.RestingView(until=moment(rest.until), why=rest.outcome.error.message if rest.outcome.error else "")
 
 
-def under_way(record: ChainRecord) -> Fields | None:
+def under_way(record: ChainRecord) -> StoredAction | None:
     """The first action that a worker has, or should have: dispatched, and nothing is recorded of it."""
     for step, run in record.steps:
         sent = (record.actions.get(action_id(record.id, step.id, number)) for number in run.pending)
         for one in sent if run.status is not StepStatus.WAITING else ():
-            if one is not None and not any(one.get(part) for part in ("receipt", "doubt", "settled", "child")):
+            if one is not None and one.counts is None and not one.child:
                 return one
     return None
 

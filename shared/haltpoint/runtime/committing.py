@@ -1,4 +1,4 @@
-"""Decisions as arguments of hp1_commit (the operations are told at the top of lua/commit.lua).
+"""Decisions as operations of a commit (runtime/operations.py).
 
 Pure, and the executor's hottest path: what an output needs is written once, and nothing is parsed.
 """
@@ -21,20 +21,20 @@ from haltpoint.chain.outputs import (
     Think,
     Withdraw,
 )
-from haltpoint.chain.state import Chain, PlanOrigin, next_due
+from haltpoint.chain.state import Action, Chain, PlanOrigin, next_due
 from haltpoint.contracts import events
-from haltpoint.contracts.base import action_id, chain_of, request_id, value
-from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.base import chain_of, request_id, value
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.humans import Question
+from haltpoint.runtime import operations as ops
 from haltpoint.runtime.chain_codec import changed_fields
-from haltpoint.runtime.connection import Argument
 from haltpoint.runtime.counting import count
+from haltpoint.runtime.log_lines import encode_line
 from haltpoint.runtime.outgoing import Envelope, completed_parts, rfc3339
 from haltpoint.runtime.public_facts import public_facts
+from haltpoint.runtime.rows import Data, Head, local
 from haltpoint.runtime.wire import encode
 
-_CHUNK: Final = 200  # values in one HSET
 _RANKS: Final = {"low": 0, "high": 2}
 _RANK: Final = 10**14
 """What one rank weighs in the inbox's order: more than any time in ms, so that urgent questions come first."""
@@ -48,11 +48,15 @@ _beside_plan: Final = attrgetter(*BESIDE_PLAN)
 
 @value
 class Loaded:
-    """A chain as it was read, the version to be checked against, and the traceparent that it was submitted with."""
+    """A chain as it was read, the version to be checked against, and the traceparent that it was submitted with.
+
+    `task_bytes` is how long its task is as JSON.
+    """
 
     chain: Chain
     version: str
     trace: str | None = None
+    task_bytes: int = 0
 
 
 @value
@@ -83,61 +87,61 @@ class ChainCommit:
         return self.decided[-1].decision.chain if self.decided else self.loaded.chain
 
 
-def segment(commit: ChainCommit, version: str, retention: int, facts_age: int) -> list[Argument]:
-    """The arguments for one chain, without their number. `retention` in seconds, `version` is the new one, `facts_age`
-    in ms (0: no public facts).
+def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) -> bytes:
+    """The argument for one chain. `retention` in seconds, `version` is the new one, `facts_age` in ms (0: no public
+    facts).
 
     The new version equals the old one when nothing changed (see `changes`).
     """
-    old, new = commit.loaded.chain, commit.chain
-    args: list[Argument] = [old.id, commit.loaded.version, version, len(commit.entries), *commit.entries]
-    if version != commit.loaded.version:
+    old, new, expected = commit.loaded.chain, commit.chain, commit.loaded.version
+    written: list[ops.Operation] = []
+    counts: Counter[str] = Counter()
+    if version != expected:
         touched = {index for each in commit.decided for index in each.decision.touched}
-        fields = ["ver", version, *changed_fields(old, new, touched)]
-        for start in range(0, len(fields), _CHUNK):
-            chunk = fields[start : start + _CHUNK]
-            args += ("H", len(chunk), *chunk)
+        written.append(ops.WriteHead([Head.VERSION, version, *changed_fields(old, new, touched)]))
         if new.plan is not old.plan or _beside_plan(new) != _beside_plan(old):
-            args += ("S", f"plan:{new.id}", encode(_worked_on(new)))
+            written.append(ops.WriteData(Data.PLAN, encode(_worked_on(new)).decode()))
         if new.answer is not old.answer or new.error is not old.error or new.unproven is not old.unproven:
-            args += ("S", f"end:{new.id}", encode(_ended(new)))
-        counts: Counter[str] = Counter()
+            written.append(ops.WriteData(Data.END, encode(_ended(new)).decode()))
         for before, each in _with_former(commit):
             if each.decision.chain is not before:
                 count(counts, before, each.received.message, each.decision)
-                args += ("L", each.now, _heading(each.received), _facts(each.decision))
+                written.append(
+                    ops.AppendLog(
+                        encode_line(new.id, each.received, each.decision, each.now), bool(each.decision.facts)
+                    )
+                )
                 for output in each.decision.outputs:
-                    args += _operation(each, output)
-        if counts:
-            args += ("K", 2 * len(counts), *(part for pair in counts.items() for part in pair))
+                    written += _operations(each, output)
         if new.status is not old.status:
-            args += ("I", old.status, new.status, new.updated_at)
-    args += _timer(old, new, commit.decided, retention)
+            written.append(ops.MoveStatus(old.status, new.status, new.updated_at))
+    written += _timer(old, new, commit.decided, retention)
     if facts_age:  # last: what was written outside cannot be taken back when an operation fails
         for each in commit.decided:
-            for message in public_facts(each.decision, each.now, each.trace):
-                args += ("O", facts_age, message)
-    return args
+            facts = public_facts(each.decision, each.now, each.trace)
+            written += [ops.PublishFact(facts_age, message.decode()) for message in facts]
+    return ops.pack(ops.ChainWrites(old.id, expected, version, list(commit.entries), written, counts))
 
 
 def _worked_on(chain: Chain) -> dict[str, Any]:
-    """What is stored under plan:<id> (see `loading.StoredPlan`). A literal plan is in the task already."""
+    """What is stored with the plan (see `loading.StoredPlan`). A literal plan is in the task already."""
     plan = {} if chain.plan is None or chain.origin is PlanOrigin.LITERAL else {"plan": chain.plan}
     beside = zip(BESIDE_PLAN, _beside_plan(chain), strict=True)
     return {"digests": chain.digests, **plan, **{name: value for name, value in beside if value not in (None, (), {})}}
 
 
 def _ended(chain: Chain) -> dict[str, Any]:
-    """What is stored under end:<id> (see `loading.StoredEnd`)."""
+    """What is stored of the end (see `loading.StoredEnd`)."""
     beside = {"unproven": chain.unproven, "unfulfilled": chain.unfulfilled}
     return {"answer": chain.answer, "error": chain.error, **{name: one for name, one in beside.items() if one}}
 
 
-def unspeakable(commit: ChainCommit, error: Exception) -> list[Argument]:
-    """The arguments for a chain whose decision could not be written down: it becomes a fault, and is reported."""
+def unspeakable(commit: ChainCommit, error: Exception) -> bytes:
+    """The argument for a chain whose decision could not be written down: it becomes a fault, and is reported."""
     loaded = commit.loaded
-    problem = f"{type(error).__name__}: {error}".encode(errors="replace")[:1000]
-    return [loaded.chain.id, loaded.version, loaded.version, len(commit.entries), *commit.entries, "Q", problem]
+    problem = f"{type(error).__name__}: {error}".encode(errors="replace")[:1000].decode(errors="replace")
+    failed: list[ops.Operation] = [ops.Fail(problem)]
+    return ops.pack(ops.ChainWrites(loaded.chain.id, loaded.version, loaded.version, list(commit.entries), failed))
 
 
 def changes(commit: ChainCommit) -> bool:
@@ -153,115 +157,86 @@ def _with_former(commit: ChainCommit) -> Iterator[tuple[Chain, Decided]]:
         before = each.decision.chain
 
 
-def _facts(decision: Decision) -> bytes:
-    return encode([(fact.type.value, fact.details) for fact in decision.facts])
-
-
-def _timer(old: Chain, new: Chain, decided: Sequence[Decided], retention: int) -> list[Argument]:
+def _timer(old: Chain, new: Chain, decided: Sequence[Decided], retention: int) -> list[ops.Operation]:
     if new.status.final:
-        if old.status.final:
-            return []
-        names = list(_names(new))
-        return ["F", retention, len(names), *names]
+        return [] if old.status.final else [ops.EndChain(str(retention))]
     due = next_due(new)
     went_off = any(isinstance(each.received.message, events.TimerDue) for each in decided)
-    return ["T", due] if went_off or due != next_due(old) else []
+    return [ops.SetTimer(due)] if went_off or due != next_due(old) else []
 
 
-def _names(chain: Chain) -> Iterator[str]:
-    """All keys that a chain has, without the prefix; thoughts have an expiry from the start."""
-    for kind in ("chain", "task", "plan", "end", "log"):
-        yield f"{kind}:{chain.id}"
-    if chain.plan is not None:
-        for step, run in zip(chain.plan.steps, chain.runs, strict=True):
-            for number in range(1, run.actions + 1):
-                yield f"action:{action_id(chain.id, step.id, number)}"
-    for number in range(1, chain.asked + 1):
-        yield f"request:{request_id(chain.id, number)}"
-
-
-def _heading(received: Received) -> bytes:
-    """What a line of the log says of its input: its name, and where it can be read again, or the whole when small."""
-    message = received.message
-    name = message.type.rpartition(".")[0]
-    match message:
-        case events.TaskSubmitted():
-            told = b""
-        case events.ToolCompleted():
-            told = b',"ref":' + encode(message.data.action_id)
-        case events.HumanAnswered():
-            told = b',"ref":' + encode(message.data.request_id)
-        case (
-            events.IntentDrafted()
-            | events.PlanDrafted()
-            | events.ActionProposed()
-            | events.AnswerDrafted()
-            | events.ThoughtFailed()
-        ):
-            told = b',"ref":' + encode(message.data.thought_id)
-        case events.TimerDue() | events.TaskCancelled() | events.MessageLost():
-            told = b',"data":' + encode(message.data)
-        case _:
-            assert_never(message)
-    return b',"type":"%s"%s' % (name.encode(), told)
-
-
-def _operation(each: Decided, output: Output) -> list[Argument]:
+def _operations(each: Decided, output: Output) -> list[ops.Operation]:
     chain = each.decision.chain
     envelope = Envelope(chain.id, rfc3339(each.now), each.trace)
     match output:
         case Dispatch():
-            return _dispatch(chain, output, envelope)
+            return [_dispatch(chain, output, envelope)]
         case Think():
-            return ["X", Stream.PLANS, encode(envelope.thought_request(output, chain))]
+            return [ops.AskModel(encode(envelope.thought_request(output, chain)).decode())]
         case Ask():
-            return _ask(chain, output, envelope, each.now)
+            return [_ask(chain, output, envelope, each.now)]
         case Withdraw():
-            number = request_id(chain.id, output.number)
-            return ["W", number, encode(envelope.withdrawn(number, output.reason))]
+            request = request_id(chain.id, output.number)
+            message = encode(envelope.withdrawn(request, output.reason)).decode()
+            return [ops.WithdrawRequest(local(request), message)]
         case Record():
-            action = output.action
-            return ["N", action.id, action.step, action.number, action.tool, action.arguments]
+            return [_record(output.action)]
         case Settle():
             action = output.action
             if action.outcome is None:
                 raise ValueError(f"action {action.id} is settled without an outcome")
-            return ["E", action.id, encode(action.outcome), action.data]
+            return [ops.SettleAction(local(action.id), encode(action.outcome).decode(), action.data)]
         case StartChild():
-            return _start_child(output, envelope)
+            begun = _begin_child(output, envelope)
+            return [begun] if output.admitted else [_record(output.action), begun]
         case CancelChild():
-            return ["D", output.chain_id, encode(envelope.child_cancelled(output.chain_id, output.reason))]
+            message = encode(envelope.child_cancelled(output.chain_id, output.reason)).decode()
+            return [ops.CancelChild(output.chain_id, message)]
         case Report():
-            return _report(output, envelope)
+            return [_report(output, envelope)]
         case _:
             assert_never(output)
 
 
-def _dispatch(chain: Chain, output: Dispatch, envelope: Envelope) -> list[Argument]:
+def _dispatch(chain: Chain, output: Dispatch, envelope: Envelope) -> ops.Operation:
     action, spec = output.action, output.spec
-    return [
-        *("A", int(output.again), action.id, spec.queue, action.step, action.number, action.tool, action.attempt),
-        *(int(spec.repeatable), action.arguments, encode(envelope.tool_request(output, chain.task))),
-    ]
+    return ops.Dispatch(
+        local(action.id),
+        spec.queue,
+        str(action.attempt),
+        "1" if spec.repeatable else "0",
+        action.tool,
+        action.arguments,
+        encode(envelope.tool_request(output, chain.task)).decode(),
+        output.again,
+    )
 
 
-def _start_child(output: StartChild, envelope: Envelope) -> list[Argument]:
+def _record(action: Action) -> ops.Operation:
+    return ops.RecordAction(local(action.id), action.tool, action.arguments)
+
+
+def _begin_child(output: StartChild, envelope: Envelope) -> ops.Operation:
     action, task = output.action, output.task
-    written = ("N", action.id, action.step, action.number, action.tool, action.arguments)
-    return [
-        *(() if output.admitted else written),
-        *("B", action.id, action.child, encode(task), encode(envelope.child_submitted(action.child, task))),
-        *(output.deadline, envelope.trace or ""),
-    ]
+    message = encode(envelope.child_submitted(action.child, task))
+    return ops.BeginChild(
+        local(action.id),
+        action.child,
+        encode(task).decode(),
+        message.decode(),
+        str(output.deadline),
+        envelope.trace or "",
+    )
 
 
-def _report(output: Report, envelope: Envelope) -> list[Argument]:
+def _report(output: Report, envelope: Envelope) -> ops.Operation:
     outcome = encode(output.outcome)
     head, tail = completed_parts(output.action_id, None, chain_of(output.action_id), envelope.trace)
-    return ["P", output.action_id, outcome, output.data, head + outcome + tail]
+    message = (head + outcome + tail).decode()
+    return ops.ReportToParent(output.action_id, outcome.decode(), output.data, message)
 
 
-def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> list[Argument]:
+def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> ops.Operation:
     request = output.request
     question = Question(
         request_id=request_id(chain.id, request.number),
@@ -281,7 +256,10 @@ def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> list[Argume
         asked_at=now,
         deadline=request.deadline,
     )
-    text = encode(question)
-    message = encode(envelope.human_request(question))
-    place = now + _RANKS.get(output.priority or "", 1) * _RANK
-    return ["R", question.request_id, text, request.deadline, chain.id, place, message]
+    return ops.OpenRequest(
+        local(question.request_id),
+        encode(question).decode(),
+        str(request.deadline),
+        now + _RANKS.get(output.priority or "", 1) * _RANK,
+        encode(envelope.human_request(question)).decode(),
+    )

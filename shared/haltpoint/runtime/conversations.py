@@ -17,6 +17,7 @@ from haltpoint.contracts.tasks import Earlier, Task
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.loading import StoredEnd, end_of
+from haltpoint.runtime.rows import Data, Key
 from haltpoint.runtime.topology import Topology
 from haltpoint.runtime.wire import encode
 
@@ -43,7 +44,7 @@ class Conversations:
         entries = await self._calls.call("ZREVRANGE", key, 0, MOST - 1)
         said = [msgspec.json.decode(entry, type=Earlier) for entry in entries]
         ends = await asyncio.gather(
-            *(self._calls.call("GET", self._topology.key_of("end", one.chain_id)) for one in said)
+            *(self._calls.call("HGET", self._topology.key_of(Key.DATA, one.chain_id), Data.END) for one in said)
         )
         found: list[Earlier] = []
         room = ROOM

@@ -43,12 +43,11 @@ class Unheard:
 
 
 class DeadLetters:
-    """For all services. `retention` in seconds: how long a failed thought outlives its chain's deadline."""
+    """For all services."""
 
-    def __init__(self, calls: Coalescer, topology: Topology, *, retention: float = 7 * 86400.0) -> None:
+    def __init__(self, calls: Coalescer, topology: Topology) -> None:
         self._calls = calls
         self._topology = topology
-        self._retention = max(1, round(retention))
 
     async def bury(
         self,
@@ -77,7 +76,7 @@ class DeadLetters:
                 data = encode_data(about)
                 thought = about.data.thought_id
                 head = split_message(encode(about), data)
-                args += (chain_of(thought), "thought", thought, head, data, self._retention)
+                args += (chain_of(thought), "thought", thought, head, data)
             case MessageLost():
                 args += (about.subject, "lost", "", encode(about))
         status, letter = await self._function("dead_letter", place.partition, *args)

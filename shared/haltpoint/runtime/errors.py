@@ -21,6 +21,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-019": "The test kit's clock is set on this server.",
     "HP-020": "A consumer group vanished while a service ran: the server's history went backwards.",
     "HP-021": "The Redis server refuses writes for now; services wait until it accepts them again.",
+    "HP-022": "Chains of another release are under way, and this release stores chains in another form.",
     "HP-030": "The tools of a worker cannot be used.",
     "HP-031": "Two tools have the same name.",
     "HP-032": "A hook cannot be loaded.",

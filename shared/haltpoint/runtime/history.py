@@ -10,7 +10,7 @@ from haltpoint.contracts.views import DayView, StatsRow, StatsView
 from haltpoint.runtime.topology import Topology
 
 KEPT: Final = 30
-"""Days for which a day's counters are kept (see `hp1_commit`)."""
+"""Days for which a day's counters are kept (see `hp2_commit`)."""
 
 _EPOCH: Final = date(1970, 1, 1)
 

@@ -23,6 +23,7 @@ from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.loading import decode_action
 from haltpoint.runtime.outgoing import completed_parts, split_message
+from haltpoint.runtime.rows import Key, action_of, action_parts, local
 from haltpoint.runtime.tasks import AT_THE_END
 from haltpoint.runtime.topology import Place, Topology
 from haltpoint.runtime.wire import encode
@@ -99,7 +100,7 @@ class Held:
 class Ledger:
     """The worker's and the planner's side of the store. `consumer` is the name under which they read.
 
-    `retention` in seconds: how long a thought outlives its chain's deadline.
+    `retention` in seconds: how long uncut data outlive their chain's deadline.
     """
 
     def __init__(self, calls: Coalescer, topology: Topology, consumer: str, *, retention: float = 7 * 86400.0) -> None:
@@ -107,14 +108,14 @@ class Ledger:
         self._topology = topology
         self._consumer = consumer
         self._retention = max(1, round(retention))
-        self._nonce = secrets.token_hex(4)
+        self._nonce = secrets.token_hex(6)  # it is kept in a field of at most 64 bytes
         self._serial = count()
         self._finished: dict[int, list[tuple[Finished, asyncio.Future[Completion]]]] = {}
         self._streams = [topology.stream(partition, Stream.EVENTS) for partition in range(topology.partitions)]
 
     async def claim(self, place: Place, action_id: str) -> Claimed:
         """Take an action with effects, or one that somebody else had (R4). A lost reply is asked for again safely."""
-        token = f"{self._consumer}/{self._nonce}{next(self._serial):x}"
+        token = f"{self._nonce}{next(self._serial):x}"
         args = (place.stream, place.entry, action_id, self._consumer, token)
         reply = await self._function("claim", place.partition, *args)
         return Claimed(ClaimStatus(reply[0].decode()), int(reply[1]))
@@ -132,13 +133,18 @@ class Ledger:
         """What counts of other actions of the same chain as `action`, by id; those of other chains are left out."""
         chain = chain_of(action)
         wanted = [one for one in others if chain_of(one) == chain]
-        keys = [self._topology.key(partition, "action", one) for one in wanted]
-        found = await asyncio.gather(*(self._calls.call("HGETALL", key) for key in keys))
-        return {
-            one: decode_action(one, fields, ActionStatus.DONE)
-            for one, fields in zip(wanted, found, strict=True)
-            if fields
-        }
+        names = [local(one) for one in wanted]
+        if not wanted:
+            return {}
+        fields = [part for name in names for part in action_parts(name)]
+        rows, found = await asyncio.gather(
+            self._calls.call("HMGET", self._topology.key(partition, Key.CHAIN, chain), *names),
+            self._calls.call("HMGET", self._topology.key(partition, Key.DATA, chain), *fields),
+        )
+        head = {name.encode(): row for name, row in zip(names, rows, strict=True) if row is not None}
+        data = {name.encode(): text for name, text in zip(fields, found, strict=True) if text is not None}
+        stored = (action_of(one, head, data) for one in wanted)
+        return {one.id: decode_action(one, 0, ActionStatus.DONE) for one in stored if one is not None}
 
     async def keep_whole(self, partition: int, action: str, data: str, deadline: int) -> None:
         """Keep data that were cut, before their receipt says so, for the retention time after the chain's deadline.
@@ -185,7 +191,7 @@ class Ledger:
             "think",
             place.partition,
             *(place.entry, reply.data.thought_id, reply.type, data),
-            *(raw.encode(errors="replace"), split_message(message, data), self._retention),
+            *(raw.encode(errors="replace"), split_message(message, data)),
         )
         return Recorded(status.decode())
 

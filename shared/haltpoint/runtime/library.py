@@ -11,11 +11,24 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 
-NAME: Final = "haltpoint_1"
-PREFIX: Final = "hp1_"
+from haltpoint.runtime.rows import lua_names
 
-_PARTS: Final = ("base", "submit", "commit", "ledger", "thoughts", "inbox", "timers", "dead_letters", "leases")
-"""Files in the order in which they are joined: what `base` defines, the others use."""
+NAME: Final = "haltpoint_2"
+PREFIX: Final = "hp2_"
+
+_PARTS: Final = (
+    "base",
+    "actions",
+    "submit",
+    "commit",
+    "ledger",
+    "thoughts",
+    "inbox",
+    "timers",
+    "dead_letters",
+    "leases",
+)
+"""Files in the order in which they are joined, behind the names of `rows`: what one defines, the next ones use."""
 
 
 class LibraryError(Exception):
@@ -26,7 +39,8 @@ class LibraryError(Exception):
 def source() -> str:
     """The whole library as one Lua script, beginning with its `#!lua name=` line."""
     folder = files("haltpoint.runtime") / "lua"
-    return "\n".join((folder / f"{part}.lua").read_text("utf-8") for part in _PARTS)
+    parts = [(folder / f"{part}.lua").read_text("utf-8") for part in _PARTS]
+    return "\n".join([f"#!lua name={NAME}", lua_names(), *parts])
 
 
 async def load(redis: Redis) -> None:

@@ -1,7 +1,7 @@
 """Chains from Redis: head and steps in one round trip, and in a second what a decision may need beside them."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import msgspec
@@ -13,7 +13,7 @@ from haltpoint.chain.needs import needed_actions, needed_thoughts, with_places
 from haltpoint.chain.state import Action, ActionStatus, Chain, ChainError, Failure, OpenRequest, Rest
 from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import Contract, request_id
-from haltpoint.contracts.events import ProposedActions
+from haltpoint.contracts.events import ProposedActions, TaskSubmitted
 from haltpoint.contracts.humans import Question
 from haltpoint.contracts.intent import ChainIntent
 from haltpoint.contracts.plans import Plan
@@ -24,15 +24,24 @@ from haltpoint.contracts.tools import Outcome
 from haltpoint.runtime.chain_codec import decode_head, open_numbers
 from haltpoint.runtime.committing import BESIDE_PLAN, Loaded
 from haltpoint.runtime.connection import Coalescer
+from haltpoint.runtime.rows import (
+    Data,
+    Fields,
+    Head,
+    Key,
+    StoredAction,
+    action_of,
+    action_parts,
+    local,
+    thought_of,
+)
 from haltpoint.runtime.topology import Topology
 
 _log = structlog.get_logger(__name__)
 
-Fields = Mapping[bytes, bytes]
-
 
 class StoredPlan(Contract):
-    """What lies under plan:<id>: the plan, unless it is the task's own or there is none yet, and its tools' digests.
+    """What is stored with the plan: the plan, unless it is the task's own or there is none yet, and its tools' digests.
 
     `goal` are a person's words in place of the task's; `case` the row of violations that is being counted; `inside` the
     tools that succeeded inside the skills that were called, `effects` the signatures of their calls,
@@ -55,7 +64,7 @@ class StoredPlan(Contract):
 
 
 class StoredEnd(Contract):
-    """What lies under end:<id>: how a chain ended."""
+    """What is stored of the end of a chain."""
 
     answer: str | None = None
     error: ChainError | None = None
@@ -64,8 +73,27 @@ class StoredEnd(Contract):
 
 
 def end_of(stored: bytes) -> StoredEnd:
-    """How a chain ended, from what lies under its key."""
+    """How a chain ended, from its field."""
     return msgspec.json.decode(stored, type=StoredEnd)
+
+
+def arrived(message: TaskSubmitted, fields: Fields) -> Loaded | None:
+    """A new chain as its own first message brings it (see `begin_chain` in lua/base.lua); None when it brings none.
+
+    It may be further by now, or the message may lie: then the version does not fit, and the chain is loaded.
+    """
+    try:
+        text, created = fields[Data.TASK.encode()], int(fields[Head.CREATED.encode()])
+        chain = Chain(
+            id=message.subject,
+            task=msgspec.json.decode(text, type=Task),
+            created_at=created,
+            updated_at=created,
+            deadline=int(fields[Head.DEADLINE.encode()]),
+        )
+        return Loaded(chain, fields[Head.VERSION.encode()].decode(), message.traceparent, len(text))
+    except (KeyError, ValueError):
+        return None
 
 
 async def load(calls: Coalescer, topology: Topology, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
@@ -83,7 +111,7 @@ async def _load_one(calls: Coalescer, topology: Topology, partition: int, chain_
         try:
             return await _read_one(calls, topology, partition, chain_id)
         except Exception as error:  # noqa: BLE001 - one chain that cannot be read must not stop its neighbours
-            version = await calls.call("HGET", topology.key(partition, "chain", chain_id), "ver")
+            version = await calls.call("HGET", topology.key(partition, Key.CHAIN, chain_id), Head.VERSION)
             if version == before:
                 _log.error("chain cannot be read", chain=chain_id, exc_info=error)
                 return None
@@ -92,56 +120,48 @@ async def _load_one(calls: Coalescer, topology: Topology, partition: int, chain_
 
 async def _read_one(calls: Coalescer, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
     """Raises ValueError, KeyError or TypeError when the parts do not fit together."""
-
-    def key(kind: str, name: str = chain_id) -> str:
-        return topology.key(partition, kind, name)
-
-    fields, (task, plan, end) = await asyncio.gather(
-        calls.call("HGETALL", key("chain")), calls.call("MGET", key("task"), key("plan"), key("end"))
+    head_key, data_key = (topology.key(partition, key, chain_id) for key in (Key.CHAIN, Key.DATA))
+    head, (task, plan, end) = await asyncio.gather(
+        calls.call("HGETALL", head_key), calls.call("HMGET", data_key, *Data)
     )
-    if not fields or task is None or fields.get(b"ver") == b"fault":
+    if not head or task is None or head.get(Head.VERSION.encode()) == b"fault":
         return None
-    chain = _bare(chain_id, fields, task, plan, end)
-    version, trace = fields[b"ver"].decode(), fields.get(b"trace", b"").decode() or None
-    numbers = open_numbers(fields)
+    chain = _bare(chain_id, head, task, plan, end)
+    version = head[Head.VERSION.encode()].decode()
+    trace = head.get(Head.TRACE.encode(), b"").decode() or None
+    numbers = open_numbers(head)
     if chain.plan is None and not numbers:
-        return Loaded(chain, version, trace)  # as every chain is at first: nothing was sent or asked yet
-    questions = [
-        msgspec.json.decode(text, type=Question)
-        for text in await asyncio.gather(
-            *(calls.call("HGET", key("request", request_id(chain_id, n)), "question") for n in numbers)
-        )
+        return Loaded(chain, version, trace, len(task))  # as every chain is at first: nothing was sent or asked yet
+    requests = [request_id(chain_id, number) for number in numbers]
+    action_ids, thoughts = needed_actions(chain), needed_thoughts(chain)
+    fields = [
+        *map(local, requests),
+        *(part for one in action_ids for part in action_parts(local(one))),
+        *map(local, thoughts.values()),
     ]
+    found = await calls.call("HMGET", data_key, *fields) if fields else ()
+    data = {name.encode(): text for name, text in zip(fields, found, strict=True) if text is not None}
+    questions = [msgspec.json.decode(data[local(one).encode()], type=Question) for one in requests]
     asked_about = {question.action_id for question in questions if question.action_id}
-    action_ids = needed_actions(chain)
-    thoughts = needed_thoughts(chain)
-    hashes, proposals = await asyncio.gather(
-        asyncio.gather(*(calls.call("HGETALL", key("action", one)) for one in action_ids)),
-        asyncio.gather(*(calls.call("HGET", key("thought", one), "data") for one in thoughts.values())),
-    )
-    actions = {
-        one: decode_action(one, fields, _status(chain, fields, asked_about, one))
-        for one, fields in zip(action_ids, hashes, strict=True)
-        if fields
-    }
+    stored = [action for one in action_ids if (action := action_of(one, head, data)) is not None]
     chain = replace(
         chain,
-        actions=actions,
+        actions={one.id: _action(chain, one, asked_about) for one in stored},
         requests=tuple(
             _open_request(chain, number, question) for number, question in zip(numbers, questions, strict=True)
         ),
         proposals={
-            index: msgspec.json.decode(data, type=ProposedActions).proposal
-            for index, data in zip(thoughts, proposals, strict=True)
-            if data is not None
+            index: msgspec.json.decode(thought_of(text).data, type=ProposedActions).proposal
+            for index, thought in thoughts.items()
+            if (text := data.get(local(thought).encode())) is not None
         },
     )
-    return Loaded(with_places(chain), version, trace)
+    return Loaded(with_places(chain), version, trace, len(task))
 
 
-def _bare(chain_id: str, fields: Fields, task: bytes, plan: bytes | None, end: bytes | None) -> Chain:
-    """The chain by its own keys."""
-    chain = decode_head(chain_id, msgspec.json.decode(task, type=Task), fields)
+def _bare(chain_id: str, head: Fields, task: bytes, plan: bytes | None, end: bytes | None) -> Chain:
+    """The chain by its own fields."""
+    chain = decode_head(chain_id, msgspec.json.decode(task, type=Task), head)
     if plan is not None:
         stored = msgspec.json.decode(plan, type=StoredPlan)
         chain = replace(chain, **{name: getattr(stored, name) for name in BESIDE_PLAN})
@@ -169,35 +189,32 @@ def stored_plan(stored: bytes | None) -> StoredPlan:
     return StoredPlan(digests={}) if stored is None else msgspec.json.decode(stored, type=StoredPlan)
 
 
-def _status(chain: Chain, fields: Fields, asked_about: set[str], name: str) -> ActionStatus:
-    """What the chain has made of an action so far, whatever its hash says by now."""
-    if name in asked_about:
-        return ActionStatus.ASKING
-    sent = int(fields[b"n"]) in chain.runs[int(fields[b"step"])].pending
-    return ActionStatus.DISPATCHED if sent else ActionStatus.DONE
-
-
-def decode_action(name: str, fields: Fields, status: ActionStatus) -> Action:
-    """An action by its hash, with the outcome that counts: a person's, else the worker's, else its doubt.
-
-    One that is under way has none: its receipt may be there already, but the message that tells of it decides.
+def _action(chain: Chain, stored: StoredAction, asked_about: set[str]) -> Action:
+    """What the chain has made of an action so far, whatever is stored of it by now: of one that is under way the
+    receipt may be there already, but the message that brings it decides.
     """
-    settled = fields.get(b"settled")
-    outcome = settled or fields.get(b"receipt") or fields.get(b"doubt")
-    data = fields.get(b"settled_data" if settled else b"data", b"")
-    if status is ActionStatus.DISPATCHED:
-        outcome, data = None, b""
+    step_id, _, number = local(stored.id).rpartition(".")
+    step = chain.graph.index[step_id]
+    if stored.id in asked_about:
+        return decode_action(stored, step, ActionStatus.ASKING)
+    sent = int(number) in chain.runs[step].pending
+    return decode_action(stored, step, ActionStatus.DISPATCHED if sent else ActionStatus.DONE)
+
+
+def decode_action(stored: StoredAction, step: int, status: ActionStatus) -> Action:
+    """An action with the outcome that counts; one that is under way has none."""
+    counts = None if status is ActionStatus.DISPATCHED else stored.counts
     return Action(
-        id=name,
-        step=int(fields[b"step"]),
-        number=int(fields[b"n"]),
-        tool=fields[b"tool"].decode(),
-        arguments=fields[b"args"].decode(),
+        id=stored.id,
+        step=step,
+        number=int(stored.id.rpartition(".")[2]),
+        tool=stored.tool,
+        arguments=stored.arguments,
         status=status,
-        attempt=int(fields[b"attempt"]),
-        outcome=msgspec.json.decode(outcome, type=Outcome) if outcome else None,
-        data=data.decode(),
-        child=fields.get(b"child", b"").decode(),
+        attempt=stored.row.attempt,
+        outcome=msgspec.json.decode(counts.outcome, type=Outcome) if counts else None,
+        data=counts.data if counts else "",
+        child=stored.child,
     )
 
 

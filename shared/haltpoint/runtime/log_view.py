@@ -3,7 +3,6 @@
 Pure, like `chain_view`, of which this is a part.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Any, Final
 
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.views import EventView
+from haltpoint.runtime.log_lines import decode_line
 
 Fact = tuple[int, str, dict[str, Any]]
 """When (ms), its type, its details."""
@@ -39,11 +39,10 @@ class LogLine:
     facts: tuple[tuple[str, dict[str, Any]], ...]
 
     @classmethod
-    def parse(cls, number: int, text: str | bytes) -> "LogLine":
-        """Read a line as `commit` wrote it; `number` is its index in the list."""
-        line = json.loads(text)
-        facts = tuple((str(name), dict(details)) for name, details in line.get("facts", ()))
-        return cls(number, int(line["at"]), line["type"], line.get("ref"), facts)
+    def parse(cls, chain_id: str, number: int, text: str | bytes) -> "LogLine":
+        """Read a line as it is stored; `number` is its index in the list."""
+        line = decode_line(chain_id, text)
+        return cls(number, line["at"], line["type"], line.get("ref"), tuple(line["facts"]))
 
     def events(self) -> Iterator[EventView]:
         """The line's facts under their ids `<line>.<fact>`."""

@@ -1,4 +1,4 @@
-"""A question to people as they see it, made from what its hash holds. Pure, like `chain_view`."""
+"""A question to people as they see it, made from what is stored of it. Pure, like `chain_view`."""
 
 import json
 from collections.abc import Mapping
@@ -8,14 +8,12 @@ from typing import Any
 import msgspec
 
 from haltpoint.contracts import views
-from haltpoint.contracts.humans import Answer, Question, RequestKind, RequestStatus
+from haltpoint.contracts.humans import Answer, Question, RequestKind
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime import contract_view
 from haltpoint.runtime.log_view import moment
-
-Fields = Mapping[str, str]
-"""A hash of Redis, decoded."""
+from haltpoint.runtime.rows import StoredRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,31 +28,30 @@ class Background:
     forms: Mapping[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def question_of(fields: Fields) -> Question:
-    """What was asked, from the hash of a request."""
-    return msgspec.json.decode(fields["question"], type=Question)
+def question_of(stored: StoredRequest) -> Question:
+    """What was asked."""
+    return msgspec.json.decode(stored.question, type=Question)
 
 
-def request_of(question: Question, fields: Fields, task: Task, background: Background) -> views.RequestView:
-    """One question with what became of it, from its hash."""
+def request_of(question: Question, stored: StoredRequest, task: Task, background: Background) -> views.RequestView:
+    """One question with what became of it."""
     form, step = question.form, None
     if question.kind is RequestKind.ESCALATION:
         form = background.forms.get(question.tool)
         steps = background.plan.steps if background.plan else ()
         step = next((one for one in steps if one.id == question.step_id), None)
     answer = None
-    if fields.get("answer"):
-        answer = views.AnswerView(
-            by=fields.get("by", ""), at=moment(fields["at"]), answer=msgspec.json.decode(fields["answer"], type=Answer)
-        )
+    if stored.answer:
+        given = msgspec.json.decode(stored.answer, type=Answer)
+        answer = views.AnswerView(by=stored.by, at=moment(stored.at), answer=given)
     return views.RequestView(
         id=question.request_id,
-        chain_id=fields["chain"],
+        chain_id=stored.chain_id,
         step_id=question.step_id,
         action_id=question.action_id,
         tool=question.tool,
         kind=question.kind,
-        status=RequestStatus(fields["status"]),
+        status=stored.status,
         question=question.question,
         goal=task.goal,
         step=step.description or step.label if step else "",

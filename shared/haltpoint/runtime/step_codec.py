@@ -8,7 +8,7 @@ action as its distance from the last one.
 from functools import lru_cache
 from typing import Final
 
-from haltpoint.chain.state import StepRun, StepStatus, is_active
+from haltpoint.chain.state import StepRun, StepStatus
 
 _STATUSES: Final = tuple(StepStatus)
 _NUMBERS: Final = {status: number for number, status in enumerate(_STATUSES)}
@@ -27,7 +27,6 @@ def encode_step(run: StepRun) -> str:
         run.in_turn,
         run.receipts,
         run.last_ok,
-        int(is_active(run)),
         int(run.thinking),
         int(run.struck),
         run.strikes,
@@ -43,11 +42,11 @@ def encode_step(run: StepRun) -> str:
 def decode_step(field: bytes) -> StepRun:
     """The run of a field. Raises ValueError when it is none."""
     numbers = [int(number) for number in field.strip(b"[]").split(b",") if number]
-    status, turn, attempt, proposals, actions, taken, in_turn, receipts, last_ok, begun, thinking, *rest = numbers + [
-        0
-    ] * (15 - len(numbers))
+    status, turn, attempt, proposals, actions, taken, in_turn, receipts, last_ok, thinking, *rest = numbers + [0] * (
+        14 - len(numbers)
+    )
     struck, strikes, unkept, marks, *distances = rest
-    run = StepRun(
+    return StepRun(
         _STATUSES[status],
         turn,
         attempt,
@@ -65,6 +64,3 @@ def decode_step(field: bytes) -> StepRun:
         bool(marks & 2),
         tuple(actions + 1 - distance for distance in distances),
     )
-    if is_active(run) and not begun and actions and not thinking:
-        run.pending = (actions,)  # release 0.1 wrote none: its chains have one thing under way, the last action
-    return run

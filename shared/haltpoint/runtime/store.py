@@ -20,7 +20,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime import logs
-from haltpoint.runtime.committing import ChainCommit, Loaded, changes, segment, unspeakable
+from haltpoint.runtime.committing import ChainCommit, Loaded, changes, unspeakable, writes
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.conversations import Conversations
 from haltpoint.runtime.library import PREFIX
@@ -172,19 +172,17 @@ class Store:
         in a batch once. Entries of a chain are acknowledged when it is ok; at a fault they become dead letters.
         """
         args: list[Argument] = [self._feed_age, len(finished), *finished]
-        versions = []
+        versions: list[str] = []
         for chain in chains:
             version = self._next_version(chain.loaded) if changes(chain) else chain.loaded.version
             try:
                 if chain.fault is not None:
                     raise chain.fault
-                one = segment(chain, version, self._retention, self._facts_age)
+                args.append(writes(chain, version, self._retention, self._facts_age))
             except Exception as error:  # noqa: BLE001 - one chain's fault must not stop the others
                 with logs.about(chain=chain.loaded.chain.id, trace=chain.loaded.trace):
                     _log.error("decision cannot be written", exc_info=error)
-                one = unspeakable(chain, error)
-            args.append(len(one))
-            args += one
+                args.append(unspeakable(chain, error))
             versions.append(version)
         reply = await self._function("commit", partition, *args)
         return Batch(
@@ -254,4 +252,5 @@ def _committed(commit: ChainCommit, version: str, status: int) -> Committed:
     outcome = _COMMIT_STATUS[status]
     if outcome is not CommitStatus.OK:
         return Committed(outcome, None)
-    return Committed(outcome, Loaded(commit.chain, version, commit.loaded.trace))
+    before = commit.loaded
+    return Committed(outcome, Loaded(commit.chain, version, before.trace, before.task_bytes))

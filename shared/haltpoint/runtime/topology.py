@@ -14,8 +14,10 @@ from typing import Final, Self
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
+from haltpoint.chain.state import ChainStatus
 from haltpoint.contracts.base import root_of, value
 from haltpoint.contracts.catalogue import GROUP, Stream
+from haltpoint.runtime import rows
 from haltpoint.runtime.errors import HaltpointError
 
 _DEPLOYMENT: Final = "hp:{0}:deployment"
@@ -47,10 +49,12 @@ class Topology:
     async def ensure(self, redis: Redis, queues: Iterable[str] = ()) -> None:
         """Write P on the first call ever, then create all streams and groups at 0. Safe to repeat.
 
-        Raises HaltpointError HP-016 when the deployment has another P.
+        Raises HaltpointError: HP-016 when the deployment has another P, HP-022 when chains are under way whose rows
+        another release wrote.
         """
         await redis.hsetnx(_DEPLOYMENT, "partitions", str(self.partitions))
         await self.check(redis)
+        await self._take_over_rows(redis)
         names = [stream for stream in Stream if stream is not Stream.TOOLS]
         pipeline = redis.pipeline(transaction=False)
         for partition in range(self.partitions):
@@ -76,6 +80,24 @@ class Topology:
             )
         if int(found) != self.partitions:
             raise other_partitions(int(found), self.partitions)
+
+    async def _take_over_rows(self, redis: Redis) -> None:
+        """Say how rows are stored from now on. What another release left half done is never half read."""
+        if await redis.hget(_DEPLOYMENT, "rows") == rows.FORM.encode():
+            return
+        pipeline = redis.pipeline(transaction=False)
+        for partition in range(self.partitions):
+            for status in (one for one in ChainStatus if not one.final):
+                pipeline.zcard(self.key(partition, "index", "status", status))
+        under_way = sum(await pipeline.execute())
+        if under_way:
+            raise HaltpointError(
+                "HP-022",
+                f"{under_way} chains of another release are under way on this Redis",
+                "this release stores chains in another form and cannot continue them",
+                "Run that release until they have ended, or cancel them; then start this one",
+            )
+        await redis.hset(_DEPLOYMENT, "rows", rows.FORM)
 
 
 def other_partitions(theirs: int, ours: int) -> HaltpointError:

@@ -4,7 +4,7 @@ Nothing is written here, and nothing is parsed twice: `chain_view` makes the vie
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
@@ -19,11 +19,13 @@ from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
 from haltpoint.runtime import chain_view
-from haltpoint.runtime.chain_view import ChainRecord
+from haltpoint.runtime.chain_view import ChainRecord, Fields
 from haltpoint.runtime.loading import as_worked_on, stored_plan
 from haltpoint.runtime.log_view import LogLine
 from haltpoint.runtime.pages import page, piped
-from haltpoint.runtime.request_view import Background, Fields, question_of, request_of
+from haltpoint.runtime.request_view import Background, question_of, request_of
+from haltpoint.runtime.rows import Data, Head, Key, action_of, local, request_parts, thought_of
+from haltpoint.runtime.rows import request_of as stored_request
 from haltpoint.runtime.step_codec import decode_step
 from haltpoint.runtime.tool_catalogue import Listed
 from haltpoint.runtime.topology import Topology
@@ -67,7 +69,7 @@ class Views:
 
     async def standing(self, chain_id: str, sees: Sees) -> Standing | None:
         """A chain in a word, or None when there is none that this reader sees."""
-        (task, head), *_ = await self._tasks_and_heads([chain_id])
+        ((task, head),) = await self._tasks_and_heads([chain_id])
         if not task or not head or not sees(task.tenant):
             return None
         return Standing(ChainStatus(head["status"]), head.get("trace") or None)
@@ -86,7 +88,9 @@ class Views:
 
         async def shown(chain_ids: list[str]) -> list[list[ChainSummary]]:
             found = await self._tasks_and_heads(chain_ids)
-            ends = await piped(self._redis, chain_ids, lambda pipe, one: pipe.get(self._topology.key_of("end", one)))
+            ends = await piped(
+                self._redis, chain_ids, lambda pipe, one: pipe.hget(self._topology.key_of(Key.DATA, one), Data.END)
+            )
             return [
                 [chain_view.summary_of(chain_id, head, task, json.loads(end) if end else {})]
                 if task and head and sees(task.tenant) and (status is None or head["status"] == status.value)
@@ -121,8 +125,8 @@ class Views:
         """What the log says behind the place `after` ("<line>.<fact>"; None: all), in `lines` lines at most."""
         line, fact = (int(part) for part in after.split(".")) if after else (0, -1)
         # The line of `after` itself is read once more: it may hold more facts.
-        texts = await self._redis.lrange(self._topology.key_of("log", chain_id), line, line + lines + 1)
-        read = [LogLine.parse(line + offset, text) for offset, text in enumerate(texts[: lines + 1])]
+        texts = await self._redis.lrange(self._topology.key_of(Key.LOG, chain_id), line, line + lines + 1)
+        read = [LogLine.parse(chain_id, line + offset, text) for offset, text in enumerate(texts[: lines + 1])]
         events = [
             event for one in read for index, event in enumerate(one.events()) if one.number > line or index > fact
         ]
@@ -143,34 +147,33 @@ class Views:
 
     async def _record(self, chain_id: str, sees: Sees) -> ChainRecord | None:
         async with self._redis.pipeline(transaction=False) as pipe:
-            pipe.hgetall(self._topology.key_of("chain", chain_id))
-            for name in ("task", "plan", "end"):
-                pipe.get(self._topology.key_of(name, chain_id))
-            pipe.lrange(self._topology.key_of("log", chain_id), 0, -1)
-            raw_head, raw_task, raw_plan, raw_end, raw_log = await pipe.execute()
-        if not raw_head or raw_task is None:
+            pipe.hgetall(self._topology.key_of(Key.CHAIN, chain_id))
+            pipe.hgetall(self._topology.key_of(Key.DATA, chain_id))
+            pipe.lrange(self._topology.key_of(Key.LOG, chain_id), 0, -1)
+            head, data, lines = await pipe.execute()
+        if not head or (raw_task := data.get(Data.TASK.encode())) is None:
             return None
-        task, head = msgspec.json.decode(raw_task, type=Task), _text(raw_head)
+        task = msgspec.json.decode(raw_task, type=Task)
         if not sees(task.tenant):
             return None
+        raw_plan, raw_end = data.get(Data.PLAN.encode()), data.get(Data.END.encode())
         task, plan = as_worked_on(raw_plan, task)
         kept = stored_plan(raw_plan)
-        runs = tuple(decode_step(raw_head[b"s%d" % i]) for i in range(len(plan.steps))) if plan else ()
-        log = tuple(LogLine.parse(number, line) for number, line in enumerate(raw_log))
-        actions = [
+        runs = tuple(decode_step(head[b"s%d" % i]) for i in range(len(plan.steps))) if plan else ()
+        log = tuple(LogLine.parse(chain_id, number, line) for number, line in enumerate(lines))
+        names = [
             action_id(chain_id, step.id, number)
             for step, run in zip(plan.steps if plan else (), runs, strict=True)
             for number in range(1, run.actions + 1)
         ]
-        requests = _asked_ids(chain_id, head.get("asked"))
+        actions = {name: action for name in names if (action := action_of(name, head, data)) is not None}
+        asked = _asked_ids(chain_id, head.get(Head.ASKED.encode()))
+        requests = {name: one for name in asked if (one := stored_request(name, head, data)) is not None}
         thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
-        hashes = await self._hashes("request", requests)
-        called = await self._hashes("action", actions)
-        below = [one["child"] for one in called.values() if one.get("child")]  # so deep at most as skills may call
-        asked = [question_of(fields) for fields in hashes.values()]
+        below = [one.child for one in actions.values() if one.child]  # so deep at most as skills may call
         return ChainRecord(
             id=chain_id,
-            head=head,
+            head=_text(head),
             task=task,
             plan=plan,
             intent=kept.intent,
@@ -179,10 +182,10 @@ class Views:
             runs=runs,
             end=json.loads(raw_end) if raw_end else {},
             log=log,
-            actions=called,
-            requests=hashes,
-            thoughts=await self._hashes("thought", thoughts),
-            forms=await self._forms(chain_id, asked),
+            actions=actions,
+            requests=requests,
+            thoughts={name: thought_of(text) for name in thoughts if (text := data.get(local(name).encode()))},
+            forms=await self._forms(chain_id, map(question_of, requests.values())),
             children={one: found for one in below if (found := await self._record(one, sees)) is not None},
             language=self._language,
         )
@@ -202,11 +205,9 @@ class Views:
         if question.kind is not RequestKind.ESCALATION:
             return Background()
         thoughts = [one.thought_id for one in question.strikes]
-        raws = await piped(
-            self._redis, thoughts, lambda pipe, one: pipe.hget(self._topology.key_of("thought", one), "raw")
-        )
-        raw = {one: found.decode() for one, found in zip(thoughts, raws, strict=True) if found}
-        stored = cast("bytes | None", await self._redis.get(self._topology.key_of("plan", chain_id)))
+        key = self._topology.key_of(Key.DATA, chain_id)
+        stored, *found = await cast("Any", self._redis.hmget(key, [Data.PLAN, *map(local, thoughts)]))
+        raw = {one: thought_of(text).raw for one, text in zip(thoughts, found, strict=True) if text}
         _, plan = as_worked_on(stored, task)
         return Background(raw, plan, await self._forms(chain_id, [question]))
 
@@ -218,48 +219,55 @@ class Views:
         partition = self._topology.partition(record.id)
         async with self._redis.pipeline(transaction=False) as pipe:
             pipe.time()
-            pipe.hget(self._topology.key(partition, "catalogue"), action["tool"])
+            pipe.hget(self._topology.key(partition, "catalogue"), action.tool)
             now, listed = await pipe.execute()
-        seconds = age(action["entry"], now)
+        seconds = age(action.row.entry, now)
         if listed is None or seconds < GRACE:
             return None
         queue = msgspec.json.decode(listed, type=Listed).spec.queue
         if await served(self._redis, self._topology, [queue]):
             return None
-        error = Unserved(queue, (action["tool"],), 1, seconds).error
+        error = Unserved(queue, (action.tool,), 1, seconds).error
         message = f"{error.what}: {error.why}"
         return WaitingView(code=error.code, message=message, hint=error.fix, queue=queue, seconds=seconds)
 
-    async def _hashes(self, what: str, ids: Sequence[str]) -> dict[str, Fields]:
-        """The hashes `what:<id>` by id, without those that do not exist."""
-        replies = await piped(self._redis, ids, lambda pipe, one: pipe.hgetall(self._topology.key_of(what, one)))
-        return {one: _text(reply) for one, reply in zip(ids, replies, strict=True) if reply}
-
     # ---- many -------------------------------------------------------------------------------------------------------
 
-    async def _tasks_and_heads(self, chain_ids: Sequence[str]) -> list[tuple[Task | None, Fields | None]]:
-        tasks = await piped(self._redis, chain_ids, lambda pipe, one: pipe.get(self._topology.key_of("task", one)))
-        heads = await self._hashes("chain", chain_ids)
+    async def _tasks_and_heads(self, chain_ids: Sequence[str]) -> list[tuple[Task | None, Fields]]:
+        tasks = await piped(
+            self._redis, chain_ids, lambda pipe, one: pipe.hget(self._topology.key_of(Key.DATA, one), Data.TASK)
+        )
+        heads = await piped(
+            self._redis, chain_ids, lambda pipe, one: pipe.hgetall(self._topology.key_of(Key.CHAIN, one))
+        )
         return [
-            (msgspec.json.decode(task, type=Task) if task else None, heads.get(one))
-            for one, task in zip(chain_ids, tasks, strict=True)
+            (msgspec.json.decode(task, type=Task) if task else None, _text(head))
+            for task, head in zip(tasks, heads, strict=True)
         ]
 
     async def _requests(self, ids: Sequence[str], sees: Sees) -> list[RequestView]:
-        hashes = await self._hashes("request", ids)
-        found = await self._tasks_and_heads([fields["chain"] for fields in hashes.values()])
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for name in ids:
+                pipe.hmget(self._topology.key_of(Key.CHAIN, chain_of(name)), [local(name)])
+                pipe.hmget(self._topology.key_of(Key.DATA, chain_of(name)), [*request_parts(local(name)), Data.TASK])
+            replies = await pipe.execute()
         views: list[RequestView] = []
-        for fields, (task, _) in zip(hashes.values(), found, strict=True):
-            if task and sees(task.tenant):
-                question = question_of(fields)
-                background = await self._background(fields["chain"], task, question)
-                views.append(request_of(question, fields, task, background))
+        for name, (state,), (*parts, raw_task) in zip(ids, replies[::2], replies[1::2], strict=True):
+            data = {field.encode(): text for field, text in zip(request_parts(local(name)), parts, strict=True) if text}
+            stored = stored_request(name, {local(name).encode(): state} if state else {}, data)
+            if stored is None or raw_task is None:
+                continue
+            task = msgspec.json.decode(raw_task, type=Task)
+            if not sees(task.tenant):
+                continue
+            question = question_of(stored)
+            views.append(request_of(question, stored, task, await self._background(stored.chain_id, task, question)))
         return views
 
     async def _asked(self, chain_ids: list[str]) -> list[list[str]]:
         """The ids of all that each of these chains ever asked."""
         asked = await piped(
-            self._redis, chain_ids, lambda pipe, one: pipe.hget(self._topology.key_of("chain", one), "asked")
+            self._redis, chain_ids, lambda pipe, one: pipe.hget(self._topology.key_of(Key.CHAIN, one), Head.ASKED)
         )
         return [_asked_ids(chain_id, count) for chain_id, count in zip(chain_ids, asked, strict=True)]
 
@@ -268,5 +276,5 @@ def _asked_ids(chain_id: str, asked: bytes | str | None) -> list[str]:
     return [request_id(chain_id, number) for number in range(1, int(asked or 0) + 1)]
 
 
-def _text(fields: dict[bytes, bytes]) -> Fields:
+def _text(fields: Mapping[bytes, bytes]) -> Fields:
     return {name.decode(): value.decode(errors="replace") for name, value in fields.items()}

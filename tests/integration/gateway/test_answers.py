@@ -8,6 +8,7 @@ from haltpoint.chain.state import ChainStatus
 from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.thoughts import Strike, Violation
+from haltpoint.runtime.rows import local
 from tests.integration.gateway.conftest import LOOKUP, System, problem
 
 CHOICE = {"kind": "clarification", "option_id": "u1"}
@@ -187,7 +188,8 @@ async def test_d3_a_case_shows_what_was_asked_and_what_the_model_said(system: Sy
     chain_id = await system.submit()
     thought = f"{chain_id}.find.t1.1"
     strike = Strike(place="find", thought_id=thought, violation=Violation.NO_CALL, message="call it", said="cut")
-    await cast("Any", system.redis.hset(system.topology.key_of("thought", thought), "raw", "John is u1, I know him."))
+    told = "action.proposed.v1\n{}\nJohn is u1, I know him."
+    await cast("Any", system.redis.hset(system.topology.key_of("data", chain_id), local(thought), told))
     request_id = await system.ask(chain_id, RequestKind.ESCALATION, strikes=(strike,))
     alone = (await system.http.get(f"/v1/requests/{request_id}")).json()
     assert alone["goal"] == "Find John"

@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 from redis import Redis
 
+from haltpoint.contracts.base import chain_of
+from haltpoint.runtime import operations as ops
+from haltpoint.runtime.rows import ActionState, Kind, action_of, local, request_of
 from tests.integration.store.functions_model import Ask, Dispatch, Finish, FunctionsModel, Settle, Step, Think, Withdraw
 from tests.integration.store.functions_rows import EVENTS, HUMANS, PLANS, TOOLS, EntryRow
 from tests.support.function_rules import Receipt
@@ -46,7 +49,7 @@ class FunctionsBeside(RuleBasedStateMachine):
         self.start: int = seconds * 1000 + micros // 1000 - TICK // 2
 
     def call(self, name: str, *args: object) -> Any:
-        return self.redis.fcall(f"hp1_{name}", 1, f"{KEY}events", *args)
+        return self.redis.fcall(f"hp2_{name}", 1, f"{KEY}events", *args)
 
     def entry(self, number: int) -> str:
         return self.ids.get(number, "1-1")
@@ -72,44 +75,32 @@ class FunctionsBeside(RuleBasedStateMachine):
         row = self.model.entries.get(entry)
         return row.stream if row else default
 
-    def operations(self, chain: str, new: str, expected: str, steps: list[Step]) -> list[object]:
+    def operations(self, chain: str, new: str, steps: list[Step]) -> list[ops.Operation]:
         if not steps:
             return []
         row = self.model.chains[chain]
-        written: list[object] = ["H", 2, "ver", new]
+        written: list[ops.Operation] = [ops.WriteHead(["ver", new])]
         match steps[0]:
             case Dispatch(action, repeatable, again):
                 attempt = self.model.actions[action].attempt + 1 if again else 1
                 data = f'{{"id":"{action}/{attempt}"}}'
-                written += ["A", int(again), action, "default", 0, 1, "t", attempt, int(repeatable), "{}", data]
+                order = local(action), "default", str(attempt), str(int(repeatable)), "t", "{}", data
+                written.append(ops.Dispatch(*order, again=again))
             case Think(thought):
-                written += ["X", "plans", f'{{"id":"{thought}"}}']
+                written.append(ops.AskModel(f'{{"id":"{thought}"}}'))
             case Ask(number, deadline):
-                request, at = f"{chain}.r{number}", self.time(deadline)
-                open_now = " ".join(map(str, (*row.open, number)))
-                timer = min(at, self.time(row.deadline[0]))
+                at, message = self.time(deadline), f'{{"id":"{chain}.r{number}"}}'
                 written += [
-                    "H",
-                    2,
-                    "open",
-                    open_now,
-                    "R",
-                    request,
-                    "{}",
-                    at,
-                    chain,
-                    1,
-                    f'{{"id":"{request}"}}',
-                    "T",
-                    timer,
+                    ops.WriteHead(["open", " ".join(map(str, (*row.open, number)))]),
+                    ops.OpenRequest(f"r{number}", "{}", str(at), 1, message),
+                    ops.SetTimer(min(at, self.time(row.deadline[0]))),
                 ]
             case Withdraw(number):
-                request = f"{chain}.r{number}"
-                written += ["W", request, f'{{"id":"{request}/withdrawn"}}']
+                written.append(ops.WithdrawRequest(f"r{number}", f'{{"id":"{chain}.r{number}/withdrawn"}}'))
             case Settle(action):
-                written += ["E", action, "{}", "{}"]
+                written.append(ops.SettleAction(local(action), "{}", "{}"))
             case Finish():
-                written += ["H", 4, "status", "completed", "open", "", "F", 1000, 1, f"chain:{chain}"]
+                written += [ops.WriteHead(["status", "completed", "open", ""]), ops.EndChain("1000")]
         return written
 
     # ---- what can be seen -------------------------------------------------------------------------------------------
@@ -127,20 +118,26 @@ class FunctionsBeside(RuleBasedStateMachine):
     def all_that_can_be_seen_is_the_same(self) -> None:
         self.learn()
         self._see_pending()
+        rows = {chain: (self._hash("chain", chain), self._hash("data", chain)) for chain in self.model.chains}
         for chain, row in self.model.chains.items():
-            found = self._hash("chain", chain)
-            assert (found["ver"], found["status"] == "completed") == (row.version, row.end == "completed")
+            head, _ = rows[chain]
+            assert (head[b"ver"].decode(), head[b"status"] == b"completed") == (row.version, row.end == "completed")
         for name, action in self.model.actions.items():
-            found = self._hash("action", name)
-            assert (found["entry"], int(found["epoch"])) == (self.entry(action.entry), action.epoch), name
-            assert ("started" in found, "settled" in found) == (action.started, action.settled), name
-            doubt = action.receipt is Receipt.DOUBT
-            assert ("receipt" in found, "doubt" in found) == (action.over() and not doubt, doubt), name
+            found = action_of(name, *rows[chain_of(name)])
+            assert found is not None
+            assert (found.row.entry, found.row.epoch) == (self.entry(action.entry), action.epoch), name
+            started = found.row.state in (ActionState.STARTED, ActionState.DOUBTED)
+            assert (started, found.settled is not None) == (action.started, action.settled), name
+            doubt, over = action.receipt is Receipt.DOUBT, action.over()
+            assert (found.receipt is not None) is over, name
+            assert found.receipt is None or (found.receipt.kind is Kind.DOUBT) is doubt, name
         for name, request in self.model.requests.items():
-            assert self._hash("request", name)["status"] == request.status
+            asked = request_of(name, *rows[chain_of(name)])
+            assert asked is not None
+            assert asked.status == request.status
         open_now = {name for name, request in self.model.requests.items() if request.status == "open"}
         assert {one.decode() for one in self.redis.zrange(f"{KEY}index:requests", 0, -1)} == open_now
-        assert {name for name in self.model.thoughts if self._hash("thought", name)} == set(self.model.thoughts)
+        assert all(local(name).encode() in rows[chain_of(name)][1] for name in self.model.thoughts)
         letters = [entry.decode() for entry, _ in self.redis.xrange(f"{KEY}dead")]
         assert letters == [self.letters[number] for number in self.model.letters]
         timers = {chain.decode(): at for chain, at in self.redis.zrange(f"{KEY}timers", 0, -1, withscores=True)}
@@ -159,8 +156,9 @@ class FunctionsBeside(RuleBasedStateMachine):
         row: EntryRow | None = self.model.entries.get(number)
         return row.stream if row else ""
 
-    def _hash(self, kind: str, name: str) -> dict[str, str]:
-        return {key.decode(): value.decode() for key, value in self.redis.hgetall(f"{KEY}{kind}:{name}").items()}
+    def _hash(self, kind: str, name: str) -> dict[bytes, bytes]:
+        found: dict[bytes, bytes] = self.redis.hgetall(f"{KEY}{kind}:{name}")
+        return found
 
 
 def _message(fields: dict[bytes, bytes]) -> str:

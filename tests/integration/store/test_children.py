@@ -19,6 +19,7 @@ from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.runtime.committing import ChainCommit, Decided
 from haltpoint.runtime.connection import Argument
 from haltpoint.runtime.ledger import ClaimStatus, Completion
+from haltpoint.runtime.rows import Key
 from haltpoint.runtime.store import CommitStatus
 from tests.support.builders import asks, call, literal_task, plan, tool_step
 from tests.support.desk import LOOKUP, NOTE, SEND, Desk
@@ -64,9 +65,9 @@ async def answered(desk: Desk, request: str) -> None:
 
 
 async def receipt(desk: Desk, parent: str) -> dict[str, Any]:
-    fields = await desk.redis.hgetall(desk.key("action", f"{parent}.s1.1"))
-    assert b"entry" not in fields, "no worker is asked"
-    return json.loads(fields[b"receipt"]) if b"receipt" in fields else {}
+    action = await desk.action(f"{parent}.s1.1")
+    assert action.row.entry == "-", "no worker is asked"
+    return json.loads(action.receipt.outcome) if action.receipt else {}
 
 
 async def test_a_child_is_a_whole_chain_of_its_own_and_its_end_is_the_parents_receipt(desk: Desk) -> None:
@@ -130,7 +131,7 @@ async def test_what_ends_the_parent_cancels_the_child_and_its_word_comes_too_lat
     await desk.run()
     for name in (parent, child):
         assert (await desk.chain(name)).status is ChainStatus.CANCELLED
-    assert await desk.redis.hget(desk.key("request", f"{child}.r1"), "status") == b"withdrawn"
+    assert await desk.stored.head(child, "r1") == "withdrawn"
     assert (await receipt(desk, parent))["error"]["error_type"] == "DENIED"
     assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
 
@@ -148,7 +149,7 @@ async def test_a_commit_that_is_sent_again_begins_and_reports_nothing_twice(desk
     async def again() -> None:
         """Every commit so far once more: each finds its own version, or a newer one, and writes nothing."""
         before = await desk.snapshot()
-        for args in [one for one in sent if one[1] == "hp1_commit"]:
+        for args in [one for one in sent if one[1] == "hp2_commit"]:
             await call_through(*args)
         assert await desk.snapshot() == before
 
@@ -181,16 +182,16 @@ async def test_a_child_that_is_there_is_not_begun_again(desk: Desk) -> None:
     batch = await desk.store.commit(0, [ChainCommit(loaded, decided, [place.entry])])
     assert batch.chains[0].status is CommitStatus.OK
     assert await desk.redis.hget(desk.key("chain", f"{parent}~s1-1"), "ver") == b"7-x"
-    assert await desk.redis.exists(desk.key("task", f"{parent}~s1-1")) == 0
+    assert await desk.redis.exists(desk.key("data", f"{parent}~s1-1")) == 0
 
 
 async def test_a_chain_that_is_not_the_actions_child_cannot_report_for_it(desk: Desk) -> None:
     parent, child = await called(desk)
-    await desk.redis.hset(desk.key("action", f"{parent}.s1.1"), "child", "somebody")
+    await desk.redis.hset(desk.key("chain", parent), "s1.1", "1-1 0 1 0 sent -")
     await desk.store.cancel(TaskCancelled(id="x", source="t", subject=child, data=Cancellation(by="ann")))
     await desk.decide_all()
     assert (await desk.chain(child)).status is ChainStatus.CANCELLED
-    assert await receipt(desk, parent) == {}
+    assert (await desk.action(f"{parent}.s1.1")).receipt is None
     assert [one for one in await desk.messages() if isinstance(one, ToolCompleted)] == []
 
 
@@ -213,12 +214,11 @@ async def test_a_child_that_cannot_be_written_ends_its_parent_too(desk: Desk) ->
 
 async def test_a_child_that_ends_after_its_parent_was_forgotten_leaves_nothing_behind(desk: Desk) -> None:
     parent, child = await called(desk)
-    for kind in ("chain", "task", "plan", "log"):
-        await desk.redis.delete(desk.key(kind, parent))
-    await desk.redis.delete(desk.key("action", f"{parent}.s1.1"))
+    for key in Key:
+        await desk.redis.delete(desk.key(key, parent))
     await desk.store.cancel(TaskCancelled(id="x", source="t", subject=child, data=Cancellation(by="ann")))
     await desk.decide_all()
-    assert await desk.redis.exists(desk.key("action", f"{parent}.s1.1")) == 0
+    assert await desk.redis.exists(*(desk.key(key, parent) for key in Key)) == 0
     assert await desk.backlog(Stream.EVENTS) == 0
 
 
@@ -246,8 +246,8 @@ async def test_a_worker_that_lets_a_call_pass_too_late_records_nothing(desk: Des
     await desk.finish(order, data='{"arguments":{"who":"Jane"}}')
     await desk.decide_all()
     child = f"{parent}~s1-1"
-    fields = await desk.redis.hgetall(desk.key("action", f"{parent}.s1.1"))
-    assert (fields[b"child"].decode(), fields[b"data.1"]) == (child, b'{"arguments":{"who":"Jane"}}')
+    action = await desk.action(f"{parent}.s1.1")
+    assert (action.child, action.earlier[1].data) == (child, '{"arguments":{"who":"Jane"}}')
     assert await desk.finish(order, data='{"arguments":{"who":"John"}}') is Completion.STALE
     assert (await desk.ledger.claim(order.place, order.data.action_id)).status is ClaimStatus.STALE
     await desk.decide_all()

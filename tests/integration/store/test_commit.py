@@ -1,4 +1,4 @@
-"""hp1_commit: each chain whole or not at all, recognised when repeated, never stopped by another's fault."""
+"""hp2_commit: each chain whole or not at all, recognised when repeated, never stopped by another's fault."""
 
 import asyncio
 import json
@@ -18,6 +18,7 @@ from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.runtime.committing import ChainCommit, Decided
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.refused import RefusedForNow
+from haltpoint.runtime.rows import Data
 from haltpoint.runtime.store import CancelStatus, CommitStatus, Store, SubmitStatus
 from tests.support.builders import asks, literal_task
 from tests.support.desk import Desk, desk_at
@@ -43,9 +44,8 @@ async def test_the_first_action_goes_out_with_its_arguments_beside_it(desk: Desk
     order = await desk.order_of(literal_task(1, text="hello"))
     assert json.loads(order.body) == {"text": "hello"}
     assert (order.data.tool, order.data.attempt, order.data.repeatable) == ("note", 1, True)
-    action = await desk.redis.hgetall(desk.key("action", order.data.action_id))
-    assert action[b"entry"].decode() == order.place.entry
-    assert action[b"args"].decode() == order.body
+    action = await desk.action(order.data.action_id)
+    assert (action.row.entry, action.tool, action.arguments) == (order.place.entry, "note", order.body)
     assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
 
 
@@ -108,7 +108,7 @@ async def test_a_fault_quarantines_one_chain_and_not_its_neighbours(desk: Desk) 
     assert await desk.redis.hget(desk.key("chain", bad), "status") == b"failed"  # R1 holds for it too
     assert await desk.redis.zscore(desk.key("index", "status", "failed"), bad) is not None
     assert await desk.redis.zscore(desk.key("index", "status", "accepted"), bad) is None
-    assert json.loads(await desk.redis.get(desk.key("end", bad)) or b"")["error"]["code"] == "HP-002"
+    assert json.loads(await desk.stored.data(bad, Data.END))["error"]["code"] == "HP-002"
     assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
     assert (await desk.chain(good)).status is ChainStatus.EXECUTING
 
@@ -123,8 +123,8 @@ async def test_a_decision_that_cannot_be_written_down_is_a_fault_too(desk: Desk)
     assert batch.chains[0].status is CommitStatus.FAULT
     (letter,) = await desk.redis.xrange(desk.key("dead"))
     assert b"TypeError" in letter[1][b"detail"]
-    (line,) = await desk.redis.lrange(desk.key("log", chain_id), 0, -1)
-    assert [name for name, _ in json.loads(line)["facts"]] == ["chain.failed"]
+    (line,) = await desk.stored.log(chain_id)
+    assert [name for name, _ in line["facts"]] == ["chain.failed"]
 
 
 async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: Desk) -> None:
@@ -186,7 +186,7 @@ async def test_two_events_of_one_chain_are_committed_once_and_logged_each(desk: 
     commit = ChainCommit(loaded, [Decided(received, first, now), Decided(received, repeat, now)], [place.entry])
     batch = await desk.store.commit(0, [commit])
     assert batch.chains[0].status is CommitStatus.OK
-    lines = [json.loads(line) for line in await desk.redis.lrange(desk.key("log", chain_id), 0, -1)]
+    lines = await desk.stored.log(chain_id)
     assert [line["type"] for line in lines] == ["task.submitted", "tool.completed"]
     assert lines[1]["ref"] == order.data.action_id
     assert len(await desk.orders()) == 1
@@ -204,16 +204,13 @@ async def test_a_repeat_is_acknowledged_and_leaves_the_chain_as_it_is(desk: Desk
     assert await desk.backlog(Stream.EVENTS) == 0
 
 
-async def test_the_log_and_the_feed_tell_the_same_facts(desk: Desk) -> None:
+async def test_the_feed_tells_the_number_of_each_line_of_the_log(desk: Desk) -> None:
     chain_id = await desk.submit(literal_task(2))
     await desk.run()
-    lines = [json.loads(line) for line in await desk.redis.lrange(desk.key("log", chain_id), 0, -1)]
+    lines = await desk.stored.log(chain_id)
     feed = [fields for _, fields in await desk.redis.xrange(desk.key("feed"))]
-    told = [line for one in feed for line in json.loads(one[b"lines"])]
-    assert [(line["n"], line["at"], line["facts"]) for line in told] == [
-        (n, line["at"], line["facts"]) for n, line in enumerate(lines)
-    ]
-    assert {line["chain"] for line in told} == {one[b"chains"].decode() for one in feed} == {chain_id}
+    told = [line for one in feed for line in one[b"lines"].decode().split()]
+    assert told == [f"{chain_id}:{number}" for number in range(len(lines))]
     names = [name for line in lines for name, _ in line["facts"]]
     assert names[0] == FactType.CHAIN_STARTED
     assert [name for name in names if name in FINAL_FACTS] == [FactType.CHAIN_COMPLETED]
@@ -274,7 +271,7 @@ async def test_a_question_goes_to_the_inbox_and_can_be_withdrawn(desk: Desk) -> 
     request = f"{chain_id}.r1"
     assert (await desk.chain(chain_id)).status is ChainStatus.AWAITING_CLARIFICATION
     assert await desk.redis.zrange(desk.key("index", "requests"), 0, -1) == [request.encode()]
-    assert await desk.redis.hget(desk.key("request", request), "status") == b"open"
+    assert (await desk.stored.head(chain_id, "r1") or "").startswith("open ")
     assert [type(one).__name__ for one in await desk.messages(Stream.HUMANS)] == ["HumanRequested"]
     await desk.later(8 * 86400)
     await desk.store.fire_due(0)

@@ -10,6 +10,7 @@ import pytest
 from haltpoint.contracts.base import Entrance, derived_chain_id
 from haltpoint.contracts.tasks import Earlier, Task
 from haltpoint.runtime.conversations import MOST, ROOM
+from haltpoint.runtime.rows import Data, Key
 from haltpoint.runtime.store import Store, SubmitStatus, Submitted
 from haltpoint.runtime.topology import Topology
 from tests.support.builders import literal_task
@@ -36,11 +37,11 @@ async def said(store: Store, goal: str, conversation: str | None = "c1", **more:
 
 
 async def end(desk: Desk, chain: str, **ended: Any) -> None:
-    await desk.redis.set(TOPOLOGY.key_of("end", chain), json.dumps(ended))
+    await desk.redis.hset(TOPOLOGY.key_of(Key.DATA, chain), Data.END, json.dumps(ended))
 
 
 async def earlier(desk: Desk, chain: str) -> tuple[Earlier, ...]:
-    stored = await desk.redis.get(TOPOLOGY.key_of("task", chain))
+    stored = await desk.redis.hget(TOPOLOGY.key_of(Key.DATA, chain), Data.TASK)
     return msgspec.json.decode(stored or b"", type=Task).earlier
 
 

@@ -1,4 +1,4 @@
-"""hp1_dead_letter and hp1_requeue: nothing is dropped silently (R9)."""
+"""hp2_dead_letter and hp2_requeue: nothing is dropped silently (R9)."""
 
 import json
 
@@ -109,8 +109,9 @@ async def test_a_chain_hears_that_its_thought_was_given_up_and_the_thought_stays
     about = ThoughtFailed(id=f"{thought}/reply", source="haltpoint/planner", subject=chain_id, data=failure)
     await desk.letters.bury(place, "exhausted", about=about)
     assert await desk.messages() == [about]
-    kept = await desk.redis.hgetall(desk.key("thought", thought))
-    assert json.loads(kept[b"data"]) == json.loads(encode(failure))
+    kept = await desk.stored.thought(thought)
+    assert kept is not None
+    assert json.loads(kept.data) == json.loads(encode(failure).decode())
     assert await desk.ledger.think(place, about) is Recorded.AGAIN
     await desk.decide_all()
     assert (await desk.chain(chain_id)).status is ChainStatus.FAILED

@@ -39,14 +39,14 @@ async def test_the_library_is_loaded_and_checked(functions: Redis) -> None:
 
 
 async def test_two_versions_live_side_by_side_on_the_same_data(functions: Redis, desk: Desk) -> None:
-    successor = library.source().replace(library.NAME, "haltpoint_2").replace(library.PREFIX, "hp2_")
+    successor = library.source().replace(library.NAME, "haltpoint_3").replace(library.PREFIX, "hp3_")
     await functions.function_load(successor, replace=True)
     order = await desk.order_of(literal_task(1, "send"))
     args = (desk.topology.stream(0, Stream.EVENTS), "tools:default", order.place.entry, order.data.action_id)
-    assert await functions.fcall("hp2_claim", 1, *args, "one", "new") == [b"go", 1]
+    assert await functions.fcall("hp3_claim", 1, *args, "one", "new") == [b"go", 1]
     assert (await desk.ledger.claim(order.place, order.data.action_id)).status == "in_doubt"
     names = {name.decode() for name in _names(await functions.function_list())}
-    assert {"haltpoint_1", "haltpoint_2"} <= names
+    assert {library.NAME, "haltpoint_3"} <= names
 
 
 def _names(libraries: list[dict[bytes, bytes]]) -> list[bytes]:
@@ -80,6 +80,23 @@ async def test_another_number_of_partitions_is_refused(redis: Redis) -> None:
     with pytest.raises(HaltpointError, match=r"HP-016 .*HALTPOINT_PARTITIONS=4"):
         await Topology(8).ensure(redis)
     assert await redis.exists(Topology(8).stream(7, Stream.EVENTS)) == 0
+
+
+async def test_chains_of_the_release_before_are_drained_first(redis: Redis) -> None:
+    """Its deployment does not say how rows are stored. Chains that have ended do not matter."""
+    topology = Topology(4)
+    await topology.ensure(redis)
+    await redis.hdel("hp:{0}:deployment", "rows")
+    waiting = topology.key(3, "index", "status", "awaiting_input")
+    await redis.zadd(waiting, {"c1": 1})
+    await redis.zadd(topology.key(2, "index", "status", "completed"), {"c2": 1})
+    with pytest.raises(HaltpointError, match=r"HP-022 1 chains of another release .* Run that release until"):
+        await topology.ensure(redis)
+    assert await redis.hkeys("hp:{0}:deployment") == [b"partitions"]
+    await redis.delete(waiting)
+    await topology.ensure(redis)
+    await redis.zadd(waiting, {"c3": 1})
+    await topology.ensure(redis)
 
 
 async def test_c15_a_tool_is_gone_when_no_worker_has_told_of_it_for_a_minute_and_back_with_the_next_beat(

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule, run_state_machine_as_test
 
 from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.operations import ChainWrites, pack
 from tests.integration.store.functions_beside import GROUPS, KEY, TICK, FunctionsBeside
 from tests.integration.store.functions_model import Ask, Dispatch, Finish, Settle, Step, Think, Withdraw
 from tests.integration.store.functions_rows import EVENTS, PLANS, TOOLS
@@ -69,10 +70,11 @@ class Functions(FunctionsBeside):
     def _write(
         self, chain: str, expected: str, new: str, acks: tuple[int, ...], steps: list[Step], *, times: int = 1
     ) -> None:
-        operations = self.operations(chain, new, expected, steps)
-        size = (chain, expected, new, len(acks), *map(self.entry, acks), *operations)
+        written = ChainWrites(
+            chain, expected, new, [self.entry(ack) for ack in acks], self.operations(chain, new, steps)
+        )
         for _ in range(times):
-            reply = self.call("commit", 60_000, 0, len(size), *size)
+            reply = self.call("commit", 60_000, 0, pack(written))
             assert reply[1] == self.model.commit(chain, expected, new, acks, *steps)
             self.learn()
 
@@ -194,7 +196,7 @@ class Functions(FunctionsBeside):
         row = self.model.entries.get(entry)
         thought = row.about if row else f"{chain}.s.t1.1"
         head = f'{{"id":"{thought}/reply","data":'
-        reply = self.call("think", self.entry(entry), thought, "kind", "{}", "raw", head, 1000)
+        reply = self.call("think", self.entry(entry), thought, "kind", "{}", "raw", head)
         assert reply.decode() == self.model.think(entry, thought, "{}")
 
     # ---- dead letters -----------------------------------------------------------------------------------------------
@@ -211,7 +213,7 @@ class Functions(FunctionsBeside):
             head = f'{{"id":"{row.about}/{action.attempt if action else 1}/done","outcome":'
             args = ["action", row.about, head, '"failed"', '"in doubt"', "}"]
         elif told:
-            args = ["thought", row.about, f'{{"id":"{row.about}/reply","data":', '"failed"', 1000]
+            args = ["thought", row.about, f'{{"id":"{row.about}/reply","data":', '"failed"']
         status, letter = self.call("dead_letter", row.stream, self.entry(entry), "reason", "", "", *args)
         assert status.decode() == self.model.dead_letter(entry, "reason", row.about if args else "", told=told)
         self.letters[self.model.last_letter] = letter.decode()

@@ -1,4 +1,4 @@
-"""hp1_claim, complete, heartbeat, release: one receipt, one start, and no power for who lost the lease (R3, R4, R8)."""
+"""hp2_claim, complete, heartbeat, release: one receipt, one start, and no power for who lost the lease (R3, R4, R8)."""
 
 import asyncio
 
@@ -9,6 +9,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Cancellation, TaskCancelled, ToolCompleted, ToolRequested
 from haltpoint.contracts.tools import ErrorType
 from haltpoint.runtime.ledger import Claimed, ClaimStatus, Completion, Finished, Held, Ledger
+from haltpoint.runtime.rows import Kind
 from haltpoint.runtime.topology import Place
 from tests.support.builders import OK, failed, literal_task
 from tests.support.desk import Desk, Order
@@ -47,7 +48,9 @@ async def test_r3_there_is_one_receipt_and_one_message(desk: Desk) -> None:
     order = await desk.order_of(literal_task())
     await desk.finish(order, data='{"first":true}')
     assert await desk.finish(order, data='{"second":true}') is Completion.AGAIN
-    assert await desk.redis.hget(desk.key("action", order.data.action_id), "data") == b'{"first":true}'
+    counts = (await desk.action(order.data.action_id)).counts
+    assert counts is not None
+    assert counts.data == '{"first":true}'
     assert await desk.backlog(Stream.EVENTS) == 1
 
 
@@ -69,7 +72,7 @@ async def test_r4_an_action_with_effects_is_started_once(desk: Desk) -> None:
 
 async def test_r4_a_claim_whose_reply_was_lost_is_answered_again(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "send"))
-    args = ("hp1_claim", 1, desk.topology.stream(0, Stream.EVENTS), "tools:default", order.place.entry)
+    args = ("hp2_claim", 1, desk.topology.stream(0, Stream.EVENTS), "tools:default", order.place.entry)
     first = await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/1")
     assert await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/1") == first
     assert (await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/2"))[0] == b"in_doubt"
@@ -149,9 +152,8 @@ async def test_a_receipt_for_a_final_chain_is_kept_and_told_to_nobody(desk: Desk
     await cancel(desk, order.data.action_id.split(".")[0])
     assert await desk.finish(order) is Completion.RECORDED
     assert await desk.backlog(Stream.EVENTS) == 0
-    key = desk.key("action", order.data.action_id)
-    assert await desk.redis.hexists(key, "receipt")
-    assert await desk.redis.ttl(key) > 0
+    assert (await desk.action(order.data.action_id)).receipt is not None
+    assert await desk.redis.ttl(desk.key("data", order.data.action_id.split(".")[0])) > 0
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -171,9 +173,9 @@ async def test_a_doubt_is_no_receipt_and_is_reported_once(desk: Desk) -> None:
     doubtful = await claim(desk, order)
     outcome = failed(ErrorType.IN_DOUBT, "it was interrupted")
     assert await desk.finish(order, outcome, "", epoch=doubtful.epoch) is Completion.RECORDED
-    action = await desk.redis.hgetall(desk.key("action", order.data.action_id))
-    assert b"receipt" not in action
-    assert b"doubt" in action
+    receipt = (await desk.action(order.data.action_id)).receipt
+    assert receipt is not None
+    assert receipt.kind is Kind.DOUBT
     assert await desk.finish(order, OK, epoch=1) is Completion.AGAIN
     assert await desk.backlog(Stream.EVENTS) == 1
 

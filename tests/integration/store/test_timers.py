@@ -1,4 +1,4 @@
-"""hp1_fire_due and hp1_lease: every living chain is heard of again (R1)."""
+"""hp2_fire_due and hp2_lease: every living chain is heard of again (R1)."""
 
 from redis.asyncio import Redis
 
@@ -60,7 +60,7 @@ async def test_an_open_request_expires_with_the_timer_and_the_chain_hears_which(
     (due,) = await desk.messages()
     assert isinstance(due, TimerDue)
     assert due.data.expired == (f"{chain_id}.r1",)
-    assert await desk.redis.hget(desk.key("request", f"{chain_id}.r1"), "status") == b"expired"
+    assert (await desk.stored.head(chain_id, "r1") or "").startswith("expired ")
     await desk.later(30)
     await desk.store.fire_due(0)
     assert [one.data.expired for one in await desk.messages() if isinstance(one, TimerDue)] == [due.data.expired] * 2

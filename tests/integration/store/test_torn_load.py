@@ -19,7 +19,7 @@ class Interrupted(Coalescer):
 
     def call(self, *args: Argument) -> "asyncio.Future[Any]":
         desk, send = self._desk, super().call
-        if args[0] != "MGET" or desk is None:
+        if args[0] != "HMGET" or desk is None:
             return send(*args)
         self._desk = None
 

@@ -47,7 +47,7 @@ async def test_c2_a_drafted_plan_is_held_against_tools_that_have_come_since_the_
     await world.refresh()
     catalogue.tools = specs(spec("read_file"), spec("write_file"))
     assert tools_named(DRAFTED, chain(task)) == set()  # it does not name the tool: that is what is wrong with it
-    await world.know(set(), all_there_are=takes_all_tools(DRAFTED, chain(task)))
+    await world.know([(DRAFTED, chain(task))])
     assert "write_file" in world.value.tools
 
 

@@ -7,12 +7,14 @@ import pytest
 
 from haltpoint.chain.state import StepRun, StepStatus
 from haltpoint.contracts.answers import FinalAnswer, NotDone, WhyNot
-from haltpoint.contracts.humans import Question, RequestKind
+from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.chain_view import ChainRecord, view_of
 from haltpoint.runtime.log_view import LogLine
+from haltpoint.runtime.rows import StoredRequest, StoredThought
 from haltpoint.runtime.wire import encode
+from tests.support.stored import stored_action
 
 AT = 1767225600000
 HEAD = {"status": "completed", "origin": "drafted", "created": str(AT), "updated": str(AT + 5000)}
@@ -30,11 +32,11 @@ def deed(says: str = "Sent", target: str | None = "u1") -> dict[str, Any]:
     return {"says": says, "target": target}
 
 
-def action(tool: str = "send", arguments: str = '{"to":"u1"}', **fields: str) -> dict[str, str]:
+def action(tool: str = "send", arguments: str = '{"to":"u1"}', **fields: Any) -> dict[str, Any]:
     return {"tool": tool, "args": arguments, **fields}
 
 
-def record(*actions: dict[str, str], chain: str = "c", **changes: Any) -> ChainRecord:
+def record(*actions: dict[str, Any], chain: str = "c", **changes: Any) -> ChainRecord:
     """A chain of one step with these actions."""
     whole: dict[str, Any] = {
         "id": chain,
@@ -43,7 +45,9 @@ def record(*actions: dict[str, str], chain: str = "c", **changes: Any) -> ChainR
         "plan": Plan(steps=(Step(id="s"),)),
         "runs": (StepRun(StepStatus.COMPLETED, actions=len(actions)),),
         "end": {"answer": "Done."},
-        "actions": {f"{chain}.s.{number}": one for number, one in enumerate(actions, 1)},
+        "actions": {
+            name: stored_action(name, **one) for number, one in enumerate(actions, 1) if (name := f"{chain}.s.{number}")
+        },
     }
     return ChainRecord(**{**whole, **changes})
 
@@ -98,21 +102,15 @@ def test_f1_a_deed_names_who_approved_it(decision: str, by: str | None) -> None:
         asked_at=AT, deadline=AT,
     )  # fmt: skip
     said = json.dumps({"kind": "confirmation", "decision": decision})
-    fields = {
-        "chain": "c",
-        "question": encode(asked).decode(),
-        "status": "answered",
-        "answer": said,
-        "by": "ann",
-        "at": str(AT),
-    }
-    (one,) = answer(action(receipt=receipt(deed=deed())), requests={"c.r1": fields}).deeds
+    text = encode(asked)
+    stored = StoredRequest("c.r1", RequestStatus.ANSWERED, text, at=AT, answer=said, by="ann")
+    (one,) = answer(action(receipt=receipt(deed=deed())), requests={"c.r1": stored}).deeds
     assert one.by == by
 
 
 def test_f1_calls_of_a_tool_are_deeds_also_when_it_failed_or_ran_twice() -> None:
     calls = [{"tool": "pay", "key": "c.s.1/1", "deed": deed("Paid")}, {"tool": "look", "key": "c.s.1/2"}]
-    twice = action(receipt=receipt("SERVER", calls=calls), **{"receipt.1": receipt("TIMEOUT", calls=calls)})
+    twice = action(receipt=receipt("SERVER", calls=calls), earlier={1: receipt("TIMEOUT", calls=calls)})
     found = answer(twice)
     assert [(one.action_id, one.tool, one.says) for one in found.deeds] == [("c.s.1/1", "pay", "Paid")]
     lost = [{"tool": "pay", "key": "c.s.1/1", "error": "IN_DOUBT"}]
@@ -260,7 +258,7 @@ def test_f1_the_result_of_a_literal_plan_is_data_and_stays_what_it_is() -> None:
 
 def test_f2_the_words_of_a_step_are_shown_with_their_marks_rendered() -> None:
     words = "See [[s.1]], [[s.2]], [[s.3]] and [[s.4]]."
-    thought = {"data": json.dumps({"proposal": {"content": words}})}
+    thought = StoredThought("action.proposed.v1", json.dumps({"proposal": {"content": words}}), "")
     view = view_of(
         record(
             action(receipt=receipt(deed=deed())),

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,9 @@ from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Option
 from haltpoint.runtime.chain_view import ChainRecord, view_of
 from haltpoint.runtime.log_view import LogLine
+from haltpoint.runtime.rows import StoredRequest, StoredThought
 from haltpoint.runtime.wire import encode
+from tests.support.stored import stored_action
 
 PLAN = door(Plan).validate_python(
     {
@@ -42,6 +45,8 @@ def record(**changes: Any) -> ChainRecord:
         "plan": PLAN,
         "runs": (StepRun(), StepRun(), StepRun()),
     }
+    if "actions" in changes:
+        changes["actions"] = {name: stored_action(name, **fields) for name, fields in changes["actions"].items()}
     return ChainRecord(**{**whole, **changes})
 
 
@@ -108,12 +113,17 @@ def test_a_step_shows_its_actions_with_the_receipt_that_counts() -> None:
     assert (view.current.step_id, view.current.tool, view.current.index) == ("send", "send_message", 1)
 
 
-@pytest.mark.parametrize("word", ["receipt", "doubt", "receipt.2"])
+@pytest.mark.parametrize("word", ["receipt", "doubt", "earlier"])
 def test_h1_an_action_shows_the_arguments_that_its_hooks_left(word: str) -> None:
     """Also those of a doubt, and of a skill, whose receipt is its chain's: the worker's word is put aside."""
     said = json.dumps({"success": True, "next_action": "continue", "metadata": {"arguments": '{"query":"Jane"}'}})
-    asked = {"tool": "lookup_contacts", "args": '{"query":"John"}', "attempt": "2", word: said}
-    plain = {"tool": "lookup_contacts", "args": "{}", "attempt": "1", "receipt": OK, "receipt.1": OK}
+    asked = {
+        "tool": "lookup_contacts",
+        "args": '{"query":"John"}',
+        "attempt": 2,
+        word: {2: said} if word == "earlier" else said,
+    }
+    plain = {"tool": "lookup_contacts", "args": "{}", "attempt": 1, "receipt": OK, "earlier": {1: OK}}
     view = view_of(
         record(
             runs=(StepRun(StepStatus.IN_PROGRESS, actions=2), StepRun(), StepRun()),
@@ -138,7 +148,8 @@ def test_an_action_that_asked_or_is_in_doubt_waits_for_a_person() -> None:
 
 
 def test_words_of_a_reasoning_step_are_its_result_and_promise_nothing() -> None:
-    thought = {"data": json.dumps({"proposal": {"content": "Dear John", "calls": [], "decision": "continue"}})}
+    told = json.dumps({"proposal": {"content": "Dear John", "calls": [], "decision": "continue"}})
+    thought = StoredThought("action.proposed.v1", told, "")
     view = view_of(
         record(runs=(StepRun(), StepRun(), StepRun(StepStatus.COMPLETED, turn=1)), thoughts={"c1.think.t1.1": thought})
     )
@@ -159,7 +170,7 @@ def test_the_log_tells_what_never_ran_and_what_was_corrected() -> None:
             ],
         }
     )
-    view = view_of(record(log=(LogLine.parse(0, line),)))
+    view = view_of(record(log=(LogLine.parse("c1", 0, line),)))
     assert view.never_executed[0]["reason"] == "stopped by c1.r1"
     assert [one["arguments"] for one in view.never_executed] == [{"to": "u1"}, '{"to":"u']
     assert view.steps[0].violations[0].violation == "no_call"
@@ -179,10 +190,10 @@ def test_the_log_tells_what_never_ran_and_what_was_corrected() -> None:
 def test_who_stopped_a_chain_and_why_is_told(by: str, reason: str, said: str | None) -> None:
     facts = [["chain.cancelled", {"by": by, "reason": reason}]]
     line = json.dumps({"at": 1767225600000, "type": "task.cancelled", "ref": None, "facts": facts})
-    assert view_of(record(log=(LogLine.parse(0, line),))).stopped == said
+    assert view_of(record(log=(LogLine.parse("c1", 0, line),))).stopped == said
 
 
-def asked(number: int = 1, question: str = "Which John?") -> dict[str, str]:
+def asked(number: int = 1, question: str = "Which John?") -> StoredRequest:
     asked = Question(
         request_id=f"c1.r{number}",
         kind=RequestKind.CLARIFICATION,
@@ -195,12 +206,12 @@ def asked(number: int = 1, question: str = "Which John?") -> dict[str, str]:
         asked_at=1767225600000,
         deadline=1767312000000,
     )
-    return {"question": encode(asked).decode(), "status": "open", "chain": "c1"}
+    return StoredRequest(asked.request_id, RequestStatus.OPEN, encode(asked))
 
 
 def test_c8_the_summary_says_the_first_open_question_and_how_many_more_there_are() -> None:
     open_ones = {f"c1.r{number}": asked(number, f"Which {number}?") for number in (1, 2, 3)}
-    requests = {**open_ones, "c1.r1": {**open_ones["c1.r1"], "status": "withdrawn"}}
+    requests = {**open_ones, "c1.r1": replace(open_ones["c1.r1"], status=RequestStatus.WITHDRAWN)}
     assert view_of(record(requests=requests)).summary.endswith("Waits for a person: Which 2? (and 1 more).")
 
 
@@ -222,13 +233,8 @@ def test_an_open_question_is_in_the_summary_and_its_answer_is_shown() -> None:
     assert view.requests[0].status is RequestStatus.OPEN
     assert view.requests[0].arguments == {"query": "John"}
 
-    answered = {
-        **fields,
-        "status": "answered",
-        "answer": '{"kind":"clarification","option_id":"u1"}',
-        "by": "ann",
-        "at": "1767225700000",
-    }
+    said = '{"kind":"clarification","option_id":"u1"}'
+    answered = replace(fields, status=RequestStatus.ANSWERED, answer=said, by="ann", at=1767225700000)
     answer = view_of(record(requests={"c1.r1": answered})).requests[0].answer
     assert answer is not None
     assert (answer.by, answer.answer.option_id) == ("ann", "u1")
@@ -260,7 +266,7 @@ def test_times_are_those_of_the_log_and_an_action_ends_with_its_answer_or_its_la
 
     def seconds(lines: int) -> list[float | None]:
         told = tuple(
-            LogLine.parse(number, json.dumps({"at": at * 1000, "type": "x", "facts": facts}))
+            LogLine.parse("c1", number, json.dumps({"at": at * 1000, "type": "x", "facts": facts}))
             for number, (at, facts) in enumerate(log[:lines])
         )
         run = StepRun(StepStatus.COMPLETED, actions=1, last_ok=1)

@@ -1,6 +1,5 @@
-#!lua name=haltpoint_1
 --[[
-What all functions share.
+What all functions share. The names of keys and fields (KEY, HEAD, DATA, PART, STATE, KIND) stand in runtime/rows.py.
 
 Rules that hold for every function of this library:
  - KEYS[1] is `hp:{p}:events` of one partition; all other keys are of that partition and are made from its prefix.
@@ -23,12 +22,22 @@ local BEGINS = { submit = true, requeue = true, answer = true }
 
 local function register(name, callback)
   local flags = BEGINS[name] and {} or { 'allow-oom' }
-  redis.register_function{ function_name = 'hp1_' .. name, callback = callback, flags = flags }
+  redis.register_function{ function_name = 'hp2_' .. name, callback = callback, flags = flags }
 end
 
 -- 'hp:{3}:events' -> 'hp:{3}:'
 local function prefix_of(keys)
   return string.sub(keys[1], 1, -7)
+end
+
+-- One of a chain's keys.
+local function row(prefix, key, chain)
+  return prefix .. key .. ':' .. chain
+end
+
+-- The id of an action, request or thought: its chain's, and its own inside the chain.
+local function split(id)
+  return string.match(id, '^([^.]*)%.?(.*)$')
 end
 
 -- Milliseconds since the epoch by the server's own clock: for leases and for what ages.
@@ -75,15 +84,17 @@ local function add(prefix, stream, data, body)
   return redis.call('XADD', prefix .. stream, '*', '__data__', data)
 end
 
+-- A message that a function writes by itself. Ids need no escaping; `data` is JSON, `trace` may be absent or ''.
+local function envelope(id, chain, name, data, trace)
+  local traced = (trace and trace ~= '') and ('"traceparent":"' .. trace .. '",') or ''
+  return '{"specversion":"1.0","id":"' .. id .. '","source":"haltpoint/executor","subject":"' .. chain .. '",' .. traced
+    .. '"type":"' .. name .. '.v1","data":' .. data .. '}'
+end
+
 -- The fields of one entry as a flat list, or nil when it is gone.
 local function fields_of(prefix, stream, entry)
   local found = redis.call('XRANGE', prefix .. stream, entry, entry)
   return found[1] and found[1][2]
-end
-
--- The chain's id in the id of an action, request or thought.
-local function chain_of(id)
-  return string.match(id, '^[^.]*')
 end
 
 -- The consumer that holds this pending entry, or nil.
@@ -92,19 +103,25 @@ local function holder_of(prefix, stream, entry)
   return pending[1] and pending[1][2]
 end
 
--- A chain, whole, with its first message: nothing of it was there before. `deadline` in ms; `trace` may be ''.
+-- A chain, whole, with its first message: nothing of it was there before. `deadline` in ms; `trace` may be ''. The
+-- message brings what was written, so that who reads it first need not load the chain.
 local function begin_chain(prefix, at, chain, digest, version, task, head, deadline, trace)
-  redis.call('HSET', prefix .. 'chain:' .. chain, 'ver', version, 'status', 'accepted', 'created', digits(at),
-    'updated', digits(at), 'deadline', deadline, 'digest', digest, 'trace', trace)
-  redis.call('SET', prefix .. 'task:' .. chain, task)
+  local created = digits(at)
+  redis.call('HSET', row(prefix, KEY.CHAIN, chain), HEAD.VERSION, version, HEAD.STATUS, 'accepted',
+    HEAD.CREATED, created, HEAD.UPDATED, created, HEAD.DEADLINE, deadline, HEAD.DIGEST, digest)
+  if trace ~= '' then
+    redis.call('HSET', row(prefix, KEY.CHAIN, chain), HEAD.TRACE, trace)
+  end
+  redis.call('HSET', row(prefix, KEY.DATA, chain), DATA.TASK, task)
   redis.call('ZADD', prefix .. 'timers', deadline, chain)
-  redis.call('ZADD', prefix .. 'index:status:accepted', digits(at), chain)
-  add(prefix, 'events', head)
+  redis.call('ZADD', prefix .. 'index:status:accepted', created, chain)
+  redis.call('XADD', prefix .. 'events', '*', '__data__', head, DATA.TASK, task, HEAD.VERSION, version,
+    HEAD.CREATED, created, HEAD.DEADLINE, deadline)
 end
 
 -- The chain is over (true), or was never there or is forgotten (nil).
 local function is_final(prefix, chain)
-  return FINAL[redis.call('HGET', prefix .. 'chain:' .. chain, 'status') or '']
+  return FINAL[redis.call('HGET', row(prefix, KEY.CHAIN, chain), HEAD.STATUS) or '']
 end
 
 -- Entries of more values than this are not ours; `unpack` would fail for the longest of them.
@@ -127,25 +144,4 @@ local function bury(prefix, stream, entry, reason, detail, chain, id)
   end
   finish(prefix, stream, entry)
   return letter
-end
-
--- A receipt, or the doubt that takes its place, with the data of the result if there are any.
-local function record(prefix, action, field, outcome, data)
-  local key = prefix .. 'action:' .. action
-  if data == '' then
-    redis.call('HSET', key, field, outcome)
-  else
-    redis.call('HSET', key, field, outcome, 'data', data)
-  end
-end
-
--- Add an entry's bytes to its stream anew, as an action's current entry at epoch 0. Returns the new id. The started
--- mark stays: whoever claims what cannot be repeated has to see that somebody has begun it.
-local function renew(prefix, stream, bytes, action)
-  local entry = redis.call('XADD', prefix .. stream, '*', unpack(bytes))
-  if action ~= '' then
-    redis.call('HSET', prefix .. 'action:' .. action, 'entry', entry, 'epoch', '0')
-    redis.call('HDEL', prefix .. 'action:' .. action, 'owner')
-  end
-  return entry
 end

@@ -1,5 +1,5 @@
 --[[
-hp1_answer request answer by by_json token head
+hp2_answer request answer by by_json token head
 
 Take an answer: once, in time, for an open question of a living chain.
   answer   JSON of contracts.humans.Answer; by: who; by_json: the same as JSON text
@@ -10,38 +10,43 @@ or the chain is over) | unknown.
 ]]
 register('answer', function(keys, args)
   local prefix, id = prefix_of(keys), args[1]
-  local key = prefix .. 'request:' .. id
-  local is = redis.call('HMGET', key, 'status', 'deadline', 'chain', 'at', 'by', 'answer', 'token')
+  local chain, name = split(id)
+  local head, data = row(prefix, KEY.CHAIN, chain), row(prefix, KEY.DATA, chain)
+  local is = redis.call('HMGET', head, name, HEAD.STATUS)
   local at = now(prefix)
   if not is[1] then
     return { 'unknown', 0, '', '' }
   end
-  if is[1] == 'answered' then
-    local repeated = is[7] == args[5] and is[6] == args[2]
-    return { repeated and 'taken' or 'answered', tonumber(is[4]), is[5], is[6] }
+  local state, deadline = string.match(is[1], '^(%S+) ?(%d*)$')
+  if state == 'answered' then
+    local answered = redis.call('HGET', data, name .. '.' .. PART.ANSWER)
+    local since, token, answer, by = string.match(answered, '^(%d+)\n([^\n]*)\n([^\n]*)\n(.*)$')
+    local repeated = token == args[5] and answer == args[2]
+    return { repeated and 'taken' or 'answered', tonumber(since), by, answer }
   end
-  if is[1] == 'expired' or (is[1] == 'open' and tonumber(is[2]) <= at) then
-    return { 'expired', tonumber(is[2]), '', '' }
+  if state == 'expired' or (state == 'open' and tonumber(deadline) <= at) then
+    return { 'expired', tonumber(deadline), '', '' }
   end
-  local status = redis.call('HGET', prefix .. 'chain:' .. is[3], 'status')
-  if is[1] ~= 'open' or not status or FINAL[status] then
+  if state ~= 'open' or not is[2] or FINAL[is[2]] then
     return { 'stale', 0, '', '' }
   end
-  redis.call('HSET', key, 'status', 'answered', 'answer', args[2], 'by', args[3], 'at', digits(at), 'token', args[5])
+  redis.call('HSET', head, name, 'answered')
+  redis.call('HSET', data, name .. '.' .. PART.ANSWER,
+    digits(at) .. '\n' .. args[5] .. '\n' .. args[2] .. '\n' .. args[3])
   redis.call('ZREM', prefix .. 'index:requests', id)
   add(prefix, 'events', args[6] .. args[2] .. ',"by":' .. args[4] .. ',"at":' .. digits(at) .. '}}')
   return { 'taken', at, args[3], args[2] }
 end)
 
 --[[
-hp1_cancel chain message
+hp2_cancel chain message
 
 Ask the executor to stop a chain. A repeat is a second message with the same id, which the machine ignores.
 Returns sent | final | unknown.
 ]]
 register('cancel', function(keys, args)
   local prefix = prefix_of(keys)
-  local status = redis.call('HGET', prefix .. 'chain:' .. args[1], 'status')
+  local status = redis.call('HGET', row(prefix, KEY.CHAIN, args[1]), HEAD.STATUS)
   if not status then
     return 'unknown'
   end

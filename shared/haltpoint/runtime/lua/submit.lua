@@ -1,25 +1,24 @@
 --[[
-hp1_submit chain digest version task head timeout deadline trace limit
+hp2_submit chain digest version task head timeout deadline trace limit
 
 Starts a chain, whole, with its first message: chain, task, timer, index and task.submitted, or nothing.
   digest    of the submitted body: tells a repeat from another body under the same id
   version   "0-<nonce>"
   task      JSON of contracts.tasks.Task
-  head      JSON of the message task.submitted; it carries the goal only, the task lies under its own key
+  head      JSON of the message task.submitted; it carries the goal only, the task lies beside it
   timeout   ms that the chain may take; deadline: ms since the epoch or 0. The earlier one counts.
   trace     traceparent or ''
   limit     of the events stream's length; at it nothing is accepted. 0: none
 Returns {status, now}: created | again (same digest) | conflict (another digest) | busy.
 
-hp1_accept is the same for a task that lies in a stream already: it takes room there anyway, so it is not refused when
+hp2_accept is the same for a task that lies in a stream already: it takes room there anyway, so it is not refused when
 the memory is full.
 ]]
 local function submit(keys, args)
   local prefix = prefix_of(keys)
   local chain, digest, limit = args[1], args[2], tonumber(args[9])
   local at = now(prefix)
-  local key = prefix .. 'chain:' .. chain
-  local there = redis.call('HGET', key, 'digest')
+  local there = redis.call('HGET', row(prefix, KEY.CHAIN, chain), HEAD.DIGEST)
   if there then
     return { there == digest and 'again' or 'conflict', at }
   end
@@ -38,7 +37,7 @@ register('submit', submit)
 register('accept', submit)
 
 --[[
-hp1_remember conversation entry at most retention
+hp2_remember conversation entry at most retention
 
 Keep an accepted task in its conversation, once, for `retention` s after the last one; of more than `most` the oldest go.
 ]]

@@ -1,0 +1,248 @@
+"""The way of an event, on one page: read, decode, load, decide, write.
+
+1. read: a batch of the partition's stream (`runtime/delivery.py`); what a dead reader had comes alone.
+2. decode: bytes to messages, sorted by chain. What cannot be read becomes a dead letter.
+3. load: from the cache, from the chain's own first message when it is new, else from Redis.
+4. decide: `chain.decide`, for each event of each chain in the stream's order. Nothing is awaited.
+5. write: one commit for the batch. A chain that somebody else changed meanwhile (another executor, for as long as two
+   believe to own the partition) goes back to 3, alone, until its commit fits. What was decided before was never seen.
+
+A message for a chain that is not there (expired, or of another deployment) becomes a dead letter: that is rare, and to
+drop it would be silent. But a task that another program put on the stream is submitted in its own partition, then
+acknowledged: its subject is no chain that we have. A chain hears of a dead letter that says whose it was, and ends if
+it waited for it.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from opentelemetry.trace import Span
+
+from haltpoint.chain.decide import decide
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import HumanAnswered, MessageLost, Received, TaskSubmitted, TimerDue, ToExecutor
+from haltpoint.runtime import logs, telemetry
+from haltpoint.runtime.committing import ChainCommit, Decided, Loaded
+from haltpoint.runtime.dead_letters import DeadLetters, Unheard
+from haltpoint.runtime.delivery import Entry
+from haltpoint.runtime.foreign_formats import read_foreign
+from haltpoint.runtime.loading import arrived
+from haltpoint.runtime.losses import loss_of, loss_of_message
+from haltpoint.runtime.store import CommitStatus, Store
+from haltpoint.runtime.topology import Place
+from haltpoint.runtime.wire import Rejected, decode
+from haltpoint_executor.cache import ChainCache
+from haltpoint_executor.clock import ServerClock
+from haltpoint_executor.foreign import Undeliverable, submit_foreign
+from haltpoint_executor.spans import EventSpans
+from haltpoint_executor.world import CurrentWorld
+
+_ATTEMPTS: Final = 20
+"""Conflicts in a row after which a chain's entries are left to come back; each means that somebody else got on."""
+
+_log = logs.get(__name__)
+
+
+@dataclass(slots=True)
+class ChainEvents:
+    """What one chain has to decide on, in the stream's order, and the entries by which it came."""
+
+    chain_id: str
+    received: list[Received] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the partitions of an executor share."""
+
+    store: Store
+    cache: ChainCache
+    world: CurrentWorld
+    dead_letters: DeadLetters
+    tracing: telemetry.Tracing
+
+
+class Executor:
+    """Decides for the chains of one partition."""
+
+    def __init__(self, partition: int, parts: Parts, clock: ServerClock) -> None:
+        self._partition = partition
+        self._store = parts.store
+        self._cache = parts.cache
+        self._world = parts.world
+        self._dead_letters = parts.dead_letters
+        self._tracing = parts.tracing
+        self._spans = EventSpans(parts.tracing, partition)
+        self._clock = clock
+        # Reader and reclaimer may come at the same time; a chain must be decided on by one of them after the other.
+        self._one_at_a_time = asyncio.Lock()
+
+    async def handle(self, entries: list[Entry]) -> None:
+        """1. Take a batch. Raises redis-py's errors; then everything may be done again."""
+        async with self._one_at_a_time:
+            undeliverable: list[Undeliverable] = []
+            heard = _decode(entries, undeliverable)
+            known = await self._load(heard)
+            orphans = [heard.pop(chain_id) for chain_id in heard.keys() - known.keys()]
+            finished = await self._submit_foreign(orphans, undeliverable)
+            await asyncio.gather(*(self._dead_letter(one) for one in undeliverable))
+            await self._decide_and_write(heard, known, finished)
+
+    async def exhausted(self, entry: Entry) -> None:
+        """Put an entry that has been delivered too often among the dead letters (R9)."""
+        decoded = decode(Stream.EVENTS, entry.fields)
+        detail = f"handed out {entry.deliveries - 1} times and never finished"
+        if isinstance(decoded, Rejected):
+            about = loss_of(entry.fields, decoded)
+        else:
+            about = loss_of_message(decoded.message, detail)
+        await self._dead_letter(Undeliverable(entry, "exhausted", detail, about))
+
+    async def _load(self, heard: dict[str, ChainEvents]) -> dict[str, Loaded]:
+        """3. These chains. Missing: there is no such chain, or it cannot be used."""
+        known: dict[str, Loaded] = {}
+        missing: list[str] = []
+        for chain_id, events in heard.items():
+            loaded = self._cache.get(chain_id) or _new_chain(events)
+            if loaded is None:
+                missing.append(chain_id)
+            else:
+                known[chain_id] = loaded
+        if missing:
+            known.update(await self._store.load(self._partition, missing))
+        return known
+
+    async def _submit_foreign(self, orphans: Iterable[ChainEvents], undeliverable: list[Undeliverable]) -> list[str]:
+        """Start chains for tasks from outside. Returns the entries that are finished with that."""
+        tasks: list[tuple[Entry, TaskSubmitted]] = []
+        for events in orphans:
+            for received, entry in zip(events.received, events.entries, strict=True):
+                message = received.message
+                if isinstance(message, TaskSubmitted) and message.id != events.chain_id:
+                    tasks.append((entry, message))
+                else:
+                    detail = f"{message.type} for {events.chain_id}"
+                    undeliverable.append(Undeliverable(entry, "unknown_chain", detail, Unheard(events.chain_id)))
+        submitted = await asyncio.gather(*(submit_foreign(self._store, self._tracing, *task) for task in tasks))
+        undeliverable += [one for one in submitted if one is not None]
+        return [entry.id for (entry, _), refused in zip(tasks, submitted, strict=True) if refused is None]
+
+    async def _decide_and_write(
+        self, heard: dict[str, ChainEvents], known: dict[str, Loaded], finished: Sequence[str]
+    ) -> None:
+        """4 and 5. `known` has all these chains; `finished` are entries that only need to be acknowledged.
+
+        Entries of a chain for which that failed are left to come back after their lease; what failed is logged.
+        """
+        for _ in range(_ATTEMPTS):
+            await self._world.know(
+                (received.message, known[each.chain_id].chain) for each in heard.values() for received in each.received
+            )
+            spans: list[Span] = []
+            decided = [self._decide(each, known[each.chain_id], spans) for each in heard.values()]
+            conflicts = await self._write([commit for commit in decided if commit is not None], finished, spans)
+            if not conflicts:
+                return
+            _log.debug("somebody else changed chains; deciding again", chains=len(conflicts))
+            known = await self._store.load(self._partition, conflicts)
+            heard = {chain_id: heard[chain_id] for chain_id in known}
+            finished = ()
+        _log.warning("chains are changed by somebody else all the time", chains=list(heard))
+
+    def _decide(self, events: ChainEvents, loaded: Loaded, spans: list[Span]) -> ChainCommit | None:
+        """4. Decide on each event in turn; None when that is not possible, which is a fault of ours. The chain hears of
+        it when the event has come back too often; when it cannot even decide on that, the commit makes it a fault.
+
+        A span for each goes to `spans`, to be finished when it is written.
+        """
+        decided: list[Decided] = []
+        entries = [entry.id for entry in events.entries]
+        chain = loaded.chain
+        for received in events.received:
+            now = max(self._clock.now(), _told_time(received), chain.updated_at)
+            span = self._spans.start(received.message, loaded)
+            if span is not None:
+                spans.append(span)
+            try:
+                decision = decide(chain, received, self._world.value, now)
+            except Exception as error:  # noqa: BLE001 - one chain must not stop the others
+                with logs.about(chain=events.chain_id, trace=loaded.trace):
+                    _log.error("a decision failed", message=received.message.id, exc_info=error)
+                if isinstance(received.message, MessageLost):
+                    return ChainCommit(loaded, (), entries, error)
+                return None
+            decided.append(Decided(received, decision, now, telemetry.context_of(span, loaded.trace)))
+            chain = decision.chain
+            if span is not None:
+                span.set_attribute(telemetry.CHAIN_STATUS, chain.status.value)
+        return ChainCommit(loaded, decided, entries)
+
+    async def _write(self, commits: list[ChainCommit], finished: Sequence[str], spans: Iterable[Span]) -> list[str]:
+        """5. Commit, and keep what the chains are now. Returns the chains that somebody else changed."""
+        if not commits and not finished:
+            return []
+        try:
+            batch = await self._store.commit(self._partition, commits, finished)
+        finally:
+            for span in spans:
+                telemetry.finish(span)
+        self._clock.told(batch.now)
+        conflicts: list[str] = []
+        for commit, committed in zip(commits, batch.chains, strict=True):
+            chain_id = commit.loaded.chain.id
+            if committed.loaded is not None:
+                self._cache.keep(committed.loaded)
+                continue
+            self._cache.drop(chain_id)
+            if committed.status is CommitStatus.CONFLICT:
+                conflicts.append(chain_id)
+            else:
+                with logs.about(chain=chain_id, trace=commit.loaded.trace):
+                    _log.error("the chain is quarantined; its entries are dead letters")
+        return conflicts
+
+    async def _dead_letter(self, one: Undeliverable) -> None:
+        place = Place.of(one.entry.stream, one.entry.id)
+        await self._dead_letters.bury(place, one.reason, one.detail, about=one.about)
+
+
+def _decode(entries: list[Entry], undeliverable: list[Undeliverable]) -> dict[str, ChainEvents]:
+    """2. The messages by chain; a task of somebody else may have none ("")."""
+    heard: dict[str, ChainEvents] = {}
+    for entry in entries:
+        decoded = decode(Stream.EVENTS, entry.fields)
+        if isinstance(decoded, Rejected):
+            decoded = read_foreign(entry.stream, entry.id, entry.fields, decoded)
+        if isinstance(decoded, Rejected):
+            loss = loss_of(entry.fields, decoded)
+            undeliverable.append(Undeliverable(entry, decoded.reason.value, decoded.detail, loss))
+            continue
+        chain_id = decoded.message.subject
+        events = heard.get(chain_id)
+        if events is None:
+            events = heard[chain_id] = ChainEvents(chain_id)
+        events.received.append(Received(cast("ToExecutor", decoded.message), decoded.body))
+        events.entries.append(entry)
+    return heard
+
+
+def _new_chain(events: ChainEvents) -> Loaded | None:
+    """The chain as its own first message brings it; one that is delivered again may be further by now."""
+    first, message = events.entries[0], events.received[0].message
+    if first.deliveries > 1 or not isinstance(message, TaskSubmitted):
+        return None
+    return arrived(message, first.fields)
+
+
+def _told_time(received: Received) -> int:
+    """The server's time that the message itself tells (ms), 0 for none: we are not earlier than that."""
+    match received.message:
+        case HumanAnswered():
+            return received.message.data.at
+        case TimerDue():
+            return received.message.data.at
+        case _:
+            return 0

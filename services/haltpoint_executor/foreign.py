@@ -1,0 +1,34 @@
+"""Tasks that somebody put on a stream: submitted under their own key, in the partition of the chain that this gives."""
+
+from dataclasses import dataclass
+
+from haltpoint.chain.plan_check import task_fault
+from haltpoint.contracts.events import MessageLost, TaskSubmitted
+from haltpoint.runtime.dead_letters import Unheard
+from haltpoint.runtime.delivery import Entry
+from haltpoint.runtime.store import Store, SubmitStatus, foreign_chain_id
+from haltpoint.runtime.telemetry import Tracing
+from haltpoint.runtime.wire import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Undeliverable:
+    """What becomes a dead letter, and what its chain hears of that."""
+
+    entry: Entry
+    reason: str
+    detail: str
+    about: MessageLost | Unheard | None
+
+
+async def submit_foreign(store: Store, tracing: Tracing, entry: Entry, message: TaskSubmitted) -> Undeliverable | None:
+    """Start the chain of a task from outside, once. One that wants nothing, or whose key is taken, is undeliverable."""
+    if fault := task_fault(message.data):
+        return Undeliverable(entry, Reason.BAD_FIELDS.value, fault, None)
+    chain_id = foreign_chain_id(message)
+    trace = tracing.submission(chain_id, message.data, message.traceparent)
+    submitted = await store.submit(message.data, chain_id=chain_id, trace=trace or None)
+    if submitted.status is SubmitStatus.CONFLICT:
+        detail = f"{message.source} sent another task as {message.id} before"
+        return Undeliverable(entry, "conflict", detail, Unheard(chain_id))
+    return None

@@ -1,0 +1,37 @@
+"""The spans of decisions: one for each event of a chain that is traced."""
+
+from opentelemetry.trace import Span, SpanKind
+
+from haltpoint.contracts.catalogue import GROUP, Stream
+from haltpoint.contracts.events import ToExecutor
+from haltpoint.runtime import telemetry
+from haltpoint.runtime.committing import Loaded
+
+
+class EventSpans:
+    """The spans of one partition's events."""
+
+    def __init__(self, tracing: telemetry.Tracing, partition: int) -> None:
+        self._tracing = tracing
+        self._attributes: dict[str, telemetry.Value] = {
+            telemetry.MESSAGING_SYSTEM: "redis",
+            telemetry.MESSAGING_OPERATION: "process",
+            telemetry.MESSAGING_OPERATION_TYPE: "process",
+            telemetry.MESSAGING_DESTINATION: Stream.EVENTS.value,
+            telemetry.MESSAGING_PARTITION: str(partition),
+            telemetry.MESSAGING_GROUP: GROUP[Stream.EVENTS].value,
+        }
+
+    def start(self, message: ToExecutor, loaded: Loaded) -> Span | None:
+        """The span of one decision; None when the chain is not traced."""
+        if loaded.trace is None or not self._tracing.wanted(loaded.trace):
+            return None
+        name = message.type.rpartition(".")[0]
+        about = {telemetry.MESSAGING_MESSAGE: message.id, telemetry.CHAIN: loaded.chain.id}
+        return self._tracing.start(
+            f"process {name}",
+            loaded.trace,
+            SpanKind.CONSUMER,
+            {**self._attributes, **about},
+            caused_by=message.traceparent,
+        )

@@ -1,0 +1,147 @@
+"""A new chain travels whole in its own first message: nothing is read before its first decision."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from haltpoint.chain.state import ChainStatus
+from haltpoint.contracts.catalogue import GROUP, Stream
+from haltpoint.contracts.events import TaskSubmitted
+from haltpoint.contracts.policy import PolicyFile
+from haltpoint.contracts.tasks import Task
+from haltpoint.runtime.connection import Argument, Coalescer
+from haltpoint.runtime.dead_letters import DeadLetters
+from haltpoint.runtime.delivery import Entry
+from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.settings import PolicySettings
+from haltpoint.runtime.store import Store
+from haltpoint.runtime.telemetry import Tracing
+from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.wire import encode
+from haltpoint_executor.cache import ChainCache
+from haltpoint_executor.clock import ServerClock
+from haltpoint_executor.executor import Executor, Parts
+from haltpoint_executor.world import CurrentWorld, policy_of
+from tests.integration.deciding import Bed, bed_at
+from tests.support.builders import literal_task, spec
+
+READS = ("HGETALL", "HMGET", "HGET", "MGET", "GET")
+
+
+class Counted(Coalescer):
+    """Notes what is asked for."""
+
+    def __init__(self, redis: Redis) -> None:
+        super().__init__(redis)
+        self.commands: list[str] = []
+
+    def call(self, *args: Argument) -> "asyncio.Future[Any]":
+        self.commands.append(str(args[0]))
+        return super().call(*args)
+
+    @property
+    def reads(self) -> list[str]:
+        return [command for command in self.commands if command in READS]
+
+
+@dataclass
+class Bench:
+    """An executor that a test hands its entries."""
+
+    bed: Bed
+    calls: Counted
+    world: CurrentWorld
+    executor: Executor
+    read: list[Entry] = field(default_factory=list)
+
+    async def hand_over(self, partition: int, **how: int) -> None:
+        """What is new on the stream."""
+        key = self.bed.topology.stream(partition, Stream.EVENTS)
+        found = await self.bed.redis.xreadgroup(GROUP[Stream.EVENTS], "one", {key: ">"})
+        self.read = [Entry(key, entry.decode(), fields, **how) for entry, fields in found[key.encode()][0]]
+        await self.executor.handle(self.read)
+
+
+@pytest.fixture
+async def bench(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bench]:
+    calls = Counted(redis)
+    async with bed_at(server, redis) as bed, calls:
+        await ToolCatalogue(bed.calls, bed.topology).beat([spec()])
+        world = CurrentWorld(ToolCatalogue(bed.calls, bed.topology), policy_of(PolicySettings(), PolicyFile()))
+        await world.refresh()
+        letters = DeadLetters(calls, bed.topology)
+        parts = Parts(Store(calls, bed.topology), ChainCache(), world, letters, Tracing(None))
+        yield Bench(bed, calls, world, Executor(0, parts, ServerClock()))
+
+
+async def new_chain(bed: Bed, task: Task, **more: Any) -> str:
+    """A chain of partition 0."""
+    while True:
+        submitted = await bed.store.submit(task, **more)
+        if bed.topology.partition(submitted.chain_id) == 0:
+            return submitted.chain_id
+
+
+async def test_nothing_is_read_before_the_first_decision(bench: Bench) -> None:
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    chain_id = await new_chain(bench.bed, literal_task(2), trace=trace)
+    await bench.hand_over(0)
+    assert (bench.calls.reads, bench.calls.commands) == ([], ["FCALL"]), "the commit alone"
+    found = (await bench.bed.store.load(0, [chain_id]))[chain_id]
+    assert (found.chain.status, found.trace) == (ChainStatus.EXECUTING, trace)
+    assert found.chain.created_at < found.chain.deadline
+
+
+async def test_the_same_entry_once_more_changes_nothing(bench: Bench) -> None:
+    """Read again by an executor that has nothing in its cache: the version tells it that the chain is further."""
+    chain_id = await new_chain(bench.bed, literal_task(2))
+    await bench.hand_over(0)
+    log = await bench.bed.log(chain_id)
+    parts = Parts(
+        bench.bed.store, ChainCache(), bench.world, DeadLetters(bench.calls, bench.bed.topology), Tracing(None)
+    )
+    for deliveries in (1, 2):
+        other = Executor(0, parts, ServerClock())
+        await other.handle([entry._replace(deliveries=deliveries) for entry in bench.read])
+    assert (await bench.bed.log(chain_id), await bench.bed.dead()) == (log, [])
+    assert await bench.bed.redis.xlen(bench.bed.topology.key(0, "tools:default")) == 1, "its first action, once"
+
+
+async def test_one_that_is_delivered_again_is_loaded(bench: Bench) -> None:
+    chain_id = await new_chain(bench.bed, literal_task(2))
+    await bench.hand_over(0, deliveries=2)
+    assert bench.calls.reads
+    assert (await bench.bed.chain(chain_id)).status is ChainStatus.EXECUTING
+
+
+async def test_a_message_that_lies_about_a_new_chain_decides_nothing(bench: Bench) -> None:
+    """Its version is not that of the chain that it names, or there is no such chain."""
+    message = TaskSubmitted(id="forged", source="x", subject="forged", data=Task(goal="x"))
+    fields: dict[str, bytes | str] = {
+        "__data__": encode(message),
+        "task": b'{"goal":"x"}',
+        "ver": "0-x",
+        "created": "1",
+        "deadline": "2",
+    }
+    await bench.bed.add_event(0, fields)
+    await bench.hand_over(0)
+    assert not await bench.bed.redis.exists(bench.bed.topology.key(0, "chain", "forged"))
+    await bench.executor.handle([entry._replace(deliveries=2) for entry in bench.read])
+    (letter,) = await bench.bed.dead()
+    assert letter[b"reason"] == b"unknown_chain"
+
+
+@pytest.mark.parametrize("lie", [{"task": b"["}, {"created": b"soon"}, {"ver": b"\xff"}])
+async def test_a_first_message_that_cannot_be_read_whole_is_no_shortcut(bench: Bench, lie: dict[str, bytes]) -> None:
+    chain_id = await new_chain(bench.bed, literal_task(2))
+    key = bench.bed.topology.stream(0, Stream.EVENTS)
+    ((_, fields),) = await bench.bed.redis.xrange(key)
+    await bench.bed.redis.xtrim(key, maxlen=0)
+    await bench.bed.redis.xadd(key, {**fields, **{name.encode(): value for name, value in lie.items()}})
+    await bench.hand_over(0)
+    assert (await bench.bed.chain(chain_id)).status is ChainStatus.EXECUTING

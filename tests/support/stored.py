@@ -1,0 +1,105 @@
+"""What lies in Redis of one chain, action, request or thought, read as the product reads it."""
+
+from dataclasses import replace
+from typing import Any
+
+from haltpoint.contracts.base import chain_of
+from haltpoint.runtime.log_lines import decode_line
+from haltpoint.runtime.rows import (
+    ActionRow,
+    ActionState,
+    Data,
+    Key,
+    Kind,
+    Part,
+    Receipt,
+    StoredAction,
+    StoredRequest,
+    StoredThought,
+    action_of,
+    local,
+    request_of,
+    thought_of,
+)
+from haltpoint.runtime.topology import Topology
+
+
+class Stored:
+    """Reads the keys of chains; what is missing is None."""
+
+    def __init__(self, redis: Any, topology: Topology) -> None:
+        self._redis = redis
+        self._topology = topology
+
+    async def _rows(self, any_id: str) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
+        chain = chain_of(any_id)
+        head, data = (self._topology.key_of(key, chain) for key in (Key.CHAIN, Key.DATA))
+        return await self._redis.hgetall(head), await self._redis.hgetall(data)
+
+    async def action(self, name: str) -> StoredAction | None:
+        return action_of(name, *await self._rows(name))
+
+    async def request(self, name: str) -> StoredRequest | None:
+        return request_of(name, *await self._rows(name))
+
+    async def thought(self, name: str) -> StoredThought | None:
+        text = await self._redis.hget(self._topology.key_of(Key.DATA, chain_of(name)), local(name))
+        return None if text is None else thought_of(text)
+
+    async def head(self, chain: str, field: str) -> str | None:
+        value = await self._redis.hget(self._topology.key_of(Key.CHAIN, chain), field)
+        return None if value is None else str(value.decode())
+
+    async def data(self, chain: str, field: Data) -> Any:
+        return await self._redis.hget(self._topology.key_of(Key.DATA, chain), field)
+
+    async def log(self, chain: str) -> list[dict[str, Any]]:
+        lines = await self._redis.lrange(self._topology.key_of(Key.LOG, chain), 0, -1)
+        return [decode_line(chain, line) for line in lines]
+
+    async def change(self, name: str, **changed: Any) -> None:
+        """Another row for an action, as if it had been written so."""
+        found = await self.action(name)
+        assert found is not None
+        await self.write(replace(found, row=replace(found.row, **changed)))
+
+    async def write(self, action: StoredAction) -> None:
+        """An action as the functions would have left it."""
+        chain, place = chain_of(action.id), local(action.id)
+        row = action.row
+        parts = (row.entry, row.epoch, row.attempt, int(row.repeatable), row.state, row.token)
+        await self._redis.hset(self._topology.key_of(Key.CHAIN, chain), place, " ".join(map(str, parts)))
+        receipts = {Part.RECEIPT.value: action.receipt, Part.SETTLED.value: action.settled}
+        receipts |= {f"{Part.RECEIPT}.{attempt}": one for attempt, one in action.earlier.items()}
+        fields = {
+            f"{place}.{part}": "\n".join((one.kind, one.outcome, one.data)) for part, one in receipts.items() if one
+        }
+        fields[f"{place}.{Part.CALL}"] = f"{action.tool}\n{action.arguments}"
+        await self._redis.hset(self._topology.key_of(Key.DATA, chain), mapping=fields)
+
+
+def stored_action(
+    name: str,
+    tool: str = "note",
+    args: str = "{}",
+    *,
+    receipt: str | bytes = "",
+    data: str = "",
+    doubt: str | bytes = "",
+    settled: str | bytes = "",
+    settled_data: str = "",
+    earlier: dict[int, str] | None = None,
+    attempt: int = 1,
+    child: bool = False,
+) -> StoredAction:
+    """An action with these texts; what is empty is not there."""
+
+    def recorded(outcome: str | bytes, data: str, kind: Kind = Kind.RECEIPT) -> Receipt | None:
+        return Receipt(kind, outcome.decode() if isinstance(outcome, bytes) else outcome, data) if outcome else None
+
+    row = ActionRow(
+        "1-1", 0, attempt, repeatable=True, state=ActionState.CHILD if child else ActionState.SENT, token="-"
+    )
+    first = recorded(receipt, data) or recorded(doubt, "", Kind.DOUBT)
+    before = {number: Receipt(Kind.RECEIPT, text, "") for number, text in (earlier or {}).items()}
+    return StoredAction(name, row, tool, args, first, recorded(settled, settled_data), before)

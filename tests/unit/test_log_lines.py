@@ -1,0 +1,40 @@
+"""A line of the log is read as it was written, and does not repeat the chain's id."""
+
+import json
+
+from haltpoint.chain.outputs import Decision
+from haltpoint.chain.state import Chain
+from haltpoint.contracts.events import CompletedTool, LostMessage, MessageLost, Received, ToolCompleted
+from haltpoint.contracts.facts import Fact, FactType
+from haltpoint.contracts.tasks import Task
+from haltpoint.runtime.log_lines import decode_line, encode_line
+from tests.support.builders import OK
+
+CHAIN = "0123456789abcdef~s1-1"
+ABOUT = {"step_id": "s1", "action_id": f"{CHAIN}.s1.2", "n": 2, "tool": "note"}
+FACTS = (
+    Fact(FactType.ACTION_COMPLETED, {**ABOUT, "cached": f"{CHAIN}.s1.1"}),
+    Fact(FactType.REQUEST_OPENED, {"step_id": "s1", "action_id": f"{CHAIN}.s1.2", "request_id": f"{CHAIN}.r1"}),
+    Fact(FactType.ACTION_NEVER_EXECUTED, {"tool": "send", "call": 1, "arguments": '{"action_id":".x"}'}),
+    Fact(FactType.CONTRACT_VIOLATED, {"thought_id": f"{CHAIN}.s1.t1.1", "reason": f"{CHAIN}.s1.1 failed"}),
+)
+
+
+def test_the_facts_are_read_as_they_were_written() -> None:
+    decision = Decision(Chain(id=CHAIN, task=Task(goal="x")), facts=FACTS)
+    data = CompletedTool(action_id=f"{CHAIN}.s1.2", outcome=OK)
+    received = Received(ToolCompleted(id="x", source="w", subject=CHAIN, data=data))
+    text = encode_line(CHAIN, received, decision, 1767225600000)
+    line = decode_line(CHAIN, text)
+    assert (line["at"], line["type"], line["ref"]) == (1767225600000, "tool.completed", f"{CHAIN}.s1.2")
+    assert line["facts"] == [(fact.type.value, fact.details) for fact in FACTS]
+    assert text.count(CHAIN) == 1, "in the words of a reason"
+    assert text.count('"n":') == 0
+
+
+def test_a_small_input_is_there_whole() -> None:
+    decision = Decision(Chain(id=CHAIN, task=Task(goal="x")))
+    lost = MessageLost(id="x", source="w", subject=CHAIN, data=LostMessage(message_id="a", reason="b"))
+    line = json.loads(encode_line(CHAIN, Received(lost), decision, 1))
+    assert line["data"] == {"message_id": "a", "reason": "b"}
+    assert decode_line(CHAIN, json.dumps(line))["facts"] == []
