@@ -22,8 +22,8 @@ import msgspec
 
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.delivery import Entry, Handler, Subscription
-from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.service import Service
+from haltpoint.runtime.topology import PREFIX
 from tests.proofs.history import Claimed, Decided, Recorder
 
 _passages: dict[str, int] = {}

@@ -18,7 +18,7 @@ import msgspec
 from haltpoint.chain.codes import Code
 from haltpoint.chain.outputs import CancelChild, Report, StartChild
 from haltpoint.chain.references import references
-from haltpoint.chain.state import Action, ActionStatus, PlanOrigin
+from haltpoint.chain.state import Action, ActionStatus
 from haltpoint.chain.templates import MOST_LEVELS, fill
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import MAX_BODY, action_of, child_id, levels_of
@@ -28,9 +28,6 @@ from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Ou
 
 MAX_GOAL: Final = 1000
 """Characters of what a child's task says of itself: the skill and its description."""
-
-MOST_KEPT: Final = 500
-"""Effects of skills that a chain keeps, the last ones: what a child reports has to fit into one message."""
 
 _PASSED_ON: Final = ("conversation_id", "context", "private", "mode", "tenant", "user")
 
@@ -63,23 +60,6 @@ def cancel_children(work: Work, index: int, reason: str) -> None:
         action = work.actions[work.action_id(index, number)]
         if action.child and action.status is ActionStatus.DISPATCHED:
             work.outputs.append(CancelChild(action.child, f"the chain that called it was stopped: {reason}"))
-
-
-def note_inside(work: Work, outcome: Outcome) -> None:
-    """Keep which tools succeeded in a child that is over or were called by a tool, whatever came of these (F1)."""
-    keep_effects(work, *outcome.metadata.effects)
-    nested = (one.tool for one in outcome.metadata.calls if one.error is None)
-    if more := {*outcome.metadata.inside, *nested}.difference(work.inside):
-        work.inside = tuple(sorted(more.union(work.inside)))
-
-
-def keep_effects(work: Work, *entries: str) -> None:
-    """Keep what was done in a child that is over, or what a child has done itself, for the ledger of its root (C14).
-
-    The submitter of a literal plan has no ledger: such a root keeps none.
-    """
-    if entries and (work.origin is not PlanOrigin.LITERAL or action_of(work.id) is not None):
-        work.effects = (*work.effects, *entries)[-MOST_KEPT:]
 
 
 def report(work: Work, fault: Fault | None = None) -> None:

@@ -12,11 +12,10 @@ import msgspec
 
 from haltpoint.chain import human_tool, policy
 from haltpoint.chain.checked import CheckedCall, ledger_entry
-from haltpoint.chain.children import keep_effects
 from haltpoint.chain.outputs import Record, Settle
 from haltpoint.chain.provenance import denied
 from haltpoint.chain.references import read_json
-from haltpoint.chain.state import Action
+from haltpoint.chain.state import Action, PlanOrigin
 from haltpoint.chain.work import Work
 from haltpoint.contracts.base import action_of, value
 from haltpoint.contracts.facts import FactType
@@ -27,6 +26,9 @@ from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
 
 _DENIED, _DOUBT, _DONE = "denied", "doubt", "done"
 """How an entry ends: see `ledger_entry`."""
+
+MOST_KEPT: Final = 500
+"""Effects of skills that a chain keeps, the last ones: what a child reports has to fit into one message."""
 
 FRESH: Final = 10_000
 """How long (ms) a read-only call's receipt answers an equal call of its step."""
@@ -89,6 +91,23 @@ def effect_before(checked: CheckedCall) -> Done | None:
         if had and once and _rule(made.work, made.spec.name) is not Treatment.ALLOW:
             return max(had, key=lambda done: (done.at, done.action_id))
     return None
+
+
+def note_inside(work: Work, outcome: Outcome) -> None:
+    """Keep which tools succeeded in a child that is over or were called by a tool, whatever came of these (F1)."""
+    keep_effects(work, *outcome.metadata.effects)
+    nested = (one.tool for one in outcome.metadata.calls if one.error is None)
+    if more := {*outcome.metadata.inside, *nested}.difference(work.inside):
+        work.inside = tuple(sorted(more.union(work.inside)))
+
+
+def keep_effects(work: Work, *entries: str) -> None:
+    """Keep what was done in a child that is over, or what a child has done itself, for the ledger of its root (C14).
+
+    The submitter of a literal plan has no ledger: such a root keeps none.
+    """
+    if entries and (work.origin is not PlanOrigin.LITERAL or action_of(work.id) is not None):
+        work.effects = (*work.effects, *entries)[-MOST_KEPT:]
 
 
 def note_effect(work: Work, action: Action) -> None:

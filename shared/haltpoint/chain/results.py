@@ -6,7 +6,7 @@ from zlib import crc32
 import msgspec
 
 from haltpoint.chain.asking import next_request, question
-from haltpoint.chain.children import child_for, note_inside
+from haltpoint.chain.children import child_for
 from haltpoint.chain.codes import Code
 from haltpoint.chain.ending import too_late
 from haltpoint.chain.held import drop_held
@@ -15,7 +15,7 @@ from haltpoint.chain.outputs import StartChild
 from haltpoint.chain.provenance import provenance_fault
 from haltpoint.chain.receipts import err, record, settle, succeed
 from haltpoint.chain.references import read_json
-from haltpoint.chain.repeats import note_effect
+from haltpoint.chain.repeats import note_effect, note_inside
 from haltpoint.chain.schemas import argument_faults
 from haltpoint.chain.sources import users_words
 from haltpoint.chain.state import Action, ActionStatus, PlanOrigin, Rest

@@ -15,10 +15,9 @@ import msgspec
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.tasks import Earlier, Task
 from haltpoint.runtime.connection import Argument, Coalescer
-from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.loading import StoredEnd, end_of
 from haltpoint.runtime.rows import Data, Key
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.topology import PREFIX, Topology
 from haltpoint.runtime.wire import encode
 
 MOST: Final = 10

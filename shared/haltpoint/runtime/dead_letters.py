@@ -10,9 +10,8 @@ from haltpoint.contracts.events import MessageLost, ThoughtFailed
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.ledger import encode_data
-from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.outgoing import completed_parts, split_message
-from haltpoint.runtime.topology import Place, Topology
+from haltpoint.runtime.topology import PREFIX, Place, Topology
 from haltpoint.runtime.wire import encode
 
 

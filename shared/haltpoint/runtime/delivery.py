@@ -42,9 +42,8 @@ from haltpoint.runtime import logs
 from haltpoint.runtime.broker import POLL_MS, UNREACHABLE
 from haltpoint.runtime.connection import Coalescer
 from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.tasks import AT_THE_END, end
-from haltpoint.runtime.topology import Place
+from haltpoint.runtime.topology import PREFIX, Place
 
 _log = logs.get(__name__)
 

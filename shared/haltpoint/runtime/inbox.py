@@ -10,8 +10,7 @@ from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.humans import Answer
 from haltpoint.runtime.connection import Coalescer
-from haltpoint.runtime.library import PREFIX
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.topology import PREFIX, Topology
 from haltpoint.runtime.wire import encode
 
 

@@ -20,12 +20,11 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
 from haltpoint.runtime.connection import Argument, Coalescer
-from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.loading import decode_action
 from haltpoint.runtime.outgoing import completed_parts, split_message
 from haltpoint.runtime.rows import Key, action_of, action_parts, local
 from haltpoint.runtime.tasks import AT_THE_END
-from haltpoint.runtime.topology import Place, Topology
+from haltpoint.runtime.topology import PREFIX, Place, Topology
 from haltpoint.runtime.wire import encode
 
 Thought = IntentDrafted | PlanDrafted | ActionProposed | AnswerDrafted | ThoughtFailed

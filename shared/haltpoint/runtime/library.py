@@ -14,7 +14,6 @@ from redis.asyncio import Redis
 from haltpoint.runtime.rows import lua_names
 
 NAME: Final = "haltpoint_2"
-PREFIX: Final = "hp2_"
 
 _PARTS: Final = (
     "base",
@@ -38,7 +37,7 @@ class LibraryError(Exception):
 @cache
 def source() -> str:
     """The whole library as one Lua script, beginning with its `#!lua name=` line."""
-    folder = files("haltpoint.runtime") / "lua"
+    folder = files("haltpoint.runtime.store") / "lua"
     parts = [(folder / f"{part}.lua").read_text("utf-8") for part in _PARTS]
     return "\n".join([f"#!lua name={NAME}", lua_names(), *parts])
 

@@ -19,11 +19,6 @@ from typing import Final, Self
 from haltpoint.contracts.base import chain_of, child_id, value
 from haltpoint.contracts.humans import RequestStatus
 
-FORM: Final = "2"
-"""Of what is described here. A release that stores chains in another form has another one: it refuses to start while
-chains of this form are under way (HP-022).
-"""
-
 Fields = Mapping[bytes, bytes]
 """A hash of Redis."""
 

@@ -23,10 +23,9 @@ from haltpoint.runtime import logs
 from haltpoint.runtime.committing import ChainCommit, Loaded, changes, unspeakable, writes
 from haltpoint.runtime.connection import Argument, Coalescer
 from haltpoint.runtime.conversations import Conversations
-from haltpoint.runtime.library import PREFIX
 from haltpoint.runtime.loading import load
 from haltpoint.runtime.outgoing import rfc3339
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.topology import PREFIX, Topology
 from haltpoint.runtime.wire import encode
 
 _log = logs.get(__name__)

@@ -15,8 +15,7 @@ from haltpoint.contracts.base import Contract
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.connection import Argument, Coalescer
-from haltpoint.runtime.library import PREFIX
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.topology import PREFIX, Topology
 from haltpoint.runtime.wire import encode
 
 BEAT: Final = 15.0

@@ -17,8 +17,15 @@ from redis.exceptions import ResponseError
 from haltpoint.chain.state import ChainStatus
 from haltpoint.contracts.base import root_of, value
 from haltpoint.contracts.catalogue import GROUP, Stream
-from haltpoint.runtime import rows
 from haltpoint.runtime.errors import HaltpointError
+
+PREFIX: Final = "hp2_"
+"""Of the names of the functions: N and N+1 live side by side while the services are replaced."""
+
+FORM: Final = "2"
+"""Of the rows (`store/rows.py`). A release that stores chains in another form has another one, and refuses to start
+while chains of this form are under way (HP-022).
+"""
 
 _DEPLOYMENT: Final = "hp:{0}:deployment"
 _STREAM_KEY: Final = re.compile(r"hp:\{(\d+)\}:((?:events|plans|humans|tools:.+))", re.DOTALL)
@@ -83,7 +90,7 @@ class Topology:
 
     async def _take_over_rows(self, redis: Redis) -> None:
         """Say how rows are stored from now on. What another release left half done is never half read."""
-        if await redis.hget(_DEPLOYMENT, "rows") == rows.FORM.encode():
+        if await redis.hget(_DEPLOYMENT, "rows") == FORM.encode():
             return
         pipeline = redis.pipeline(transaction=False)
         for partition in range(self.partitions):
@@ -97,7 +104,7 @@ class Topology:
                 "this release stores chains in another form and cannot continue them",
                 "Run that release until they have ended, or cancel them; then start this one",
             )
-        await redis.hset(_DEPLOYMENT, "rows", rows.FORM)
+        await redis.hset(_DEPLOYMENT, "rows", FORM)
 
 
 def other_partitions(theirs: int, ours: int) -> HaltpointError:

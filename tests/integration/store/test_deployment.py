@@ -10,7 +10,7 @@ from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.runtime import library
 from haltpoint.runtime.errors import HaltpointError
 from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.topology import PREFIX, Topology
 from tests.support.builders import literal_task, spec
 from tests.support.catalogue import silence
 from tests.support.desk import Desk
@@ -39,7 +39,7 @@ async def test_the_library_is_loaded_and_checked(functions: Redis) -> None:
 
 
 async def test_two_versions_live_side_by_side_on_the_same_data(functions: Redis, desk: Desk) -> None:
-    successor = library.source().replace(library.NAME, "haltpoint_3").replace(library.PREFIX, "hp3_")
+    successor = library.source().replace(library.NAME, "haltpoint_3").replace(PREFIX, "hp3_")
     await functions.function_load(successor, replace=True)
     order = await desk.order_of(literal_task(1, "send"))
     args = (desk.topology.stream(0, Stream.EVENTS), "tools:default", order.place.entry, order.data.action_id)

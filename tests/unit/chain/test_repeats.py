@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from haltpoint.chain.checked import ledger_entry
-from haltpoint.chain.children import MOST_KEPT
 from haltpoint.chain.outputs import Record, Report, StartChild
+from haltpoint.chain.repeats import MOST_KEPT
 from haltpoint.chain.state import ActionStatus, ChainStatus, StepStatus
 from haltpoint.chain.templates import with_skills
 from haltpoint.chain.world import Policy
