@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, settings
 from redis import Redis as SyncRedis
 from redis.asyncio import Redis
 
-from haltpoint.runtime import library
-from haltpoint.runtime.connection import connect
-from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store import library
+from haltpoint.runtime.streams.connection import connect
 
 # A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that; our tests press it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

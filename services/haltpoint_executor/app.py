@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime import policy_file, presence, service, telemetry
-from haltpoint.runtime.dead_letters import DeadLetters
-from haltpoint.runtime.delivery import Subscription
-from haltpoint.runtime.service import Service
-from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.store import Store
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.config import policy_file
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.observability import telemetry
+from haltpoint.runtime.service import service
+from haltpoint.runtime.service.service import Service
+from haltpoint.runtime.store.dead_letters import DeadLetters
+from haltpoint.runtime.store.store import Store
+from haltpoint.runtime.streams import presence
+from haltpoint.runtime.streams.delivery import Subscription
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint_executor import deadlines
 from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock

@@ -4,8 +4,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from haltpoint.chain.state import Chain
-from haltpoint.runtime.committing import Loaded
+from haltpoint.chain.model.state import Chain
+from haltpoint.runtime.store.committing import Loaded
 
 LIMIT: Final = 64 * 1024 * 1024
 """Bytes of all cached chains of one process. A chain that does not fit is loaded again when its next event comes."""

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Final
 
-from haltpoint.runtime.store import Store
+from haltpoint.runtime.store.store import Store
 from haltpoint_executor.clock import ServerClock
 
 EVERY: Final = 0.25

@@ -1,6 +1,6 @@
 """The way of an event, on one page: read, decode, load, decide, write.
 
-1. read: a batch of the partition's stream (`runtime/delivery.py`); what a dead reader had comes alone.
+1. read: a batch of the partition's stream (`runtime/streams/delivery.py`); what a dead reader had comes alone.
 2. decode: bytes to messages, sorted by chain. What cannot be read becomes a dead letter.
 3. load: from the cache, from the chain's own first message when it is new, else from Redis.
 4. decide: `chain.decide`, for each event of each chain in the stream's order. Nothing is awaited.
@@ -23,16 +23,16 @@ from opentelemetry.trace import Span
 from haltpoint.chain.decide import decide
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import HumanAnswered, MessageLost, Received, TaskSubmitted, TimerDue, ToExecutor
-from haltpoint.runtime import logs, telemetry
-from haltpoint.runtime.committing import ChainCommit, Decided, Loaded
-from haltpoint.runtime.dead_letters import DeadLetters, Unheard
-from haltpoint.runtime.delivery import Entry
-from haltpoint.runtime.foreign_formats import read_foreign
-from haltpoint.runtime.loading import arrived
-from haltpoint.runtime.losses import loss_of, loss_of_message
-from haltpoint.runtime.store import CommitStatus, Store
-from haltpoint.runtime.topology import Place
-from haltpoint.runtime.wire import Rejected, decode
+from haltpoint.runtime.observability import logs, telemetry
+from haltpoint.runtime.store.committing import ChainCommit, Decided, Loaded
+from haltpoint.runtime.store.dead_letters import DeadLetters, Unheard
+from haltpoint.runtime.store.loading import arrived
+from haltpoint.runtime.store.losses import loss_of, loss_of_message
+from haltpoint.runtime.store.store import CommitStatus, Store
+from haltpoint.runtime.streams.delivery import Entry
+from haltpoint.runtime.streams.foreign_formats import read_foreign
+from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.streams.wire import Rejected, decode
 from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock
 from haltpoint_executor.foreign import Undeliverable, submit_foreign

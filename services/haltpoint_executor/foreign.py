@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from haltpoint.chain.plan_check import task_fault
+from haltpoint.chain.checks.plan_check import task_fault
 from haltpoint.contracts.events import MessageLost, TaskSubmitted
-from haltpoint.runtime.dead_letters import Unheard
-from haltpoint.runtime.delivery import Entry
-from haltpoint.runtime.store import Store, SubmitStatus, foreign_chain_id
-from haltpoint.runtime.telemetry import Tracing
-from haltpoint.runtime.wire import Reason
+from haltpoint.runtime.observability.telemetry import Tracing
+from haltpoint.runtime.store.dead_letters import Unheard
+from haltpoint.runtime.store.store import Store, SubmitStatus, foreign_chain_id
+from haltpoint.runtime.streams.delivery import Entry
+from haltpoint.runtime.streams.wire import Reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable
 
-from haltpoint.runtime import logs
-from haltpoint.runtime.broker import UNREACHABLE
-from haltpoint.runtime.tasks import AT_THE_END
+from haltpoint.runtime.observability import logs
+from haltpoint.runtime.streams.broker import UNREACHABLE
+from haltpoint.runtime.streams.tasks import AT_THE_END
 
 _log = logs.get(__name__)
 

@@ -4,8 +4,8 @@ from opentelemetry.trace import Span, SpanKind
 
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ToExecutor
-from haltpoint.runtime import telemetry
-from haltpoint.runtime.committing import Loaded
+from haltpoint.runtime.observability import telemetry
+from haltpoint.runtime.store.committing import Loaded
 
 
 class EventSpans:

@@ -3,16 +3,16 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from haltpoint.chain.state import Chain
-from haltpoint.chain.world import Policy, World
+from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts.events import IntentDrafted, PlanDrafted, TaskSubmitted, ThoughtFailed, ToExecutor
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tasks import Style
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.runtime.policy_file import patterns_of
-from haltpoint.runtime.settings import PolicySettings
+from haltpoint.runtime.config.policy_file import patterns_of
+from haltpoint.runtime.config.settings import PolicySettings
 
 
 class ReadsTools(Protocol):

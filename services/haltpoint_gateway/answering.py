@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from haltpoint.chain.schemas import form_value_faults, result_faults
+from haltpoint.chain.model.schemas import form_value_faults, result_faults
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH
 from haltpoint.contracts.humans import Answer, Choice, RequestKind, answer_fault, choices
 from haltpoint.contracts.views import RequestView
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.wire import encode, too_deep
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.streams.wire import encode, too_deep
 
 
 async def faults_of(catalogue: ToolCatalogue, request: RequestView, answer: Answer) -> tuple[str, tuple[str, ...]]:

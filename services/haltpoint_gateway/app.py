@@ -8,23 +8,26 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime import library, policy_file, presence, service
-from haltpoint.runtime.broker import UNREACHABLE
-from haltpoint.runtime.connection import Coalescer
-from haltpoint.runtime.dead_letters import DeadLetters
-from haltpoint.runtime.delivery import Entry
-from haltpoint.runtime.history import History
-from haltpoint.runtime.http import HttpServer
-from haltpoint.runtime.inbox import Inbox
-from haltpoint.runtime.library import LibraryError
-from haltpoint.runtime.losses import owner_of
-from haltpoint.runtime.refused import RefusedForNow
-from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.store import Store
-from haltpoint.runtime.telemetry import Tracing, start_tracing
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.topology import Place, Topology
-from haltpoint.runtime.views import Views
+from haltpoint.runtime.config import policy_file
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.observability.telemetry import Tracing, start_tracing
+from haltpoint.runtime.service import service
+from haltpoint.runtime.service.http import HttpServer
+from haltpoint.runtime.store import library
+from haltpoint.runtime.store.dead_letters import DeadLetters
+from haltpoint.runtime.store.inbox import Inbox
+from haltpoint.runtime.store.library import LibraryError
+from haltpoint.runtime.store.losses import owner_of
+from haltpoint.runtime.store.store import Store
+from haltpoint.runtime.streams import presence
+from haltpoint.runtime.streams.broker import UNREACHABLE
+from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.delivery import Entry
+from haltpoint.runtime.streams.refused import RefusedForNow
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.streams.topology import Place, Topology
+from haltpoint.runtime.views.history import History
+from haltpoint.runtime.views.views import Views
 from haltpoint_gateway import feed, unattended
 from haltpoint_gateway.auth import Keyring, admin_key
 from haltpoint_gateway.escalations import EscalationHandler

@@ -17,8 +17,8 @@ from typing import Self
 from pydantic import BaseModel
 from redis.asyncio import Redis
 
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.settings import Settings
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings import Settings
 
 KEYS = "hp:{0}:keys"
 _FILE = "admin-key"

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from haltpoint.contracts.humans import Answer
 from haltpoint.contracts.views import RequestView
-from haltpoint.runtime import dotted_path, logs
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.config import dotted_path
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.observability import logs
 
 PATIENCE: Final = 30.0
 """Seconds that a handler has."""

@@ -7,7 +7,7 @@ from fastapi.sse import format_sse_event
 
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.views import EventView
-from haltpoint.runtime.views import Sees, Views
+from haltpoint.runtime.views.views import Sees, Views
 from haltpoint_gateway.watchers import Watchers
 
 HEARTBEAT = 10.0

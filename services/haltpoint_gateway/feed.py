@@ -10,8 +10,8 @@ from faststream import AckPolicy
 from faststream.redis import StreamSub
 from faststream.redis.message import FAKE_CONSUMER, BatchStreamMessage, RedisBatchStreamMessage
 
-from haltpoint.runtime.broker import POLL_MS
-from haltpoint.runtime.service import Service
+from haltpoint.runtime.service.service import Service
+from haltpoint.runtime.streams.broker import POLL_MS
 from haltpoint_gateway.watchers import Watchers
 
 _BATCH = 256

@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPBearer
 
-from haltpoint.runtime.history import History
-from haltpoint.runtime.inbox import Inbox
-from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.store import Store
-from haltpoint.runtime.telemetry import Tracing
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.views import Views
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.observability.telemetry import Tracing
+from haltpoint.runtime.store.inbox import Inbox
+from haltpoint.runtime.store.store import Store
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.views.history import History
+from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.auth import Keyring, Principal, Scope
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.watchers import Watchers

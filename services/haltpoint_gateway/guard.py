@@ -11,7 +11,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_ITEMS
-from haltpoint.runtime.wire import too_deep
+from haltpoint.runtime.streams.wire import too_deep
 from haltpoint_gateway.auth import Keyring, Principal
 from haltpoint_gateway.problems import Problem, redis_unreachable
 

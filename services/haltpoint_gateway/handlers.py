@@ -13,12 +13,12 @@ from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import HumanRequested, HumanWithdrawn
 from haltpoint.contracts.humans import RequestKind, RequestStatus
 from haltpoint.contracts.views import RequestView
-from haltpoint.runtime import logs
-from haltpoint.runtime.delivery import Entry
-from haltpoint.runtime.inbox import Inbox
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.views import Views
-from haltpoint.runtime.wire import Rejected, decode
+from haltpoint.runtime.observability import logs
+from haltpoint.runtime.store.inbox import Inbox
+from haltpoint.runtime.streams.delivery import Entry
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.streams.wire import Rejected, decode
+from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.answering import faults_of
 from haltpoint_gateway.escalations import EscalationHandler
 

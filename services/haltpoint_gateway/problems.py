@@ -15,8 +15,8 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from starlette.exceptions import HTTPException
 
 from haltpoint.contracts.base import Contract
-from haltpoint.runtime import logs
-from haltpoint.runtime.refused import RefusedForNow
+from haltpoint.runtime.observability import logs
+from haltpoint.runtime.streams.refused import RefusedForNow
 
 log = logs.get(__name__)
 

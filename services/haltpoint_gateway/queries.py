@@ -6,10 +6,10 @@ from typing import Annotated, Final
 from fastapi import Header
 from pydantic import Field
 
-from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.humans import RequestKind, RequestStatus
-from haltpoint.runtime.history import KEPT
+from haltpoint.runtime.views.history import KEPT
 
 Cursor = Annotated[str, Field(pattern=r"^[0-9]{1,20}_[0-9A-Za-z_.~-]{1,200}$", description="`next_cursor` of a page")]
 Limit = Annotated[int, Field(ge=1, le=200, description="items on a page")]

@@ -5,10 +5,10 @@ from typing import Final
 
 from redis.asyncio import Redis
 
-from haltpoint.runtime import logs
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.topology import Topology
-from haltpoint.runtime.unserved import unserved
+from haltpoint.runtime.observability import logs
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.streams.topology import Topology
+from haltpoint.runtime.views.unserved import unserved
 
 EVERY: Final = 5.0
 _AGAIN_AFTER: Final = 60.0

@@ -7,16 +7,18 @@ from functools import partial
 import httpx
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime import policy_file, service, telemetry
-from haltpoint.runtime.dead_letters import DeadLetters
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.ledger import Ledger
-from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint_planner import verifying
+from haltpoint.runtime.config import policy_file
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.observability import telemetry
+from haltpoint.runtime.service import service
+from haltpoint.runtime.store.dead_letters import DeadLetters
+from haltpoint.runtime.store.ledger import Ledger
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint_planner.chat_completions import ChatCompletions
-from haltpoint_planner.context import ContextReader
 from haltpoint_planner.handlers import Thinker
+from haltpoint_planner.prompting import verifying
+from haltpoint_planner.prompting.context import ContextReader
 
 
 async def run(settings: Settings) -> None:

@@ -21,12 +21,12 @@ import stamina
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.events import ThoughtRequest
 from haltpoint.contracts.thoughts import ThoughtKind
-from haltpoint.runtime import logs
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.settings import ModelSettings
-from haltpoint_planner.parameters import OPTIONAL, Parameters
-from haltpoint_planner.prompts import Prompt
-from haltpoint_planner.replies import MAX_REPLY, Reply, read_reply
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings import ModelSettings
+from haltpoint.runtime.observability import logs
+from haltpoint_planner.parsing.parameters import OPTIONAL, Parameters
+from haltpoint_planner.parsing.replies import MAX_REPLY, Reply, read_reply
+from haltpoint_planner.prompting.prompts import Prompt
 from haltpoint_planner.streamed import DONE, is_stream, whole
 
 ATTEMPTS: Final = 5

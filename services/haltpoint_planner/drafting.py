@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from haltpoint.chain.typed import typed
+from haltpoint.chain.model.typed import typed
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.thoughts import Proposal, StepDecision
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint_planner.dialects import (
+from haltpoint_planner.parsing.dialects import (
     CALLS,
     FINAL,
     as_call,
@@ -31,13 +31,13 @@ from haltpoint_planner.dialects import (
     plain,
     says_twice,
 )
-from haltpoint_planner.json_text import Found, mend, parse, without_surrogates
-from haltpoint_planner.only_calls import MARKERS, only_calls
-from haltpoint_planner.python_calls import literal_in
-from haltpoint_planner.replies import Reply, message_in
-from haltpoint_planner.tagged import cut_off, pieces
-from haltpoint_planner.unread import pieces_in, unread
-from haltpoint_planner.wrapped import told_in, words_in
+from haltpoint_planner.parsing.json_text import Found, mend, parse, without_surrogates
+from haltpoint_planner.parsing.only_calls import MARKERS, only_calls
+from haltpoint_planner.parsing.python_calls import literal_in
+from haltpoint_planner.parsing.replies import Reply, message_in
+from haltpoint_planner.parsing.tagged import cut_off, pieces
+from haltpoint_planner.parsing.unread import pieces_in, unread
+from haltpoint_planner.parsing.wrapped import told_in, words_in
 
 _NO_TOOLS: Final[Mapping[str, ToolSpec]] = {}
 MAX_CONTENT: Final = 16 * 1024  # characters of words that are kept

@@ -16,21 +16,21 @@ from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ToPlanner
 from haltpoint.contracts.thoughts import ThoughtKind
-from haltpoint.runtime import logs, telemetry
-from haltpoint.runtime.broker import UNREACHABLE
-from haltpoint.runtime.dead_letters import DeadLetters
-from haltpoint.runtime.delivery import Entry
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.ledger import Held, Ledger
-from haltpoint.runtime.losses import loss_of
-from haltpoint.runtime.tasks import ended
-from haltpoint.runtime.topology import Place
-from haltpoint.runtime.wire import Rejected, decode
-from haltpoint_planner import prompts, verifying
-from haltpoint_planner.context import ContextReader
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.observability import logs, telemetry
+from haltpoint.runtime.store.dead_letters import DeadLetters
+from haltpoint.runtime.store.ledger import Held, Ledger
+from haltpoint.runtime.store.losses import loss_of
+from haltpoint.runtime.streams.broker import UNREACHABLE
+from haltpoint.runtime.streams.delivery import Entry
+from haltpoint.runtime.streams.tasks import ended
+from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.streams.wire import Rejected, decode
 from haltpoint_planner.model import Model
+from haltpoint_planner.prompting import prompts, verifying
+from haltpoint_planner.prompting.context import ContextReader
+from haltpoint_planner.prompting.verifying import Check
 from haltpoint_planner.thoughts import checked, failed, reply_to, words_of
-from haltpoint_planner.verifying import Check
 
 DRAIN: Final = 5.0
 """Seconds that thoughts under way have at the end; the others are handed back and paid for again."""

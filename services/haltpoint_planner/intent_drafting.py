@@ -10,10 +10,10 @@ import msgspec
 
 from haltpoint.contracts.base import MAX_BODY
 from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
-from haltpoint_planner.dialects import bare_name, fields, listed
 from haltpoint_planner.drafting import take_apart
-from haltpoint_planner.json_text import without_surrogates
-from haltpoint_planner.replies import Reply, dicts
+from haltpoint_planner.parsing.dialects import bare_name, fields, listed
+from haltpoint_planner.parsing.json_text import without_surrogates
+from haltpoint_planner.parsing.replies import Reply, dicts
 
 _LISTS: Final = ("effectsasked", "askbefore", "forbidden")
 _QUOTES: Final = (("words", "quote"), ("when", "condition"))

@@ -3,8 +3,8 @@
 from typing import Protocol
 
 from haltpoint.contracts.events import ThoughtRequest
-from haltpoint_planner.prompts import Prompt
-from haltpoint_planner.replies import Reply
+from haltpoint_planner.parsing.replies import Reply
+from haltpoint_planner.prompting.prompts import Prompt
 
 
 class Model(Protocol):

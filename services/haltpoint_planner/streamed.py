@@ -3,8 +3,8 @@
 import re
 from typing import Any, Final
 
-from haltpoint_planner.json_text import parse
-from haltpoint_planner.replies import MAX_REPLY, REPLY_DEPTH, blocks_in, dicts
+from haltpoint_planner.parsing.json_text import parse
+from haltpoint_planner.parsing.replies import MAX_REPLY, REPLY_DEPTH, blocks_in, dicts
 
 DONE: Final = re.compile(rb"^data: ?\[DONE\]", re.MULTILINE)
 """The last event. Some servers keep the connection open behind it."""

@@ -22,15 +22,15 @@ from haltpoint.contracts.events import (
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.thoughts import Finding, ThoughtKind, Usage
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.ledger import Thought
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.store.ledger import Thought
 from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal, said, without_thoughts
 from haltpoint_planner.intent_drafting import draft_intent
-from haltpoint_planner.json_text import without_surrogates
+from haltpoint_planner.parsing.json_text import without_surrogates
+from haltpoint_planner.parsing.replies import Reply
+from haltpoint_planner.parsing.unread import quoted
 from haltpoint_planner.plan_drafting import draft_plan, question_in
-from haltpoint_planner.replies import Reply
-from haltpoint_planner.unread import quoted
-from haltpoint_planner.verifying import findings_in
+from haltpoint_planner.prompting.verifying import findings_in
 
 MAX_RAW: Final = 64 * 1024  # characters of the model's own words that are kept
 

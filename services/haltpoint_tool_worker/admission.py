@@ -14,12 +14,12 @@ from typing import Any, Final, Protocol
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from haltpoint.chain.provenance import told, without_origin
+from haltpoint.chain.checks.provenance import told, without_origin
 from haltpoint.contracts.base import MAX_ARGUMENTS, value
 from haltpoint.contracts.plans import Call as Proposed
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import CONFIRMED, ErrorType, HookRecord, HookVerdict, ToolSpec
-from haltpoint.runtime.ledger import Ledger
+from haltpoint.runtime.store.ledger import Ledger
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.hooks import Call as Seen
 from haltpoint_tool_worker.approval import approves

@@ -3,14 +3,15 @@
 from functools import partial
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime import logs, service, telemetry
-from haltpoint.runtime.address import redis_url
-from haltpoint.runtime.dead_letters import DeadLetters
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.ledger import Ledger
-from haltpoint.runtime.service import Service
-from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.tool_catalogue import BEAT, ToolCatalogue
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.observability import logs, telemetry
+from haltpoint.runtime.service import service
+from haltpoint.runtime.service.address import redis_url
+from haltpoint.runtime.service.service import Service
+from haltpoint.runtime.store.dead_letters import DeadLetters
+from haltpoint.runtime.store.ledger import Ledger
+from haltpoint.runtime.streams.tool_catalogue import BEAT, ToolCatalogue
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.heartbeat import Heartbeat
 from haltpoint_tool_worker.pipeline import Pipeline

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from haltpoint.chain.canonical import canonical
-from haltpoint.chain.places import Leaf, is_target, leaves
-from haltpoint.chain.references import read_json
-from haltpoint.chain.sources import MODEL
+from haltpoint.chain.checks.places import Leaf, is_target, leaves
+from haltpoint.chain.checks.sources import MODEL
+from haltpoint.chain.model.canonical import canonical
+from haltpoint.chain.model.references import read_json
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_tool_worker.job import Job

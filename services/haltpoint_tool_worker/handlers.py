@@ -15,15 +15,15 @@ from redis.exceptions import RedisError
 
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, ToolRequested
-from haltpoint.runtime import logs, telemetry
-from haltpoint.runtime.broker import UNREACHABLE
-from haltpoint.runtime.dead_letters import DeadAction, DeadLetters, Unheard
-from haltpoint.runtime.delivery import Entry
-from haltpoint.runtime.ledger import Completion, Finished, Held, Ledger
-from haltpoint.runtime.losses import loss_of
-from haltpoint.runtime.tasks import ended
-from haltpoint.runtime.topology import Place
-from haltpoint.runtime.wire import Reason, Rejected, decode
+from haltpoint.runtime.observability import logs, telemetry
+from haltpoint.runtime.store.dead_letters import DeadAction, DeadLetters, Unheard
+from haltpoint.runtime.store.ledger import Completion, Finished, Held, Ledger
+from haltpoint.runtime.store.losses import loss_of
+from haltpoint.runtime.streams.broker import UNREACHABLE
+from haltpoint.runtime.streams.delivery import Entry
+from haltpoint.runtime.streams.tasks import ended
+from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.streams.wire import Reason, Rejected, decode
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.slots import Slots

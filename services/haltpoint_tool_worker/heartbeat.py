@@ -5,11 +5,11 @@ import threading
 import time
 from collections.abc import Mapping
 
-from haltpoint.runtime import logs
-from haltpoint.runtime.broker import UNREACHABLE
-from haltpoint.runtime.connection import Coalescer, connect
-from haltpoint.runtime.ledger import Ledger
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.observability import logs
+from haltpoint.runtime.store.ledger import Ledger
+from haltpoint.runtime.streams.broker import UNREACHABLE
+from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.topology import Topology
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.loop_watch import EVERY, LoopWatch
 from haltpoint_tool_worker.runner import Run

@@ -8,9 +8,9 @@ from opentelemetry.trace import Span
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.events import RequestedTool
 from haltpoint.contracts.tools import NestedCall
-from haltpoint.runtime import logs
-from haltpoint.runtime.ledger import Finished, Held
-from haltpoint.runtime.topology import Place
+from haltpoint.runtime.observability import logs
+from haltpoint.runtime.store.ledger import Finished, Held
+from haltpoint.runtime.streams.topology import Place
 from haltpoint_tool_worker.runner import Run, Stopped
 
 

@@ -4,7 +4,7 @@ from os.path import normpath, realpath
 from pathlib import Path
 from typing import Any
 
-from haltpoint.chain.places import leaves
+from haltpoint.chain.checks.places import leaves
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ToolSpec
 

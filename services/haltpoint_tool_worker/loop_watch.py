@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from haltpoint.runtime import logs
+from haltpoint.runtime.observability import logs
 from haltpoint_tool_worker.runner import Run
 
 EVERY: Final = 0.25

@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 from pydantic_core import from_json, to_jsonable_python
 
-from haltpoint.chain.checked import ledger_entry
+from haltpoint.chain.checks.checked import ledger_entry
 from haltpoint.contracts.tools import DeedWords, ErrorType, HookRecord, NestedCall, ToolSpec
 from haltpoint.tools import Tool, ToolError
 from haltpoint_tool_worker.admission import Admission, Call, Refusal

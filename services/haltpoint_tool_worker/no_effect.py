@@ -8,7 +8,7 @@ import builtins
 from collections.abc import Sequence
 from importlib import import_module
 
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import DeclarationError
 from haltpoint.tools.declaration import exceptions_in
 

@@ -21,9 +21,9 @@ from opentelemetry.trace import Span, SpanKind
 from redis.exceptions import RedisError
 
 from haltpoint.contracts.tools import ErrorType, HookRecord, Metadata
-from haltpoint.runtime import logs, telemetry
-from haltpoint.runtime.broker import UNREACHABLE
-from haltpoint.runtime.ledger import ClaimStatus, Finished, Ledger
+from haltpoint.runtime.observability import logs, telemetry
+from haltpoint.runtime.store.ledger import ClaimStatus, Finished, Ledger
+from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.tools import Tool
 from haltpoint_tool_worker.admission import Admission, Call, Refusal
 from haltpoint_tool_worker.approval import bound

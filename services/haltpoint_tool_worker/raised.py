@@ -4,7 +4,7 @@ import traceback
 from pathlib import Path
 from typing import Final
 
-from haltpoint.runtime import logs
+from haltpoint.runtime.observability import logs
 from haltpoint.tools import Tool
 from haltpoint_tool_worker.classify import classify, leaves
 from haltpoint_tool_worker.failures import Cause, Failure

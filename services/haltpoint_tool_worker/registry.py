@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from haltpoint.chain.templates import with_skills
+from haltpoint.chain.checks.templates import with_skills
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import DeclarationError, Tool, tools_in
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.hooks.builtin import names_around, names_before

@@ -15,12 +15,12 @@ import jsonschema
 import msgspec
 from pydantic import BaseModel, ValidationError
 
-from haltpoint.chain.deeds import deed_of
+from haltpoint.chain.checks.deeds import deed_of
 from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT, MAX_WHOLE, value
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.tools import DeedWords, ErrorType, NextAction, Option, Outcome, ToolResult
-from haltpoint.runtime import logs
-from haltpoint.runtime.wire import too_deep
+from haltpoint.runtime.observability import logs
+from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import MalformedResultError, Tool
 from haltpoint.tools.signature import WRAP
 from haltpoint_tool_worker.failures import Cause, Failure, cleaned, fault_of, malformed, reported

@@ -41,8 +41,8 @@ from haltpoint.contracts.public_facts import (
     RequestWithdrawn,
 )
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.streams.topology import Topology
 
 __all__ = [
     "ChainCancelled",

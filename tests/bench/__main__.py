@@ -20,7 +20,7 @@ import uvloop
 from rich.console import Console
 from rich.table import Table
 
-from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.service.embedded import EmbeddedServer
 from tests.bench import floor, system
 from tests.bench.contract import contract_ms
 from tests.bench.processes import cpu_us, running, stopwatch

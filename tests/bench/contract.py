@@ -13,10 +13,10 @@ from typing import Any, Final
 import msgspec
 
 from haltpoint.chain.decide import decide
-from haltpoint.chain.outputs import Decision, Dispatch, Think
-from haltpoint.chain.policy import deadline_of
-from haltpoint.chain.state import Chain
-from haltpoint.chain.world import Policy, World
+from haltpoint.chain.model.outputs import Decision, Dispatch, Think
+from haltpoint.chain.model.policy import deadline_of
+from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts.events import (
     ActionProposed,
     CompletedTool,
@@ -32,10 +32,10 @@ from haltpoint.contracts.events import (
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Metadata, NextAction, Outcome, ToolSpec
-from haltpoint_planner import prompts
-from haltpoint_planner.context import Context, Receipt
 from haltpoint_planner.drafting import draft_proposal
-from haltpoint_planner.replies import read_reply
+from haltpoint_planner.parsing.replies import read_reply
+from haltpoint_planner.prompting import prompts
+from haltpoint_planner.prompting.context import Context, Receipt
 
 STEPS, TOOLS, ROUNDS = 20, 50, 1000
 NOW: Final = 1_000_000

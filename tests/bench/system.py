@@ -12,12 +12,12 @@ from redis.asyncio import Redis
 
 from haltpoint.contracts.plans import Call, Plan, Step, StepType
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime.connection import Coalescer, connect
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.library import load as load_library
-from haltpoint.runtime.rows import Key
-from haltpoint.runtime.store import Store, SubmitStatus
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store.library import load as load_library
+from haltpoint.runtime.store.rows import Key
+from haltpoint.runtime.store.store import Store, SubmitStatus
+from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.topology import Topology
 from tests.bench.processes import running
 
 TEXT = "x" * 1000

@@ -8,9 +8,9 @@ from haltpoint.contracts.base import request_id
 from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.plans import Call, Plan, Step, StepType
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime.connection import Coalescer
-from haltpoint.runtime.inbox import Inbox, Taken
-from haltpoint.runtime.rows import Data, Key
+from haltpoint.runtime.store.inbox import Inbox, Taken
+from haltpoint.runtime.store.rows import Data, Key
+from haltpoint.runtime.streams.connection import Coalescer
 from tests.bench.system import TEXT, Driver
 
 CHAINS = 100

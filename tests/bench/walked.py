@@ -19,11 +19,11 @@ from redis.asyncio import Redis
 import haltpoint
 import haltpoint_executor.app
 import haltpoint_tool_worker.app
-from haltpoint.runtime.connection import Coalescer, connect
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.store import Store
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store.store import Store
+from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.topology import Topology
 from tests.bench.processes import running
 from tests.bench.system import prepare, sequence
 

@@ -20,10 +20,10 @@ from typing import Any, cast
 
 import msgspec
 
-from haltpoint.runtime.connection import Argument, Coalescer
-from haltpoint.runtime.delivery import Entry, Handler, Subscription
-from haltpoint.runtime.service import Service
-from haltpoint.runtime.topology import PREFIX
+from haltpoint.runtime.service.service import Service
+from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.delivery import Entry, Handler, Subscription
+from haltpoint.runtime.streams.topology import PREFIX
 from tests.proofs.history import Claimed, Decided, Recorder
 
 _passages: dict[str, int] = {}

@@ -9,7 +9,8 @@ import threading
 from importlib import import_module
 
 from haltpoint.contracts.catalogue import Party
-from haltpoint.runtime import process, settings_sources
+from haltpoint.runtime.config import settings_sources
+from haltpoint.runtime.service import process
 from tests.chaos import fail_points
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.tasks import Style, Task
-from haltpoint.runtime.rows import Data, Key
+from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel
 from tests.chaos.system import Child, System, pretty, task

@@ -11,11 +11,11 @@ import msgspec
 from haltpoint.client import Client
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.humans import Answer, Choice, Question, RequestKind, RequestStatus
-from haltpoint.runtime.connection import Coalescer
-from haltpoint.runtime.inbox import AnsweredAlready, Inbox, Taken
-from haltpoint.runtime.log_lines import decode_line
-from haltpoint.runtime.rows import Key, Kind
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.store.inbox import AnsweredAlready, Inbox, Taken
+from haltpoint.runtime.store.log_lines import decode_line
+from haltpoint.runtime.store.rows import Key, Kind
+from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.topology import Topology
 from tests.proofs.history import Answered, Effect, Receipt, Recorder, Told, read
 from tests.support.stored import Stored
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from haltpoint.runtime.tasks import end
+from haltpoint.runtime.streams.tasks import end
 
 _PIECE = 65536
 

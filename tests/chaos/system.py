@@ -28,15 +28,16 @@ from haltpoint.cli.local.system import free_port
 from haltpoint.client import Client
 from haltpoint.contracts.catalogue import Party, Stream
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime import library, presence
-from haltpoint.runtime.broker import UNREACHABLE
-from haltpoint.runtime.connection import Coalescer, connect
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.rows import Key
-from haltpoint.runtime.settings import GatewaySettings, ModelSettings, PolicySettings, Settings
-from haltpoint.runtime.store import Store, SubmitStatus, new_chain_id
-from haltpoint.runtime.tasks import end
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.config.settings import GatewaySettings, ModelSettings, PolicySettings, Settings
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store import library
+from haltpoint.runtime.store.rows import Key
+from haltpoint.runtime.store.store import Store, SubmitStatus, new_chain_id
+from haltpoint.runtime.streams import presence
+from haltpoint.runtime.streams.broker import UNREACHABLE
+from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.tasks import end
+from haltpoint.runtime.streams.topology import Topology
 from tests.chaos.people import Person, Watcher
 from tests.proofs.history import Recorder, Submitted, Violation, check
 from tests.support import PATIENCE, wait_until

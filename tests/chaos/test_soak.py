@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from haltpoint.runtime.tasks import end
+from haltpoint.runtime.streams.tasks import end
 from haltpoint.testing.script_model import ScriptedModel
 from tests.chaos.matrix import SCRIPT
 from tests.chaos.proxy import Proxy

@@ -19,9 +19,9 @@ from typer.testing import CliRunner
 from haltpoint.cli.main import app
 from haltpoint.contracts.catalogue import Party
 from haltpoint.examples.contacts.outbox import Message, Outbox
-from haltpoint.runtime.embedded import running
-from haltpoint.runtime.presence import alive
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.service.embedded import running
+from haltpoint.runtime.streams.presence import alive
+from haltpoint.runtime.streams.topology import Topology
 from tests.e2e.tools import diary
 from tests.support import PATIENCE, wait_until
 

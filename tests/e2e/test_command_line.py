@@ -158,7 +158,7 @@ def test_a_chain_is_cancelled(system: Running) -> None:
 def test_dead_letters_are_listed_and_given_back(system: Running) -> None:
     from redis import Redis
 
-    from haltpoint.runtime.embedded import running
+    from haltpoint.runtime.service.embedded import running
 
     url = running(system.state_dir / "data")
     assert url

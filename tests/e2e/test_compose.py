@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from haltpoint.cli.local.system import free_port
-from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.service.embedded import EmbeddedServer
 from tests.e2e.running import CHECKOUT, HALTPOINT
 from tests.support import PATIENCE
 

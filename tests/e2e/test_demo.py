@@ -15,7 +15,7 @@ from haltpoint.client import Client
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.examples.contacts.outbox import Outbox
 from haltpoint.examples.contacts.tools import busy_file
-from haltpoint.runtime.settings_sources import load
+from haltpoint.runtime.config.settings_sources import load
 from tests.e2e.running import CHECKOUT, HALTPOINT
 from tests.support import PATIENCE, wait_until
 from tests.support.wheel import build

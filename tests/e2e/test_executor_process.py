@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.state import ChainStatus
-from haltpoint.runtime import presence
-from haltpoint.runtime.connection import Coalescer
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.store import Store
-from haltpoint.runtime.topology import Topology
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store.store import Store
+from haltpoint.runtime.streams import presence
+from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.topology import Topology
 from tests.support import PATIENCE, wait_until
 from tests.support.builders import literal_task, spec
 from tests.support.ledger_worker import ledger_worker
@@ -27,7 +27,8 @@ PARTITIONS = 4
 PROGRAM = """
 import sys
 from haltpoint.contracts.catalogue import Party
-from haltpoint.runtime import process, settings_sources
+from haltpoint.runtime.service import process
+from haltpoint.runtime.config import settings_sources
 from haltpoint_executor.app import run
 sys.exit(process.main(Party.EXECUTOR, run, settings_sources.load()))
 """

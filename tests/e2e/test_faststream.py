@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 
 from haltpoint.client import Client
 from haltpoint.faststream import TaskSubmitted
-from haltpoint.runtime.embedded import running
+from haltpoint.runtime.service.embedded import running
 from tests.e2e.running import CHECKOUT, Running
 from tests.support import PATIENCE, wait_until
 

@@ -6,15 +6,15 @@ import sys
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.runtime.embedded import running
-from haltpoint.runtime.presence import alive
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.service.embedded import running
+from haltpoint.runtime.streams.presence import alive
+from haltpoint.runtime.streams.topology import Topology
 from tests.e2e.running import CHECKOUT, Running
 
 SERVICES = {"faststream", "fastapi", "uvicorn", "uvloop", "structlog", "stamina", "prometheus_client"}
 """What only services need; half a second of imports."""
 
-CHAIN = {"jsonschema", "json_repair", "haltpoint.chain.patterns_english", "haltpoint.chain.schemas"}
+CHAIN = {"jsonschema", "json_repair", "haltpoint.chain.words.patterns_english", "haltpoint.chain.model.schemas"}
 CLIENT = {"pydantic", "httpx", "asyncio", "haltpoint.contracts"}
 
 

@@ -16,10 +16,10 @@ from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
 from haltpoint.cli.local import supervisor
 from haltpoint.cli.local.system import free_port, http_get
 from haltpoint.client import Client
-from haltpoint.runtime.connection import connect
-from haltpoint.runtime.embedded import EmbeddedServer, running
-from haltpoint.runtime.presence import alive
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.service.embedded import EmbeddedServer, running
+from haltpoint.runtime.streams.connection import connect
+from haltpoint.runtime.streams.presence import alive
+from haltpoint.runtime.streams.topology import Topology
 from tests.e2e.running import CHECKOUT, HALTPOINT
 from tests.support import PATIENCE, wait_until
 

@@ -8,15 +8,15 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from haltpoint.chain.state import Chain, ChainStatus
+from haltpoint.chain.model.state import Chain, ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime import presence
-from haltpoint.runtime.connection import Coalescer
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.store import Store
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store.store import Store
+from haltpoint.runtime.streams import presence
+from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.topology import Topology
 from haltpoint_executor.app import run
 from tests.support import wait_until
 from tests.support.stored import Stored

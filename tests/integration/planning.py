@@ -16,14 +16,14 @@ from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.runtime import presence
-from haltpoint.runtime.connection import Coalescer
-from haltpoint.runtime.rows import Data, Key
-from haltpoint.runtime.settings import ModelSettings, Settings
-from haltpoint.runtime.store import Store
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.topology import Topology
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.config.settings import ModelSettings, Settings
+from haltpoint.runtime.store.rows import Data, Key
+from haltpoint.runtime.store.store import Store
+from haltpoint.runtime.streams import presence
+from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.streams.topology import Topology
+from haltpoint.runtime.streams.wire import encode
 from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.app import run

@@ -11,10 +11,10 @@ from pydantic import SecretStr
 from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import Party
-from haltpoint.runtime import presence
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.settings import GatewaySettings, ModelSettings, Settings
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.config.settings import GatewaySettings, ModelSettings, Settings
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.streams import presence
+from haltpoint.runtime.streams.topology import Topology
 from haltpoint_executor.app import run as execute
 from haltpoint_gateway.app import run as open_the_gates
 from haltpoint_planner.app import run as plan

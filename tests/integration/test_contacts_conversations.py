@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.tools import Clarification, ErrorType, NextAction, Option, Outcome
-from haltpoint.runtime import presence
-from haltpoint.runtime.connection import Coalescer
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.inbox import Inbox, Taken
-from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.store import Store
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store.inbox import Inbox, Taken
+from haltpoint.runtime.store.store import Store
+from haltpoint.runtime.streams import presence
+from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.topology import Topology
 from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_executor.app import run as execute

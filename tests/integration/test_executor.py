@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.state import ActionStatus, ChainStatus
+from haltpoint.chain.model.state import ActionStatus, ChainStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ActionProposed, CompletedTool, ProposedActions, ToolCompleted, ToolRequested
@@ -19,17 +19,17 @@ from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tasks import Budget, Style, Task
 from haltpoint.contracts.thoughts import Proposal
 from haltpoint.contracts.tools import Outcome
-from haltpoint.runtime import presence
-from haltpoint.runtime.dead_letters import DeadLetters
-from haltpoint.runtime.delivery import Entry
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.rows import ActionState
-from haltpoint.runtime.tasks import end
-from haltpoint.runtime.telemetry import Tracing
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.views import Views
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.observability.telemetry import Tracing
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store.dead_letters import DeadLetters
+from haltpoint.runtime.store.rows import ActionState
+from haltpoint.runtime.streams import presence
+from haltpoint.runtime.streams.delivery import Entry
+from haltpoint.runtime.streams.tasks import end
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.streams.wire import encode
+from haltpoint.runtime.views.views import Views
 from haltpoint_executor.app import run
 from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock

@@ -24,8 +24,8 @@ from haltpoint.faststream import (
     facts,
     stream_of,
 )
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.service.embedded import EmbeddedServer
 from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
 from tests.support import wait_until
 from tests.support.builders import literal_task, spec

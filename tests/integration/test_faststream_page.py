@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 
 from haltpoint.contracts.public_facts import PUBLIC
 from haltpoint.faststream import TaskSubmitted
-from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.service.embedded import EmbeddedServer
 from tests.integration.deciding import bed_at, executing
 from tests.support import wait_until
 

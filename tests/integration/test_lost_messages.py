@@ -8,14 +8,14 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.chain.decide import decide
-from haltpoint.chain.outputs import Decision
-from haltpoint.chain.state import Chain, ChainStatus
-from haltpoint.chain.world import World
+from haltpoint.chain.model.outputs import Decision
+from haltpoint.chain.model.state import Chain, ChainStatus
+from haltpoint.chain.model.world import World
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received, ToolCompleted
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.rows import Data
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store.rows import Data
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint_executor import executor
 from tests.integration.deciding import Bed, bed_at, executing
 from tests.support import wait_until

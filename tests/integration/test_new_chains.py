@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime.connection import Argument, Coalescer
-from haltpoint.runtime.dead_letters import DeadLetters
-from haltpoint.runtime.delivery import Entry
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.settings import PolicySettings
-from haltpoint.runtime.store import Store
-from haltpoint.runtime.telemetry import Tracing
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.config.settings import PolicySettings
+from haltpoint.runtime.observability.telemetry import Tracing
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store.dead_letters import DeadLetters
+from haltpoint.runtime.store.store import Store
+from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.delivery import Entry
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.streams.wire import encode
 from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock
 from haltpoint_executor.executor import Executor, Parts

@@ -12,20 +12,20 @@ import msgspec
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.state import StepRun, StepStatus
+from haltpoint.chain.model.state import StepRun, StepStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.contracts.tools import DeedWords, Metadata, NextAction, Outcome
-from haltpoint.runtime.connection import Coalescer
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.rows import Data, Key
-from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.step_codec import encode_step
-from haltpoint.runtime.topology import Topology
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store.rows import Data, Key
+from haltpoint.runtime.store.step_codec import encode_step
+from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.topology import Topology
+from haltpoint.runtime.streams.wire import encode
 from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.app import run
 from haltpoint_planner.chat_completions import ChatCompletions

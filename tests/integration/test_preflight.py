@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from haltpoint.runtime import library, preflight
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.errors import CATALOGUE, HaltpointError
-from haltpoint.runtime.preflight import Check
-from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.config.errors import CATALOGUE, HaltpointError
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.service import preflight
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.service.preflight import Check
+from haltpoint.runtime.store import library
+from haltpoint.runtime.streams.topology import Topology
 
 TOPOLOGY = Topology(2)
 

@@ -7,20 +7,20 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.chain.decide import decide
-from haltpoint.chain.world import Policy, World
+from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts import events
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.tools import ErrorType, ToolSpec
-from haltpoint.runtime import rows
-from haltpoint.runtime.committing import ChainCommit, Decided, Loaded
-from haltpoint.runtime.dead_letters import DeadAction, Unheard
-from haltpoint.runtime.inbox import AnsweredAlready, Stale, Taken
-from haltpoint.runtime.ledger import Finished, Ledger
-from haltpoint.runtime.rows import ActionState, StoredAction
-from haltpoint.runtime.topology import Place
-from haltpoint.runtime.wire import Decoded, decode
+from haltpoint.runtime.store import rows
+from haltpoint.runtime.store.committing import ChainCommit, Decided, Loaded
+from haltpoint.runtime.store.dead_letters import DeadAction, Unheard
+from haltpoint.runtime.store.inbox import AnsweredAlready, Stale, Taken
+from haltpoint.runtime.store.ledger import Finished, Ledger
+from haltpoint.runtime.store.rows import ActionState, StoredAction
+from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.streams.wire import Decoded, decode
 from tests.proofs import functions
 from tests.proofs.decisions import CHAIN, Decisions, Kind
 from tests.proofs.functions import COPY, FORGED, REQUEUED, Item, Sent

@@ -9,8 +9,8 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from haltpoint.runtime.connection import Coalescer, connect
-from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.streams.connection import Coalescer, connect
 from tests.chaos.proxy import Proxy
 from tests.support import wait_until
 

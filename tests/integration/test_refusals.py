@@ -10,8 +10,8 @@ from typer.testing import CliRunner, Result
 
 from haltpoint.cli.errors import Exit
 from haltpoint.cli.main import app
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.streams.topology import Topology
 
 
 @pytest.fixture

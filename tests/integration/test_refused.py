@@ -12,8 +12,8 @@ from redis.exceptions import ResponseError
 
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.tasks import Style, Task
-from haltpoint.runtime.connection import connect
-from haltpoint.runtime.rows import Data, Key
+from haltpoint.runtime.store.rows import Data, Key
+from haltpoint.runtime.streams.connection import connect
 from haltpoint.testing.script_model import ScriptedModel
 from tests.chaos.matrix import SCRIPT
 from tests.chaos.system import KEY, System, pretty, task

@@ -16,20 +16,20 @@ import structlog
 from redis.asyncio import Redis
 
 import haltpoint
-from haltpoint.chain.human_tool import NAME as ASK_HUMAN
+from haltpoint.chain.checks.human_tool import NAME as ASK_HUMAN
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Cancellation, TaskCancelled, ToolCompleted, ToolRequested
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Outcome, ToolKind
-from haltpoint.runtime.dead_letters import RequeueStatus
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.ledger import Ledger
-from haltpoint.runtime.rows import Kind
-from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.unserved import unserved
-from haltpoint.runtime.views import Views
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.store.dead_letters import RequeueStatus
+from haltpoint.runtime.store.ledger import Ledger
+from haltpoint.runtime.store.rows import Kind
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.streams.wire import encode
+from haltpoint.runtime.views.unserved import unserved
+from haltpoint.runtime.views.views import Views
 from haltpoint.tools import ToolError
 from haltpoint_tool_worker.app import run
 from haltpoint_tool_worker.registry import load
@@ -133,7 +133,7 @@ class Bench:
         code = (
             f"from tests.support import sleeper\nsleeper.stop_at({sleeps!r})\n"
             "import sys\nfrom haltpoint.contracts.catalogue import Party\n"
-            "from haltpoint.runtime import process\nfrom haltpoint.runtime.settings import Settings\n"
+            "from haltpoint.runtime import process\nfrom haltpoint.runtime.config.settings import Settings\n"
             "from haltpoint_tool_worker.app import run\n"
             "sys.exit(process.main(Party.WORKER, run, msgspec.json.decode(sys.argv[1], type=Settings)))"
         )

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 from haltpoint.cli.main import app
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.views import ChainView
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.unserved import HELD, unserved
-from haltpoint.runtime.views import Views
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.views.unserved import HELD, unserved
+from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.unattended import Unattended
 from tests.integration.deciding import Bed, bed_at, executing
 from tests.support import wait_until

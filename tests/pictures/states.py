@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Final
 
+from haltpoint.chain.model.state import WAITING, ChainStatus
 from haltpoint.chain.replay import matrix
-from haltpoint.chain.state import WAITING, ChainStatus
 from tests.pictures.svg import arrow, box, picture, text
 
 PICTURE: Final = Path(__file__).parents[2] / "docs" / "states.svg"

@@ -16,17 +16,17 @@ from typing import Any
 
 import msgspec
 
-from haltpoint.chain.outputs import Ask, Dispatch, Think
-from haltpoint.chain.patterns_english import PATTERNS
-from haltpoint.chain.state import ChainStatus
-from haltpoint.chain.world import Policy
+from haltpoint.chain.model.outputs import Ask, Dispatch, Think
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.world import Policy
+from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.intent import Intent, IntentEntry
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import Confirmation, Metadata, NextAction, Outcome, Target, ToolSpec
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.streams.wire import encode
 from tests.proofs.injection_cases import BARRED, MOST_QUESTIONS, Case, Made, Origin, cases, catalogue
 from tests.support.builders import OK
 from tests.unit.chain.story import Story

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from msgspec import structs
 from pydantic_core import from_json, to_json
 
-from haltpoint.chain.outputs import Dispatch, Think
-from haltpoint.chain.plan_check import task_fault
-from haltpoint.chain.state import Action, Chain
+from haltpoint.chain.checks.plan_check import task_fault
+from haltpoint.chain.model.outputs import Dispatch, Think
+from haltpoint.chain.model.state import Action, Chain
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_DEPTH
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.doors import door
@@ -46,15 +46,15 @@ from haltpoint.contracts.tools import (
     Outcome,
     ToolSpec,
 )
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.inbox import _head
-from haltpoint.runtime.outgoing import Envelope, completed_parts
-from haltpoint.runtime.wire import Decoded, decode, encode
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.store.inbox import _head
+from haltpoint.runtime.streams.outgoing import Envelope, completed_parts
+from haltpoint.runtime.streams.wire import Decoded, decode, encode
 from haltpoint_gateway.answering import _size_fault
 from haltpoint_gateway.guard import _check_json
 from haltpoint_gateway.problems import Problem
+from haltpoint_planner.parsing.replies import NativeCall, Reply, read_reply
 from haltpoint_planner.plan_drafting import draft_plan
-from haltpoint_planner.replies import NativeCall, Reply, read_reply
 from haltpoint_planner.thoughts import failed, reply_to
 from haltpoint_tool_worker.results import MAX_OUTCOME
 from tests.support.builders import plan, specs

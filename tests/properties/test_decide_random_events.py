@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from haltpoint.chain import human_tool
-from haltpoint.chain.needs import forget
-from haltpoint.chain.outputs import Ask, Decision, Dispatch, Record, Think
-from haltpoint.chain.policy import mode
+from haltpoint.chain.checks import human_tool
+from haltpoint.chain.model.needs import forget
+from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Record, Think
+from haltpoint.chain.model.policy import mode
+from haltpoint.chain.model.state import WAITING, ActionStatus, Chain, StepStatus, next_due
+from haltpoint.chain.model.world import Policy
 from haltpoint.chain.replay import fold
-from haltpoint.chain.state import WAITING, ActionStatus, Chain, StepStatus, next_due
-from haltpoint.chain.world import Policy
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.intent import Intent, IntentEntry

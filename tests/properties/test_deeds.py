@@ -9,8 +9,8 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from haltpoint.chain.deeds import deed_line, deed_of
-from haltpoint.chain.state import StepRun, StepStatus
+from haltpoint.chain.checks.deeds import deed_line, deed_of
+from haltpoint.chain.model.state import StepRun, StepStatus
 from haltpoint.cli.render.story import Mark, answer_lines
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_id, child_id
@@ -20,10 +20,10 @@ from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import DeedWords, ToolSpec
 from haltpoint.contracts.views import ChainView
 from haltpoint.runs import Result
-from haltpoint.runtime.chain_view import ChainRecord, view_of
-from haltpoint.runtime.log_view import LogLine
-from haltpoint.runtime.rows import StoredAction
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.store.rows import StoredAction
+from haltpoint.runtime.streams.wire import encode
+from haltpoint.runtime.views.chain_view import ChainRecord, view_of
+from haltpoint.runtime.views.log_view import LogLine
 from tests.support.builders import OK, asks, failed, spec
 from tests.support.stored import stored_action
 

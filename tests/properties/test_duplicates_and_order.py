@@ -10,7 +10,7 @@ from itertools import permutations
 
 import pytest
 
-from haltpoint.chain.state import Chain, ChainStatus
+from haltpoint.chain.model.state import Chain, ChainStatus
 from tests.proofs.decisions import Decisions, Kind
 from tests.proofs.functions import Operation, Request, Sent
 from tests.proofs.machine import Machine

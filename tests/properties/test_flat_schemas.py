@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from haltpoint.chain.schemas import flat
+from haltpoint.chain.model.schemas import flat
 
 NAMES = ("a", "b", "c")
 KINDS = ("string", "integer", "number", "boolean", "null")

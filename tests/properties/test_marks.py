@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from pydantic import create_model
 from typing_extensions import TypeAliasType, TypedDict
 
-from haltpoint.chain.provenance import without_origin
-from haltpoint.chain.schemas import argument_faults
-from haltpoint.chain.state import Action, ActionStatus
+from haltpoint.chain.checks.provenance import without_origin
+from haltpoint.chain.model.schemas import argument_faults
+from haltpoint.chain.model.state import Action, ActionStatus
 from haltpoint.contracts.plans import Call
 from haltpoint.tools import DeclarationError, FromResult, tool, tool_of
 from tests.support.builders import OK

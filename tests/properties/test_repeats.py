@@ -6,8 +6,8 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from haltpoint.chain.state import ChainStatus
-from haltpoint.chain.world import Policy
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.tasks import Style, Task

@@ -8,9 +8,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haltpoint.chain import human_tool
-from haltpoint.chain.checked import signature_of
-from haltpoint.chain.schemas import compiled
+from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.checked import signature_of
+from haltpoint.chain.model.schemas import compiled
 from haltpoint.contracts.tools import ToolSpec
 
 ADDRESS: dict[str, Any] = {

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from haltpoint.contracts.catalogue import CATALOGUE, Stream
-from haltpoint.runtime.wire import Decoded, Rejected, decode, encode
+from haltpoint.runtime.streams.wire import Decoded, Rejected, decode, encode
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.streams.topology import Topology
 
 
 async def silence(redis: Any, topology: Topology, tool: str, seconds: int) -> None:

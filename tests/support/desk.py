@@ -11,21 +11,21 @@ from typing import Any
 from redis.asyncio import Redis
 
 from haltpoint.chain.decide import decide
-from haltpoint.chain.state import Chain
-from haltpoint.chain.world import Policy, World
+from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import Message, Received, RequestedTool, ToolRequested
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Outcome, ToolSpec
-from haltpoint.runtime.committing import ChainCommit, Decided
-from haltpoint.runtime.connection import Coalescer
-from haltpoint.runtime.dead_letters import DeadLetters
-from haltpoint.runtime.inbox import Inbox
-from haltpoint.runtime.ledger import Completion, Finished, Ledger
-from haltpoint.runtime.rows import StoredAction
-from haltpoint.runtime.store import CommitStatus, Store
-from haltpoint.runtime.topology import Place, Topology
-from haltpoint.runtime.wire import Decoded, decode
+from haltpoint.runtime.store.committing import ChainCommit, Decided
+from haltpoint.runtime.store.dead_letters import DeadLetters
+from haltpoint.runtime.store.inbox import Inbox
+from haltpoint.runtime.store.ledger import Completion, Finished, Ledger
+from haltpoint.runtime.store.rows import StoredAction
+from haltpoint.runtime.store.store import CommitStatus, Store
+from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.topology import Place, Topology
+from haltpoint.runtime.streams.wire import Decoded, decode
 from tests.support.builders import OK, spec
 from tests.support.stored import Stored
 

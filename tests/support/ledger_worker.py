@@ -8,12 +8,12 @@ from typing import Any
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.tools import Outcome, ToolSpec
-from haltpoint.runtime.connection import Coalescer, connect
-from haltpoint.runtime.ledger import Finished, Ledger
-from haltpoint.runtime.tasks import end
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.topology import Place, Topology
-from haltpoint.runtime.wire import Decoded, decode
+from haltpoint.runtime.store.ledger import Finished, Ledger
+from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.tasks import end
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.streams.topology import Place, Topology
+from haltpoint.runtime.streams.wire import Decoded, decode
 from tests.support.builders import OK
 
 Act = Callable[[ToolRequested, str], tuple[Outcome, str]]

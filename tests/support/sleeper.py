@@ -9,7 +9,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from haltpoint.runtime.ledger import Claimed, Ledger
+from haltpoint.runtime.store.ledger import Claimed, Ledger
 from haltpoint_tool_worker.admission import Admission
 
 

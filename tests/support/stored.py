@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from haltpoint.contracts.base import chain_of
-from haltpoint.runtime.log_lines import decode_line
-from haltpoint.runtime.rows import (
+from haltpoint.runtime.store.log_lines import decode_line
+from haltpoint.runtime.store.rows import (
     ActionRow,
     ActionState,
     Data,
@@ -21,7 +21,7 @@ from haltpoint.runtime.rows import (
     request_of,
     thought_of,
 )
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.streams.topology import Topology
 
 
 class Stored:

@@ -11,7 +11,7 @@ from haltpoint.contracts.catalogue import CATALOGUE, Row, Stream
 from haltpoint.contracts.doors import door, in_full
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Fault, Outcome
-from haltpoint.runtime.wire import Decoded, decode, encode
+from haltpoint.runtime.streams.wire import Decoded, decode, encode
 from tests.unit.test_golden import GOLDEN
 
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from haltpoint.runtime.errors import CATALOGUE
+from haltpoint.runtime.config.errors import CATALOGUE
 
 CHECKOUT = Path(__file__).parents[2]
 PAGE = CHECKOUT / "docs" / "errors.md"
@@ -18,12 +18,17 @@ def test_every_code_is_documented_and_no_other() -> None:
 
 
 def test_every_code_is_raised_somewhere() -> None:
-    catalogues = {CHECKOUT / "shared/haltpoint/runtime/errors.py", CHECKOUT / "shared/haltpoint/chain/codes.py"}
+    catalogues = {
+        CHECKOUT / "shared/haltpoint/runtime/config/errors.py",
+        CHECKOUT / "shared/haltpoint/chain/model/codes.py",
+    }
     sources = [path for root in ("shared", "services") for path in (CHECKOUT / root).rglob("*.py")]
     raised = {code for path in sources if path not in catalogues for code in re.findall(r"HP-\d{3}", path.read_text())}
-    members = dict(re.findall(r"(\w+) = \"(HP-\d{3})\"", (CHECKOUT / "shared/haltpoint/chain/codes.py").read_text()))
+    members = dict(
+        re.findall(r"(\w+) = \"(HP-\d{3})\"", (CHECKOUT / "shared/haltpoint/chain/model/codes.py").read_text())
+    )
     core = "".join(
-        path.read_text() for path in (CHECKOUT / "shared/haltpoint/chain").glob("*.py") if path.name != "codes.py"
+        path.read_text() for path in (CHECKOUT / "shared/haltpoint/chain").rglob("*.py") if path.name != "codes.py"
     )
     raised |= {code for name, code in members.items() if f"Code.{name}" in core}
     assert set(CATALOGUE) - raised == set()

@@ -12,8 +12,8 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.tasks import Task
 from haltpoint.faststream import PlainJson
-from haltpoint.runtime.foreign_formats import read_foreign
-from haltpoint.runtime.wire import Decoded, Reason, Rejected, decode
+from haltpoint.runtime.streams.foreign_formats import read_foreign
+from haltpoint.runtime.streams.wire import Decoded, Reason, Rejected, decode
 
 STREAM, ENTRY = "hp:{0}:events", "17-0"
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from haltpoint.contracts.catalogue import CATALOGUE, Row
-from haltpoint.runtime.wire import Decoded, decode, encode
+from haltpoint.runtime.streams.wire import Decoded, decode, encode
 
 GOLDEN = Path(__file__).parent / "golden"
 

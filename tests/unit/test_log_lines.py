@@ -2,12 +2,12 @@
 
 import json
 
-from haltpoint.chain.outputs import Decision
-from haltpoint.chain.state import Chain
+from haltpoint.chain.model.outputs import Decision
+from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.events import CompletedTool, LostMessage, MessageLost, Received, ToolCompleted
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime.log_lines import decode_line, encode_line
+from haltpoint.runtime.store.log_lines import decode_line, encode_line
 from tests.support.builders import OK
 
 CHAIN = "0123456789abcdef~s1-1"

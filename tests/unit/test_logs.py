@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from haltpoint.runtime import logs
-from haltpoint.runtime.settings import LogSettings
+from haltpoint.runtime.config.settings import LogSettings
+from haltpoint.runtime.observability import logs
 
 
 class Terminal(io.StringIO):

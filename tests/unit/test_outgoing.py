@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.outputs import Dispatch, Think
-from haltpoint.chain.state import Action, Chain
+from haltpoint.chain.model.outputs import Dispatch, Think
+from haltpoint.chain.model.state import Action, Chain
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import RequestedTool, ToolRequested
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.runtime.outgoing import Envelope
-from haltpoint.runtime.wire import Decoded, decode, encode
+from haltpoint.runtime.streams.outgoing import Envelope
+from haltpoint.runtime.streams.wire import Decoded, decode, encode
 
 WHY = Reason(kind=ReasonKind.REPEAT, words="This was done before.")
 FROM = {"to": Source(source=SourceKind.GOAL)}

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from haltpoint.chain.patterns import required_by_words
-from haltpoint.chain.patterns_english import PATTERNS
-from haltpoint.chain.policy import treatment, without_blocked
+from haltpoint.chain.model.policy import treatment, without_blocked
+from haltpoint.chain.words.patterns import required_by_words
+from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.policy import PolicyFile, Treatment
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.runtime import policy_file, settings_sources
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.settings import PolicySettings, SettingsError
+from haltpoint.runtime.config import policy_file, settings_sources
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings import PolicySettings, SettingsError
 from haltpoint_executor.world import policy_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "policy.md"

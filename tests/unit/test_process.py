@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from haltpoint.runtime import policy_file, process
-from haltpoint.runtime.errors import HOPELESS, HaltpointError
-from haltpoint.runtime.settings import Settings
+from haltpoint.runtime.config import policy_file
+from haltpoint.runtime.config.errors import HOPELESS, HaltpointError
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.service import process
 
 
 def test_a_policy_file_that_cannot_be_used_ends_a_service_for_good(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from redis.exceptions import (
     TryAgainError,
 )
 
-from haltpoint.runtime.broker import UNREACHABLE
-from haltpoint.runtime.refused import RefusedForNow, refused_for_now
+from haltpoint.runtime.streams.broker import UNREACHABLE
+from haltpoint.runtime.streams.refused import RefusedForNow, refused_for_now
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from haltpoint.runtime import settings_sources
-from haltpoint.runtime.settings import Settings, SettingsError
+from haltpoint.runtime.config import settings_sources
+from haltpoint.runtime.config.settings import Settings, SettingsError
 
 
 @pytest.fixture(autouse=True)

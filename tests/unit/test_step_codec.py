@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haltpoint.chain.state import StepRun, StepStatus
-from haltpoint.runtime.step_codec import decode_step, encode_step
+from haltpoint.chain.model.state import StepRun, StepStatus
+from haltpoint.runtime.store.step_codec import decode_step, encode_step
 
 COUNT = st.integers(0, 99)
 RUNS = st.builds(

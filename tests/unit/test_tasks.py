@@ -2,7 +2,7 @@
 
 import asyncio
 
-from haltpoint.runtime.tasks import ended
+from haltpoint.runtime.streams.tasks import ended
 
 
 async def test_it_ends_when_the_last_task_does_also_one_that_came_later() -> None:

@@ -8,8 +8,8 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBased,
 from opentelemetry.trace import SpanKind, StatusCode
 
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime import telemetry
-from haltpoint.runtime.telemetry import Tracing
+from haltpoint.runtime.observability import telemetry
+from haltpoint.runtime.observability.telemetry import Tracing
 
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"  # the example of the W3C recommendation
 

@@ -7,7 +7,7 @@ from redis.crc import key_slot
 
 from haltpoint.contracts.base import action_id, request_id, thought_id
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.runtime.topology import Place, Topology
+from haltpoint.runtime.streams.topology import Place, Topology
 
 
 @given(st.text(alphabet="0123456789abcdef", min_size=1), st.sampled_from([1, 2, 4, 16, 256]))

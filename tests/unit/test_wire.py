@@ -9,7 +9,7 @@ from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_RESULT
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import RequestedTool, TaskSubmitted, ToolRequested
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime.wire import (
+from haltpoint.runtime.streams.wire import (
     MAX_MESSAGE,
     Decoded,
     Reason,

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.events import Cancellation, TaskCancelled
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page
-from haltpoint.runtime.store import CancelStatus
+from haltpoint.runtime.store.store import CancelStatus
 from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.event_stream import follow
 from haltpoint_gateway.gateway import Gateway, Reader, Submitter

@@ -7,10 +7,10 @@ from fastapi import APIRouter, Body, Query
 
 from haltpoint.contracts.humans import Answer, RequestStatus
 from haltpoint.contracts.views import AnswerView, Page, RequestView
-from haltpoint.runtime import telemetry
-from haltpoint.runtime.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown
-from haltpoint.runtime.log_view import moment
-from haltpoint.runtime.telemetry import Tracing
+from haltpoint.runtime.observability import telemetry
+from haltpoint.runtime.observability.telemetry import Tracing
+from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown
+from haltpoint.runtime.views.log_view import moment
 from haltpoint_gateway.answering import allowed, faults_of
 from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.gateway import Answerer, Gateway, Reader

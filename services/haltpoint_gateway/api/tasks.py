@@ -5,12 +5,12 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Body, Request
 
-from haltpoint.chain.plan_check import plan_faults, task_fault
-from haltpoint.chain.world import Policy
+from haltpoint.chain.checks.plan_check import plan_faults, task_fault
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.base import Entrance, derived_chain_id
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime.store import SubmitStatus, new_chain_id
+from haltpoint.runtime.store.store import SubmitStatus, new_chain_id
 from haltpoint_gateway.api.chains import Accepted, accepted
 from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.gateway import Gateway, Submitter

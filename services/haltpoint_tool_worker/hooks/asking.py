@@ -10,7 +10,7 @@ from functools import partial
 
 from haltpoint.contracts.base import value
 from haltpoint.contracts.tools import HookRecord, HookVerdict, ToolSpec
-from haltpoint.runtime import logs
+from haltpoint.runtime.observability import logs
 from haltpoint.tools import Tool
 from haltpoint.tools.hooks import Allow, Hook
 from haltpoint_tool_worker.classify import classify

@@ -25,7 +25,7 @@ from haltpoint.contracts.tools import (
     Target,
     ToolResult,
 )
-from haltpoint.runtime.wire import too_deep
+from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import Tool, hook
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.classify import classify, invalid_arguments

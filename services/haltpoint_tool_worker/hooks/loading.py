@@ -6,8 +6,8 @@ from types import ModuleType
 from typing import Final
 
 from haltpoint.contracts.base import value
-from haltpoint.runtime import dotted_path
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.config import dotted_path
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools.hooks import Hook, Moment, hook_of, hooks_in
 
 GROUP: Final = "haltpoint.hooks"

@@ -22,12 +22,12 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from pydantic import AfterValidator, Field, RootModel, StringConstraints, ValidationError
 
-from haltpoint.chain.schemas import argument_faults
-from haltpoint.chain.templates import template_faults, washing_faults
+from haltpoint.chain.checks.templates import template_faults, washing_faults
+from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.contracts.doors import Form, door
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tools import NextAction, ToolKind, ToolResult, ToolSpec
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import Tool
 from haltpoint.tools.signature import Function, Inputs, Output
 from haltpoint_tool_worker.skills.front_matter import FrontMatterError, split

@@ -41,12 +41,13 @@ Everything here is a function of its arguments.
 from functools import partial
 from typing import assert_never
 
-from haltpoint.chain import answers, beginning, losses, proposals, results, scheduling, thoughts
-from haltpoint.chain.next import Next
-from haltpoint.chain.outputs import Decision
-from haltpoint.chain.state import WAITING, Chain, ChainStatus
-from haltpoint.chain.work import Work
-from haltpoint.chain.world import World
+from haltpoint.chain.handlers import answers, beginning, losses, results, thoughts
+from haltpoint.chain.model.next import Next
+from haltpoint.chain.model.outputs import Decision
+from haltpoint.chain.model.state import WAITING, Chain, ChainStatus
+from haltpoint.chain.model.work import Work
+from haltpoint.chain.model.world import World
+from haltpoint.chain.turns import proposals, scheduling
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any, Final, get_args
 
 from haltpoint.chain.decide import decide, handler_for
-from haltpoint.chain.state import Chain, ChainStatus
-from haltpoint.chain.world import World
+from haltpoint.chain.model.state import Chain, ChainStatus
+from haltpoint.chain.model.world import World
 from haltpoint.contracts.events import Message, Received, ToExecutor
 
 BEGIN: Final = "<!-- matrix: begin -->"

@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError
 
 
 class Exit(IntEnum):

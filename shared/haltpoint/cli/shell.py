@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 import typer
 
 from haltpoint.cli.errors import CliError, Exit
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from haltpoint.runtime.settings import Settings
+    from haltpoint.runtime.config.settings import Settings
 
 P = ParamSpec("P")
 Verb = Callable[Concatenate["Shell", P], int | None]
@@ -59,7 +59,7 @@ class Shell:
 
     def load(self, **flags: object) -> "Settings":
         """The settings with more flags of a verb's own."""
-        from haltpoint.runtime.settings_sources import load
+        from haltpoint.runtime.config.settings_sources import load
 
         return load(self.config, redis_url=self.redis_url, **flags)
 
@@ -161,6 +161,7 @@ _EXITS = {
     **dict.fromkeys(("HP-001", "HP-004", "HP-016", "HP-030", "HP-041"), Exit.USAGE),
     **dict.fromkeys(("HP-010", "HP-021"), Exit.UNREACHABLE),
 }
+_FROM_SERVER: Final = ("redis.exceptions", "haltpoint.runtime.streams.refused")
 _NO_SERVER = (
     *("ConnectionError", "TimeoutError", "RefusedForNow"),
     *("AuthenticationError", "AuthorizationError", "NoPermissionError"),
@@ -177,8 +178,8 @@ def _told(error: Exception) -> HaltpointError:
         case "EmbeddedServerError":
             what, fix = "the embedded server cannot start", "Or use your own server: --redis-url URL"
             return CliError("HP-042", what, why, fix, exit_code=Exit.UNREACHABLE)
-        case name if name in _NO_SERVER and kind.__module__ in ("redis.exceptions", "haltpoint.runtime.refused"):
-            from haltpoint.runtime.connection import unusable
+        case name if name in _NO_SERVER and kind.__module__ in _FROM_SERVER:
+            from haltpoint.runtime.streams.connection import unusable
 
             return unusable(error)
         case _ if isinstance(error, OSError) and error.filename:

@@ -15,17 +15,17 @@ from typing import Any, Final
 
 import httpx
 
-from haltpoint.chain import hint
-from haltpoint.chain.delivering import unproven
+from haltpoint.chain.turns.delivering import unproven
+from haltpoint.chain.words import hint
 from haltpoint.contracts.events import ThoughtRequest
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Finding, ThoughtKind
 from haltpoint.contracts.tools import NextAction, Outcome, ToolSpec
-from haltpoint.runtime.settings import ModelSettings
-from haltpoint_planner import prompts, verifying
+from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint_planner.chat_completions import ChatCompletions
-from haltpoint_planner.context import Context, Receipt
 from haltpoint_planner.model import Model
+from haltpoint_planner.prompting import prompts, verifying
+from haltpoint_planner.prompting.context import Context, Receipt
 
 PLACE: Final = Path(__file__).parents[3] / "tests" / "data" / "claims"
 AT_ONCE: Final = 4

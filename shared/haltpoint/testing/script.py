@@ -37,7 +37,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.thoughts import ThoughtKind
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError
 
 _TEMPLATE: Final = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
 _TOLD: Final = re.compile(r"^(\S+) was called with .*\. Its result:\n", re.MULTILINE)

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from haltpoint.runtime.http import HttpServer
+from haltpoint.runtime.service.http import HttpServer
 from haltpoint.testing.script import Conversation, Following, Rule, Say, Script, Speaker, fill
 
 _REMEMBERED: Final = 1000

@@ -12,22 +12,22 @@ import pytest
 from pydantic import SecretStr
 from redis.asyncio import Redis
 
-from haltpoint.chain.outputs import Ask, Decision
-from haltpoint.chain.state import WAITING, Chain, ChainStatus, OpenRequest, PlanOrigin, StepRun, StepStatus
+from haltpoint.chain.model.outputs import Ask, Decision
+from haltpoint.chain.model.state import WAITING, Chain, ChainStatus, OpenRequest, PlanOrigin, StepRun, StepStatus
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import Cancellation, Received, TaskCancelled
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.thoughts import Strike
 from haltpoint.contracts.tools import Option, ToolSpec
-from haltpoint.runtime import presence
-from haltpoint.runtime.committing import ChainCommit, Decided
-from haltpoint.runtime.connection import Coalescer
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.settings import GatewaySettings, PolicySettings, Settings
-from haltpoint.runtime.store import CommitStatus
-from haltpoint.runtime.telemetry import Tracing
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.config.settings import GatewaySettings, PolicySettings, Settings
+from haltpoint.runtime.observability.telemetry import Tracing
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store.committing import ChainCommit, Decided
+from haltpoint.runtime.store.store import CommitStatus
+from haltpoint.runtime.streams import presence
+from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.topology import Topology
 from haltpoint_gateway.app import assemble, run
 from haltpoint_gateway.auth import Scope, create_key
 from haltpoint_gateway.gateway import Gateway

@@ -4,11 +4,11 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.thoughts import Strike, Violation
-from haltpoint.runtime.rows import local
+from haltpoint.runtime.store.rows import local
 from tests.integration.gateway.conftest import LOOKUP, System, problem
 
 CHOICE = {"kind": "clarification", "option_id": "u1"}

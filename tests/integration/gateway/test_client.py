@@ -7,14 +7,14 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.model.state import ChainStatus
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import EventView
 from haltpoint.runs import NotEndedError
-from haltpoint.runtime.embedded import EmbeddedServer
+from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.sync_client import SyncClient
 from haltpoint_gateway.event_stream import HEARTBEAT
 from tests.integration.gateway.conftest import ADMIN, System, bearer, task

@@ -6,10 +6,10 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from haltpoint.runtime import library
-from haltpoint.runtime.connection import Coalescer
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.telemetry import Tracing
+from haltpoint.runtime.observability.telemetry import Tracing
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store import library
+from haltpoint.runtime.streams.connection import Coalescer
 from haltpoint_gateway.app import assemble
 from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import ADMIN, System, bearer, problem, task

@@ -11,10 +11,10 @@ from pydantic import SecretStr
 
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.views import RequestView
-from haltpoint.runtime import presence
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.settings import GatewaySettings
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings import GatewaySettings
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.streams import presence
 from haltpoint_gateway.app import run
 from haltpoint_gateway.escalations import EscalationHandler
 from tests.integration.gateway.conftest import ADMIN, System

@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 
 from haltpoint.contracts.base import MAX_BODY, Entrance, derived_chain_id
-from haltpoint.runtime.rows import Data, Key
+from haltpoint.runtime.store.rows import Data, Key
 from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import BACKLOG, System, problem, task
 from tests.support import PATIENCE

@@ -13,10 +13,10 @@ from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.tools import Clarification, NextAction, Option, Outcome, ToolSpec
-from haltpoint.runtime.connection import Coalescer
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.ledger import Finished, Ledger
-from haltpoint.runtime.topology import Place
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store.ledger import Finished, Ledger
+from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.topology import Place
 from haltpoint_executor import app as executor
 from tests.integration.gateway.conftest import ADMIN, LOOKUP, System
 from tests.support.builders import OK

@@ -12,8 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant
 from redis import Redis
 
 from haltpoint.contracts.base import chain_of
-from haltpoint.runtime import operations as ops
-from haltpoint.runtime.rows import ActionState, Kind, action_of, local, request_of
+from haltpoint.runtime.store import operations as ops
+from haltpoint.runtime.store.rows import ActionState, Kind, action_of, local, request_of
 from tests.integration.store.functions_model import Ask, Dispatch, Finish, FunctionsModel, Settle, Step, Think, Withdraw
 from tests.integration.store.functions_rows import EVENTS, HUMANS, PLANS, TOOLS, EntryRow
 from tests.support.function_rules import Receipt

@@ -8,19 +8,19 @@ from typing import Any
 import msgspec
 import pytest
 
+from haltpoint.chain.checks.templates import with_skills
 from haltpoint.chain.decide import decide
-from haltpoint.chain.state import ChainStatus
-from haltpoint.chain.templates import with_skills
-from haltpoint.chain.world import World
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.world import World
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Cancellation, MessageLost, Received, TaskCancelled, ToolCompleted
 from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.tools import ToolKind, ToolSpec
-from haltpoint.runtime.committing import ChainCommit, Decided
-from haltpoint.runtime.connection import Argument
-from haltpoint.runtime.ledger import ClaimStatus, Completion
-from haltpoint.runtime.rows import Key
-from haltpoint.runtime.store import CommitStatus
+from haltpoint.runtime.store.committing import ChainCommit, Decided
+from haltpoint.runtime.store.ledger import ClaimStatus, Completion
+from haltpoint.runtime.store.rows import Key
+from haltpoint.runtime.store.store import CommitStatus
+from haltpoint.runtime.streams.connection import Argument
 from tests.support.builders import asks, call, literal_task, plan, tool_step
 from tests.support.desk import LOOKUP, NOTE, SEND, Desk
 

@@ -10,16 +10,16 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.chain.decide import decide
-from haltpoint.chain.state import ChainStatus
-from haltpoint.chain.world import World
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.world import World
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Cancellation, Received, TaskCancelled
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
-from haltpoint.runtime.committing import ChainCommit, Decided
-from haltpoint.runtime.connection import Argument, Coalescer
-from haltpoint.runtime.refused import RefusedForNow
-from haltpoint.runtime.rows import Data
-from haltpoint.runtime.store import CancelStatus, CommitStatus, Store, SubmitStatus
+from haltpoint.runtime.store.committing import ChainCommit, Decided
+from haltpoint.runtime.store.rows import Data
+from haltpoint.runtime.store.store import CancelStatus, CommitStatus, Store, SubmitStatus
+from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.refused import RefusedForNow
 from tests.support.builders import asks, literal_task
 from tests.support.desk import Desk, desk_at
 

@@ -14,10 +14,10 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoPermissionError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from haltpoint.runtime.connection import Coalescer, connect
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.refused import RefusedForNow
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.refused import RefusedForNow
 from tests.support import wait_until
 
 

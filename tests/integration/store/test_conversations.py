@@ -9,10 +9,10 @@ import pytest
 
 from haltpoint.contracts.base import Entrance, derived_chain_id
 from haltpoint.contracts.tasks import Earlier, Task
-from haltpoint.runtime.conversations import MOST, ROOM
-from haltpoint.runtime.rows import Data, Key
-from haltpoint.runtime.store import Store, SubmitStatus, Submitted
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.store.conversations import MOST, ROOM
+from haltpoint.runtime.store.rows import Data, Key
+from haltpoint.runtime.store.store import Store, SubmitStatus, Submitted
+from haltpoint.runtime.streams.topology import Topology
 from tests.support.builders import literal_task
 from tests.support.desk import Desk
 

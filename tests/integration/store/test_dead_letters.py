@@ -2,16 +2,16 @@
 
 import json
 
-from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import FailedThought, ThoughtFailed, ToolCompleted
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ErrorType
-from haltpoint.runtime.dead_letters import DeadAction, RequeueStatus, Unheard
-from haltpoint.runtime.ledger import Recorded
-from haltpoint.runtime.topology import Place
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.store.dead_letters import DeadAction, RequeueStatus, Unheard
+from haltpoint.runtime.store.ledger import Recorded
+from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.streams.wire import encode
 from tests.support.builders import literal_task
 from tests.support.desk import Desk, Order
 

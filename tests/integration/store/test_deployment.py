@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.human_tool import NAME, with_built_in
+from haltpoint.chain.checks.human_tool import NAME, with_built_in
 from haltpoint.contracts.catalogue import GROUP, Stream
-from haltpoint.runtime import library
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.topology import PREFIX, Topology
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.store import library
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.streams.topology import PREFIX, Topology
 from tests.support.builders import literal_task, spec
 from tests.support.catalogue import silence
 from tests.support.desk import Desk

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule, run_state_machine_as_test
 
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.operations import ChainWrites, pack
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store.operations import ChainWrites, pack
 from tests.integration.store.functions_beside import GROUPS, KEY, TICK, FunctionsBeside
 from tests.integration.store.functions_model import Ask, Dispatch, Finish, Settle, Step, Think, Withdraw
 from tests.integration.store.functions_rows import EVENTS, PLANS, TOOLS

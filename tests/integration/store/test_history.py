@@ -4,9 +4,9 @@ from collections import Counter
 
 from redis.asyncio import Redis
 
-from haltpoint.chain.graph import Graph
-from haltpoint.chain.outputs import Decision
-from haltpoint.chain.state import Chain
+from haltpoint.chain.model.graph import Graph
+from haltpoint.chain.model.outputs import Decision
+from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import ActionProposed, ProposedActions
 from haltpoint.contracts.facts import Fact, FactType
@@ -14,8 +14,8 @@ from haltpoint.contracts.plans import Plan, Step, ValidationMode
 from haltpoint.contracts.tasks import Mode, Task
 from haltpoint.contracts.thoughts import Proposal, Strike, Usage, Violation
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
-from haltpoint.runtime.counting import count
-from haltpoint.runtime.history import History
+from haltpoint.runtime.store.counting import count
+from haltpoint.runtime.views.history import History
 from tests.support.builders import literal_task
 from tests.support.desk import Desk, desk_at
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Cancellation, HumanAnswered, TaskCancelled
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.tools import ErrorType
-from haltpoint.runtime.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown
-from haltpoint.runtime.rows import Kind
-from haltpoint.runtime.store import CancelStatus
+from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown
+from haltpoint.runtime.store.rows import Kind
+from haltpoint.runtime.store.store import CancelStatus
 from tests.support.builders import asks, failed, literal_task
 from tests.support.desk import Desk
 

@@ -8,9 +8,9 @@ from redis.asyncio import Redis
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Cancellation, TaskCancelled, ToolCompleted, ToolRequested
 from haltpoint.contracts.tools import ErrorType
-from haltpoint.runtime.ledger import Claimed, ClaimStatus, Completion, Finished, Held, Ledger
-from haltpoint.runtime.rows import Kind
-from haltpoint.runtime.topology import Place
+from haltpoint.runtime.store.ledger import Claimed, ClaimStatus, Completion, Finished, Held, Ledger
+from haltpoint.runtime.store.rows import Kind
+from haltpoint.runtime.streams.topology import Place
 from tests.support.builders import OK, failed, literal_task
 from tests.support.desk import Desk, Order
 

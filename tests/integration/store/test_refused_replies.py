@@ -6,8 +6,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from haltpoint.runtime.connection import Coalescer, connect
-from haltpoint.runtime.refused import RefusedForNow
+from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.refused import RefusedForNow
 
 HELLO = b"%1\r\n$5\r\nproto\r\n:3\r\n"
 Refusing = Callable[[str], AbstractAsyncContextManager[str]]

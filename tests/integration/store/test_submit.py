@@ -6,12 +6,12 @@ import msgspec
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.base import Entrance, derived_chain_id
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.tasks import Budget, Task
-from haltpoint.runtime.store import SubmitStatus, foreign_chain_id, new_chain_id
+from haltpoint.runtime.store.store import SubmitStatus, foreign_chain_id, new_chain_id
 from tests.support.builders import literal_task
 from tests.support.desk import Desk, desk_at
 

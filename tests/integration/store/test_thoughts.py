@@ -12,8 +12,8 @@ from haltpoint.contracts.events import (
     TaskCancelled,
 )
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime.ledger import Held, Recorded
-from haltpoint.runtime.topology import Place
+from haltpoint.runtime.store.ledger import Held, Recorded
+from haltpoint.runtime.streams.topology import Place
 from tests.support.builders import line_plan
 from tests.support.desk import Desk
 

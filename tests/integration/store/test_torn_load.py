@@ -3,9 +3,9 @@
 import asyncio
 from typing import Any
 
-from haltpoint.chain.state import ChainStatus
-from haltpoint.runtime.connection import Argument, Coalescer
-from haltpoint.runtime.store import Store
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.runtime.store.store import Store
+from haltpoint.runtime.streams.connection import Argument, Coalescer
 from tests.support.builders import literal_task
 from tests.support.desk import Desk
 

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.needs import forget
-from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.model.needs import forget
+from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import (
     ActionProposed,
@@ -25,9 +25,9 @@ from haltpoint.contracts.plans import Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Proposal
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
-from haltpoint.runtime.committing import ChainCommit
-from haltpoint.runtime.rows import Key
-from haltpoint.runtime.store import Batch
+from haltpoint.runtime.store.committing import ChainCommit
+from haltpoint.runtime.store.rows import Key
+from haltpoint.runtime.store.store import Batch
 from tests.support.builders import asks, call, failed, line_plan, literal_task, plan, tool_step
 from tests.support.desk import Desk
 

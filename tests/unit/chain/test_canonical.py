@@ -2,7 +2,7 @@
 
 import pytest
 
-from haltpoint.chain.canonical import canonical, folded, form_of
+from haltpoint.chain.model.canonical import canonical, folded, form_of
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haltpoint.chain.outputs import CancelChild, Decision, Report, StartChild
-from haltpoint.chain.state import Chain
-from haltpoint.chain.templates import (
+from haltpoint.chain.checks.templates import (
     calls_inside,
     fill,
     template_faults,
@@ -18,7 +16,9 @@ from haltpoint.chain.templates import (
     with_skills,
     with_those_inside,
 )
-from haltpoint.chain.world import Policy
+from haltpoint.chain.model.outputs import CancelChild, Decision, Report, StartChild
+from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.base import action_of, child_id, levels_of, root_of
 from haltpoint.contracts.events import CompletedTool, ToolCompleted
 from haltpoint.contracts.humans import Choice, RequestKind

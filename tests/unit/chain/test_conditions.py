@@ -2,8 +2,8 @@
 
 import pytest
 
-from haltpoint.chain.patterns import conditions_of
-from haltpoint.chain.patterns_english import PATTERNS
+from haltpoint.chain.words.patterns import conditions_of
+from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.policy import Does, Pattern
 from tests.support.builders import spec, specs
 

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.contract import NOT_CONFIRMED
-from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.checks.contract import NOT_CONFIRMED
+from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.tasks import Mode, Task
 from haltpoint.contracts.tools import Confirmation, NextAction, Outcome, Target, ToolSpec

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain import human_tool
-from haltpoint.chain.deeds import MOST_NAMED, MOST_SHOWN, deed_line, deed_of
+from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.deeds import MOST_NAMED, MOST_SHOWN, deed_line, deed_of
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Plan, Step

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.exits import MOST_QUESTIONS, is_question
-from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
-from haltpoint.chain.state import ChainStatus
-from haltpoint.chain.world import Policy
+from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.world import Policy
+from haltpoint.chain.turns.exits import MOST_QUESTIONS, is_question
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import DraftedPlan, PlanDrafted
 from haltpoint.contracts.humans import Choice, RequestKind

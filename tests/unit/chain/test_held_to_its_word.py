@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
-from haltpoint.chain.state import ChainError, ChainStatus
-from haltpoint.chain.world import Policy
+from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
+from haltpoint.chain.model.state import ChainError, ChainStatus
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Plan, Step

@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from haltpoint.chain.decide import decide
-from haltpoint.chain.hint import MOST, claims, past_of
-from haltpoint.chain.state import ChainStatus
-from haltpoint.chain.world import Policy
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.world import Policy
+from haltpoint.chain.words.hint import MOST, claims, past_of
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer, Received
 from haltpoint.contracts.facts import FactType

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.patterns_english import PATTERNS
-from haltpoint.chain.state import ChainStatus
-from haltpoint.chain.world import Policy
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.world import Policy
+from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import CompletedTool, ToolCompleted

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain import schemas
-from haltpoint.chain.codes import Code
-from haltpoint.chain.needs import forget, needed_actions
-from haltpoint.chain.policy import deadline_of
-from haltpoint.chain.schemas import argument_faults, compiled, result_faults
-from haltpoint.chain.state import (
+from haltpoint.chain.model import schemas
+from haltpoint.chain.model.codes import Code
+from haltpoint.chain.model.needs import forget, needed_actions
+from haltpoint.chain.model.policy import deadline_of
+from haltpoint.chain.model.schemas import argument_faults, compiled, result_faults
+from haltpoint.chain.model.state import (
     Action,
     ActionStatus,
     Chain,
@@ -19,7 +19,7 @@ from haltpoint.chain.state import (
     ChainStatus,
     next_due,
 )
-from haltpoint.chain.world import Policy
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.tasks import Budget, Task
 from tests.support.builders import OK, call, plan, spec, tool_step
 from tests.unit.chain.story import Story

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from haltpoint.chain.references import write_json
-from haltpoint.chain.state import ChainError, ChainStatus
-from haltpoint.chain.world import Policy
+from haltpoint.chain.model.references import write_json
+from haltpoint.chain.model.state import ChainError, ChainStatus
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.base import MAX_DEPTH
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.plans import OnFailure, Plan, Step
@@ -74,7 +74,7 @@ def test_the_facts_tell_the_whole_story() -> None:
 def test_a_result_that_nothing_refers_to_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """It may have a megabyte."""
     read: list[str] = []
-    monkeypatch.setattr("haltpoint.chain.dispatching.read_json", read.append)
+    monkeypatch.setattr("haltpoint.chain.turns.dispatching.read_json", read.append)
     told = story(line_plan(3))
     told.result(data='{"n": 1}')
     told.result(data='{"n": 2}')

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.events import MessageLost
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind
-from haltpoint.runtime.dead_letters import Unheard
-from haltpoint.runtime.losses import loss_of, loss_of_message, owner_of
-from haltpoint.runtime.wire import Reason, Rejected
+from haltpoint.runtime.store.dead_letters import Unheard
+from haltpoint.runtime.store.losses import loss_of, loss_of_message, owner_of
+from haltpoint.runtime.streams.wire import Reason, Rejected
 from tests.support.builders import asks, call, literal_task, plan, spec, tool_step
 from tests.unit.chain.story import Story
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haltpoint.chain.patterns import fitting, required_by_words
-from haltpoint.chain.patterns_english import PATTERNS
+from haltpoint.chain.words.patterns import fitting, required_by_words
+from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.intent import IntentEntry, IntentOrigin
 from haltpoint.contracts.policy import Pattern
 

@@ -5,9 +5,9 @@ import json
 import msgspec
 import pytest
 
-from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
-from haltpoint.chain.state import ChainStatus
-from haltpoint.chain.world import Policy
+from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.doors import door, in_full
 from haltpoint.contracts.humans import Choice, RequestKind

@@ -2,9 +2,9 @@
 
 import pytest
 
-from haltpoint.chain.contract import callable_tools, form_of
-from haltpoint.chain.plan_check import plan_faults, task_fault
-from haltpoint.chain.world import Policy
+from haltpoint.chain.checks.contract import callable_tools, form_of
+from haltpoint.chain.checks.plan_check import plan_faults, task_fault
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.plans import Plan, Step, StepType
 from haltpoint.contracts.tasks import Earlier, Mode, Task
 from haltpoint.contracts.tools import ToolSpec

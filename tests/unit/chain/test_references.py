@@ -5,9 +5,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.provenance import provenance_fault
-from haltpoint.chain.references import Reference, UnresolvedError, parse_path, path_text, reference, resolve, values_at
-from haltpoint.chain.state import Action, ActionStatus
+from haltpoint.chain.checks.provenance import provenance_fault
+from haltpoint.chain.model.references import (
+    Reference,
+    UnresolvedError,
+    parse_path,
+    path_text,
+    reference,
+    resolve,
+    values_at,
+)
+from haltpoint.chain.model.state import Action, ActionStatus
 from haltpoint.contracts.tools import Metadata, Outcome
 from tests.support.builders import OK, call, failed, spec
 

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checked import ledger_entry
-from haltpoint.chain.outputs import Record, Report, StartChild
-from haltpoint.chain.repeats import MOST_KEPT
-from haltpoint.chain.state import ActionStatus, ChainStatus, StepStatus
-from haltpoint.chain.templates import with_skills
-from haltpoint.chain.world import Policy
+from haltpoint.chain.checks.checked import ledger_entry
+from haltpoint.chain.checks.repeats import MOST_KEPT
+from haltpoint.chain.checks.templates import with_skills
+from haltpoint.chain.model.outputs import Record, Report, StartChild
+from haltpoint.chain.model.state import ActionStatus, ChainStatus, StepStatus
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Call, OnFailure, Step
 from haltpoint.contracts.policy import Treatment

@@ -1,6 +1,6 @@
 """An action that a tool refuses for now rests until the tool may be called again (CONTRACT E2)."""
 
-from haltpoint.chain.state import ChainStatus, next_due
+from haltpoint.chain.model.state import ChainStatus, next_due
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Siblings

@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from haltpoint.chain.contract import callable_tools
-from haltpoint.chain.outputs import StartChild
-from haltpoint.chain.plan_check import plan_faults
-from haltpoint.chain.sources import users_words
-from haltpoint.chain.state import ChainStatus
-from haltpoint.chain.work import Work
-from haltpoint.chain.world import Policy
+from haltpoint.chain.checks.contract import callable_tools
+from haltpoint.chain.checks.plan_check import plan_faults
+from haltpoint.chain.checks.sources import users_words
+from haltpoint.chain.model.outputs import StartChild
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.work import Work
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import Plan, Step, StepType

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.outputs import Report
-from haltpoint.chain.state import Action, ChainStatus, StepStatus
-from haltpoint.chain.world import Policy
+from haltpoint.chain.model.outputs import Report
+from haltpoint.chain.model.state import Action, ChainStatus, StepStatus
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.intent import Intent, IntentEntry

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.checked import signature_of
-from haltpoint.chain.schemas import compiled
+from haltpoint.chain.checks.checked import signature_of
+from haltpoint.chain.model.schemas import compiled
 from haltpoint.contracts.tools import ToolSpec
 
 CARD = {"type": "object", "properties": {"kind": {"const": "card"}, "number": {"type": "integer"}}}

@@ -2,11 +2,11 @@
 
 import pytest
 
-from haltpoint.chain.human_tool import NAME, SPEC, question_faults, with_built_in
-from haltpoint.chain.policy import without_blocked
+from haltpoint.chain.checks.human_tool import NAME, SPEC, question_faults, with_built_in
+from haltpoint.chain.model.policy import without_blocked
+from haltpoint.chain.model.schemas import form_value_faults
+from haltpoint.chain.model.state import next_due
 from haltpoint.chain.replay import fold, with_matrix
-from haltpoint.chain.schemas import form_value_faults
-from haltpoint.chain.state import next_due
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.tasks import Task

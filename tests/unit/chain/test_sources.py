@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.outputs import Dispatch
-from haltpoint.chain.places import leaves
-from haltpoint.chain.state import Action, ChainStatus
-from haltpoint.chain.world import Policy
+from haltpoint.chain.checks.places import leaves
+from haltpoint.chain.model.outputs import Dispatch
+from haltpoint.chain.model.state import Action, ChainStatus
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.policy import Targets, Treatment

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
-from haltpoint.chain.plan_check import plan_faults
-from haltpoint.chain.world import Policy
+from haltpoint.chain.checks.plan_check import plan_faults
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.plans import Plan
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.streams.wire import encode
 from tests.support.builders import spec, specs
 
 TOOLS = specs(spec("note"))

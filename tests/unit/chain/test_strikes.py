@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
-from haltpoint.chain.outputs import Record
-from haltpoint.chain.state import ChainStatus, StepStatus
-from haltpoint.chain.world import Policy
+from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
+from haltpoint.chain.model.outputs import Record
+from haltpoint.chain.model.state import ChainStatus, StepStatus
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Plan, Step, ValidationMode

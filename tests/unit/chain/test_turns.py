@@ -2,10 +2,10 @@
 
 import pytest
 
-from haltpoint.chain.needs import needed_actions, needed_thoughts
-from haltpoint.chain.state import ChainError, ChainStatus, StepStatus
-from haltpoint.chain.thoughts import MOST_FAULTS
-from haltpoint.chain.world import Policy
+from haltpoint.chain.handlers.thoughts import MOST_FAULTS
+from haltpoint.chain.model.needs import needed_actions, needed_thoughts
+from haltpoint.chain.model.state import ChainError, ChainStatus, StepStatus
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haltpoint.chain.typed import typed
+from haltpoint.chain.model.typed import typed
 
 TEXT, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 BOOL, NULL = {"type": "boolean"}, {"type": "null"}

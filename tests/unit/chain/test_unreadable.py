@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.human_tool import SPEC as ASK_HUMAN
-from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
+from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import Call, Step

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.state import ChainStatus
-from haltpoint.chain.world import Policy
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer
 from haltpoint.contracts.intent import Intent, IntentEntry

@@ -7,8 +7,8 @@ import pytest
 from haltpoint.cli.errors import Exit
 from haltpoint.cli.problems import told
 from haltpoint.client import GatewayError
-from haltpoint.runtime.connection import unusable
-from haltpoint.runtime.refused import RefusedForNow
+from haltpoint.runtime.streams.connection import unusable
+from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint_gateway.problems import redis_unreachable
 
 

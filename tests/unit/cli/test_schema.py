@@ -16,7 +16,7 @@ from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import HumanAnswer, HumanAnswered
 from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.public_facts import PUBLIC
-from haltpoint.runtime.asyncapi import document
+from haltpoint.runtime.service.asyncapi import document
 
 
 def references(value: Any) -> Iterator[str]:

@@ -20,9 +20,9 @@ from haltpoint.cli.local.system import as_environment
 from haltpoint.cli.main import app
 from haltpoint.cli.shell import Shell, run, verb
 from haltpoint.contracts.views import ChainSummary, Page
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.settings_sources import load
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.config.settings_sources import load
 from tests.unit.cli.chains import stopped
 
 

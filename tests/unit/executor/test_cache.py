@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from haltpoint.chain.state import Action, Chain, ChainStatus
+from haltpoint.chain.model.state import Action, Chain, ChainStatus
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime.committing import Loaded
+from haltpoint.runtime.store.committing import Loaded
 from haltpoint_executor.cache import ChainCache
 
 

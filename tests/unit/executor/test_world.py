@@ -1,7 +1,7 @@
 """Which tools the executor knows when it decides."""
 
-from haltpoint.chain.state import Chain
-from haltpoint.chain.world import Policy
+from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.events import (
     DraftedIntent,
     DraftedPlan,

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.state import StepRun, StepStatus
+from haltpoint.chain.model.state import StepRun, StepStatus
 from haltpoint.contracts.answers import FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime.chain_view import ChainRecord, view_of
-from haltpoint.runtime.log_view import LogLine
-from haltpoint.runtime.rows import StoredRequest, StoredThought
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.store.rows import StoredRequest, StoredThought
+from haltpoint.runtime.streams.wire import encode
+from haltpoint.runtime.views.chain_view import ChainRecord, view_of
+from haltpoint.runtime.views.log_view import LogLine
 from tests.support.stored import stored_action
 
 AT = 1767225600000

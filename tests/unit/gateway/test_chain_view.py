@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.state import ChainError, StepRun, StepStatus
+from haltpoint.chain.model.state import ChainError, StepRun, StepStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Option
-from haltpoint.runtime.chain_view import ChainRecord, view_of
-from haltpoint.runtime.log_view import LogLine
-from haltpoint.runtime.rows import StoredRequest, StoredThought
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.store.rows import StoredRequest, StoredThought
+from haltpoint.runtime.streams.wire import encode
+from haltpoint.runtime.views.chain_view import ChainRecord, view_of
+from haltpoint.runtime.views.log_view import LogLine
 from tests.support.stored import stored_action
 
 PLAN = door(Plan).validate_python(

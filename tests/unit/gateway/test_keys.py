@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.settings import GatewaySettings, Settings
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings import GatewaySettings, Settings
 from haltpoint_gateway.auth import Principal, Scope, admin_key, ensure_admin_key
 
 

@@ -17,8 +17,8 @@ from haltpoint.contracts.plans import Call, Plan, Step
 from haltpoint.contracts.thoughts import Proposal, StepDecision
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.drafting import draft_proposal
+from haltpoint_planner.parsing.replies import Reply, read_reply
 from haltpoint_planner.plan_drafting import draft_plan
-from haltpoint_planner.replies import Reply, read_reply
 
 FOLDER = Path(__file__).parent / "corpus"
 Entry = dict[str, Any]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from haltpoint.contracts.plans import OnFailure, Plan, StepType
+from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.plan_drafting import draft_plan, question_in
-from haltpoint_planner.replies import Reply
 
 
 def drafted(words: object, **more: Any) -> Plan:

@@ -20,10 +20,10 @@ from haltpoint.contracts.events import (
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import Proposal, ThoughtKind, Violation
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.streams.wire import encode
 from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal
+from haltpoint_planner.parsing.replies import read_reply
 from haltpoint_planner.plan_drafting import draft_plan
-from haltpoint_planner.replies import read_reply
 from haltpoint_planner.thoughts import reply_to
 from tests.support.builders import plan
 from tests.support.hostile_outputs import COUNT, KINDS, TOOLS, Hostile, hostile_outputs, is_empty, only_words

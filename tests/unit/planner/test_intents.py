@@ -8,10 +8,10 @@ from haltpoint.contracts.events import IntentDrafted, IntentRequested, PlanDraft
 from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation
-from haltpoint_planner import prompts
-from haltpoint_planner.context import Context
 from haltpoint_planner.intent_drafting import draft_intent
-from haltpoint_planner.replies import Reply
+from haltpoint_planner.parsing.replies import Reply
+from haltpoint_planner.prompting import prompts
+from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.thoughts import reply_to
 from tests.support.builders import spec, specs
 

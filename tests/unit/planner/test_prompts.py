@@ -8,16 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain import human_tool
+from haltpoint.chain.checks import human_tool
 from haltpoint.contracts.events import ThoughtRequest
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Earlier, Style, Task
 from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.contracts.tools import NextAction, Outcome, ToolSpec
 from haltpoint.testing.script import Conversation
-from haltpoint_planner import prompts, tool_forms
-from haltpoint_planner.context import Context, Receipt
-from haltpoint_planner.results import ALL_TOGETHER, shown
+from haltpoint_planner.prompting import prompts, tool_forms
+from haltpoint_planner.prompting.context import Context, Receipt
+from haltpoint_planner.prompting.results import ALL_TOGETHER, shown
 from tests.support.builders import OK, asks, failed
 
 TEXT = {"type": "string"}

@@ -12,10 +12,10 @@ from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.events import ActionProposed, ProposedActions
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.thoughts import Proposal
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.streams.wire import encode
 from haltpoint_planner.drafting import MAX_CALLS, draft_proposal, said
+from haltpoint_planner.parsing.replies import NativeCall, Reply, read_reply
 from haltpoint_planner.plan_drafting import draft_plan
-from haltpoint_planner.replies import NativeCall, Reply, read_reply
 from tests.support.builders import spec, specs
 
 LOOKUP = Call(tool="lookup_contacts", arguments={"query": "John"})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.testing.script import Conversation, Following, Script, fill
 
 

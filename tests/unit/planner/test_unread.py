@@ -2,7 +2,7 @@
 
 import pytest
 
-from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.base import MAX_BODY
 from haltpoint.contracts.events import (
     ActionProposed,
@@ -15,7 +15,7 @@ from haltpoint.contracts.events import (
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint_planner.drafting import draft_proposal
-from haltpoint_planner.replies import NativeCall, Reply
+from haltpoint_planner.parsing.replies import NativeCall, Reply
 from haltpoint_planner.thoughts import reply_to
 from tests.support.builders import spec, specs
 from tests.unit.chain.story import Story

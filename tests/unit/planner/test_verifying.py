@@ -10,10 +10,10 @@ from haltpoint.contracts.events import ThoughtRequest
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Finding, ThoughtKind, Told
 from haltpoint.contracts.tools import ErrorType, ToolSpec
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint_planner import prompts, verifying
-from haltpoint_planner.context import Context, Receipt
-from haltpoint_planner.replies import Reply
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint_planner.parsing.replies import Reply
+from haltpoint_planner.prompting import prompts, verifying
+from haltpoint_planner.prompting.context import Context, Receipt
 from tests.support.builders import OK, failed
 
 LIE = "I've sent it."

@@ -12,10 +12,10 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from haltpoint import tool
 from haltpoint.contracts.events import RequestedTool, ToolRequested
-from haltpoint.runtime.delivery import Entry
-from haltpoint.runtime.ledger import Completion, Finished
-from haltpoint.runtime.telemetry import Tracing
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.observability.telemetry import Tracing
+from haltpoint.runtime.store.ledger import Completion, Finished
+from haltpoint.runtime.streams.delivery import Entry
+from haltpoint.runtime.streams.wire import encode
 from haltpoint.tools import tool_of
 from haltpoint_tool_worker import handlers as handlers_module
 from haltpoint_tool_worker import runner as runner_module

@@ -17,11 +17,11 @@ from pydantic import BaseModel, TypeAdapter
 from haltpoint import Ctx
 from haltpoint.contracts.events import RequestedTool
 from haltpoint.contracts.tools import ErrorType, Fault, Option, Target
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.ledger import Finished
-from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.telemetry import Tracing
-from haltpoint.runtime.topology import Place
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.observability.telemetry import Tracing
+from haltpoint.runtime.store.ledger import Finished
+from haltpoint.runtime.streams.topology import Place
 from haltpoint.tools import DeclarationError, Tool, ToolError, register
 from haltpoint_tool_worker.failures import TABLE, Cause, Effects, Verdict
 from haltpoint_tool_worker.job import Job

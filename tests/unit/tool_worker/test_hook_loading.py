@@ -9,7 +9,7 @@ import pytest
 
 from haltpoint import hook
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import DeclarationError
 from haltpoint.tools.hooks import Hook, Moment, hook_of
 from haltpoint_tool_worker.hooks.loading import load_hooks

@@ -14,14 +14,14 @@ from pydantic import BaseModel
 from redis.exceptions import OutOfMemoryError
 
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
-from haltpoint.chain.state import Action
+from haltpoint.chain.model.state import Action
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import RequestedTool
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.contracts.tools import ErrorType, NextAction, Outcome, Target
-from haltpoint.runtime.ledger import Claimed, ClaimStatus, Finished
-from haltpoint.runtime.telemetry import Tracing
-from haltpoint.runtime.topology import Place
+from haltpoint.runtime.observability.telemetry import Tracing
+from haltpoint.runtime.store.ledger import Claimed, ClaimStatus, Finished
+from haltpoint.runtime.streams.topology import Place
 from haltpoint.tools import tool_of
 from haltpoint.tools.hooks import Hook, hook_of
 from haltpoint_tool_worker.approval import digest_of

@@ -11,15 +11,15 @@ import msgspec
 import pytest
 
 from haltpoint import Ctx, FromResult, Option, Target, ToolError, ToolResult, hook, tool
-from haltpoint.chain.checked import signature_of
-from haltpoint.chain.schemas import compiled
-from haltpoint.chain.state import Action, ActionStatus
+from haltpoint.chain.checks.checked import signature_of
+from haltpoint.chain.model.schemas import compiled
+from haltpoint.chain.model.state import Action, ActionStatus
 from haltpoint.contracts.events import RequestedTool
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tools import ErrorType, Metadata, NestedCall, NextAction, Outcome
-from haltpoint.runtime.ledger import Finished
-from haltpoint.runtime.telemetry import Tracing
-from haltpoint.runtime.topology import Place
+from haltpoint.runtime.observability.telemetry import Tracing
+from haltpoint.runtime.store.ledger import Finished
+from haltpoint.runtime.streams.topology import Place
 from haltpoint.tools import tool_of
 from haltpoint_tool_worker.approval import digest_of
 from haltpoint_tool_worker.job import Job

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from haltpoint import hook
-from haltpoint.chain.state import ChainStatus
+from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.tasks import Style, Task

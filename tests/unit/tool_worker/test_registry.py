@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint_tool_worker.registry import Registry, load
 
 SOURCE = """

@@ -19,8 +19,8 @@ from haltpoint.contracts.base import MAX_ITEMS, MAX_RESULT
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import CompletedTool, ToolCompleted
 from haltpoint.contracts.tools import Outcome, ToolResult
-from haltpoint.runtime import wire
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.streams import wire
+from haltpoint.runtime.streams.wire import encode
 from haltpoint.tools import Ctx, Option, Target, Tool, register
 from haltpoint_tool_worker.json_safe import tame
 from haltpoint_tool_worker.results import Reading, read_result

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint.runtime.wire import encode
+from haltpoint.runtime.streams.wire import encode
 from haltpoint.tools import MalformedResultError, Tool, register
 from haltpoint_tool_worker.classify import classify
 from haltpoint_tool_worker.results import read_failure

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 import haltpoint.examples.contacts
 from haltpoint.contracts.tools import NextAction, ToolKind, ToolResult
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import Tool
 from haltpoint_tool_worker.registry import load
 from haltpoint_tool_worker.results import read_result

@@ -25,9 +25,9 @@ from pydantic import (
 )
 from typing_extensions import TypeAliasType, TypedDict
 
-from haltpoint.chain.provenance import without_origin
-from haltpoint.chain.schemas import argument_faults
-from haltpoint.chain.state import Action, ActionStatus
+from haltpoint.chain.checks.provenance import without_origin
+from haltpoint.chain.model.schemas import argument_faults
+from haltpoint.chain.model.state import Action, ActionStatus
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.tools import Confirmation
 from haltpoint.tools import DeclarationError, Foreign, FromResult, New, Target, tool, tool_of

@@ -32,8 +32,8 @@ from haltpoint.cli.shell import Shell
 from haltpoint.cli.wording import visible
 from haltpoint.client import Client
 from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.runtime.errors import HaltpointError
-from haltpoint.runtime.settings_sources import load
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings_sources import load
 
 if TYPE_CHECKING:
     from haltpoint.contracts.views import RequestView

@@ -6,10 +6,10 @@ import typer
 
 from haltpoint.cli.errors import Exit
 from haltpoint.cli.shell import Shell, verb
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError
 
 if TYPE_CHECKING:
-    from haltpoint.runtime.preflight import Check
+    from haltpoint.runtime.service.preflight import Check
 
 
 def add_to(app: typer.Typer) -> None:
@@ -21,7 +21,7 @@ def add_to(app: typer.Typer) -> None:
         import asyncio
 
         from haltpoint.cli.local.system import initialise
-        from haltpoint.runtime.library import NAME
+        from haltpoint.runtime.store.library import NAME
 
         asyncio.run(initialise(shell.settings))
         partitions = shell.settings.partitions
@@ -53,7 +53,7 @@ def add_to(app: typer.Typer) -> None:
         origin: Annotated[bool, typer.Option("--origin", help="Show where each value comes from.")] = False,
     ) -> int:
         """Show all settings, invalid ones too (exit code 2). Secrets are masked."""
-        from haltpoint.runtime.settings_sources import explain
+        from haltpoint.runtime.config.settings_sources import explain
 
         found, faults = explain(shell.config, redis_url=shell.redis_url)
         if shell.json:
@@ -71,13 +71,13 @@ def add_to(app: typer.Typer) -> None:
 
 
 async def _examine(shell: Shell) -> "list[Check]":
-    from haltpoint.runtime import preflight
-    from haltpoint.runtime.address import redis_url
-    from haltpoint.runtime.broker import UNREACHABLE
-    from haltpoint.runtime.connection import Coalescer, connect, unusable
-    from haltpoint.runtime.tool_catalogue import ToolCatalogue
-    from haltpoint.runtime.topology import Topology
-    from haltpoint.runtime.unserved import unserved
+    from haltpoint.runtime.service import preflight
+    from haltpoint.runtime.service.address import redis_url
+    from haltpoint.runtime.streams.broker import UNREACHABLE
+    from haltpoint.runtime.streams.connection import Coalescer, connect, unusable
+    from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+    from haltpoint.runtime.streams.topology import Topology
+    from haltpoint.runtime.views.unserved import unserved
 
     url = redis_url(shell.settings)
     topology = Topology(shell.settings.partitions)

@@ -14,8 +14,8 @@ from haltpoint.cli.shell import Shell, verb
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-    from haltpoint.runtime.dead_letters import RequeueStatus
-    from haltpoint.runtime.topology import Topology
+    from haltpoint.runtime.store.dead_letters import RequeueStatus
+    from haltpoint.runtime.streams.topology import Topology
 
 _PAGE = 100  # letters that are read at a time: each may have megabytes, of which a kilobyte is kept
 _SHOWN = 1024  # characters of a message
@@ -85,9 +85,9 @@ _WORDS = {
 
 @asynccontextmanager
 async def _opened(shell: Shell) -> "AsyncGenerator[tuple[Redis, Topology]]":
-    from haltpoint.runtime.address import redis_url
-    from haltpoint.runtime.connection import connect
-    from haltpoint.runtime.topology import Topology
+    from haltpoint.runtime.service.address import redis_url
+    from haltpoint.runtime.streams.connection import connect
+    from haltpoint.runtime.streams.topology import Topology
 
     async with connect(redis_url(shell.settings)) as redis:
         topology = Topology(shell.settings.partitions)
@@ -108,8 +108,8 @@ async def _letters(shell: Shell, reason: str | None) -> list[Letter]:
 
 
 async def _requeue(shell: Shell, letters: list[str], reason: str | None) -> "dict[str, RequeueStatus]":
-    from haltpoint.runtime.connection import Coalescer
-    from haltpoint.runtime.dead_letters import DeadLetters
+    from haltpoint.runtime.store.dead_letters import DeadLetters
+    from haltpoint.runtime.streams.connection import Coalescer
 
     wanted = letters or [letter.id for letter in await _letters(shell, reason)]
     async with _opened(shell) as (redis, topology), Coalescer(redis, patience=5.0) as calls:
@@ -137,7 +137,7 @@ def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
 
 def _shown_of(data: bytes) -> str:
     """The message as it is shown: what a task gave to its tools alone stays out of it (C15)."""
-    from haltpoint.runtime.foreign_formats import Opened, opened
+    from haltpoint.runtime.streams.foreign_formats import Opened, opened
 
     found = opened(data)
     message = (found.body if isinstance(found, Opened) else data).decode(errors="replace")

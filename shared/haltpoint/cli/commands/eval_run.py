@@ -22,7 +22,7 @@ from haltpoint.evals.case import Case
 from haltpoint.evals.history import History
 from haltpoint.evals.player import Player
 from haltpoint.evals.playing import play
-from haltpoint.runtime.settings_sources import load
+from haltpoint.runtime.config.settings_sources import load
 from haltpoint.testing.script_model import ScriptedModel
 
 AT_ONCE: Final = 24

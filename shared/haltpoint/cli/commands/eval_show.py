@@ -18,7 +18,7 @@ from haltpoint.evals import claims
 from haltpoint.evals import kinds as suite
 from haltpoint.evals.judge import Figures, Verdict, broken_bars, figures, judge
 from haltpoint.evals.requests import REQUESTS
-from haltpoint.runtime.settings_sources import load
+from haltpoint.runtime.config.settings_sources import load
 
 if TYPE_CHECKING:
     from haltpoint.cli.shell import Shell

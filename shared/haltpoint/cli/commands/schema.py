@@ -31,10 +31,10 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _openapi() -> dict[str, Any]:
-    from haltpoint.runtime.connection import Coalescer, connect
-    from haltpoint.runtime.settings import Settings
-    from haltpoint.runtime.telemetry import Tracing, start_tracing
-    from haltpoint.runtime.topology import Topology
+    from haltpoint.runtime.config.settings import Settings
+    from haltpoint.runtime.observability.telemetry import Tracing, start_tracing
+    from haltpoint.runtime.streams.connection import Coalescer, connect
+    from haltpoint.runtime.streams.topology import Topology
     from haltpoint_gateway.app import assemble
     from haltpoint_gateway.http_api import make_api
 
@@ -47,7 +47,7 @@ def _openapi() -> dict[str, Any]:
 
 
 def _asyncapi() -> dict[str, Any]:
-    from haltpoint.runtime.asyncapi import document
+    from haltpoint.runtime.service.asyncapi import document
 
     return document()
 

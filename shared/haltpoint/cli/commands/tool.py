@@ -47,7 +47,7 @@ def add_to(parent: typer.Typer) -> None:
         if shell.json:
             shell.emit(found.model_dump(mode="json"))
             return
-        from haltpoint.chain.provenance import told
+        from haltpoint.chain.checks.provenance import told
 
         shell.out.print(f"{found.name}  ({effects(found)}; {served(found)}; {found.timeout:g} s)", markup=False)
         shell.out.print(f"\n{found.description}\n", markup=False)
@@ -80,7 +80,7 @@ def add_to(parent: typer.Typer) -> None:
         texts = texts_of(arguments or [])
 
         async def converse(client: "Client") -> int:
-            from haltpoint.chain.typed import typed
+            from haltpoint.chain.model.typed import typed
 
             called = {"tool": name, "arguments": typed(texts, (await _find(client, name)).parameters, text=True)}
             plan = {"steps": [{"id": "call", "required_tools": [name], "actions": [called]}]}

@@ -8,10 +8,10 @@ import typer
 
 from haltpoint.cli.errors import usage
 from haltpoint.cli.shell import Shell, verb
-from haltpoint.runtime.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError
 
 if TYPE_CHECKING:
-    from haltpoint.runtime.settings import Settings
+    from haltpoint.runtime.config.settings import Settings
 
 
 class Service(StrEnum):
@@ -70,7 +70,7 @@ def _foreground(service: Service, settings: "Settings", queues: tuple[str, ...],
     from importlib import import_module
 
     from haltpoint.contracts.catalogue import Party
-    from haltpoint.runtime.process import main
+    from haltpoint.runtime.service.process import main
 
     run = import_module(f"haltpoint_{service.replace('-', '_')}.app").run
     if service is Service.TOOL_WORKER:

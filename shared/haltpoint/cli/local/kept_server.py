@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from haltpoint.cli.local.supervisor import Backoff, Say, how
-from haltpoint.runtime.embedded import EmbeddedServer, EmbeddedServerError
+from haltpoint.runtime.service.embedded import EmbeddedServer, EmbeddedServerError
 
 _LOOK: Final = 0.05  # seconds between two looks whether it lives
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import IO, Final
 
 from haltpoint.cli.local.forking import Forks
-from haltpoint.runtime.errors import HOPELESS
+from haltpoint.runtime.config.errors import HOPELESS
 
 PROGRAM: Final = "haltpoint.cli.main:app_entry"
 STOP_ORDER: Final = ("gateway", "planner", "tool-worker", "executor")  # then all others

@@ -14,14 +14,14 @@ from haltpoint.cli.errors import CliError
 from haltpoint.cli.gateway import ADDRESS_FILE, url_of
 from haltpoint.cli.local.kept_server import KeptServer
 from haltpoint.cli.local.supervisor import Child, Say, Supervisor
-from haltpoint.runtime import library
-from haltpoint.runtime.address import listen, redis_url
-from haltpoint.runtime.connection import connect
-from haltpoint.runtime.embedded import EmbeddedServer
-from haltpoint.runtime.errors import HOPELESS, HaltpointError
-from haltpoint.runtime.presence import alive
-from haltpoint.runtime.settings import Settings
-from haltpoint.runtime.topology import Topology
+from haltpoint.runtime.config.errors import HOPELESS, HaltpointError
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.service.address import listen, redis_url
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store import library
+from haltpoint.runtime.streams.connection import connect
+from haltpoint.runtime.streams.presence import alive
+from haltpoint.runtime.streams.topology import Topology
 
 SERVICES: Final = ("gateway", "planner", "executor", "tool-worker")
 READY_WITHIN: Final = 60.0
@@ -59,7 +59,7 @@ class System:
         variables = {**os.environ, **as_environment(self.settings), **(environment or {})}
         self._say = say
         apps = (f"haltpoint_{service.replace('-', '_')}.app" for service in services)
-        self.supervisor = Supervisor(variables, say, output, ("haltpoint.runtime.process", *apps))
+        self.supervisor = Supervisor(variables, say, output, ("haltpoint.runtime.service.process", *apps))
         places = [(one, n) for one in services for n in range(1, (workers if one == "tool-worker" else 1) + 1)]
         chosen = {
             "tool-worker": tuple(word for queue in queues for word in ("--queue", queue)),

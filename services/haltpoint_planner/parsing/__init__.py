@@ -1,0 +1,1 @@
+"""What a model's reply says, one file per family of dialects."""

@@ -1,0 +1,68 @@
+"""A reply that is nothing but calls of known tools, markers aside (C9): as Python, or as dicts whose keys are tools.
+
+The same beside words is shown, not called. What is a call by its form and cannot be read is one without arguments.
+"""
+
+import re
+from collections.abc import Container, Sequence
+from dataclasses import replace
+from typing import Final
+
+from haltpoint_planner.parsing.dialects import CALLS, as_call, bare_name, fields, listed
+from haltpoint_planner.parsing.json_text import Found
+from haltpoint_planner.parsing.python_calls import begun_call, python_in
+from haltpoint_planner.parsing.wrapped import words_in
+
+MARKERS: Final = (
+    r"```[\w-]*[ \t]*|<\|(?:start|(?:header_)?start(?:_header_id)?|im_start)\|>assistant|<\|channel\|>\w+"
+    r"|</?(?:[|｜]DSML[|｜]|\w+:)?(?:tool|function)_calls?>|</function>|\[/?TOOL_CALLS\]|<[|｜][^<>|｜\s]{1,48}[|｜]>"
+)
+_ENDS: Final = rf"(?!```py)(?:{MARKERS}|-{{3}}\s*JSON_OUTPUT_(?:START|END)\s*-{{3}})"
+_FIRST: Final = re.compile(rf"\s*+{_ENDS}", re.IGNORECASE)
+_LAST: Final = re.compile(rf"{_ENDS}\s*\Z", re.IGNORECASE)
+"""Markers at the ends of a reply that is nothing but calls; a fence of Python is an answer in code."""
+
+_MOST_MARKERS: Final = 8  # at either end of a reply
+_TAIL: Final = 128  # characters of the longest marker and the blanks behind it
+
+
+def only_calls(text: str, values: Sequence[Found], tools: Container[str]) -> list[Found]:
+    """The calls that a text is, and nothing else but markers; none when it is words.
+
+    `values`: the JSON that it consists of, if it does. One whose arguments cannot be read has none.
+    """
+    bare = _without_markers(text)
+    consists = values or python_in(bare)
+    if consists is None:
+        name = begun_call(bare, tools)
+        return [Found(None, tool=name)] if name else []
+    found = [call for value in consists for call in _keyed(value, tools)]
+    return found if any(bare_name(name) in tools for one in found for name in _called(one)) else []
+
+
+def _without_markers(text: str) -> str:
+    for _ in range(_MOST_MARKERS):
+        if first := _FIRST.match(text):
+            text = text[first.end() :]
+        if last := _LAST.search(text, max(0, len(text) - _TAIL)):
+            text = text[: last.start()]
+    return text.strip()
+
+
+def _keyed(found: Found, tools: Container[str]) -> list[Found]:
+    """The calls in a value of which every key is a tool's name; else the value itself."""
+    entries = found.value if isinstance(found.value, list) else [found.value]
+    named = [pair for entry in entries if isinstance(entry, dict) for pair in entry.items()]
+    keyed = entries and all(isinstance(entry, dict) for entry in entries) and not words_in(found.value)
+    if found.tool or not keyed or not all(bare_name(name) in tools for name, _ in named):
+        return [found]
+    return [replace(found, tool=name, value=arguments) for name, arguments in named]
+
+
+def _called(found: Found) -> list[str]:
+    if found.tool:
+        return [found.tool]
+    lists = [found.value]
+    if isinstance(found.value, dict):
+        lists += [item for name, item in fields(found.value).items() if name in CALLS]
+    return [call.name for items in lists for item in listed(items) if (call := as_call(item)) is not None]

@@ -1,0 +1,217 @@
+"""What a thought is about, as one value: read by ids in two round trips, then no prompt needs Redis any more."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import msgspec
+
+from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.contract import callable_tools, open_to_models
+from haltpoint.chain.checks.goal import with_effects
+from haltpoint.chain.model.state import ChainStatus, StepStatus
+from haltpoint.contracts.base import action_id, chain_of, thought_id
+from haltpoint.contracts.events import ThoughtRequest
+from haltpoint.contracts.plans import Plan, Step, StepType
+from haltpoint.contracts.tasks import Mode, Style, Task
+from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.tools import Outcome, ToolSpec
+from haltpoint.runtime.store.loading import as_worked_on
+from haltpoint.runtime.store.rows import (
+    Data,
+    Fields,
+    Head,
+    Key,
+    Kind,
+    StoredAction,
+    action_of,
+    action_parts,
+    local,
+    thought_of,
+)
+from haltpoint.runtime.store.step_codec import decode_step
+from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.streams.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """One earlier call and its result, as it counts: completed by a person's answer where there was one.
+
+    `deeds` of a skill are what the calls in its chain did (F1).
+    """
+
+    step_id: str
+    tool: str
+    arguments: str
+    outcome: Outcome
+    data: str
+    action_id: str = ""
+    deeds: tuple[str, ...] = ()
+
+    @property
+    def mark(self) -> str | None:
+        """How words cite the result, if it is a successful one (F2)."""
+        return f"[[{self.action_id.partition('.')[2]}]]" if self.action_id and self.outcome.satisfies else None
+
+
+@dataclass(frozen=True)
+class Context:
+    """All that a prompt is made of. `tools` are those that the model may see for this thought, `known` all there are.
+
+    `previous`: the model's own words of the last time in this turn, when they were refused.
+    """
+
+    request: ThoughtRequest
+    task: Task
+    plan: Plan | None = None
+    receipts: tuple[Receipt, ...] = ()
+    findings: tuple[tuple[str, str], ...] = ()  # (step id, words) of reasoning steps that are done
+    previous: str = ""
+    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+    known: Mapping[str, ToolSpec] = field(default_factory=dict)
+
+    @cached_property
+    def step(self) -> Step | None:
+        """The step that the thought is for; None for plans and answers."""
+        steps = self.plan.steps if self.plan else ()
+        return next((step for step in steps if step.id == self.request.step_id), None)
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether the step is the single one of a ReAct task: done when the model says so in words."""
+        return self.task.style is Style.REACT and self.task.plan is None
+
+    @cached_property
+    def owed(self) -> tuple[tuple[str, ...], ...]:
+        """The promises of the step that no successful receipt in it keeps yet (C3)."""
+        step = self.step
+        if step is None:
+            return ()
+        kept = {receipt.tool for receipt in self.receipts if receipt.step_id == step.id and receipt.outcome.satisfies}
+        return tuple(promise for promise in step.promised if kept.isdisjoint(promise))
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The tools of these promises."""
+        return tuple(tool for promise in self.owed for tool in promise)
+
+
+class ContextReader:
+    """Reads what a thought is about. Reads that are ready at the same time travel in one pipeline."""
+
+    def __init__(self, calls: Coalescer, topology: Topology, catalogue: ToolCatalogue) -> None:
+        self._calls = calls
+        self._topology = topology
+        self._catalogue = catalogue
+
+    async def read(self, request: ThoughtRequest) -> Context | None:
+        """The context; None when nobody waits for it: the thought is recorded, its chain over, or its step unknown."""
+        chain = chain_of(request.thought_id)
+        own, previous = local(request.thought_id), local(request.previous or request.thought_id)  # its own is not there
+        head, (known, task, plan, before), tools, actions = await asyncio.gather(
+            self._head(chain),
+            self._data(chain, own, Data.TASK, Data.PLAN, previous),
+            self._catalogue.read(self._topology.partition(chain)),
+            self._actions(chain, request.receipts),
+        )
+        if known or task is None or not head or ChainStatus(head[Head.STATUS.encode()].decode()).final:
+            return None  # a chain may also expire between these reads
+        asked, drafted = as_worked_on(plan, msgspec.json.decode(task, type=Task))
+        context = Context(
+            request,
+            asked,
+            drafted,
+            tuple(receipt for receipt, _ in actions if receipt is not None),
+            previous=thought_of(before).raw if before else "",
+            tools=tools,
+        )
+        if request.step_id is not None and context.step is None:
+            return None
+        reasoned = _reasoned(chain, context, head)
+        said = await self._data(chain, *(local(name) for _, name in reasoned))
+        pairs = [(step_id, thought_of(text).data) for (step_id, _), text in zip(reasoned, said, strict=True) if text]
+        findings = tuple(
+            (step_id, str(json.loads(told).get("proposal", {}).get("content", ""))) for step_id, told in pairs
+        )
+        return replace(context, findings=findings, tools=_offered(context), known=tools)
+
+    async def _head(self, chain: str) -> Fields:
+        head: Fields = await self._calls.call("HGETALL", self._topology.key_of(Key.CHAIN, chain))
+        return head
+
+    async def _data(self, chain: str, *fields: str) -> list[bytes | None]:
+        if not fields:
+            return []
+        found: list[bytes | None] = await self._calls.call("HMGET", self._topology.key_of(Key.DATA, chain), *fields)
+        return found
+
+    async def _actions(self, chain: str, names: Sequence[str]) -> list[tuple[Receipt | None, tuple[str, ...]]]:
+        """For each action its receipt, if there is one, and what the calls in the chain of its skill did."""
+        parts = [part for name in names for part in action_parts(local(name))]
+        head, found = await asyncio.gather(self._head(chain), self._data(chain, *parts))
+        data = {part.encode(): text for part, text in zip(parts, found, strict=True) if text is not None}
+        stored = [action_of(name, head, data) for name in names]
+        inside = await asyncio.gather(*(self._deeds_inside(one.child if one else "") for one in stored))
+        return [(_receipt(one, deeds), deeds) for one, deeds in zip(stored, inside, strict=True)]
+
+    async def _deeds_inside(self, chain: str) -> tuple[str, ...]:
+        """What the calls in the chain that carried out a skill did, and in those below it."""
+        if not chain:
+            return ()
+        head, (task,) = await asyncio.gather(self._head(chain), self._data(chain, Data.TASK))
+        plan = msgspec.json.decode(task, type=Task).plan if task and head else None
+        if plan is None:
+            return ()
+        runs = [decode_step(head[f"s{index}".encode()]) for index in range(len(plan.steps))]
+        names = [
+            action_id(chain, step.id, number)
+            for step, run in zip(plan.steps, runs, strict=True)
+            for number in range(1, run.actions + 1)
+        ]
+        actions = await self._actions(chain, names)
+        return tuple(deed for receipt, below in actions for deed in (receipt.deeds if receipt else below))
+
+
+def _offered(context: Context) -> dict[str, ToolSpec]:
+    """The tools that the model may see: those it may call in a step (C3) or name in a plan, else those with effects."""
+    step, tools = context.step, context.tools
+    if step is not None:
+        return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT, context.task)}
+    if context.request.kind is ThoughtKind.VERIFY:
+        return {name: spec for name, spec in tools.items() if not spec.read_only and name != human_tool.NAME}
+    if context.request.kind is ThoughtKind.INTENT:  # C12
+        only = context.request.tool
+        changing = (spec for spec in tools.values() if with_effects(spec) and not spec.internal)
+        return {spec.name: spec for spec in changing if only in (None, spec.name)}
+    if context.request.kind is not ThoughtKind.PLAN:
+        return {}
+    # Whom to ask stands last: small models take what they read first.
+    named = sorted(tools, key=lambda name: (name == human_tool.NAME, name))
+    return {name: tools[name] for name in named if open_to_models(tools[name], context.task)}
+
+
+def _receipt(stored: StoredAction | None, inside: tuple[str, ...]) -> Receipt | None:
+    """An action as it counts; None while nothing is sure."""
+    counts = stored.counts if stored else None
+    if stored is None or counts is None or counts.kind is Kind.DOUBT:
+        return None
+    outcome = msgspec.json.decode(counts.outcome, type=Outcome)
+    step_id, told = stored.id.rsplit(".", 2)[1], outcome.metadata
+    deeds = () if told.cached else (*(call.deed for call in told.calls), told.deed if outcome.satisfies else None)
+    says = (*inside, *(deed.says for deed in deeds if deed is not None))
+    return Receipt(step_id, stored.tool, stored.arguments, outcome, counts.data, stored.id, says)
+
+
+def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list[tuple[str, str]]:
+    """The completed reasoning steps of the plan and the thought that completed each."""
+    steps = context.plan.steps if context.plan else ()
+    runs = [decode_step(head.get(f"s{index}".encode(), b"[]")) for index in range(len(steps))]
+    return [
+        (step.id, thought_id(chain, step.id, run.turn + 1, run.attempt))
+        for step, run in zip(steps, runs, strict=True)
+        if step.step_type is StepType.REASONING and run.status is StepStatus.COMPLETED and run.attempt
+    ]

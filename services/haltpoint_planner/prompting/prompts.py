@@ -1,0 +1,197 @@
+"""From a context to what the model is asked: messages, tools, and how it has to answer. Pure.
+
+Who you are, the goal and the step, the conversation so far, and what is due now.
+"""
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any, Final, assert_never
+
+from haltpoint.chain.checks.provenance import GOAL, tools_of
+from haltpoint.chain.model.references import parse_path
+from haltpoint.contracts.thoughts import ThoughtKind, Violation
+from haltpoint.contracts.tools import NextAction, ToolSpec
+from haltpoint_planner.prompting import verifying, wording
+from haltpoint_planner.prompting.context import Context
+from haltpoint_planner.prompting.conversation import Message, messages
+from haltpoint_planner.prompting.tool_forms import call_schema, described, intent_schema, native, plan_schema
+
+_CONTEXT: Final = 8_000  # characters of the task's context
+
+_THINK: Final = "Answer in plain words now. Only if something is missing that a tool can find out, call it."
+_GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the user>"}'
+_SPEAK: Final = "Now tell the user in plain words what was done."
+
+_NO_CALL: Final = frozenset({Violation.NO_CALL, Violation.UNREADABLE})
+_ONLY_WORDS: Final = _NO_CALL | {Violation.MISSING_TOOL}
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One question to a model. `force`: it must call one of the tools (C10); `schema`: it answers JSON of this form."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[dict[str, Any], ...] = ()
+    force: bool = False
+    schema: dict[str, Any] | None = None
+
+
+def build(context: Context) -> Prompt:
+    """The prompt that fits the kind of thought and the type of the step (C5)."""
+    kind = context.request.kind
+    match kind:
+        case ThoughtKind.INTENT:
+            system = wording.READER if context.request.tool is None else wording.LOOKER
+            bare = replace(context, receipts=(), findings=())  # no data of any tool may speak here
+            return Prompt(messages(system, bare, _intent_task(bare)), schema=intent_schema(list(context.tools)))
+        case ThoughtKind.PLAN:
+            return Prompt(messages(wording.PLANNER, context, _plan_task(context)), schema=plan_schema(context))
+        case ThoughtKind.ACT:
+            return _act(context)
+        case ThoughtKind.REASON:
+            return _reason(context)
+        case ThoughtKind.ANSWER:
+            bare = replace(context, tools={})
+            return Prompt(messages(wording.SPEAKER, bare, _goal(context), _reminder(context, _SPEAK)))
+        case ThoughtKind.VERIFY:
+            asked = {"role": "user", "content": json.dumps(verifying.case_of(context), ensure_ascii=False)}
+            return Prompt(({"role": "system", "content": verifying.VERIFIER}, asked), schema=verifying.SCHEMA)
+        case _:
+            assert_never(kind)
+
+
+def _reason(context: Context) -> Prompt:
+    """A reasoning step, or the open-ended one of a ReAct task: answered in words; tools may be called."""
+    system, due = (wording.AGENT, _open_end(context)) if context.open_ended else (wording.THINKER, _THINK)
+    tools = tuple(native(spec) for spec in context.tools.values())
+    # One must be called only when words came where the goal's own words require a tool (C2, C10).
+    forced = bool(tools) and Violation.MISSING_TOOL in _violations(context)
+    return Prompt(messages(system, context, _step_task(context), _reminder(context, due)), tools, forced)
+
+
+def _act(context: Context) -> Prompt:
+    """A tool step. On a retry the model must call something; if only one tool can be meant, it sees only that one."""
+    only = _only_way(context)
+    specs = [only] if only else list(context.tools.values())
+    forced, due = bool(context.request.corrections and specs), _what_is_due(context)
+    said = messages(wording.ACTOR, context, _step_task(context, due), _reminder(context, due))
+    return Prompt(said, tuple(map(native, specs)), forced, call_schema(specs) if forced else None)
+
+
+def _only_way(context: Context) -> ToolSpec | None:
+    """The one tool that a model should have called which called nothing, or took an id from nowhere."""
+    violations = _violations(context)
+    due = _next(context) if violations else None
+    if not violations.isdisjoint(_NO_CALL) and violations <= _ONLY_WORDS:
+        return due
+    made_up = violations == {Violation.NO_PROVENANCE} and due is not None and due.name not in context.missing
+    return due if made_up else None
+
+
+def _violations(context: Context) -> set[Violation]:
+    return {correction.violation for correction in context.request.corrections}
+
+
+def _next(context: Context) -> ToolSpec | None:
+    """The tool that is due when only one is missing: this one, or the one that its ids come from (C6 provenance)."""
+    if len(context.missing) != 1:
+        return None
+    spec = context.tools.get(context.missing[0])
+    answered = {receipt.tool for receipt in context.receipts if receipt.outcome.satisfies}
+    origins = _origins(spec, context.task.context) if spec else []
+    unasked = sorted(tools[0] for tools in origins if answered.isdisjoint(tools))
+    return context.tools.get(unasked[0]) if unasked else spec
+
+
+def _origins(spec: ToolSpec, known: dict[str, Any]) -> list[list[str]]:
+    """The tools that each id of this tool may come from, but for those that the task or the user's words may hold."""
+    paths = [(parse_path(place) or (place,), origins) for place, origins in spec.provenance.items()]
+    needed = spec.parameters.get("required", [path[0] for path, _ in paths])
+    return [
+        tools_of(origins)
+        for path, origins in paths
+        if path[0] in needed
+        and GOAL not in origins
+        and known.keys().isdisjoint((path[-1], *(origin.rpartition(".")[2] for origin in origins)))
+    ]
+
+
+def _goal(context: Context) -> str:
+    """What is asked for, behind the earlier tasks of the conversation with their answers (C15)."""
+    task = context.task
+    lines = [wording.EARLIER] if task.earlier else []
+    for one in task.earlier:
+        who = "The user" if one.user == task.user else "Another user"
+        lines.append(f"- {who}: {' '.join(one.goal.split())}")
+        lines.append(f"  Answer: {' '.join(one.answer.split()) or '(none)'}")
+    if task.goal:
+        lines.append(f"Goal: {task.goal}")
+    if task.context:
+        lines.append(f"Known about the task: {json.dumps(task.context, ensure_ascii=False)[:_CONTEXT]}")
+    return "\n".join(lines)
+
+
+def _intent_task(context: Context) -> str:
+    """The goal and tools by their names and descriptions: no data of any tool, and not what the task knows besides."""
+    told = (f"- {spec.name}: {' '.join(spec.description.split())}" for spec in context.tools.values())
+    return "\n".join(["Tools:", *told, "", f"Goal: {context.task.goal}"])
+
+
+def _plan_task(context: Context) -> str:
+    """The tools before the goal: what all plans have in common a server has read already."""
+    lines = ["Tools:" if context.tools else "There are no tools: plan reasoning steps only."]
+    lines += [described(spec) for spec in context.tools.values()]
+    return "\n".join([*lines, "", _goal(context)])
+
+
+def _step_task(context: Context, due: str = "") -> str:
+    lines = [_goal(context)]
+    step, plan = context.step, context.plan
+    if step is None:
+        return lines[0]
+    if plan and len(plan.steps) > 1:
+        lines += ["", "The plan:", *(f"{each.id}: {each.description}" for each in plan.steps)]
+    if context.open_ended:
+        lines += [] if context.receipts else [_open_end(context)]
+    else:
+        lines += ["", f"Your step is {step.id}: {step.description}"]
+    if step.expected_outcome:
+        lines.append(f"Expected of it: {step.expected_outcome}")
+    if step.promised:
+        lines.append(f"The step is complete only when these tools have succeeded: {_named(step.promised)}")
+        lines.append(due)
+    return "\n".join(lines).strip()
+
+
+def _reminder(context: Context, due: str) -> str:
+    """What stands last, since small models follow what they read last; the goal behind it, or they begin anew."""
+    if not context.task.goal:
+        return due
+    use = "Fill in the other arguments from the goal" if context.missing else "The goal, once more"
+    return f"{due} {use}: {context.task.goal}"
+
+
+def _what_is_due(context: Context) -> str:
+    missing, last = context.missing, context.receipts[-1] if context.receipts else None
+    if not missing:
+        return ""
+    if last is not None and last.step_id == context.request.step_id and last.outcome.error is not None:
+        return f"The last call failed; the same call would fail again. Call with other arguments, or answer {_GIVE_UP}."
+    if (spec := _next(context)) is not None:
+        ids = " Take its ids from the results." if spec.provenance else ""
+        why = "" if spec.name in missing else f"{missing[0]} needs an id that only {spec.name} can find. "
+        return f"{why}Call {spec.name} now, once, and nothing else.{ids}"
+    after = ", one after the other" if len(context.owed) > 1 else ""
+    return f"Still to be called: {_named(context.owed)}{after}. Call one tool now."
+
+
+def _named(promises: tuple[tuple[str, ...], ...]) -> str:
+    return ", ".join(" or ".join(promise) for promise in promises)
+
+
+def _open_end(context: Context) -> str:
+    if not context.receipts:
+        return "Nothing is done yet. Call the first tool now; ids that you need are looked up first."
+    if context.receipts[-1].outcome.next_action is NextAction.COMPLETE:
+        return "The last call is complete. If the goal is reached, say so in one plain sentence, without JSON."
+    return "If the goal is reached, tell the user so in plain words. Otherwise call the next tool."

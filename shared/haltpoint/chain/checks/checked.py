@@ -1,0 +1,114 @@
+"""A call that is being checked, and what the rules about its values and its repeats look at (CONTRACT C13, C14).
+
+There is one signature per call, however a model spells it: names in any order, defaults of the schema filled in, texts
+in their canonical spelling (an IBAN with blanks, an address in capitals), numbers as the schema types them: "7" is 7
+where an integer is asked for, 7.0 is 7 everywhere. All else tells two calls apart.
+"""
+
+import hashlib
+import json
+from functools import cached_property, lru_cache
+from typing import Any, Final
+
+from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.places import Leaf, leaves
+from haltpoint.chain.checks.sources import SHORT, Known
+from haltpoint.chain.checks.templates import MOST_LEVELS, fill
+from haltpoint.chain.model.canonical import canonical
+from haltpoint.chain.model.references import read_json, references, write_json
+from haltpoint.chain.model.schemas import Compiled, compiled
+from haltpoint.chain.model.state import Action, PlanOrigin
+from haltpoint.chain.model.typed import Nodes, exact, walked
+from haltpoint.chain.model.work import Work
+from haltpoint.contracts.reasons import Source
+from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.tools import Outcome, ToolSpec
+
+MOST: Final = 100
+"""Values of a call whose sources are kept; targets are looked at before others."""
+
+
+class CheckedCall:
+    """A call of a step, its arguments fitting the schema. All else is worked out when it is asked for, and once: it is
+    of the moment, and made anew when an action has been added to the chain.
+    """
+
+    def __init__(self, work: Work, index: int, spec: ToolSpec, arguments: dict[str, Any]) -> None:
+        self.work, self.index, self.spec, self.arguments = work, index, spec, arguments
+
+    @property
+    def mode(self) -> Mode:
+        """How far the model is held to its word in the step."""
+        return self.work.mode(self.index)
+
+    @cached_property
+    def known(self) -> Known:
+        """All that the chain knows."""
+        return Known(self.work)
+
+    @cached_property
+    def leaves(self) -> list[Leaf]:
+        """The values of the call."""
+        return leaves(self.arguments, self.spec, self.work.world.policy.targets)
+
+    @cached_property
+    def sources(self) -> dict[str, Source]:
+        """The sources of the values by their places; none where nothing looks at them. Those are the calls of a
+        submitter's literal plan, and of a read-only tool that neither carries data outward nor takes values with an
+        origin.
+        """
+        unseen = self.spec.read_only and not self.spec.outward and not self.spec.provenance
+        if unseen or self.work.origin is PlanOrigin.LITERAL or self.mode is Mode.OFF:
+            return {}
+        first = sorted(self.leaves, key=lambda leaf: not leaf.named)[:MOST]
+        return {leaf.place: self.known.source(leaf) for leaf in first if len(leaf.place) <= SHORT}
+
+    @cached_property
+    def signature(self) -> str:
+        """What equal calls have in common."""
+        return signature_of(compiled(self.spec), write_json(self.arguments))
+
+    @cached_property
+    def equal(self) -> list[tuple[Action, Outcome]]:
+        """The actions with a receipt that made the same call, as it was proposed or as hooks had it run."""
+        spec, found = compiled(self.spec), list[tuple[Action, Outcome]]()
+        for action in self.work.actions.values():
+            if action.tool == self.spec.name and (outcome := action.outcome) is not None:
+                texts = {action.arguments, outcome.metadata.arguments or action.arguments}
+                found += [(action, outcome)] if self.signature in {signature_of(spec, text) for text in texts} else []
+        return found
+
+    @cached_property
+    def inside(self) -> list["CheckedCall"]:
+        """The calls that a skill makes of it by its template; one that takes an earlier result is not known."""
+        tools, found = self.work.world.tools, list[tuple[CheckedCall, int]]([(self, 0)])
+        for made, level in found:  # grows while it is walked
+            plan = made.spec.plan if level < MOST_LEVELS else None
+            for step in () if plan is None else fill(plan, made.arguments).steps:
+                known = (one for one in step.actions if one.tool in tools and not any(references(one.arguments)))
+                found += (
+                    (CheckedCall(self.work, self.index, tools[one.tool], one.arguments), level + 1) for one in known
+                )
+        return [made for made, _ in found[1:]]
+
+
+def ledger_entry(spec: ToolSpec, arguments: str, at: int, action: str, mark: str) -> str:
+    """What one call did, as ledgers keep it: its signature, when it began (ms), its id, and done, doubt or denied."""
+    return f"{signature_of(compiled(spec), arguments)} {at} {action} {mark}"
+
+
+@lru_cache(maxsize=2048)
+def signature_of(known: Compiled, text: str) -> str:
+    """Sixteen hex digits over the tool and its arguments (JSON text); of askHuman over what the question says."""
+    spec, given = known.spec, read_json(text)
+    if spec.name == human_tool.NAME:
+        given = human_tool.asked_in(given)
+    alike = walked(given, spec.parameters, spec.parameters, _scalar, filled=True)
+    return hashlib.sha256(json.dumps([spec.name, alike], sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _scalar(value: Any, leaves: Nodes) -> Any:
+    found = exact(value.strip(), leaves) if isinstance(value, str) else value
+    if isinstance(found, float) and found.is_integer():
+        return int(found)
+    return canonical(found) if isinstance(found, str) else found

@@ -1,0 +1,107 @@
+"""The line that says what a call did (CONTRACT F1): written by the runtime, from the arguments that ran and the data.
+
+The words are the author's (`says`), else the tool's title, its target and its plain arguments. A value can neither
+break a line nor forge one: it is quoted, has no quotation mark, line break, backtick or `[[` of its own, secrets are
+starred, and what is invisible is spelt out.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from string import Formatter
+from typing import Any, Final
+
+from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.places import FORMATS, is_named
+from haltpoint.chain.model.plain_text import UNSEEN, words_of
+from haltpoint.chain.model.references import read_json, write_json
+from haltpoint.chain.model.typed import said
+from haltpoint.contracts.secrets import STARS, without_secrets
+from haltpoint.contracts.tools import DeedWords, ToolSpec
+
+MOST_SHOWN: Final = 80  # characters of one value
+MOST_NAMED: Final = 5  # arguments that are named where the author gave no words
+_LONGEST: Final = 1000
+_MARKUP: Final = str.maketrans({'"': "'", "\uff02": "'", "`": "'"})
+_HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
+
+
+def deed_of(spec: ToolSpec | None, tool: str, arguments: str, data: str) -> DeedWords | None:
+    """What a successful call did; None when it had no effect, or when other calls had it: those inside of a skill.
+    `arguments` (those that ran) and `data` are JSON text. A tool that nobody declares any more may have effects.
+    """
+    spec = spec or ToolSpec(name=tool)
+    if spec.read_only or spec.plan is not None or tool == human_tool.NAME:
+        return None
+    given = _object(arguments)
+    name = _target(spec, given)
+    target = None if name is None else shown(name, given[name]).strip('"')
+    return DeedWords(says=deed_line(spec, arguments, data), target=target)
+
+
+def deed_line(spec: ToolSpec, arguments: str, data: str) -> str:
+    """What a call did, in one line."""
+    given = _object(arguments)
+    line = _title(spec, given) if spec.says is None else _filled(spec, given, data)
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def _filled(spec: ToolSpec, given: Mapping[str, Any], data: str) -> str:
+    declared = spec.parameters.get("properties", {})
+    known = dict(said(spec.parameters, "default")) | {name: one for name, one in given.items() if name in declared}
+    parts = list(Formatter().parse(spec.says or ""))
+    if any(name and name not in declared for _, name, *_ in parts):
+        known |= {name: one for name, one in _object(data).items() if name not in declared}
+    return "".join(text + ("" if name is None else shown(name, known.get(name, ...))) for text, name, *_ in parts)
+
+
+def _title(spec: ToolSpec, given: Mapping[str, Any]) -> str:
+    """The first sentence of the description, else the name in words; then the target, and other plain arguments."""
+    first = re.split(r"(?<=[^.])[.!?](?:\s|$)|\n", spec.description.strip(), maxsplit=1)[0]
+    title = _visible(first) or words_of(spec.name).replace("_", " ").strip().capitalize() or _visible(spec.name)
+    target = _target(spec, given)
+    plain = [name for name, value in given.items() if not isinstance(value, dict | list)]
+    names = list(dict.fromkeys(plain if target is None else (target, *plain)))
+    told = [f"{_visible(name)} {shown(name, given[name])}" for name in names[:MOST_NAMED]]
+    told += ["…"] if len(names) > MOST_NAMED else []
+    return f"{title}: {', '.join(told)}" if told else title
+
+
+def shown(name: str, value: Any) -> str:
+    """A value in a line: texts are quoted; `...` stands for one that nobody knows."""
+    if value is ...:
+        return "…"
+    if without_secrets(f"{name}=x") != f"{name}=x":
+        return STARS
+    if isinstance(value, bool | int | float | None):
+        return _visible(write_json(value))
+    plain = isinstance(value, list) and not any(isinstance(one, dict | list) for one in value)
+    parts = (one if isinstance(one, str) else write_json(one) for one in (value if plain else [value]))
+    return f'"{_visible(", ".join(parts))}"'
+
+
+def _visible(text: str) -> str:
+    """One line of text in which nothing is hidden and nothing is markup, cut."""
+    line = " ".join(without_secrets(text[: 8 * MOST_SHOWN]).split()).translate(_MARKUP)
+    line = re.sub(r"\[(?=\[)", "[ ", line)
+    line = line if line.isascii() and line.isprintable() else "".join(map(_spelt, line))
+    return line if len(line) <= MOST_SHOWN else f"{line[: MOST_SHOWN - 1]}…"
+
+
+def _spelt(sign: str) -> str:
+    if unicodedata.category(sign) not in _HIDDEN and not UNSEEN.match(sign):
+        return sign
+    return f"\\u{ord(sign):04x}" if sign <= "\uffff" else f"\\U{ord(sign):08x}"
+
+
+def _target(spec: ToolSpec, given: Mapping[str, Any]) -> str | None:
+    """The parameter that says whom or what the call is about: one with an origin, or named so."""
+    marked = [re.split(r"[.\[]", place, maxsplit=1)[0] for place in spec.provenance]
+    formed = [name for name, form in said(spec.parameters, "format") if form in FORMATS]
+    told = (name for name in (*marked, *formed, *filter(is_named, given)) if given.get(name) not in (None, "", []))
+    return next((name for name in told if not isinstance(given[name], dict)), None)
+
+
+def _object(text: str) -> dict[str, Any]:
+    value = read_json(text or "{}")
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,111 @@
+"""What the goal asks for, makes conditional or forbids (CONTRACT C2, C12): read before any data is.
+
+An entry of the model counts when it quotes the goal. Beside them stand the entries that patterns find there. A literal
+plan has no intent, and nothing is held against it. `intent` holds plans, calls and the end against it.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.contract import open_to_models
+from haltpoint.chain.model.plain_text import plain
+from haltpoint.chain.model.work import Work
+from haltpoint.chain.words.patterns import ALL, conditions_of, required_by_words
+from haltpoint.contracts.intent import ChainIntent, Intent, IntentEntry, IntentOrigin
+from haltpoint.contracts.policy import Does
+from haltpoint.contracts.thoughts import Correction, Violation
+from haltpoint.contracts.tools import ToolSpec
+
+MOST_QUOTED: Final = 200
+"""Characters of words that a correction or a reason quotes."""
+
+SHOWN: Final = 5
+"""Quotes, marks and tools that a correction names."""
+
+
+def with_effects(spec: ToolSpec) -> bool:
+    """Whether a call may change something. Asking a person changes nothing."""
+    return not spec.read_only and spec.name != human_tool.NAME
+
+
+def goal_of(work: Work) -> str:
+    """What is asked for: the task's words, or a person's in their place."""
+    return work.chain.task.goal if work.goal is None else work.goal
+
+
+def intent_of(work: Work) -> ChainIntent:
+    """What the goal asks for, as far as it was read."""
+    return work.intent or ChainIntent()
+
+
+def take_up(work: Work, drafted: Intent | None) -> tuple[str, ...]:
+    """Keep the submitter's intent, else what is sound of the model's, with what the patterns find.
+
+    What is wrong with the model's quotes comes back: such entries do not count.
+    """
+    wrong: tuple[str, ...] = ()
+    if (given := work.chain.task.intent) is not None:
+        own = _marked(given, lambda _: True, origin=IntentOrigin.SUBMITTER)
+    else:
+        read = drafted or Intent()
+        own = _marked(read, lambda entry: not _misquoted(work, entry), origin=IntentOrigin.GOAL)
+        entries = (*read.effects_asked, *read.ask_before, *read.forbidden)
+        wrong = tuple(quote for entry in entries for quote in _misquoted(work, entry))
+    work.intent = _joined(intent_of(work), own, _by_patterns(work))
+    return tuple(f'"{quote[:MOST_QUOTED]}" is not in the goal. Quote its own words.' for quote in wrong)
+
+
+def ask_again(work: Work, wrong: tuple[str, ...]) -> tuple[Correction, ...]:
+    """What is wrong with an intent, for the one time that the model is asked for a better one; later nothing is."""
+    if not wrong or work.intent is None or work.intent.asked_again:
+        return ()
+    work.intent = msgspec.structs.replace(work.intent, asked_again=True)
+    return tuple(Correction(violation=Violation.BAD_INTENT, message=text) for text in wrong[:SHOWN])
+
+
+def note_look(work: Work, seen: Intent) -> None:
+    """Keep what a look at the goal has found: for the tool that it was about, the entries that quote the goal."""
+    intent = intent_of(work)
+    about = {"tools": intent.looked_at[-1:], "origin": IntentOrigin.GOAL}
+    work.intent = _joined(intent, intent, _marked(seen, lambda entry: not _misquoted(work, entry), **about))
+
+
+def _by_patterns(work: Work) -> Intent:
+    task, tools = work.chain.task, work.world.tools
+    words, session = goal_of(work), task.context.get("active_session")
+    patterns = [one for one in work.world.policy.patterns if not {ALL, one.id}.intersection(task.patterns_off)]
+    served = [name for name, spec in tools.items() if open_to_models(spec, task)]
+    limited = {name: spec for name, spec in tools.items() if with_effects(spec) and not spec.internal}
+    conditions = conditions_of(words, patterns, limited)
+    return Intent(
+        effects_asked=required_by_words(words, session if isinstance(session, str) else "", patterns, served),
+        ask_before=tuple(entry for does, entry in conditions if does is Does.ASK_BEFORE),
+        forbidden=tuple(entry for does, entry in conditions if does is Does.FORBIDDEN),
+    )
+
+
+def _marked(intent: Intent, keep: Callable[[IntentEntry], bool], **about: Any) -> Intent:
+    """The entries that are to be kept, each with these values."""
+    lists = {name: filter(keep, getattr(intent, name)) for name in Intent.__struct_fields__}
+    return Intent(
+        **{name: tuple(msgspec.structs.replace(one, **about) for one in entries) for name, entries in lists.items()}
+    )
+
+
+def _joined(intent: ChainIntent, *parts: Intent) -> ChainIntent:
+    """The chain's intent with the entries of all parts, list by list."""
+    lists = {name: tuple(one for part in parts for one in getattr(part, name)) for name in Intent.__struct_fields__}
+    return msgspec.structs.replace(intent, **lists)
+
+
+def _misquoted(work: Work, entry: IntentEntry) -> list[str]:
+    """The words and the condition of an entry, if they are not in the goal; case, spacing, quotation marks aside."""
+    goal, quotes = _squeezed(goal_of(work)), [entry.words, *([entry.when] if entry.when else [])]
+    return [quote for quote in quotes if len(_squeezed(quote)) < 2 or _squeezed(quote) not in goal]
+
+
+def _squeezed(text: str) -> str:
+    return "".join(sign for sign in plain(text).casefold() if not sign.isspace() and sign not in "\"'`")

@@ -1,0 +1,259 @@
+"""Plans, calls and the end held against what the goal asks for, makes conditional and forbids (CONTRACT C2, C12).
+
+Limits that patterns found or that the submitter set hold in every mode but off; those that the model read, and the
+question whether the goal asks for an effect at all, in strict. At the end an effect that is asked for has a deed, or
+the words say why not; one with a condition never fails a chain.
+"""
+
+import re
+
+import msgspec
+
+from haltpoint.chain.checks.contract import may_call, open_to_models
+from haltpoint.chain.checks.goal import MOST_QUOTED, SHOWN, intent_of, with_effects
+from haltpoint.chain.checks.templates import with_those_inside
+from haltpoint.chain.model import policy
+from haltpoint.chain.model.state import PlanOrigin
+from haltpoint.chain.model.work import Work
+from haltpoint.chain.words.patterns import fitting
+from haltpoint.contracts.answers import NotDone, WhyNot
+from haltpoint.contracts.intent import IntentEntry, IntentOrigin
+from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.policy import Treatment
+from haltpoint.contracts.reasons import Reason, ReasonKind
+from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.thoughts import Correction, Proposal, Violation
+from haltpoint.contracts.tools import ErrorType
+
+# ---- a call ----------------------------------------------------------------------------------------------------------
+
+
+def refusal(work: Work, index: int, tool: str) -> Correction | None:
+    """Why this tool may not be called: the user's words forbid it, or do not ask for it and the policy refuses that."""
+    mode = work.mode(index)
+    fault = forbidden(work, mode, tool)
+    if fault is None and _unasked(work, mode, tool) is Treatment.REFUSE:
+        return _refused(f"Nothing in the goal asks for {tool}, so it may not be called. Go on without it.", tool)
+    return fault
+
+
+def forbidden(work: Work, mode: Mode, tool: str) -> Correction | None:
+    """Why the user's words forbid a tool, in a step or in a plan that requires it."""
+    entry = _limit(work, intent_of(work).forbidden, mode, tool)
+    return None if entry is None else _refused(f"{tool} may not be called{_said(entry)}. Go on without it.", tool)
+
+
+def reasons_by_intent(work: Work, index: int, tool: str) -> tuple[Reason, ...]:
+    """Why a person is asked before this call: the words want that, or do not ask for the tool at all."""
+    mode, intent, found = work.mode(index), intent_of(work), list[Reason]()
+    entry = _limit(work, intent.ask_before, mode, tool)
+    if entry is not None and tool not in intent.approved:
+        found.append(Reason(kind=ReasonKind.ASK_BEFORE, words=f"{tool} is asked about first{_said(entry)}."))
+    if _unasked(work, mode, tool) is Treatment.ASK:
+        found.append(Reason(kind=ReasonKind.UNASKED, words=f"Nothing in the goal asks for {tool}."))
+    return tuple(found)
+
+
+def note_approval(work: Work, tool: str) -> None:
+    """A person has allowed a call: when the words want to be asked first, this tool is not asked about again."""
+    intent = intent_of(work)
+    if _limit(work, intent.ask_before, Mode.STRICT, tool) is not None and tool not in intent.approved:
+        work.intent = msgspec.structs.replace(intent, approved=(*intent.approved, tool))
+
+
+def to_look_at(work: Work, index: int, proposal: Proposal) -> str | None:
+    """The first tool of a proposal that no entry names and that was not looked at yet; None: there is none."""
+    step, mode, tools, looked_at = work.steps[index], work.mode(index), work.world.tools, intent_of(work).looked_at
+    new = [call.tool for call in proposal.calls if call.tool in tools and call.tool not in looked_at]
+    open_ones = [tool for tool in new if may_call(step, tools[tool], mode, work.chain.task)]
+    free = (tool for tool in open_ones if forbidden(work, mode, tool) is None)
+    return next((tool for tool in free if _unasked(work, mode, tool) is not Treatment.ALLOW), None)
+
+
+def note_asked(work: Work, tool: str) -> None:
+    """The goal is looked at for a tool now, and never again."""
+    intent = intent_of(work)
+    work.intent = msgspec.structs.replace(intent, looked_at=(*intent.looked_at, tool))
+
+
+def tellable(work: Work, index: int | None) -> frozenset[str]:
+    """The tools that a correction may name: without effects, or asked for by the step or the goal (D1)."""
+    due = () if index is None else work.steps[index].promised_tools
+    known = [spec for spec in work.world.tools.values() if not spec.internal]
+    return frozenset(one.name for one in known if not with_effects(one) or one.name in due or _named(work, one.name))
+
+
+def _limit(work: Work, entries: tuple[IntentEntry, ...], mode: Mode, tool: str) -> IntentEntry | None:
+    """The first of the entries that holds in this mode and is about this tool, or one that it calls as a skill."""
+    names = () if mode is Mode.OFF or not entries else _effects_of(work, tool)
+    holding = (one for one in entries if mode is Mode.STRICT or one.origin is not IntentOrigin.GOAL)
+    return next((one for one in holding if fitting(one.tools, names)), None)
+
+
+def _unasked(work: Work, mode: Mode, tool: str) -> Treatment:
+    """What the policy says of a call with effects that nothing asks for; any other is allowed."""
+    if work.intent is None or mode is not Mode.STRICT or _named(work, tool):
+        return Treatment.ALLOW
+    return policy.treatment(work.world.policy.unasked_effects, tool)
+
+
+def _named(work: Work, tool: str) -> bool:
+    """Whether the goal asks for a tool, or for all that it calls as a skill; required tools are drawn from the goal."""
+    if any(tool in step.required_tools or tool in step.one_of for step in work.steps):
+        return True
+    intent = intent_of(work)
+    entries = (*intent.effects_asked, *(one for one in intent.ask_before if one.origin is not IntentOrigin.PATTERN))
+    said = [(one.origin, glob) for one in entries for glob in one.tools]
+    # a model for which any tool would do has named none
+    globs = [glob for origin, glob in said if origin is not IntentOrigin.GOAL or re.search(r"[^\W_]", glob)]
+    effects = _effects_of(work, tool)
+    inside = [name for name in effects if name != tool] or effects
+    return bool(fitting(globs, (tool,))) or len(fitting(globs, inside)) == len(inside)
+
+
+def _effects_of(work: Work, tool: str) -> list[str]:
+    """The tools with effects that a call of this one may run: itself, and those that a skill's steps call."""
+    names, tools = [tool], work.world.tools
+    for name in names:  # grows while it is walked
+        if name in tools and (plan := tools[name].plan) is not None:
+            names += [call.tool for step in plan.steps for call in step.actions if call.tool not in names]
+    return [name for name in names if name in tools and with_effects(tools[name])]
+
+
+def _said(entry: IntentEntry) -> str:
+    return f": the goal says {_quoted(entry)}" if entry.words else ": the task says so"
+
+
+def _quoted(entry: IntentEntry) -> str:
+    return f'"{entry.words[:MOST_QUOTED]}"'
+
+
+def _refused(text: str, tool: str) -> Correction:
+    return Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=text)
+
+
+# ---- a plan, and the end ---------------------------------------------------------------------------------------------
+
+
+def plan_pattern_faults(work: Work, plan: Plan) -> tuple[Correction, ...]:
+    """The tools that patterns found in the words and that no step of a plan promises, whatever it chooses (C2)."""
+    tools = work.world.tools
+    promises = [[with_those_inside((name,), tools) for name in one] for step in plan.steps for one in step.promised]
+    return tuple(
+        _missing(work, entry, names)
+        for entry, names in _asked(work, by_patterns=True)
+        if not any(all(inside.intersection(names) for inside in promise) for promise in promises)
+    )
+
+
+def left_out(work: Work, plan: Plan) -> tuple[str, ...]:
+    """What a drafted plan leaves out of what its goal asks for without a condition."""
+    planned = {name for step in plan.steps for name in (*step.promised_tools, *(step.allowed_tools or ()))}
+    inside = {name for tool in planned for name in _effects_of(work, tool)}
+    return tuple(
+        f"The words {_quoted(entry)} ask for {' or '.join(tools)}, and no step promises it. "
+        "Add a step, or quote the condition in `when`."
+        for entry, tools in _asked(work, by_patterns=False)
+        if inside.isdisjoint(tools)
+    )
+
+
+def pattern_faults(work: Work) -> tuple[Correction, ...]:
+    """The tools that patterns found in the words and that have no successful receipt in the chain yet (C2).
+
+    Asked of open-ended steps: those of a plan are its own promises, and the plan was held against the words before.
+    """
+    required, done = _asked(work, by_patterns=True) if work.origin is PlanOrigin.REACT else (), _succeeded(work)
+    return tuple(_missing(work, entry, tools) for entry, tools in required if done.isdisjoint(tools))
+
+
+def deeds_asked_for(work: Work) -> tuple[str, ...]:
+    """The tools with effects that plan or goal ask for, and that have done nothing yet (F3)."""
+    tools = work.world.tools
+    promised = with_those_inside((name for step in work.steps for name in step.promised_tools), tools)
+    globs = [glob for entry in intent_of(work).effects_asked for glob in entry.tools]
+    asked = promised.union(fitting(globs, tools)) - _succeeded(work)
+    return tuple(sorted(name for name in asked if name in tools and with_effects(tools[name])))
+
+
+def unfulfilled(work: Work) -> tuple[NotDone, ...]:
+    """The effects that the goal asks for without a deed or a reported error; `message`: the condition of one."""
+    if not (asked := _asked(work, by_patterns=False)):
+        return ()
+    ended = [(one.tool, one.outcome) for one in work.actions.values() if one.outcome is not None]
+    failed = {name for tool, outcome in ended if outcome.error for name in _effects_of(work, tool)}
+    nested = (call for _, outcome in ended for call in outcome.metadata.calls)
+    settled = _succeeded(work) | failed | {call.tool for call in nested if call.error is ErrorType.IN_DOUBT}
+    return tuple(
+        NotDone(tool=" or ".join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
+        for entry, tools in asked
+        if settled.isdisjoint(tools)
+    )
+
+
+def owed(work: Work) -> tuple[NotDone, ...]:
+    """Those that it asks for without a condition."""
+    return tuple(one for one in unfulfilled(work) if not one.message)
+
+
+def remind(work: Work) -> tuple[Correction, ...]:
+    """What a strict chain still owes at its end, for the one time that the model is asked once more; then nothing."""
+    due = owed(work) if work.mode(None) is Mode.STRICT else ()
+    if not due or work.intent is None or work.intent.reminded:
+        return ()
+    work.intent = msgspec.structs.replace(work.intent, reminded=True)
+    done = [one for one in work.actions.values() if one.outcome is not None and one.outcome.satisfies]
+    marks = ", ".join(f"[[{work.steps[one.step].id}.{one.number}]] ({one.tool})" for one in done[-SHOWN:])
+    last = "Call it now. Or, if" if work.origin is PlanOrigin.REACT else "It cannot be called any more. If"
+    why = f"{last} a result shows that it is not needed, say so and cite it by its mark: {marks or 'none yet'}."
+    return tuple(
+        Correction(violation=Violation.UNFULFILLED, tool=one.tool.partition(" ")[0], message=f"{_not_done(one)}. {why}")
+        for one in due
+    )
+
+
+def falls_short(work: Work, undone: tuple[NotDone, ...]) -> str | None:
+    """Why a strict chain fails although nothing else is left to do; None when it need not, or cites why not.
+
+    `undone` is what is unfulfilled.
+    """
+    due = [one for one in undone if not one.message] if work.mode(None) is Mode.STRICT else ()
+    if not due or (intent_of(work).reminded and work.cited):
+        return None
+    return "; ".join(map(_not_done, due))
+
+
+def _not_done(effect: NotDone) -> str:
+    return f'The words "{effect.says[:MOST_QUOTED]}" ask for {effect.tool}, and it was not done'
+
+
+def _asked(work: Work, *, by_patterns: bool) -> list[tuple[IntentEntry, tuple[str, ...]]]:
+    """The entries that ask for something, each with the tools for it that are here.
+
+    What patterns found is required, by a tool that a model may call, and no reading of a model takes that back. All
+    others ask for an effect that nothing forbids.
+    """
+    intent, tools = intent_of(work), work.world.tools.values()
+    found = [one for one in intent.effects_asked if (one.origin is IntentOrigin.PATTERN) is by_patterns]
+    if not found:
+        return []
+    limits = fitting([glob for entry in intent.forbidden for glob in entry.tools], work.world.tools)
+    effects = (spec for spec in tools if with_effects(spec) and not spec.internal and spec.name not in limits)
+    required = (spec for spec in tools if open_to_models(spec, work.chain.task))
+    there = [spec.name for spec in (required if by_patterns else effects)]
+    return [(one, names) for one in found if (names := fitting(one.tools, there))]
+
+
+def _missing(work: Work, entry: IntentEntry, tools: tuple[str, ...]) -> Correction:
+    rules, names = work.world.policy, " or ".join(tools[:SHOWN])
+    advice = rules.messages.missing_tool.format(expected_tools=names, count=work.strikes + 1)
+    why = next((f": {one.reason}" for one in rules.patterns if one.id == entry.pattern and one.reason), "")
+    text = f"{advice} The words are {_quoted(entry)} (pattern {entry.pattern}{why})."
+    return Correction(violation=Violation.MISSING_TOOL, message=text, tool=tools[0], pattern=entry.pattern)
+
+
+def _succeeded(work: Work) -> set[str]:
+    """The tools that have a successful receipt in this chain, in a skill's for it, or inside of another call."""
+    receipts = [(one.tool, one.outcome) for one in work.actions.values() if one.outcome is not None]
+    nested = {call.tool for _, outcome in receipts for call in outcome.metadata.calls if call.error is None}
+    return {*work.inside, *nested, *(tool for tool, outcome in receipts if outcome.satisfies)}

@@ -1,0 +1,103 @@
+"""The values of a call with their places, and which of them say to whom or where (CONTRACT C6, C13)."""
+
+from collections.abc import Container
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache, partial
+from typing import Any, Final
+
+from haltpoint.chain.model.plain_text import words_of
+from haltpoint.chain.model.references import Path, Place, general, path_text, walk
+from haltpoint.chain.model.typed import Nodes, below, nodes_of
+from haltpoint.contracts.policy import Targets
+from haltpoint.contracts.tools import ToolSpec
+
+TABLE: Final = (
+    *("id", "ids", "*_id", "*_ids", "to", "to_*", "recipient", "recipients", "recipient_*", "cc", "bcc"),
+    *("email", "emails", "*_email", "*_emails", "phone", "*_phone", "address", "addresses", "*_address"),
+    *("user", "users", "*_user", "*_users", "username", "participants", "attendees", "invitees", "guests", "members"),
+    *("channel", "*_channel", "url", "urls", "*_url", "*_urls", "uri", "*_uri", "link", "webhook", "host", "domain"),
+    *("iban", "*_iban", "bic", "account", "*_account", "account_*", "wallet", "*_wallet"),
+    *("path", "paths", "*_path", "*_paths", "file", "filename", "folder", "directory", "destination"),
+)
+"""The names of parameters that say to whom or where; the policy file changes it."""
+FORMATS: Final = frozenset({"email", "idn-email", "uri", "url", "iri", "uuid"})
+_PATHS: Final = frozenset({"path", "paths", "file", "files", "filename", "folder", "dir", "directory", "destination"})
+_PLAIN: Final = ToolSpec(name="plain")
+_TABLE_ALONE: Final = Targets()
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A text or number of the arguments. `place` has numbers, `parameter` has none; `named` by the table of targets."""
+
+    path: Place
+    place: str
+    parameter: str
+    value: str | int | float
+    named: bool
+
+    @property
+    def is_path(self) -> bool:
+        """Whether its parameter has the name of a path."""
+        return not _PATHS.isdisjoint(words_of(self.parameter.rpartition(".")[2]).split("_"))
+
+    def is_at(self, places: Container[str]) -> bool:
+        """Whether one of the declared places is this value's, or its list's."""
+        return self.parameter in places or self.place in places or self.parameter.removesuffix("[]") in places
+
+
+def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets = _TABLE_ALONE) -> list[Leaf]:
+    """Each text and number of a call; null, true and false name nothing. A value inside of an object has the name of
+    the object where none of the object's own names is in the table.
+    """
+    named, found = partial(is_named, add=targets.add, remove=targets.remove), list[Leaf]()
+    around: dict[Place, bool] = {(): False}  # whether an object or a list gives its name to what is in it
+    for path, one in walk(arguments):
+        own = around[path[:-1]] or (bool(path) and isinstance(path[-1], str) and named(path[-1]))
+        if isinstance(one, dict):
+            around[path] = own and not any(map(named, one))
+        elif isinstance(one, list):
+            around[path] = own
+        elif isinstance(one, str | int | float) and not isinstance(one, bool):
+            place, kind = path_text(path), general(path)
+            parameter = place if kind == path else path_text(kind)
+            found.append(Leaf(path, place, parameter, one, own or parameter in spec.targets))
+    return found
+
+
+def is_target(leaf: Leaf, spec: ToolSpec) -> bool:
+    """Whether a value says to whom or where: by its declaration, its format or its name, and not made by the call. A
+    value that the tool lists itself is none by its name alone.
+    """
+    if leaf.is_at(spec.targets) or leaf.is_at(spec.provenance):
+        return True
+    if leaf.is_at(spec.new):
+        return False
+    nodes = nodes_at(spec, leaf.path)
+    listed = any("enum" in node or "const" in node for node in nodes)
+    return (leaf.named and not listed) or any(node.get("format") in FORMATS for node in nodes)
+
+
+def is_default(spec: ToolSpec, value: Any, path: Path) -> bool:
+    """Whether the tool declares the value at a path as a default: then it needs no origin."""
+    return any("default" in node and node["default"] == value for node in nodes_at(spec, path))
+
+
+def nodes_at(spec: ToolSpec, path: Path) -> Nodes:
+    """The schemas of the value at a path of the arguments."""
+    nodes = nodes_of((spec.parameters,), spec.parameters)
+    for part in path:
+        nodes = nodes_of([below(node, part) for node in nodes], spec.parameters)
+    return nodes
+
+
+@lru_cache(maxsize=4096)
+def is_named(name: str, add: tuple[str, ...] = (), remove: tuple[str, ...] = ()) -> bool:
+    """Whether a name is in the table: `recipientId` and `recipient-id` are `recipient_id`."""
+    words = words_of(name)
+    named, taken_out = (
+        any(fnmatchcase(words, glob) for glob in globs)
+        for globs in ((*TABLE, *map(words_of, add)), map(words_of, remove))
+    )
+    return named and not taken_out

@@ -1,0 +1,146 @@
+"""Whether a task can be done and a plan be carried out: checked before anything runs (CONTRACT C1)."""
+
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from graphlib import CycleError, TopologicalSorter
+
+import msgspec
+
+from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.contract import Tools, destructive, listed, open_to_models, unknown, without_confirmed
+from haltpoint.chain.model.references import Reference, references
+from haltpoint.chain.model.world import Policy
+from haltpoint.contracts.base import MAX_BODY, MAX_STEPS
+from haltpoint.contracts.plans import Plan, Step, StepType
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.tools import CONFIRMED
+
+_ANY_TASK = Task()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFault:
+    """One thing that is wrong with a plan: in which step (None: in the plan as a whole), and what."""
+
+    step_id: str | None
+    message: str
+
+    def __str__(self) -> str:
+        return self.message if self.step_id is None else f"step {self.step_id!r}: {self.message}"
+
+
+def task_fault(task: Task) -> str | None:
+    """Why a task cannot be accepted; None when it can."""
+    if task.earlier:
+        return "The task brings `earlier`, which is filled in from its conversation when it is accepted."
+    if not task.goal.strip() and task.plan is None:
+        return "The task has neither a goal nor a plan."
+    if len(msgspec.json.encode(task)) > MAX_BODY:  # 1e15 is longer when it is passed on
+        return f"The task has more than {MAX_BODY} bytes as it is passed on."
+    return None
+
+
+def plan_faults(
+    plan: Plan,
+    tools: Tools,
+    policy: Policy,
+    *,
+    literal: bool,
+    task: Task = _ANY_TASK,
+    named: Collection[str] | None = None,
+) -> tuple[PlanFault, ...]:
+    """Everything that is wrong with a plan (C1); empty when it can be carried out. A literal plan brings all its calls.
+    A drafted one names tools that its task lets a model call, and calls that it brings along are not looked at. `named`
+    are the tools that a fault may name beside those of the plan (D1).
+    """
+    return (
+        *_tool_faults(plan, tools, None if literal else task, tools if named is None else named),
+        *(_literal_faults(plan, tools) if literal else ()),
+        *_shape_faults(plan, MAX_STEPS if literal else policy.max_steps),
+    )
+
+
+def _tool_faults(plan: Plan, tools: Tools, task: Task | None, named: Collection[str]) -> Iterator[PlanFault]:
+    """What is wrong with the tools that the steps name. A model calls those of a drafted plan, as its task allows."""
+    for step in plan.steps:
+        if task is not None and step.step_type is StepType.TOOL and not step.promised:
+            yield PlanFault(step.id, "a tool step must name the tools that it needs in required_tools or one_of")
+        called = (call.tool for call in step.actions) if task is None else ()
+        for name in dict.fromkeys((*step.promised_tools, *(step.allowed_tools or ()), *called)):
+            spec = tools.get(name)
+            if spec is None:
+                yield PlanFault(step.id, unknown(name, tools, named))
+            elif spec.internal:
+                yield PlanFault(step.id, f"{name} is internal: only the runtime and other tools may call it")
+            elif spec.destructive:
+                yield PlanFault(step.id, destructive(name))
+            elif task is not None and not open_to_models(spec, task):
+                why = "is served by no worker now" if spec.gone else "may not be called in this task"
+                names = listed(sorted(known for known, spec in tools.items() if open_to_models(spec, task)))
+                yield PlanFault(step.id, f"{name} {why}; those that may be called: {names}")
+
+
+def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
+    waits = {step.id: step.dependencies for step in plan.steps}
+    before = cache(partial(_ancestors, waits))  # most plans refer to direct dependencies only, and never ask
+    for step in plan.steps:
+        if not step.actions:
+            yield PlanFault(step.id, "a step of a literal plan must bring its calls in actions; no model is asked")
+        called = {call.tool for call in step.actions if not call.optional}
+        for promise in step.promised:
+            if called.isdisjoint(promise):
+                yield PlanFault(step.id, f"{' or '.join(promise)} is required, but no action of the step calls it")
+        for number, call in enumerate(step.actions):
+            found = list(references(call.arguments))
+            faults = [fault for _, target in found if (fault := _reference_fault(step, target, before, waits))]
+            yield from (PlanFault(step.id, f"actions[{number}]: {fault}") for fault in faults)
+            if (spec := tools.get(call.tool)) is not None:
+                plain = without_confirmed(call, tools)
+                faults = [*human_tool.call_faults(spec, plain.arguments, [place for place, _ in found])]
+                if plain is not call:
+                    faults.append(f"leave out {CONFIRMED}: it is set only when a person has approved this call")
+                yield from (PlanFault(step.id, f"actions[{number}] {call.tool}: {fault}") for fault in faults)
+
+
+def _reference_fault(
+    step: Step, target: Reference | None, before: Callable[[str], Container[str]], steps: Container[str]
+) -> str | None:
+    if target is None:
+        return 'a reference is {"$from": "<step id>.<name>..."} and nothing else'
+    if target.step in step.dependencies or target.step in before(step.id):
+        return None
+    if target.step not in steps:
+        return f"{target.text!r} refers to an unknown step"
+    text = f"{target.text!r} refers to step {target.step!r}, which this step does not wait for"
+    return f"{text}; add it to its dependencies"
+
+
+def _ancestors(waits: Mapping[str, tuple[str, ...]], step: str) -> set[str]:
+    """All that a step waits for, directly or through others; also where they go round in a circle."""
+    found, waiting = set[str](), list(waits[step])
+    for name in waiting:  # grows while it is walked
+        if name not in found:
+            found.add(name)
+            waiting += waits.get(name, ())
+    return found
+
+
+def _shape_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
+    if not plan.steps:
+        yield PlanFault(None, "the plan has no steps")
+    if len(plan.steps) > most:
+        yield PlanFault(None, f"the plan has {len(plan.steps)} steps; at most {most} are allowed")
+    waits: dict[str, tuple[str, ...]] = {}
+    for step in plan.steps:
+        if step.id in waits:
+            yield PlanFault(step.id, "another step has the same id")
+        waits[step.id] = step.dependencies
+    for step in plan.steps:
+        for name in step.dependencies:
+            if name not in waits:
+                yield PlanFault(step.id, f"depends on {name!r}, which is not a step of the plan")
+    try:
+        TopologicalSorter(waits).prepare()
+    except CycleError as circle:
+        yield PlanFault(None, f"the dependencies go round in a circle: {', '.join(circle.args[1][:-1])}")

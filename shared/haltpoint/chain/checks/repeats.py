@@ -1,0 +1,191 @@
+"""One ledger of effects (CONTRACT C14): what a chain has done, asked and been told before, known again by signature.
+
+The ledger is that of the root chain. Its own actions are in it by their receipts; what was done inside of its skills
+and of tools that call others is kept beside them, an entry of text each (`Work.effects`). Nothing is asked about a
+child's own plan, which may hold the same call twice: the caller looks into it before the child begins.
+"""
+
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.checked import CheckedCall, ledger_entry
+from haltpoint.chain.checks.provenance import denied
+from haltpoint.chain.model import policy
+from haltpoint.chain.model.outputs import Record, Settle
+from haltpoint.chain.model.references import read_json
+from haltpoint.chain.model.state import Action, PlanOrigin
+from haltpoint.chain.model.work import Work
+from haltpoint.contracts.base import action_of, value
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.policy import Treatment
+from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.thoughts import Correction, Violation
+from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
+
+_DENIED, _DOUBT, _DONE = "denied", "doubt", "done"
+"""How an entry ends: see `ledger_entry`."""
+
+MOST_KEPT: Final = 500
+"""Effects of skills that a chain keeps, the last ones: what a child reports has to fit into one message."""
+
+FRESH: Final = 10_000
+"""How long (ms) a read-only call's receipt answers an equal call of its step."""
+
+
+@value
+class Done:
+    """What became of an equal call: its tool and action, when (ms; 0: unknown), and its mark, empty for nothing."""
+
+    tool: str
+    action_id: str
+    at: int
+    mark: str
+
+    def __str__(self) -> str:
+        at = f" at {datetime.fromtimestamp(self.at / 1000, UTC):%Y-%m-%d %H:%M} UTC" if self.at else ""
+        end = "may have taken effect" if self.mark == _DOUBT else "succeeded"
+        return f"The same call of {self.tool} was made{at} ({self.action_id}) and {end}."
+
+
+def decided_before(checked: CheckedCall) -> Correction | None:
+    """A call that a person denied (E4), also one that a skill would make, and a question that one has answered (I4) are
+    not repeated in this chain.
+    """
+    tool, text = checked.spec.name, ""
+    for made in (checked, *checked.inside):
+        if any(done.mark == _DENIED for done in _before(made)):
+            text = f"A person denied exactly this call of {made.spec.name}. Do not propose it again."
+    for action, outcome in checked.equal:
+        if outcome.error is not None and outcome.metadata.by and not denied(action):
+            text = f"A person said that exactly this call of {tool} failed and is not made again. Go on without it."
+        elif tool == human_tool.NAME and outcome.satisfies:
+            text = "A person has answered exactly this question; the answer is among the results. Go on with it."
+    return Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=text) if text else None
+
+
+def repeat_fault(checked: CheckedCall) -> Correction | None:
+    """The third equal call in a row that would bring the same receipt (`stuck`); in strict mode an effect for the
+    second time, where the policy refuses that.
+    """
+    spec = checked.spec
+    if not (spec.polls if spec.read_only else spec.repeats) and _in_a_row(checked):
+        text = (
+            f"{spec.name} was called twice in a row with these arguments and brought the same result. "
+            "Use that result, call something else, or change the arguments."
+        )
+        return Correction(violation=Violation.STUCK, tool=spec.name, message=text)
+    done = effect_before(checked) if checked.mode is Mode.STRICT else None
+    rules = () if done is None else (_rule(checked.work, spec.name), _rule(checked.work, done.tool))
+    if Treatment.REFUSE not in rules or answered_by(checked) is not None:
+        return None
+    return Correction(violation=Violation.NOT_ALLOWED, tool=spec.name, message=f"{done} It may not be made again.")
+
+
+def effect_before(checked: CheckedCall) -> Done | None:
+    """The effect that this call, or one that it makes as a skill, has had in this chain; None when it may run."""
+    for made in (checked, *checked.inside):
+        had = [done for done in _before(made) if done.mark in (_DONE, _DOUBT)]
+        once = not (made.spec.read_only or made.spec.repeats)
+        if had and once and _rule(made.work, made.spec.name) is not Treatment.ALLOW:
+            return max(had, key=lambda done: (done.at, done.action_id))
+    return None
+
+
+def note_inside(work: Work, outcome: Outcome) -> None:
+    """Keep which tools succeeded in a child that is over or were called by a tool, whatever came of these (F1)."""
+    keep_effects(work, *outcome.metadata.effects)
+    nested = (one.tool for one in outcome.metadata.calls if one.error is None)
+    if more := {*outcome.metadata.inside, *nested}.difference(work.inside):
+        work.inside = tuple(sorted(more.union(work.inside)))
+
+
+def keep_effects(work: Work, *entries: str) -> None:
+    """Keep what was done in a child that is over, or what a child has done itself, for the ledger of its root (C14).
+
+    The submitter of a literal plan has no ledger: such a root keeps none.
+    """
+    if entries and (work.origin is not PlanOrigin.LITERAL or action_of(work.id) is not None):
+        work.effects = (*work.effects, *entries)[-MOST_KEPT:]
+
+
+def note_effect(work: Work, action: Action) -> None:
+    """Keep for the caller of a child that an action of it has succeeded (F1), and for its ledger what it has done, or
+    that it was denied.
+    """
+    if action_of(work.id) is None or action.outcome is None:
+        return
+    if action.outcome.satisfies:
+        work.inside = tuple(sorted({*work.inside, action.tool}))
+    spec = work.world.tools.get(action.tool)
+    mark, metadata = _mark(action, action.outcome), action.outcome.metadata
+    if spec is not None and mark and (mark == _DENIED or not (spec.read_only or spec.repeats)):
+        ran = metadata.arguments or action.arguments
+        keep_effects(work, ledger_entry(spec, ran, metadata.started_at, action.id, mark))
+
+
+def _before(made: CheckedCall) -> list[Done]:
+    """What became of equal calls of the chain, and inside of its skills."""
+    own = [Done(one.tool, one.id, outcome.metadata.started_at, _mark(one, outcome)) for one, outcome in made.equal]
+    entries = (entry.split(" ") for entry in made.work.effects if entry.startswith(made.signature))
+    return [*own, *(Done(made.spec.name, name, int(at), mark) for _, at, name, mark in entries)]
+
+
+def _mark(action: Action, outcome: Outcome) -> str:
+    if denied(action):
+        return _DENIED
+    if outcome.metadata.repeats or action.tool == human_tool.NAME:
+        return ""
+    doubt = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
+    return _DOUBT if doubt else _DONE if outcome.satisfies else ""
+
+
+def _rule(work: Work, tool: str) -> Treatment:
+    return policy.treatment(work.world.policy.repeated_effects, tool)
+
+
+def answered_by(checked: CheckedCall) -> Action | None:
+    """The earlier action whose receipt is this call's too: nothing runs. What a person chose is not looked up again
+    (B4). In strict mode an idempotent tool gives back what it did, and a read-only one what it has just read in this
+    step, unless something with effects came between.
+    """
+    spec, strict = checked.spec, checked.mode is Mode.STRICT
+    equal = [one for one in checked.equal if one[1].satisfies and not one[1].metadata.repeats]
+    found = [action for action, outcome in equal if outcome.metadata.by and "selected" in read_json(action.data)]
+    if strict and spec.read_only and not spec.polls:
+        found += (action for action, outcome in equal if _fresh(checked, action, outcome.metadata))
+    elif strict and spec.idempotent and effect_before(checked) is not None:
+        found += (action for action, _ in equal)
+    return max(found, key=lambda action: action.id, default=None)
+
+
+def give_back(work: Work, index: int, earlier: Action) -> Action:
+    """Write the call down as an action of its own with the receipt of the earlier one. It costs none of the budget."""
+    outcome = earlier.outcome
+    assert outcome is not None  # noqa: S101 - it answers because it has succeeded
+    cached = msgspec.structs.replace(outcome.metadata, cached=True, repeats=earlier.id, whole=0)
+    action = work.next_action(index, earlier.tool, earlier.arguments)
+    action = action.done(msgspec.structs.replace(outcome, metadata=cached), earlier.data)
+    work.begin(action)
+    work.outputs += (Record(action), Settle(action))
+    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, cached=earlier.id)
+    return action
+
+
+def _fresh(checked: CheckedCall, action: Action, ran: Metadata) -> bool:
+    """Whether a receipt of the step is young, and nothing with effects was called in the step since."""
+    work = checked.work
+    since = (each for each in work.actions.values() if each.step == action.step and each.number > action.number)
+    specs = (work.world.tools.get(each.tool) for each in since)
+    harmless = all(spec is not None and (spec.read_only or spec.name == human_tool.NAME) for spec in specs)
+    return action.step == checked.index and harmless and work.now - ran.started_at - ran.duration_ms < FRESH
+
+
+def _in_a_row(checked: CheckedCall) -> bool:
+    """Whether the last two actions of the step made the same call and have the same receipt."""
+    last = checked.work.run(checked.index).actions
+    row = [one for one in checked.equal if one[0].step == checked.index and one[0].number > last - 2]
+    receipts = [(msgspec.structs.replace(outcome, metadata=Metadata()), action.data) for action, outcome in row]
+    return len(receipts) == 2 and receipts[0] == receipts[1]

@@ -1,0 +1,231 @@
+"""What people and clocks bring: answers, cancellations, due times (CONTRACT B3, B4, D3, E4, E5; R6)."""
+
+from typing import Any, Final, assert_never
+
+import msgspec
+
+from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.deeds import deed_of
+from haltpoint.chain.checks.goal import goal_of, take_up
+from haltpoint.chain.checks.intent import note_approval
+from haltpoint.chain.checks.provenance import SAID
+from haltpoint.chain.checks.reasons import granted
+from haltpoint.chain.model.next import Cancelled, Next, StepEnd
+from haltpoint.chain.model.outputs import Record
+from haltpoint.chain.model.references import write_json
+from haltpoint.chain.model.schemas import result_faults
+from haltpoint.chain.model.state import Action, OpenRequest, PlanOrigin
+from haltpoint.chain.model.work import Work
+from haltpoint.chain.turns.asking import close, free
+from haltpoint.chain.turns.dispatching import send_again
+from haltpoint.chain.turns.ending import too_late
+from haltpoint.chain.turns.receipts import err, settle, settle_error, succeed
+from haltpoint.chain.turns.strikes import escalate, forgive
+from haltpoint.chain.turns.thinking import think_plan, think_step
+from haltpoint.contracts.base import request_id, thought_id
+from haltpoint.contracts.doors import in_full
+from haltpoint.contracts.events import HumanAnswer, HumanAnswered, TaskCancelled, TimerDue
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.humans import Choice, RequestKind, answer_fault
+from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.reasons import Reach
+from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Option, Outcome
+
+UNDER_WAY: Final = 60_000
+"""How long (ms) after its deadline a question that nobody said has expired waits for an answer taken in time."""
+
+_NONE: Final = Action("", -1, 0, "", "{}")
+"""What a question is about that is about no call."""
+
+
+def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
+    """Apply the answer: complete the receipt that waits, run the action again, go on as told, or cancel the chain."""
+    data = message.data
+    request = next((one for one in work.requests if request_id(work.id, one.number) == data.request_id), None)
+    if request is None or data.at > request.deadline:
+        return None
+    options, form = frozenset(option.id for option in request.options), request.form is not None
+    if answer_fault(data.answer, request.kind, options, step=request.step >= 0, form=form) is not None:
+        return None
+    decision = data.answer.decision
+    if decision is not Choice.ABORT and (late := too_late(work)) is not None:
+        return late
+    close(work, request, FactType.REQUEST_ANSWERED, decision=decision.value, by=data.by)
+    if decision is not Choice.ABORT:
+        free(work, request)
+    return _apply(work, request, data)
+
+
+def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> Next | None:
+    """The receipt that waits is completed, or its call sent again; a case, or a question about the plan, continues."""
+    answer, said, by = data.answer, data.answer.text, data.by
+    picked = next((option for option in request.options if option.id == answer.option_id), None)
+    action = work.actions.get(request.action_id, _NONE)
+    match answer.decision:
+        case Choice.SELECT if picked is not None and request.kind is RequestKind.INPUT:
+            selected = {name: one for name, one in in_full(picked).items() if name != "value"}
+            shown = {"answer": picked.title, "selected": selected}
+            return _settle_success(work, action, shown, by)
+        case Choice.SELECT:
+            return _select(work, action, picked or Option(id="", title=""), by)
+        case Choice.ANSWER if action is _NONE:
+            # a question of the model while it plans: the person's words belong to the goal from now on (C11)
+            work.goal = f"{goal_of(work)}\n{said.strip()}"
+            before = thought_id(work.id, "plan", 0, work.plan_attempts)
+            return think_plan(work, previous=before, answered=said.strip())
+        case Choice.ANSWER:
+            given = {"answer": said, SAID: said.strip()} if request.form is None else {"answer": answer.value}
+            return _settle_success(work, action, given, by)
+        case Choice.NONE:
+            text = f"A person was asked and said: {said or 'none of the options is the right one'}"
+            fault = Fault(error_type=ErrorType.NOT_FOUND, message=text, recoverable=True)
+            return _settle_error(work, action, fault, said)
+        case Choice.REJECT:
+            text = f"A person was asked and did not allow it: {said or 'no'}"
+            fault = Fault(error_type=ErrorType.DENIED, message=text, recoverable=False)
+            return _settle_error(work, action, fault, said)
+        case Choice.HAPPENED:
+            return _happened(work, action, answer.value, by)
+        case Choice.FAILED:  # the failure behind the doubt is the error; a worker that died did not live to say one
+            doubt = None if action.outcome is None else action.outcome.error
+            words = f"{action.tool} did not happen, a person says"
+            unknown = Fault(error_type=ErrorType.UNKNOWN, message=words, recoverable=True)
+            return _settle_error(work, action, (doubt and doubt.cause) or unknown, by=by)
+        case Choice.NOT_HAPPENED:
+            return send_again(work, action, approval=None)
+        case Choice.APPROVE:
+            asked = None if action.outcome is None else action.outcome.confirmation
+            note_approval(work, action.tool)
+            ran = action.arguments if asked is None or asked.arguments is None else asked.arguments
+            work.granted = granted(work, action, ran, answer.for_ or Reach.VALUE)
+            return send_again(work, action, approval=None if asked is None else asked.digest)
+        case Choice.MANUAL:
+            return _by_hand(work, request, data)
+        case Choice.REPHRASE | Choice.RETRY:
+            return _try_again(work, request, data)
+        case Choice.ABORT:
+            return Cancelled(by, said or answer.comment)
+        case _ as never:
+            assert_never(never)
+
+
+def _select(work: Work, action: Action, option: Option, by: str) -> Next | None:
+    """B4: the receipt is completed with the option's value and the option itself; the tool is not called again.
+
+    A value that is no object, or not what the tool promised as its result, is the tool's fault (B1).
+    """
+    value: Any = {} if option.value is None else option.value
+    spec = work.world.tools.get(action.tool)
+    faults = () if option.value is None or spec is None else result_faults(spec, value)
+    if faults or not isinstance(value, dict):
+        text = f"{action.tool} offered an option whose value is not a result of it: {'; '.join(faults)}"
+        return _settle_error(work, action, Fault(error_type=ErrorType.SERVER, message=text, recoverable=False))
+    return _settle_success(work, action, {**value, "selected": in_full(option)}, by)
+
+
+def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str) -> Next | None:
+    """E5: a person says that it happened, and may give the result. Their word counts, even when it does not fit."""
+    spec = work.world.tools.get(action.tool)
+    faults = () if spec is None or value is None else result_faults(spec, value)
+    warnings = (f"a person gave this result and it does not fit the schema: {'; '.join(faults)}",) if faults else ()
+    if value is None:
+        warnings = ("a person says that it happened; its result is not known",)
+    return _settle_success(work, action, value or {}, by, warnings)
+
+
+def _settle_success(
+    work: Work, action: Action, value: dict[str, Any], by: str, warnings: tuple[str, ...] = ()
+) -> Next | None:
+    ran = None if action.outcome is None else action.outcome.metadata.arguments
+    return succeed(work, _given(work, action, ran or action.arguments, value, by, warnings))
+
+
+def _given(
+    work: Work, action: Action, ran: str, value: dict[str, Any], by: str, warnings: tuple[str, ...] = ()
+) -> Action:
+    """The action with the successful receipt that a person gave."""
+    data = write_json(value)
+    metadata = Metadata(
+        tool=action.tool, by=by, deed=deed_of(work.world.tools.get(action.tool), action.tool, ran, data)
+    )
+    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=warnings, metadata=metadata)
+    return settle(work, action, outcome, data)
+
+
+def _settle_error(work: Work, action: Action, fault: Fault, said: str = "", by: str = "") -> Next | None:
+    return err(work, settle_error(work, action, fault, said, by), fault)
+
+
+def cancel(_: Work, message: TaskCancelled) -> Next | None:
+    """Cancel the chain: take back open questions, stop the steps under way."""
+    return Cancelled(message.data.by, message.data.reason)
+
+
+def check_due(work: Work, message: TimerDue) -> Next | None:
+    """Look at deadline and questions: fail when the one has passed, go without an answer when another has expired."""
+    work.woken = True
+    overdue = {one.number for one in work.requests if work.now >= one.deadline + UNDER_WAY}
+    work.expired = {
+        one.number
+        for one in work.requests
+        if one.number in overdue or request_id(work.id, one.number) in message.data.expired
+    }
+    return too_late(work)
+
+
+# ---- a case that was escalated (D3) ----------------------------------------------------------------------------------
+
+
+def _try_again(work: Work, request: OpenRequest, data: HumanAnswer) -> Next:
+    """Another model, or other words; the row of violations is over. What was recorded before counts on."""
+    index = None if request.step < 0 else request.step
+    if data.answer.decision is Choice.RETRY:
+        work.other_model = True
+    else:
+        _rephrase(work, index, data.answer.text.strip())
+    forgive(work, index)
+    return think_plan(work) if index is None else think_step(work, index, again=True)
+
+
+def _rephrase(work: Work, index: int | None, words: str) -> None:
+    """New words for the step; for the whole task where it has no plan of several steps yet."""
+    if index is None or work.origin is PlanOrigin.REACT:
+        work.goal = words
+        work.intent = None  # other words are read anew, tool by tool
+        take_up(work, None)
+    if index is not None:
+        steps = list(work.steps)
+        steps[index] = msgspec.structs.replace(steps[index], description=words)
+        work.plan = Plan(steps=tuple(steps))
+        work.steps = work.plan.steps
+
+
+def _by_hand(work: Work, request: OpenRequest, data: HumanAnswer) -> Next | None:
+    """The person gives the result of the missing tool, or the words of a reasoning step; it counts and is marked."""
+    answer, index = data.answer, request.step
+    if not request.tool:
+        words = answer.text.strip()
+        value = {"answer": answer.value} if answer.value is not None else {"answer": words, SAID: words}
+        _record(work, index, human_tool.NAME, value, data.by)
+        work.words = answer.text or write_json(answer.value)
+        return StepEnd(index)
+    spec = work.world.tools.get(request.tool)
+    faults: tuple[str, ...] = ("it has no value",)
+    if answer.value is not None:
+        faults = () if spec is None else result_faults(spec, answer.value)
+    if faults:
+        return escalate(work, index, f"the result given by hand is not one of {request.tool}: {'; '.join(faults)}")
+    return succeed(work, _record(work, index, request.tool, answer.value or {}, data.by))
+
+
+def _record(work: Work, index: int, tool: str, value: dict[str, Any], by: str) -> Action:
+    """The receipt that a person gave, as an action in a turn of its own: no thought and no worker has a part in it."""
+    forgive(work, index)
+    action = work.next_action(index, tool, "{}")
+    run = work.edit(index)
+    run.actions, run.turn, run.in_turn = action.number, run.turn + 1, 1
+    action = _given(work, action, "{}", value, by)
+    work.outputs.insert(-1, Record(action))
+    work.keep(action)
+    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=NextAction.CONTINUE.value, by=by)
+    return action

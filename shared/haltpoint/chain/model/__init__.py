@@ -1,0 +1,1 @@
+"""What a chain is: its state, its plan's shape, the limits, and what a decision asks for."""

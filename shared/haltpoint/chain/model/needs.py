@@ -1,0 +1,75 @@
+"""What of a chain must be at hand to decide about it: so much is loaded, and no more is kept in memory.
+
+A literal plan needs the actions that are under way, the results to which unfinished steps refer, and the
+one that may become the chain's answer (the last result in the order of the plan). A chain with a model needs all its
+receipts: any of them may be the origin of a value (C6), and they are the answer when no words can be had; the policy
+bounds them.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from haltpoint.chain.model.graph import Graph
+from haltpoint.chain.model.state import Chain, PlanOrigin, StepRun, StepStatus, is_active
+from haltpoint.contracts.base import action_id, thought_id
+
+INTENT = "intent"
+"""The place of thoughts about the goal, in their ids."""
+
+
+def needed_actions(chain: Chain) -> tuple[str, ...]:
+    """The ids of the actions that a later decision may look at, in the order of the plan; worked out from head, plan
+    and steps alone.
+    """
+    if chain.plan is None or chain.status.final:
+        return ()
+    found: list[str] = []
+    for index, (step, run) in enumerate(zip(chain.plan.steps, chain.runs, strict=True)):
+        numbers = set(range(1, run.actions + 1))
+        if chain.origin is PlanOrigin.LITERAL:
+            keeps = run.last_ok and result_needed(chain.runs.__getitem__, chain.graph, index)
+            numbers = {*run.pending, *((run.last_ok,) if keeps and chain.failing is None else ())}
+        found += (action_id(chain.id, step.id, number) for number in sorted(numbers))
+    return tuple(found)
+
+
+def result_needed(runs: Callable[[int], StepRun], graph: Graph, index: int) -> bool:
+    """Whether somebody may still look at the result of a literal plan's step.
+
+    Its own calls go on, a step that refers to it is not done, or it may be the last: the step behind it gave none yet.
+    """
+    if index + 1 == len(graph.readers) or not runs(index + 1).last_ok:
+        return True
+    return not all(runs(reader).status.done for reader in (index, index + 1, *graph.readers[index]))
+
+
+def needed_thoughts(chain: Chain) -> dict[int, str]:
+    """The thoughts whose proposals steps act on, or will when they may, by the index of the step."""
+    if chain.plan is None or chain.origin is PlanOrigin.LITERAL or chain.status.final:
+        return {}
+    begun = (StepStatus.IN_PROGRESS, StepStatus.WAITING)
+    return {
+        index: thought_id(chain.id, step.id, run.turn + run.here, run.attempt)
+        for index, (step, run) in enumerate(zip(chain.plan.steps, chain.runs, strict=True))
+        if run.status in begun and (run.here or not run.thinking)
+    }
+
+
+def reads_goal(chain: Chain) -> bool:
+    """Whether the thought under way is about the goal (C12)."""
+    return (chain.thought or "").startswith(f"{chain.id}.{INTENT}.")
+
+
+def with_places(chain: Chain) -> Chain:
+    """The same chain with the indexes of its steps that are active and ready, as they follow from its runs."""
+    active = tuple(index for index, run in enumerate(chain.runs) if is_active(run))
+    ready = tuple(index for index, run in enumerate(chain.runs) if run.status is StepStatus.READY)
+    return replace(chain, active=active, ready=ready)
+
+
+def forget(chain: Chain) -> Chain:
+    """The same chain with no more than is needed: as a fresh load would give it."""
+    actions = {name: chain.actions[name] for name in needed_actions(chain) if name in chain.actions}
+    thoughts = needed_thoughts(chain)
+    proposals = {index: kept for index, kept in chain.proposals.items() if index in thoughts}
+    return with_places(replace(chain, actions=actions, proposals=proposals))

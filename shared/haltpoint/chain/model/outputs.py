@@ -1,0 +1,133 @@
+"""What a decision asks the shell to do: a closed set of orders, and the `Decision` that carries them."""
+
+from dataclasses import field
+
+from haltpoint.chain.model.state import Action, Chain, OpenRequest
+from haltpoint.contracts.base import value
+from haltpoint.contracts.facts import Fact
+from haltpoint.contracts.reasons import Reason, Source
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.thoughts import Correction, Strike, ThoughtKind
+from haltpoint.contracts.tools import Outcome, ToolSpec
+
+
+@value
+class Dispatch:
+    """Send this action to its queue, under a new stream entry that becomes the action's current one.
+
+    A second dispatch of the same id (after not_happened or an approval) has `again`: the started mark is cleared.
+    `approval` is the digest of the call that a person approved. `origins` are the actions whose receipts the worker
+    looks into when it asks once more where values come from; `unasked` says why it need not. With `reasons` the worker
+    asks a person before it runs the call; `sources` go into the receipt, `notes` into its warnings. `repeats`, for the
+    log, is the action that had this effect before.
+    """
+
+    action: Action
+    spec: ToolSpec
+    deadline: int
+    position: int
+    approval: str | None = None
+    again: bool = False
+    origins: tuple[str, ...] | None = None
+    unasked: str | None = None
+    reasons: tuple[Reason, ...] = ()
+    sources: dict[str, Source] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    repeats: str = ""
+
+
+@value
+class Think:
+    """Ask the model. Receipts are action ids in order; `tool` is what a look at the goal is about (C12)."""
+
+    thought_id: str
+    kind: ThoughtKind
+    step_id: str | None
+    turn: int
+    attempt: int
+    receipts: tuple[str, ...] = ()
+    corrections: tuple[Correction, ...] = ()
+    previous: str | None = None
+    answered: str | None = None
+    words: str | None = None
+    tool: str | None = None
+
+
+@value
+class Ask:
+    """Put a question before people. `arguments` is the JSON text of the call that it is about."""
+
+    request: OpenRequest
+    question: str
+    arguments: str = ""
+    preview: str | None = None
+    priority: str | None = None
+    strikes: tuple[Strike, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    sources: dict[str, Source] = field(default_factory=dict)
+
+
+@value
+class Withdraw:
+    """Take an open question back."""
+
+    number: int
+    reason: str
+
+
+@value
+class Record:
+    """Write down an action that no worker is asked to do: a person gives its result."""
+
+    action: Action
+
+
+@value
+class Settle:
+    """An answer completed this action's receipt: record outcome and data beside the worker's own."""
+
+    action: Action
+
+
+@value
+class StartChild:
+    """Begin the chain `action.child` with this task, to carry the action out; its deadline is `deadline` (ms).
+
+    `admitted`: a worker had the action before, and its hooks have let it pass. `repeats`: see `Dispatch`.
+    """
+
+    action: Action
+    task: Task
+    deadline: int
+    admitted: bool = False
+    repeats: str = ""
+
+
+@value
+class CancelChild:
+    """Tell a child that nobody needs it any more."""
+
+    chain_id: str
+    reason: str
+
+
+@value
+class Report:
+    """The chain, which is a child, is over: this is the receipt of the action that it carried out, for its parent."""
+
+    action_id: str
+    outcome: Outcome
+    data: str
+
+
+Output = Dispatch | Think | Ask | Withdraw | Record | Settle | StartChild | CancelChild | Report
+
+
+@value
+class Decision:
+    """What one event does to one chain: the chain afterwards, what to send, and what to tell. No change: no outputs."""
+
+    chain: Chain
+    outputs: tuple[Output, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    touched: tuple[int, ...] = ()  # indexes of the steps whose runs changed, so that nobody has to search for them

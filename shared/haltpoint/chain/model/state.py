@@ -1,0 +1,271 @@
+"""Chain, step and action and their states: what one decision leaves to the next.
+
+A `Chain` is whole in memory; in Redis each step is a field of its own and each action a hash of its own, so that
+what one action costs does not depend on the length of its chain. Of the actions a chain in memory holds only those
+that a later decision may still need (`needs.py`).
+"""
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Self
+
+from haltpoint.chain.model.graph import Graph
+from haltpoint.contracts.answers import NotDone
+from haltpoint.contracts.base import value
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.intent import ChainIntent
+from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.reasons import Grant
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.thoughts import Correction, Proposal, Strike
+from haltpoint.contracts.tools import Fault, Option, Outcome
+
+
+class ChainStatus(StrEnum):
+    """The states of a chain. The last three are final; the four before them wait for a person."""
+
+    ACCEPTED = "accepted"
+    PLANNING = "planning"
+    EXECUTING = "executing"
+    AWAITING_CLARIFICATION = "awaiting_clarification"
+    AWAITING_CONFIRMATION = "awaiting_confirmation"
+    AWAITING_INPUT = "awaiting_input"
+    ESCALATED = "escalated"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    def __init__(self, value: str) -> None:
+        self.final = value in ("completed", "failed", "cancelled")
+        """Whether nothing can change any more."""
+
+
+WAITING: dict[RequestKind, ChainStatus] = {
+    RequestKind.CLARIFICATION: ChainStatus.AWAITING_CLARIFICATION,
+    RequestKind.CONFIRMATION: ChainStatus.AWAITING_CONFIRMATION,
+    RequestKind.INPUT: ChainStatus.AWAITING_INPUT,
+    RequestKind.ESCALATION: ChainStatus.ESCALATED,
+    RequestKind.IN_DOUBT: ChainStatus.ESCALATED,
+}
+"""A waiting state is that of the oldest open request."""
+
+
+class StepStatus(StrEnum):
+    """The states of a step. `ready`: all dependencies are done; `waiting`: a person was asked."""
+
+    PENDING = "pending"
+    READY = "ready"
+    IN_PROGRESS = "in_progress"
+    WAITING = "waiting"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    CANCELLED = "cancelled"
+
+    def __init__(self, value: str) -> None:
+        self.done = value in ("completed", "failed", "skipped", "cancelled")
+        """Whether the step is over, well or not."""
+
+
+class ActionStatus(StrEnum):
+    """`dispatched`: a worker has it or will; `asking`: a person has it; `done`: its receipt stands."""
+
+    DISPATCHED = "dispatched"
+    ASKING = "asking"
+    DONE = "done"
+
+
+class PlanOrigin(StrEnum):
+    """Where the plan came from: the submitter, the model, or the runtime's own single step (style react)."""
+
+    LITERAL = "literal"
+    DRAFTED = "drafted"
+    REACT = "react"
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class StepRun:
+    """How far a step has come; a value, which only the `Work` of a decision changes, in a copy of its own.
+
+    `turn` counts proposals that were acted on, `proposals` all that were asked for (max_turns bounds these),
+    `attempt` is the number of the asking within the turn. `actions` is the number of the last action; `taken` how
+    many calls of the current proposal (or of a literal step's actions) were dispatched; `in_turn` how many of them
+    in this turn; `receipts` has bit i set when a receipt keeps the step's i-th promise; `last_ok` is the number of the
+    successful action that was dispatched last (0: none); `thinking` whether a thought is under way, or a person decides
+    how to continue in its place (D3), `here` whether its proposal has come and waits; `struck` whether the current
+    proposal is a strike, for a call of it or for something else; `strikes` counts the
+    violations since a required tool last succeeded (D2); `unkept` whether the step was let pass without its promise
+    kept (D4); `freed` whether its own question is answered, so that it may continue while those of others are open
+    (B3); `pending` are the numbers of the actions without a receipt that counts: a worker has them, or a person.
+    """
+
+    status: StepStatus = StepStatus.PENDING
+    turn: int = 0
+    attempt: int = 0
+    proposals: int = 0
+    actions: int = 0
+    taken: int = 0
+    in_turn: int = 0
+    receipts: int = 0
+    last_ok: int = 0
+    thinking: bool = False
+    struck: bool = False
+    strikes: int = 0
+    unkept: bool = False
+    here: bool = False
+    freed: bool = False
+    pending: tuple[int, ...] = ()
+
+
+@value
+class Action:
+    """One call with an id that never changes over retries. `arguments` and `data` are JSON text.
+
+    `outcome` is the receipt as it counts: the worker's, or the completed one after a person's answer. `child` is the
+    id of the chain that carries it out, when that is no worker.
+    """
+
+    id: str
+    step: int
+    number: int
+    tool: str
+    arguments: str
+    status: ActionStatus = ActionStatus.DISPATCHED
+    attempt: int = 1
+    outcome: Outcome | None = None
+    data: str = ""
+    child: str = ""
+
+    def done(self, outcome: Outcome, data: str) -> Self:
+        """The same action with its receipt; written out, since `replace` takes twice as long."""
+        names = self.id, self.step, self.number, self.tool, self.arguments
+        return type(self)(*names, ActionStatus.DONE, self.attempt, outcome, data, self.child)
+
+    def asking(self) -> Self:
+        """The same action, waiting for a person."""
+        return replace(self, status=ActionStatus.ASKING)
+
+
+@value
+class Rest:
+    """An action waits for a moment: it is sent again at `until` (ms). Its receipt so far is `outcome` with `data`.
+
+    `until` 0: it was sent again, and may rest once more.
+    """
+
+    until: int
+    outcome: Outcome
+    data: str = "{}"
+
+
+@value
+class OpenRequest:
+    """A question that waits. Its options and form say what an answer may be.
+
+    `step` is -1 and `action_id` empty where there is none (see `Question`); `tool` is what an escalation wants called.
+    """
+
+    number: int
+    kind: RequestKind
+    step: int
+    action_id: str
+    deadline: int
+    options: tuple[Option, ...] = ()
+    form: dict[str, Any] | None = None
+    tool: str = ""
+
+
+@value
+class ChainError:
+    """Why a chain failed, for people: a code of the error catalogue, what happened, and where."""
+
+    code: str
+    message: str
+    step_id: str | None = None
+
+
+@value
+class Failure:
+    """How a chain will fail when the actions that are under way have ended (C8); `fault` is a tool's own."""
+
+    error: ChainError
+    answer: str | None = None
+    fault: Fault | None = None
+
+
+@dataclass(slots=True)
+class Chain:
+    """One run of one task; a value, which only the `Work` of a decision changes, in a copy of its own. Times in ms.
+
+    `resume` is the state to take up again when no request is open. `proposals` holds, for steps in progress, the
+    checked proposal whose held calls may still run, `verdicts` the calls of it that are refused, by their place, each
+    with the fault. `actions` holds only what later decisions need. `requests` are
+    the open ones, oldest first; `asked` counts all there ever were. `strikes` counts the violations since anything last
+    succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's. `inside` are the
+    tools that succeeded in the chains that carried out its skills, in such a chain also its own. `intent` is what the
+    goal asks for (C12), `effects` what was done or denied inside its skills (C14: `repeats.py`), `granted` the yeses
+    that cover later calls (C13).
+    `unproven` are sentences of the answer (F3), `unfulfilled` effects that the goal asks for and that have no deed.
+    `resting` are the actions that wait for a moment, by their id (E2).
+    `questions` are those that the model asked while planning (C11). `failing`: the chain fails when what is under way
+    has ended. `active` are the indexes of the steps that have begun and have something to do or to wait for, `ready`
+    those of the steps that may begin; both follow from `runs`.
+    """
+
+    id: str
+    task: Task
+    created_at: int = 0
+    updated_at: int = 0
+    deadline: int = 0
+    runs: tuple[StepRun, ...] = ()
+    status: ChainStatus = ChainStatus.ACCEPTED
+    origin: PlanOrigin | None = None
+    plan: Plan | None = None
+    graph: Graph = field(default_factory=Graph)
+    resume: ChainStatus | None = None
+    requests: tuple[OpenRequest, ...] = ()
+    asked: int = 0
+    plan_attempts: int = 0
+    thought: str | None = None  # the chain's own pending thought: no step's
+    turns: int = 0
+    actions_used: int = 0
+    tokens: int = 0
+    digests: dict[str, str] = field(default_factory=dict)
+    actions: dict[str, Action] = field(default_factory=dict)
+    proposals: dict[int, Proposal] = field(default_factory=dict)
+    verdicts: dict[int, dict[int, Correction]] = field(default_factory=dict)
+    strikes: int = 0
+    case: tuple[Strike, ...] = ()
+    goal: str | None = None
+    inside: tuple[str, ...] = ()
+    intent: ChainIntent | None = None
+    effects: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    granted: tuple[Grant, ...] = ()
+    other_model: bool = False
+    answer: str | None = None
+    unproven: tuple[str, ...] = ()
+    unfulfilled: tuple[NotDone, ...] = ()
+    error: ChainError | None = None
+    failing: Failure | None = None
+    resting: dict[str, Rest] = field(default_factory=dict)
+    active: tuple[int, ...] = ()
+    ready: tuple[int, ...] = ()
+
+
+def is_active(run: StepRun) -> bool:
+    """Whether a step has begun and has something to do, or to wait for."""
+    return run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING) or bool(run.pending)
+
+
+def next_due(chain: Chain) -> int:
+    """The chain's earliest due time in ms: its deadline, that of an open request, or the end of a rest (R1).
+
+    0 when it is final. While the chain is stopped or fails, nothing that rests is sent.
+    """
+    if chain.status.final:
+        return 0
+    if chain.requests:
+        return min([chain.deadline, *(request.deadline for request in chain.requests)])
+    rests = chain.resting.values() if chain.failing is None else ()
+    return min([chain.deadline, *(rest.until for rest in rests if rest.until)])

@@ -1,0 +1,213 @@
+"""A decision while it is being made: the chain as it will be, and what has been said so far."""
+
+from collections.abc import Collection
+from dataclasses import fields
+from operator import attrgetter
+from typing import Any, Final
+
+from haltpoint.chain.model import policy
+from haltpoint.chain.model.outputs import Decision, Output
+from haltpoint.chain.model.state import Action, ActionStatus, Chain, ChainStatus, PlanOrigin, StepRun, StepStatus
+from haltpoint.chain.model.world import World
+from haltpoint.contracts.base import thought_id
+from haltpoint.contracts.facts import Fact, FactType
+from haltpoint.contracts.plans import Step
+from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.thoughts import Proposal, Usage
+
+_values: Final = attrgetter(*(one.name for one in fields(Chain)))
+_run_values: Final = attrgetter(*(one.name for one in fields(StepRun)))
+
+
+class Work(Chain):
+    """The one mutable thing of the core: a copy of the chain that lives for one call of `decide`.
+
+    Handlers write down what becomes of the chain; `decision` makes a value of it. A handler that writes nothing has
+    ignored the event. `chain` is the chain before the event, `changed` are the steps that have moved since. `words` is
+    the text with which a reasoning step ended. `cited`: the answer cites a successful receipt. `fresh` is the step that
+    got its proposal judged in this decision; `woken`: the chain's timer went off; `expired` are the numbers of the
+    questions whose time is over.
+    """
+
+    __slots__ = (
+        "chain", "changed", "cited", "expired", "facts", "fresh", "now", "outputs", "steps", "woken", "words", "world",
+    )  # fmt: skip
+
+    def __init__(self, chain: Chain, world: World, now: int) -> None:
+        super().__init__(*_values(chain))
+        self.chain, self.world, self.now = chain, world, now
+        self.steps: tuple[Step, ...] = () if chain.plan is None else chain.plan.steps
+        self.changed: dict[int, StepRun] = {}
+        self.outputs: list[Output] = []
+        self.facts: list[Fact] = []
+        self.words: str | None = None
+        self.fresh: int | None = None
+        self.expired: Collection[int] = ()
+        self.woken = False
+        self.cited = False
+
+    # ---- reading
+
+    def run(self, index: int) -> StepRun:
+        """How far a step has come by now."""
+        run = self.changed.get(index)
+        return self.runs[index] if run is None else run
+
+    def mode(self, index: int | None) -> Mode:
+        """How far the model is held to its word in a step; None: before and after all steps."""
+        return policy.mode(self.task, None if index is None else self.steps[index])
+
+    def action_id(self, index: int, number: int) -> str:
+        """The id of a step's action: see `base.action_id`."""
+        return f"{self.id}.{self.steps[index].id}.{number}"
+
+    def under_way(self) -> int:
+        """How many calls and thoughts are under way (C8). What a person is asked about keeps its place meanwhile."""
+        count = int(self.thought is not None)
+        for index in self.active:
+            run = self.run(index)
+            count += len(run.pending) + (run.thinking and not run.here)
+        return count
+
+    def awaited(self, index: int) -> str:
+        """The id of the thought that a step asks for, or waits for."""
+        run = self.run(index)
+        return thought_id(self.id, self.steps[index].id, run.turn + 1, run.attempt)
+
+    def awaits(self, index: int, thought: str) -> bool:
+        """Whether a step waits for this thought. Where a case is open, a person decides in its place (D3)."""
+        run = self.run(index)
+        asked = run.thinking and not run.here and run.status is StepStatus.IN_PROGRESS
+        return asked and thought == self.awaited(index)
+
+    def acted_on(self, index: int) -> str:
+        """The id of the thought whose proposal a step is acting on, or has acted on last."""
+        run = self.run(index)
+        return thought_id(self.id, self.steps[index].id, run.turn, run.attempt)
+
+    # ---- writing
+
+    def tell(self, fact: FactType, index: int | None = None, **details: Any) -> None:
+        """Add a line to the chain's log, about a step or about the chain."""
+        self.facts.append(Fact(fact, details if index is None else {"step_id": self.steps[index].id, **details}))
+
+    def tell_action(self, fact: FactType, action: Action, **details: Any) -> None:
+        """Add a line about an action."""
+        about = {"step_id": self.steps[action.step].id, "action_id": action.id, "n": action.number, "tool": action.tool}
+        self.facts.append(Fact(fact, {**about, **details}))
+
+    def edit(self, index: int) -> StepRun:
+        """How far a step has come, to be changed: a copy of this decision's own."""
+        run = self.changed.get(index)
+        if run is None:
+            run = self.changed[index] = StepRun(*_run_values(self.runs[index]))
+        return run
+
+    def move(self, index: int, status: StepStatus) -> None:
+        """Begin a step anew, in this state."""
+        self.changed[index] = StepRun(status)
+        if status is StepStatus.READY:
+            self.ready = _with(self.ready, index)
+        elif status is StepStatus.IN_PROGRESS:
+            self.ready = tuple([one for one in self.ready if one != index])
+            self.active = _with(self.active, index)
+
+    def leave(self, index: int, status: StepStatus) -> None:
+        """End a step. What of it is under way still is (C8)."""
+        run = self.edit(index)
+        run.status, run.thinking, run.here, run.freed = status, False, False, False
+        for name, rest in self.resting.items():
+            if rest.until and (action := self.actions[name]).step == index:  # it is not sent again
+                self.keep(action.done(rest.outcome, rest.data))
+                if self.origin is PlanOrigin.LITERAL:
+                    self.drop(name)
+        if index in self.proposals:
+            self.clear(index)
+        self.let_go(index)
+
+    def let_go(self, index: int) -> None:
+        """Take a step that is over and waits for nothing out of those that are active."""
+        if not self.changed[index].pending:
+            self.active = tuple([one for one in self.active if one != index])
+
+    def begin_turn(self, index: int) -> None:
+        """Act on the proposal that a step has waited for: nothing of it was taken or refused yet."""
+        run = self.edit(index)
+        run.turn, run.thinking, run.taken, run.in_turn, run.struck = run.turn + 1, False, 0, 0, False
+
+    def next_action(self, index: int, tool: str, arguments: str) -> Action:
+        """The step's next action, with its arguments as JSON text."""
+        number = self.run(index).actions + 1
+        return Action(self.action_id(index, number), index, number, tool, arguments)
+
+    def begin(self, action: Action) -> None:
+        """Begin the step's next action: one more of its calls is under way. Calls side by side count as one."""
+        run = self.edit(action.step)
+        run.actions, run.taken, run.in_turn = action.number, run.taken + 1, run.in_turn + (not run.pending)
+        run.pending = (*run.pending, action.number)
+        self.keep(action)
+
+    def keep(self, action: Action) -> None:
+        """Put an action, or what became of it, in its place: they are in the order of the plan, not of arrival."""
+        if self.actions is self.chain.actions:
+            self.actions = dict(self.actions)
+        last = next(reversed(self.actions.values()), action)
+        self.actions[action.id] = action
+        if action.step < last.step:
+            self.actions = dict(sorted(self.actions.items(), key=lambda one: (one[1].step, one[1].number)))
+        if action.status is ActionStatus.DONE:
+            if action.id in self.resting:
+                self.resting = {name: rest for name, rest in self.resting.items() if name != action.id}
+            run = self.edit(action.step)
+            run.pending = tuple([number for number in run.pending if number != action.number])
+            if run.status.done:
+                self.let_go(action.step)
+
+    def drop(self, action_id: str) -> None:
+        """Let go of an action that no later decision needs."""
+        self.actions = {name: one for name, one in self.actions.items() if name != action_id}
+
+    def note(self, index: int, proposal: Proposal) -> None:
+        """Keep the proposal that a step acts on."""
+        self.proposals = {**self.proposals, index: proposal}
+
+    def clear(self, index: int) -> None:
+        """Let go of a step's proposal, and of the verdicts on its calls."""
+        if index in self.proposals:
+            self.proposals = {number: kept for number, kept in self.proposals.items() if number != index}
+        if index in self.verdicts:
+            self.verdicts = {number: kept for number, kept in self.verdicts.items() if number != index}
+
+    def spend(self, usage: Usage) -> None:
+        """Count what a thought has cost."""
+        self.tokens += usage.input_tokens + usage.output_tokens
+
+    def end(self, status: ChainStatus, fact: FactType, details: dict[str, Any]) -> None:
+        """The chain has come to its one final state: nothing is needed of it any more but what it says."""
+        self.status = status
+        if status is not ChainStatus.COMPLETED:  # words that were to be looked at once more are not delivered
+            self.answer, self.unproven = None, ()
+        self.actions, self.proposals, self.verdicts, self.resting, self.requests = {}, {}, {}, {}, ()
+        self.resume = self.thought = self.error = None
+        self.tell(fact, **details)
+
+    # ---- the value
+
+    def has_changed(self) -> bool:
+        """Whether anything was written down."""
+        return bool(self.facts or self.outputs or self.changed or self.expired) or _values(self) != _values(self.chain)
+
+    def decision(self) -> Decision:
+        """What was written down, as a value; the very same chain when nothing was."""
+        if not self.has_changed():
+            return Decision(self.chain)
+        runs = list(self.runs) or [StepRun()] * len(self.changed)
+        for index, run in self.changed.items():
+            runs[index] = run
+        self.runs, self.updated_at = tuple(runs), self.now
+        return Decision(Chain(*_values(self)), tuple(self.outputs), tuple(self.facts), tuple(self.changed))
+
+
+def _with(places: tuple[int, ...], index: int) -> tuple[int, ...]:
+    """The indexes in ascending order, with one more."""
+    return (*places, index) if not places or places[-1] < index else tuple(sorted((*places, index)))

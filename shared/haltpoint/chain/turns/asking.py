@@ -1,0 +1,116 @@
+"""How people are asked (CONTRACT B3): the chain stops at once, and an answer frees the step that asked."""
+
+from dataclasses import replace
+from typing import Any
+
+from haltpoint.chain.model.outputs import Ask, Record, Withdraw
+from haltpoint.chain.model.state import WAITING, Action, ActionStatus, OpenRequest, PlanOrigin, StepStatus
+from haltpoint.chain.model.work import Work
+from haltpoint.contracts.base import request_id
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.tools import Option
+
+
+def next_request(work: Work) -> str:
+    """The id that the chain's next question will have."""
+    return request_id(work.id, work.asked + 1)
+
+
+def question(
+    work: Work,
+    kind: RequestKind,
+    index: int | None,
+    text: str,
+    action: Action | None = None,
+    *,
+    options: tuple[Option, ...] = (),
+    form: dict[str, Any] | None = None,
+    tool: str = "",
+    seconds: float | None = None,
+    **shown: Any,
+) -> Ask:
+    """The chain's next question, about a step (None: about the plan). `action` waits for the answer; `shown` is what
+    people see beside it (see `Ask`). `seconds` until it expires: the policy's at most, never past the chain's deadline.
+    """
+    patience = work.world.policy.request_timeout
+    deadline = work.now + int(min(patience, patience if seconds is None else seconds) * 1000)
+    about, tool = ("", tool) if action is None else (action.id, action.tool)
+    place = -1 if index is None else index
+    request = OpenRequest(work.asked + 1, kind, place, about, min(work.deadline, deadline), options, form, tool)
+    return Ask(request, text, **shown)
+
+
+def ask(work: Work, asked: Ask) -> None:
+    """Open a request and stop the chain, which keeps the state before it. A waiting state is the oldest request's."""
+    request = asked.request
+    index, kind = None if request.step < 0 else request.step, request.kind
+    if not work.requests:
+        work.resume, work.status = work.status, WAITING[kind]
+    work.requests, work.asked = (*work.requests, request), request.number
+    for freed in (one for one in work.active if work.run(one).freed):
+        work.edit(freed).freed = False  # a new question stops them all (B3)
+    if index is not None:
+        work.edit(index).status = StepStatus.WAITING
+    work.outputs.append(asked)
+    name = request_id(work.id, request.number)
+    told = {"action_id": request.action_id} if request.action_id else {}
+    work.tell(FactType.REQUEST_OPENED, index, request_id=name, kind=kind.value, **told)
+    work.tell(FactType.CHAIN_STOPPED, index, request_id=name, reason=kind.value)
+
+
+def ask_for_input(work: Work, action: Action, arguments: dict[str, Any]) -> Ask:
+    """AskHuman (I4): the action is written down, and a person's answer will be its receipt."""
+    work.keep(asking := action.asking())
+    work.outputs.append(Record(asking))
+    words = (str(title) for title in arguments.get("options") or ())
+    context = arguments.get("context")
+    return question(
+        work,
+        RequestKind.INPUT,
+        action.step,
+        str(arguments.get("question", "")),
+        asking,
+        options=tuple(Option(id=str(number), title=title) for number, title in enumerate(words, 1)),
+        form=arguments.get("schema"),
+        seconds=arguments.get("timeout"),
+        arguments=asking.arguments,
+        preview=None if context is None else str(context),
+        priority=arguments.get("priority"),
+    )
+
+
+def close(work: Work, request: OpenRequest, fact: FactType, **told: Any) -> None:
+    """A question is open no more: it was answered, it has expired, or it is taken back."""
+    work.requests = tuple(one for one in work.requests if one is not request)
+    work.tell(fact, request_id=request_id(work.id, request.number), **told)
+
+
+def free(work: Work, request: OpenRequest) -> None:
+    """Free the step of a closed question when it asks nothing else (B3). When no question is open, the chain takes up
+    the state before them.
+    """
+    index = None if request.step < 0 else request.step
+    if index is not None and all(one.step != index for one in work.requests) and not work.run(index).status.done:
+        run = work.edit(index)
+        run.status, run.thinking, run.freed = StepStatus.IN_PROGRESS, False, True
+    if work.requests:
+        work.status = WAITING[work.requests[0].kind]
+        return
+    work.status, work.resume = work.resume or work.status, None
+    for freed in (one for one in work.active if work.run(one).freed):
+        work.edit(freed).freed = False
+    work.tell(FactType.CHAIN_RESUMED, index, request_id=request_id(work.id, request.number))
+
+
+def withdraw(work: Work, reason: str, index: int | None = None) -> tuple[OpenRequest, ...]:
+    """Take back the questions of a step that is over, or all; what they were about never runs."""
+    found = tuple(one for one in work.requests if index in (None, one.step))
+    for request in found:
+        work.outputs.append(Withdraw(request.number, reason))
+        close(work, request, FactType.REQUEST_WITHDRAWN, reason=reason)
+        if (action := work.actions.get(request.action_id)) is not None:
+            work.keep(replace(action, status=ActionStatus.DONE))
+            if work.origin is PlanOrigin.LITERAL:
+                work.drop(action.id)
+    return found

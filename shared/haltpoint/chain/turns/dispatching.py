@@ -1,0 +1,130 @@
+"""Calls on their way out: put together, held against budget and deadline (R7). `scheduling` sends them."""
+
+from dataclasses import replace
+from typing import Any
+
+from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.checked import CheckedCall
+from haltpoint.chain.checks.contract import NOT_CONFIRMED
+from haltpoint.chain.checks.provenance import origin_actions
+from haltpoint.chain.checks.templates import calls_inside
+from haltpoint.chain.model import policy
+from haltpoint.chain.model.codes import Code
+from haltpoint.chain.model.next import Next, failed, step_failed
+from haltpoint.chain.model.outputs import Dispatch, StartChild
+from haltpoint.chain.model.references import Reference, UnresolvedError, deeper_than, read_json, resolve, write_json
+from haltpoint.chain.model.schemas import compiled
+from haltpoint.chain.model.state import Action, ActionStatus, PlanOrigin
+from haltpoint.chain.model.work import Work
+from haltpoint.chain.turns.asking import ask_for_input, next_request
+from haltpoint.chain.turns.children import child_for
+from haltpoint.chain.turns.held import drop_held
+from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
+from haltpoint.contracts.doors import in_full
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.phrases import count
+from haltpoint.contracts.reasons import Reason
+from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.tools import ToolSpec
+
+
+def literal_call(work: Work, index: int) -> CheckedCall | tuple[Code, str]:
+    """The next call of a literal plan's step, its references replaced by the results that they point at; or why it
+    cannot be made.
+
+    Arguments are checked against the schema again when they were put together, or when the tool is not the one that the
+    plan was checked with.
+    """
+    call = work.steps[index].actions[work.run(index).taken]
+    spec, arguments = work.world.tools.get(call.tool), call.arguments
+    if spec is None:
+        return Code.TOOL_GONE, f"no worker declares {call.tool} any more"
+    faults: tuple[str, ...] = ()
+    refers = bool(work.graph.sources[index])
+    if refers:
+        try:
+            arguments = resolve(arguments, lambda wanted: _receipt(work, wanted))
+        except UnresolvedError as missing:
+            faults = (str(missing),)
+    if not faults and (refers or work.digests.get(call.tool) != compiled(spec).digest):
+        faults = human_tool.call_faults(spec, arguments)
+    if faults:
+        return Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}"
+    return CheckedCall(work, index, spec, arguments)
+
+
+def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
+    """The receipt of a step's last successful action as readers see it: the outcome's fields and `data`."""
+    index = work.graph.index[wanted.step]
+    action = work.actions.get(work.action_id(index, work.run(index).last_ok))
+    if action is None or action.outcome is None:
+        return None
+    data = {"data": read_json(action.data)}
+    return data if wanted.path[0] == "data" else {**in_full(action.outcome), **data}
+
+
+def send(
+    work: Work,
+    call: CheckedCall,
+    reasons: tuple[Reason, ...] = (),
+    notes: tuple[str, ...] = (),
+    repeats: str = "",
+) -> Next:
+    """A checked call as the step's next action, for its queue, for a child chain or for a person; or the end, when the
+    budget is used up or the call is too large.
+
+    With `reasons` a worker asks a person before it runs the call; a skill goes to a worker for that. `notes` go into
+    the receipt's warnings. `repeats` is the action that had this effect before, for the log.
+    """
+    index, spec = call.index, call.spec
+    inside = 0 if spec.plan is None else calls_inside(spec.plan, work.world.tools)
+    if not policy.actions_left(work, work.origin, work.world.policy, work.actions_used + inside):
+        used = f"the chain has used up its {count(work.actions_used, 'action')}"
+        return failed(Code.OVER_BUDGET, used, work.steps[index].id)
+    text, wrong = write_json(call.arguments), ""
+    if len(text) > MAX_ARGUMENTS:
+        wrong = f"its arguments have more than {MAX_ARGUMENTS} bytes"
+    elif text.count("{") + text.count("[") > MAX_DEPTH and deeper_than(call.arguments, MAX_DEPTH):
+        wrong = f"its arguments are nested deeper than {MAX_DEPTH}"
+    if wrong:
+        return step_failed(index, Code.NOT_RESOLVED, f"{spec.name}: {wrong}")
+    action = work.next_action(index, spec.name, text)
+    work.actions_used += 1 + inside
+    if spec.name == human_tool.NAME:  # it goes to no worker: the calls behind it are dropped (B3, I4)
+        work.begin(action)
+        work.tell_action(FactType.ACTION_DISPATCHED, action)
+        if work.origin is not PlanOrigin.LITERAL:
+            drop_held(work, index, f"stopped by {next_request(work)}")
+        return ask_for_input(work, action, call.arguments)
+    if spec.plan is not None and not spec.hooks and not reasons:
+        child = child_for(work, action, spec, spec.plan, call.arguments, repeats=repeats)
+        return child if isinstance(child, StartChild) else step_failed(index, *child)
+    sources = {} if work.origin is PlanOrigin.LITERAL else call.sources
+    return _order(work, action, spec, reasons=reasons, notes=notes, sources=sources, repeats=repeats)
+
+
+def send_again(work: Work, action: Action, *, approval: str | None) -> Next:
+    """An action a second time under its own id, because a person said so (B3, E5); it costs no further action.
+
+    `approval` is the digest of the call that they approved. Whoever takes the answer has looked at the deadline before.
+    """
+    spec = work.world.tools.get(action.tool)
+    if spec is None:
+        return step_failed(action.step, Code.TOOL_GONE, f"no worker declares {action.tool} any more")
+    again = replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
+    sources = CheckedCall(work, action.step, spec, read_json(action.arguments)).sources
+    warned = () if action.outcome is None else action.outcome.warnings
+    notes = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()
+    return _order(work, again, spec, approval=approval, again=True, notes=notes, sources=sources)
+
+
+def _order(work: Work, action: Action, spec: ToolSpec, **said: Any) -> Dispatch:
+    """The order to a worker, and what it needs to ask once more where values come from (H3)."""
+    origins, unasked = None, None
+    if work.origin is PlanOrigin.LITERAL:
+        unasked = PlanOrigin.LITERAL.value
+    elif spec.provenance and (mode := work.mode(action.step)) is not Mode.STRICT:
+        unasked = mode.value
+    elif spec.provenance:
+        origins = origin_actions(spec, work.actions)
+    return Dispatch(action, spec, work.deadline, work.actions_used, origins=origins, unasked=unasked, **said)

@@ -1,0 +1,158 @@
+"""How a step and a chain come to their ends (CONTRACT C3, C11; R1)."""
+
+from dataclasses import replace
+
+from haltpoint.chain.checks.intent import falls_short, unfulfilled
+from haltpoint.chain.model import policy
+from haltpoint.chain.model.codes import Code
+from haltpoint.chain.model.needs import result_needed
+from haltpoint.chain.model.next import Cancelled, Completed, Failed, StepEnd, failed, step_failed
+from haltpoint.chain.model.state import ActionStatus, ChainStatus, Failure, PlanOrigin, StepStatus
+from haltpoint.chain.model.work import Work
+from haltpoint.chain.turns.asking import free, withdraw
+from haltpoint.chain.turns.children import cancel_children, report
+from haltpoint.chain.turns.held import drop_held
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.plans import Siblings
+from haltpoint.contracts.tools import ErrorType, Fault
+
+WHO, WHY = 256, 2000
+"""Characters of who stops a chain and of why it ends, as it is passed on."""
+
+
+def failed_by_tool(index: int, code: Code, tool: str, fault: Fault) -> StepEnd:
+    """The step fails because of a tool's error; the user reads the tool's own message and suggestion."""
+    words = fault.message
+    if fault.suggestion is not None:
+        words += f"{'' if words.endswith(('.', '!', '?')) else '.'} {fault.suggestion}"
+    return step_failed(index, code, f"{tool}: {fault.error_type.value}: {fault.message}", words, fault)
+
+
+def too_late(work: Work) -> Failed | None:
+    """The end of a chain whose time is over; None when it has time left."""
+    if work.now < work.deadline:
+        return None
+    if (seconds := policy.seconds_that_bind(work)) is None:
+        return failed(Code.TOO_LATE, "the chain's deadline has passed")
+    return failed(Code.OVER_BUDGET, f"the chain has used up its {seconds:g} s")
+
+
+def end_step(work: Work, end: StepEnd) -> None:
+    """End a step: completed, with its promise kept (C3), or failed; its plan says what that does to the chain (C11).
+
+    Calls that are still held are dropped.
+    """
+    index, failure = end.index, end.failure
+    step = work.steps[index]
+    if failure is None:
+        drop_held(work, index, "step completed")
+        validation = policy.validation(work.task, step, work.origin, unkept=work.run(index).unkept)
+        work.tell(FactType.STEP_COMPLETED, index, validation_status=validation)
+        work.leave(index, StepStatus.COMPLETED)
+    else:
+        work.tell(FactType.STEP_FAILED, index, code=failure.error.code, reason=failure.error.message)
+        work.leave(index, StepStatus.FAILED)
+    for request in withdraw(work, f"step {step.id!r} is over", index) if work.requests else ():
+        free(work, request)
+    if failure is None or not step.fatal:
+        _open_dependants(work, index)
+    else:
+        fail(work, Failed(replace(failure, error=replace(failure.error, step_id=step.id))))
+
+
+def _open_dependants(work: Work, index: int) -> None:
+    """Make ready, or skip, the steps that waited for this one.
+
+    A step that refers to a result which is missing is skipped, and so on by the same rule; other dependants run (C11).
+    """
+    graph, over = work.graph, [index]
+    for done in over:  # grows while it is walked
+        for waiting in graph.dependants[done]:
+            begun = work.run(waiting).status is not StepStatus.PENDING
+            if begun or not all(work.run(other).status.done for other in reversed(graph.dependencies[waiting])):
+                continue
+            missing = [one for one in graph.sources[waiting] if work.run(one).status is not StepStatus.COMPLETED]
+            if missing:
+                reason = f"the result of step {work.steps[missing[0]].id!r} is missing"
+                work.tell(FactType.STEP_SKIPPED, waiting, reason=reason)
+                work.move(waiting, StepStatus.SKIPPED)
+                over.append(waiting)
+            else:
+                work.move(waiting, StepStatus.READY)
+    if work.origin is PlanOrigin.LITERAL:
+        for other in (other for done in over for other in (*graph.sources[done], done - 1, done) if other >= 0):
+            if (number := work.run(other).last_ok) and not result_needed(work.run, graph, other):
+                work.drop(work.action_id(other, number))
+
+
+def is_acting(work: Work) -> bool:
+    """Whether a worker or a child carries an action out now."""
+    sent = (one for one in work.actions.values() if one.status is ActionStatus.DISPATCHED and one.outcome is None)
+    return any(one.id not in work.resting or not work.resting[one.id].until for one in sent)
+
+
+def complete(work: Work, end: Completed) -> None:
+    """The chain has done what was asked; a strict one fails when an effect is owed (C12). Words are kept either way."""
+    work.unproven = tuple(one for one in work.unproven if one in (end.answer or ""))
+    undone = unfulfilled(work)
+    if (owed := falls_short(work, undone)) is not None:
+        failure = failed(Code.UNFULFILLED, owed).failure
+        fail(work, Failed(replace(failure, answer=end.answer)))
+        return
+    work.unfulfilled = undone
+    details = {"unproven": list(work.unproven)} if work.unproven else {}
+    work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
+    work.answer = end.answer
+    report(work)
+
+
+def fail(work: Work, end: Failed) -> None:
+    """The chain fails: because of a step as soon as the actions that are under way have ended (C8), else at once.
+
+    The first failure is the one that people read.
+    """
+    step_id = end.failure.error.step_id
+    if step_id is not None and is_acting(work):
+        siblings = work.steps[work.graph.index[step_id]].siblings or work.task.siblings
+        if siblings is not Siblings.FAIL_FAST:
+            _fail_later(work, end.failure)
+            return
+    failure = work.failing or end.failure
+    error = failure.error
+    _stop(work, f"stopped by {error.code}", error.message)
+    where = {} if error.step_id is None else {"step_id": error.step_id}
+    work.unfulfilled = unfulfilled(work)
+    work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
+    work.error, work.answer = error, failure.answer
+    report(work, failure.fault or Fault(error_type=ErrorType.SERVER, message=error.message[:WHY], recoverable=False))
+
+
+def _fail_later(work: Work, failure: Failure) -> None:
+    """Keep the failure until the actions beside it have ended; questions are taken back meanwhile."""
+    if work.failing is None:
+        work.failing = failure
+        for request in withdraw(work, failure.error.message):
+            free(work, request)
+        if work.origin is PlanOrigin.LITERAL:
+            work.actions = {name: one for name, one in work.actions.items() if one.status is not ActionStatus.DONE}
+
+
+def cancel(work: Work, end: Cancelled) -> None:
+    """The chain stops because a person or a parent says so; their words are passed on, and so they are bounded."""
+    by, reason = end.by[:WHO], end.reason[:WHY]
+    _stop(work, "stopped by cancellation", reason or "the chain was cancelled")
+    work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
+    words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"
+    report(work, Fault(error_type=ErrorType.DENIED, message=words))
+
+
+def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
+    """Take back the open questions and stop the steps that are under way, and the chains that they wait for."""
+    withdraw(work, why_withdrawn)
+    for index in work.active:
+        if work.run(index).status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
+            drop_held(work, index, why_held)
+            work.leave(index, StepStatus.CANCELLED)
+        cancel_children(work, index, why_withdrawn)
+        work.edit(index).pending = ()
+        work.let_go(index)

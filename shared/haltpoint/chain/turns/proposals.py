@@ -1,0 +1,240 @@
+"""The turns of a step with a model: check what it proposes, send its calls, ask again (C3, C6, C7, C8)."""
+
+from functools import partial
+from typing import Final
+
+from haltpoint.chain.checks.checked import CheckedCall
+from haltpoint.chain.checks.citations import false_marks
+from haltpoint.chain.checks.contract import NOT_CONFIRMED, call_fault, without_confirmed
+from haltpoint.chain.checks.intent import (
+    forbidden,
+    note_asked,
+    owed,
+    pattern_faults,
+    refusal,
+    remind,
+    tellable,
+    to_look_at,
+)
+from haltpoint.chain.checks.provenance import provenance_fault
+from haltpoint.chain.checks.reasons import reasons_for
+from haltpoint.chain.checks.repeats import answered_by, decided_before, effect_before, give_back, repeat_fault
+from haltpoint.chain.checks.sources import users_words
+from haltpoint.chain.model import policy
+from haltpoint.chain.model.codes import Code
+from haltpoint.chain.model.next import Next, StepEnd
+from haltpoint.chain.model.state import PlanOrigin
+from haltpoint.chain.model.work import Work
+from haltpoint.chain.turns.dispatching import send
+from haltpoint.chain.turns.ending import failed_by_tool
+from haltpoint.chain.turns.exits import ask_in_step, is_only_question, is_question, last_error
+from haltpoint.chain.turns.gate import Gate, is_held
+from haltpoint.chain.turns.held import drop_held, owner_of, tell_held_once
+from haltpoint.chain.turns.receipts import succeed
+from haltpoint.chain.turns.strikes import MOST_CALLS, escalate, let_pass, no_call, strike, struck_out, unread, violate
+from haltpoint.chain.turns.thinking import may_think, overspent, think_intent, think_step
+from haltpoint.contracts.events import ActionProposed
+from haltpoint.contracts.plans import Call, StepType
+from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.thoughts import BROKEN, Correction, Proposal, StepDecision, Violation
+from haltpoint.contracts.tools import ToolSpec
+
+_LET_RUN: Final = (Violation.NO_PROVENANCE, Violation.STUCK)
+"""Faults of a call that runs in advisory mode all the same, and counts."""
+
+_NOTHING: Final = Proposal()
+
+
+def take_proposal(work: Work, message: ActionProposed) -> Next | None:
+    """Act on the proposal: run its first call, end the step, or ask again. While the chain is stopped it waits."""
+    data = message.data
+    index = work.graph.index.get(data.step_id)
+    if index is None or not work.awaits(index, data.thought_id):
+        return None
+    work.spend(data.usage)
+    work.note(index, data.proposal)
+    work.edit(index).here = True
+    return overspent(work)
+
+
+def consider(work: Work, index: int) -> Next | None:
+    """Judge the proposal that has come; None: its calls may be sent, one after the other (see `release`).
+
+    Before a call that nothing in the intent names the goal is looked at (C12).
+    """
+    proposal = work.proposals[index]
+    considered = len(proposal.calls) <= MOST_CALLS and proposal.decision is not StepDecision.FAIL
+    if considered and (tool := to_look_at(work, index, proposal)) is not None:
+        note_asked(work, tool)
+        return think_intent(work, tool=tool)
+    work.edit(index).here = False
+    if proposal.decision is StepDecision.FAIL:
+        return _give_up(work, index, proposal)
+    if len(proposal.calls) > MOST_CALLS:
+        text = f"{len(proposal.calls)} calls are too many at once; propose {MOST_CALLS} at most."
+        return _correct(work, index, (Correction(violation=Violation.NOT_ALLOWED, message=text),))
+    if not proposal.calls:
+        return _take_words(work, index, proposal)
+    work.begin_turn(index)
+    work.fresh = index
+    if faults := unread(work, index, proposal):
+        strike(work, index, *faults)
+    for place, call in enumerate(proposal.calls):
+        if owner_of(work, index, call.tool) is None:
+            fault = _form_fault(work, index, without_confirmed(call, work.world.tools))
+            if fault is not None:
+                strike(work, index, fault, call=place)
+    return None
+
+
+def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
+    """Words complete a reasoning step (C4), and never a tool step (C3).
+
+    A question goes to a person, and words behind a tool's error end the step as failed: neither is a strike (C11). A
+    call that cannot be read is no words: it is refused like a faulty call, in every mode (C6).
+    """
+    mode, words, thought = work.mode(index), proposal.content, work.awaited(index)
+    if proposal.faults:
+        return _correct(work, index, unread(work, index, proposal))
+    tool_step = work.steps[index].step_type is StepType.TOOL
+    missing = () if tool_step else pattern_faults(work)
+    owes = tool_step or bool(missing)
+    due = owes or work.origin is PlanOrigin.DRAFTED or bool(owed(work))
+    asks = is_question(words) if due else is_only_question(words)
+    if asks and (question := ask_in_step(work, index, proposal)) is not None:
+        return question
+    if owes and mode is not Mode.OFF and words.strip() and (error := last_error(work, index)) is not None:
+        return failed_by_tool(index, Code.GIVEN_UP, *error)
+    faults = () if mode is Mode.OFF else (no_call(work, index),) if tool_step else missing
+    if not faults and (cites := false_marks(work, index, words)):  # at the limit the words are taken as they are (F2)
+        violate(work, index, thought, cites, words)
+        if mode is Mode.STRICT and not struck_out(work, index) and may_think(work, index):
+            return think_step(work, index, cites, thought, again=True)
+    if faults and mode is Mode.STRICT:
+        return _correct(work, index, faults)
+    if not faults and work.origin is PlanOrigin.REACT and (reminded := remind(work)):
+        return _again(work, index, reminded, thought, again=True)
+    work.words = words
+    if faults:
+        violate(work, index, thought, faults, words)
+        return let_pass(work, index)
+    return StepEnd(index)
+
+
+def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
+    """The honest way out (C11): a step may be given up for what a tool of it said last, if that is an error.
+
+    Calls beside it never run.
+    """
+    error = last_error(work, index)
+    run = work.edit(index)
+    run.taken, run.struck = 0, False
+    drop_held(work, index, "proposed beside giving up")
+    if error is not None:
+        return failed_by_tool(index, Code.GIVEN_UP, *error)
+    text = (
+        f"Step {work.steps[index].id!r} cannot be given up: no tool's last result in it is an error. "
+        'Go on with it, and say "next_step_decision": "fail" only after an error.'
+    )
+    unfounded = Correction(violation=Violation.UNFOUNDED_FAIL, message=text)
+    return _correct(work, index, (unfounded, *unread(work, index, proposal)))
+
+
+def release(work: Work, index: int) -> Next | Gate | None:
+    """The next held call that will do, and may be sent now; `held` when it has to wait, None when there is none in this
+    turn. Only here provenance is checked, and while other calls of the step are under way nothing is refused: their
+    results may be origins.
+    """
+    proposal, mode = work.proposals.get(index, _NOTHING), work.mode(index)
+    most = policy.actions_per_turn(work.steps[index], work.world.policy)
+    for place in range(work.run(index).taken, len(proposal.calls)):
+        proposed, run = proposal.calls[place], work.run(index)
+        if run.in_turn >= most and not run.pending:
+            return None
+        if place in work.verdicts.get(index, ()) or owner_of(work, index, proposed.tool) is not None:
+            continue
+        checked, fault = _check(work, index, proposed)
+        if fault is not None and run.pending:
+            return Gate.HELD
+        if fault is not None and not (fault.violation in _LET_RUN and mode is Mode.ADVISORY):
+            strike(work, index, fault, call=place)
+            continue
+        earlier = answered_by(checked)
+        reasons = () if earlier else reasons_for(checked, repaired=proposal.repaired)
+        if is_held(checked, reasons):
+            return Gate.HELD
+        ignored = forbidden(work, Mode.STRICT, checked.spec.name) if mode is Mode.ADVISORY and not earlier else None
+        if broken := tuple(one for one in (fault, ignored) if one is not None):
+            strike(work, index, *broken)
+        work.edit(index).taken = place
+        if earlier is None:
+            done = effect_before(checked) if mode is Mode.ADVISORY else None
+            notes = (NOT_CONFIRMED,) if checked.arguments != proposed.arguments else ()
+            return send(work, checked, reasons, notes, done.action_id if done else "")
+        if (end := succeed(work, give_back(work, index, earlier))) is not None:
+            return end
+        tell_held_once(work, index)
+    return None
+
+
+def _form_fault(work: Work, index: int, call: Call) -> Correction | None:
+    """Whether the tool may be called here, with these arguments (C6)."""
+    named = partial(tellable, work, index)
+    return call_fault(call, work.steps[index], work.world.tools, work.mode(index), work.task, named)
+
+
+def _check(work: Work, index: int, proposed: Call) -> tuple[CheckedCall, Correction | None]:
+    """The call, and the first reason to refuse it, in this order: its form, the user's words, a person, the ledger,
+    origins.
+    """
+    call = without_confirmed(proposed, work.world.tools)
+    checked = CheckedCall(work, index, work.world.tools.get(call.tool) or ToolSpec(name=call.tool), call.arguments)
+    fault = _form_fault(work, index, call) or refusal(work, index, call.tool) or decided_before(checked)
+    if fault is None and checked.mode is not Mode.OFF:
+        known = work.task.context, work.actions, users_words(work)
+        fault = repeat_fault(checked) or provenance_fault(call, checked.spec, *known)
+    return checked, fault
+
+
+def next_turn(work: Work, index: int) -> Next:
+    """Drop what is left of the proposal and ask for the next (C7), with what was wrong; the same turn again when
+    nothing of it ran.
+    """
+    run, thought = work.edit(index), work.acted_on(index)
+    proposal = work.proposals.get(index, _NOTHING)
+    most = policy.actions_per_turn(work.steps[index], work.world.policy)
+    dropped = "one action per turn" if most == 1 else f"{most} actions per turn"
+    drop_held(work, index, dropped if run.in_turn else "no call of the proposal can run")
+    wrong = unread(work, index, proposal)
+    for place, verdict in sorted(work.verdicts.get(index, {}).items()):
+        # a result of this turn may have brought the value, or made the call another one
+        good = run.in_turn and verdict.violation in _LET_RUN and _check(work, index, proposal.calls[place])[1] is None
+        wrong += () if good else (verdict,)
+    if run.in_turn:
+        return _again(work, index, wrong, thought if wrong else None, again=False)
+    if not wrong:
+        wrong = (no_call(work, index),)
+        violate(work, index, thought, wrong, proposal.content)
+    run.turn, run.taken, run.struck = run.turn - 1, 0, False
+    return _again(work, index, wrong, thought, again=True)
+
+
+def _correct(work: Work, index: int, corrections: tuple[Correction, ...]) -> Next:
+    """A violation: nothing ran, the same turn is asked again with what was missing and the exact form (D1)."""
+    thought = work.awaited(index)
+    violate(work, index, thought, corrections, work.proposals[index].content)
+    return _again(work, index, corrections, thought, again=True)
+
+
+def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought: str | None, *, again: bool) -> Next:
+    """Ask for the next proposal, with what was wrong with the last; at the limit of strikes a person decides (D3)."""
+    mode = work.mode(index)
+    struck = corrections or work.run(index).struck
+    if not struck or mode is Mode.OFF or not struck_out(work, index):
+        return think_step(work, index, corrections, thought, again=again)
+    if mode is Mode.ADVISORY:
+        return let_pass(work, index)
+    place = work.steps[index].id
+    own = (one.violation for one in work.case if one.place == place)
+    wrong = [*own, *(one.violation for one in corrections)]
+    return escalate(work, index, BROKEN[wrong[-1]] if wrong else "too many strikes")

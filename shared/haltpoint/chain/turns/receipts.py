@@ -1,0 +1,137 @@
+"""What a receipt does to its step (CONTRACT B2, C3, C11): the runtime obeys the tool, never the model."""
+
+from haltpoint.chain.checks.intent import pattern_faults, remind
+from haltpoint.chain.checks.provenance import SAID, denied
+from haltpoint.chain.checks.repeats import note_effect
+from haltpoint.chain.model.codes import Code
+from haltpoint.chain.model.next import Failed, StepEnd, failed, step_failed
+from haltpoint.chain.model.outputs import Settle
+from haltpoint.chain.model.references import write_json
+from haltpoint.chain.model.state import Action, OpenRequest, PlanOrigin
+from haltpoint.chain.model.work import Work
+from haltpoint.chain.turns.asking import close, free
+from haltpoint.chain.turns.children import advice_on
+from haltpoint.chain.turns.ending import failed_by_tool
+from haltpoint.chain.turns.held import drop_held
+from haltpoint.chain.turns.strikes import forgive, let_pass, violate
+from haltpoint.contracts.base import levels_of, request_id
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.plans import StepType
+from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Outcome
+
+
+def record(work: Work, action: Action, *, succeeded: bool) -> None:
+    """Keep a receipt that counts. Of a literal plan's step only the last successful one is needed later."""
+    run = work.edit(action.step)
+    older = run.last_ok
+    if succeeded and action.number > older:
+        run.last_ok = action.number
+    work.keep(action)
+    if work.origin is PlanOrigin.LITERAL:
+        if run.last_ok != action.number:
+            work.drop(action.id)
+        if older not in (0, run.last_ok):
+            work.drop(work.action_id(action.step, older))
+
+
+def succeed(work: Work, action: Action) -> StepEnd | None:
+    """A successful receipt: end the step when it has all that was promised; else it continues (see `scheduling`).
+
+    It ends the chain's row of violations, and the step's when the tool was required or none is (D2).
+    """
+    index = action.step
+    step, run, literal = work.steps[index], work.edit(index), work.origin is PlanOrigin.LITERAL
+    promised, kept = work.graph.promises[index], 0
+    for bit, tools in enumerate(promised):
+        if action.tool in tools:
+            kept |= 1 << bit
+    run.receipts |= kept
+    met = run.receipts == (1 << len(promised)) - 1
+    ends = action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
+    if literal and levels_of(work.id):
+        note_effect(work, action)
+    record(work, action, succeeded=True)
+    work.strikes, work.case = 0, ()
+    if kept or not promised:
+        run.strikes = 0
+    if literal:
+        return StepEnd(index) if met and ends else end_of_calls(work, index)
+    if (met and step.step_type is StepType.TOOL) or (ends and work.mode(index) is Mode.OFF):
+        return StepEnd(index)
+    return _end_of_open_step(work, index) if met and ends else None
+
+
+def _end_of_open_step(work: Work, index: int) -> StepEnd | None:
+    """`complete` in a step that promised no tool; it counts as `continue` while the user's words ask for one (C2)."""
+    faults = pattern_faults(work)
+    if work.mode(index) is Mode.STRICT and (faults or remind(work)):
+        return None
+    if not faults:
+        return StepEnd(index)
+    violate(work, index, work.acted_on(index), faults, "")
+    return let_pass(work, index)
+
+
+def end_of_calls(work: Work, index: int) -> StepEnd | None:
+    """The end of a literal step whose last call has ended."""
+    run = work.run(index)
+    return StepEnd(index) if run.taken == len(work.steps[index].actions) and not run.pending else None
+
+
+def is_optional(work: Work, action: Action) -> bool:
+    """Whether the submitter says that this call of a literal plan may fail."""
+    return work.origin is PlanOrigin.LITERAL and work.steps[action.step].actions[action.number - 1].optional
+
+
+def err(work: Work, action: Action, fault: Fault) -> StepEnd | None:
+    """A receipt with an error ends the turn. The model may try something else if that can help (C11, E3, E4)."""
+    index, literal = action.step, work.origin is PlanOrigin.LITERAL
+    record(work, action, succeeded=False)
+    if is_optional(work, action):
+        return end_of_calls(work, index)
+    drop_held(work, index, f"stopped by {fault.error_type.value}")
+    if literal or not (fault.recoverable or denied(action)):
+        return failed_by_tool(index, Code.TOOL_FAILED, action.tool, fault)
+    return None
+
+
+def settle(work: Work, action: Action, outcome: Outcome, data: str) -> Action:
+    """The action with a receipt that no worker gave: it is stored beside the worker's own."""
+    settled = action.done(outcome, data)
+    work.outputs.append(Settle(settled))
+    return settled
+
+
+def settle_error(work: Work, action: Action, fault: Fault, said: str = "", by: str = "") -> Action:
+    """The action with an error in place of its receipt, and a person's words as typed: they may name a value (C6)."""
+    metadata = Metadata(tool=action.tool, by=by) if by else Metadata()
+    advice, error = advice_on(fault), NextAction.ERROR
+    outcome = Outcome(success=False, next_action=error, error=fault, instruction_for_ai=advice, metadata=metadata)
+    settled = settle(work, action, outcome, write_json({SAID: said.strip()} if said.strip() else {}))
+    note_effect(work, settled)
+    return settled
+
+
+def go_without(work: Work, request: OpenRequest) -> StepEnd | Failed | None:
+    """A question has expired: the step that asked fails, and its `on_failure` says what that does to the chain (C11).
+
+    The receipt that waited says why; of a doubt it says no more than that nobody knows (E5).
+    """
+    index, words = request.step, f"nobody answered {request_id(work.id, request.number)} in time"
+    close(work, request, FactType.REQUEST_EXPIRED)
+    if index < 0:
+        return failed(Code.NO_ANSWER, words)
+    free(work, request)
+    if request.action_id:
+        kind = ErrorType.IN_DOUBT if request.kind is RequestKind.IN_DOUBT else ErrorType.TIMEOUT
+        fault = Fault(error_type=kind, message=words, recoverable=False)
+        action = work.actions[request.action_id]
+        record(work, settle_error(work, action, fault), succeeded=False)
+        if is_optional(work, action):
+            return end_of_calls(work, index)
+    else:
+        forgive(work, index)  # the case is closed, and its row of violations with it
+    drop_held(work, index, f"stopped by {Code.NO_ANSWER}")
+    return step_failed(index, Code.NO_ANSWER, words)

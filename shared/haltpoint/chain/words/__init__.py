@@ -1,0 +1,1 @@
+"""What is read in words, as a hint only: patterns over the goal, and sentences of an answer."""

@@ -1,0 +1,139 @@
+"""What the user's words ask for, make conditional or forbid, read by patterns and without a model (CONTRACT C2).
+
+A pattern that requires a tool is searched in each clause that may ask for something: none that asks for information
+("who wrote this?"), is negated, tells how ("explain how to write a file") or depends on something ("if you create a
+file"), nor in quotation marks, unless a file name stands there.
+
+One that restricts is searched in each sentence. Its tools are those that its globs name, else those with effects that
+the words it found speak of: a word of the tool's name or of its description's first sentence means the same deed
+(`DEEDS`), or the name holds the very word. Where no tool is known, or the rest of the goal speaks of the tool too, it
+cannot be told which call is forbidden: a person is asked.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Final
+
+from haltpoint.chain.model.plain_text import plain, words_of
+from haltpoint.chain.words.patterns_english import ASKS_POLITELY, ASKS_TO_KNOW, DEEDS, NO_NEGATION, NO_REQUEST
+from haltpoint.contracts.intent import IntentEntry, IntentOrigin
+from haltpoint.contracts.policy import Does, Pattern
+from haltpoint.contracts.tools import ToolSpec
+
+ALL: Final = "*"
+_QUOTE: Final = "§"  # stands where something was quoted
+_LONGEST: Final = 600  # characters of a clause that are looked at
+_SHORTEST: Final = 4  # letters of a word that names a tool by itself
+
+_BLOCK: Final = re.compile(r"```.*?(?:```|\Z)|^\s*>.*$", re.DOTALL | re.MULTILINE)
+_QUOTED: Final = re.compile(r'"([^"\n]*)"|(?<!\w)\'([^\'\n]*)\'(?!\w)|`([^`\n]*)`')
+_FILE_NAME: Final = re.compile(r"[\w./~-]*\w\.\w{1,8}")
+_SENTENCE: Final = re.compile(r"[^.!?\n]*(?:\.(?!\s|$)[^.!?\n]*)*[.!?\n]*")
+_CLAUSE: Final = re.compile(r"[,;:()]+(?:\s|$)|\s-+\s|\s(?:but|however|though)\s", re.IGNORECASE)
+_BULLET: Final = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+|[*_#]{2,}|^#+\s")
+_WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_JOINED: Final = re.compile(r"^(?:\W|(?:and|but|or|so|then|also|und|aber|oder|dann|doch)\b)+", re.IGNORECASE)
+_PREFIX: Final = "(?:ab|an|zu|ver|weg|auf)?(?:zu|ge)?"
+_DONE: Final = tuple(re.compile(f"{_PREFIX}(?:{words})") for words, _ in DEEDS)
+_SAID: Final = tuple(re.compile(f"{_PREFIX}(?:{'|'.join(filter(None, words))})") for words in DEEDS)
+
+Condition = tuple[Does, IntentEntry]
+
+
+def required_by_words(
+    words: str, session: str, patterns: Iterable[Pattern], served: Collection[str]
+) -> tuple[IntentEntry, ...]:
+    """What the words, and the session that is active, ask for. A success of any tool of an entry is enough. A pattern
+    whose tools nobody serves asks for nothing.
+    """
+    asking = (one for one in _sentences(words) if ASKS_POLITELY.search(one) or not ASKS_TO_KNOW.search(one))
+    requests = [clause.strip()[:_LONGEST] for one in asking for clause in _CLAUSE.split(one) if clause.strip()]
+    found = list[IntentEntry]()
+    for pattern in patterns:
+        tools = fitting(pattern.tools, served) if pattern.does is Does.REQUIRED else ()
+        if tools and (said := _asked(pattern, requests, plain(session))) is not None:
+            found.append(_entry(pattern, tools, said))
+    return tuple(found)
+
+
+def conditions_of(words: str, patterns: Iterable[Pattern], tools: Mapping[str, ToolSpec]) -> tuple[Condition, ...]:
+    """What the words make conditional or forbid of these tools, which have effects."""
+    spoken = _sentences(words)
+    found = [
+        (pattern, _JOINED.sub("", fit[0]).strip())
+        for pattern in patterns
+        if pattern.does is not Does.REQUIRED
+        for sentence in spoken
+        for fit in re.finditer(pattern.pattern, sentence, re.IGNORECASE)
+    ]
+    rest = "\n".join(spoken)
+    for _, said in found:
+        rest = rest.replace(said, " ")
+    return tuple(one for pattern, said in found for one in _conditions(pattern, said, rest, tools))
+
+
+def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
+    """The names that fit one of the globs, sorted. `createFile`, `create-file` and `create_file` are one name here."""
+    wanted = tuple(words_of(glob) for glob in globs)
+    return tuple(sorted(name for name in names if _fits(name, wanted)))
+
+
+@lru_cache(maxsize=4096)
+def _fits(name: str, globs: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(words_of(name), glob) for glob in globs)
+
+
+def _entry(pattern: Pattern, tools: tuple[str, ...], said: str) -> IntentEntry:
+    return IntentEntry(tools=tools, words=said, origin=IntentOrigin.PATTERN, pattern=pattern.id)
+
+
+def _sentences(words: str) -> list[str]:
+    """The sentences in plain text, with what is quoted taken out."""
+    text = _QUOTED.sub(_only_file_names, _BLOCK.sub("\n", plain(words)))
+    return [stripped for one in _SENTENCE.findall(text) if (stripped := _BULLET.sub("", one).strip())]
+
+
+def _only_file_names(quoted: re.Match[str]) -> str:
+    inner = quoted[1] or quoted[2] or quoted[3] or ""
+    return inner if _FILE_NAME.fullmatch(inner) else f" {_QUOTE} "
+
+
+def _asked(pattern: Pattern, requests: Iterable[str], session: str) -> str | None:
+    """The words that fit, or None."""
+    if pattern.session:
+        fit = re.search(pattern.session, session, re.IGNORECASE)
+        if fit is None or not pattern.pattern:
+            return None if fit is None else f"session {fit[0]}"
+    for clause in requests:
+        fit = re.search(pattern.pattern, clause, re.IGNORECASE)
+        if fit is not None and not NO_REQUEST.search(NO_NEGATION.sub(" ", clause[: fit.end()])):
+            return fit[0].strip()
+    return None
+
+
+def _conditions(pattern: Pattern, said: str, rest: str, tools: Mapping[str, ToolSpec]) -> Iterator[Condition]:
+    if pattern.tools:
+        limits = {pattern.does: fitting(pattern.tools, tools)}
+    else:
+        deeds, words = _meanings(said, _SAID), {word for word in _WORD.findall(said.lower()) if len(word) >= _SHORTEST}
+        by_word = [name for name in tools if words.intersection(words_of(name).split("_"))]
+        named = [name for name, spec in tools.items() if deeds & _means(spec)] or by_word
+        forbids, also = pattern.does is Does.FORBIDDEN, _meanings(rest, _SAID)
+        asked = tuple(name for name in named if not forbids or also & _means(tools[name]))
+        forbidden = tuple(name for name in named if name not in asked)
+        limits = {Does.ASK_BEFORE: asked if named else (ALL,), Does.FORBIDDEN: forbidden}
+    return ((does, _entry(pattern, names, said)) for does, names in limits.items() if names)
+
+
+def _means(spec: ToolSpec) -> frozenset[int]:
+    first = spec.description.partition(". ")[0].partition("\n\n")[0]
+    return _meanings(f"{words_of(spec.name).replace('_', ' ')} {first}", _DONE)
+
+
+@lru_cache(maxsize=4096)
+def _meanings(text: str, deeds: tuple[re.Pattern[str], ...]) -> frozenset[int]:
+    """The deeds that a text speaks of, by their numbers in `DEEDS`."""
+    found = _WORD.findall(text.lower())
+    return frozenset(number for number, deed in enumerate(deeds) if any(map(deed.match, found)))

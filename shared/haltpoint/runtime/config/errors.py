@@ -1,0 +1,87 @@
+"""Errors that people read: a code, what happened, why, and what to do. One catalogue of all codes."""
+
+from typing import Final
+
+from haltpoint.chain.model.codes import Code
+
+CATALOGUE: Final[dict[str, str]] = {
+    "HP-001": "The settings are not valid.",
+    "HP-002": "A bug in Haltpoint ended a service, a command or a chain.",
+    "HP-003": "The address to listen on is in use or not valid.",
+    "HP-004": "The policy file cannot be used.",
+    "HP-010": "The Redis server cannot be reached, or refuses us.",
+    "HP-011": "The server lacks a command that Haltpoint needs.",
+    "HP-012": "The server may evict keys when its memory is full.",
+    "HP-013": "The server may lose acknowledged writes.",
+    "HP-014": "The function library is missing on the server, or is another version.",
+    "HP-015": "A stream or its consumer group is missing.",
+    "HP-016": "The deployment has another number of partitions.",
+    "HP-017": "The clocks of this machine and of the server differ.",
+    "HP-018": "The connection to the server is not encrypted.",
+    "HP-019": "The test kit's clock is set on this server.",
+    "HP-020": "A consumer group vanished while a service ran: the server's history went backwards.",
+    "HP-021": "The Redis server refuses writes for now; services wait until it accepts them again.",
+    "HP-022": "Chains of another release are under way, and this release stores chains in another form.",
+    "HP-030": "The tools of a worker cannot be used.",
+    "HP-031": "Two tools have the same name.",
+    "HP-032": "A hook cannot be loaded.",
+    "HP-033": "What a tool needs could not be opened.",
+    "HP-034": "A skill cannot be used.",
+    "HP-035": "The escalation handler cannot be loaded.",
+    "HP-040": "What was typed does not fit the command.",
+    "HP-041": "A file cannot be read, or is not what it should be.",
+    "HP-042": "The embedded server cannot start.",
+    "HP-043": "The services did not become ready in time.",
+    "HP-045": "The demo did not end as expected.",
+    "HP-050": "The gateway cannot be reached.",
+    "HP-051": "The gateway does not accept the key.",
+    "HP-052": "The gateway refused what was asked; its own words say why.",
+    "HP-053": "There is nothing with this id.",
+    "HP-054": "The question is not open any more.",
+    "HP-055": "There is no such dead letter.",
+    "HP-102": "No worker serves the queue of a tool that a step waits for.",
+    **{code.value: code.meaning for code in Code},
+    "HP-301": "A chain needs a model and none is configured.",
+    "HP-302": "The model's server cannot be reached, or does not answer in time.",
+    "HP-303": "The model's server does not accept the key.",
+    "HP-304": "The model's server refuses the question.",
+    "HP-305": "The model's server is overloaded or failing.",
+    "HP-306": "What the model's server answered is no chat completion.",
+    "HP-307": "The deadline passed before the model could be asked.",
+    "HP-308": "A thought was begun again and again and never finished.",
+    "HP-309": "A model reply arrived for a chain or step that no longer exists.",
+}
+"""Every code and what it means in general; a `HaltpointError` says what happened in particular."""
+
+
+HOPELESS: Final = 2
+"""The exit code of a service that would end the same way each time: settings, address or tools are wrong."""
+
+
+class HaltpointError(Exception):
+    """`HP-014 The function library is missing: nobody loaded it. Run: haltpoint init`.
+
+    `code` is a key of `CATALOGUE`; `what` and `why` are half-sentences without a full stop, `fix` is a sentence.
+    """
+
+    def __init__(self, code: str, what: str, why: str, fix: str) -> None:
+        if code not in CATALOGUE:
+            raise KeyError(code)
+        super().__init__(code, what, why, fix)
+        self.code = code
+        self.what = what
+        self.why = why
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.what}: {self.why}. {self.fix}"
+
+
+def unforeseen(error: BaseException) -> HaltpointError:
+    """HP-002: an exception that nobody expected has ended a service."""
+    return HaltpointError(
+        "HP-002",
+        "the service ended",
+        f"{type(error).__name__}: {error}",
+        "This is a fault in Haltpoint: please report it with the lines above",
+    )

@@ -1,0 +1,108 @@
+"""One log for a process: JSON lines on stderr, pretty on a terminal, each line with the ids it is about.
+
+Chain, step, action and trace are set with `about` and travel in a context variable, so that whoever logs below, a
+library or a tool too, needs no argument for them. Ids are logged freely, arguments only by choice.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final, TextIO, cast
+
+import structlog
+from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
+
+from haltpoint.runtime.config.settings import LogSettings
+
+_LEADING = ["timestamp", "level", "event", "service", "logger", "trace", "chain", "step", "action"]
+
+ABOUT: Final[ContextVar[Callable[[], dict[str, str]]]] = ContextVar("about", default=dict)
+"""What lines are about, by name: asked only when one is written."""
+
+
+def configure(settings: LogSettings, *, service: str, stream: TextIO | None = None) -> None:
+    """Send our lines and those of libraries to `stream` (default: stderr), named after `service`. May be repeated."""
+    out = stream or sys.stderr
+    level = logging.getLevelNamesMapping()[settings.level.upper()]
+    pretty = settings.format == "console" or (settings.format == "auto" and out.isatty())
+
+    def name_service(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+        return {"service": service, **event}
+
+    shared: list[Processor] = [
+        _say_what_it_is_about,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        name_service,
+    ]
+    last: list[Processor]
+    if pretty:
+        colors = out.isatty() and not os.environ.get("NO_COLOR")
+        last = [structlog.dev.ConsoleRenderer(colors=colors)]
+    else:
+        last = [structlog.processors.format_exc_info, _put_ids_first, structlog.processors.JSONRenderer()]
+
+    handler = logging.StreamHandler(out)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.ExtraAdder(), _plain, *shared],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level)
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        # A cached logger would keep the level and stream of an earlier `configure`.
+        cache_logger_on_first_use=False,
+    )
+
+
+def get(name: str) -> FilteringBoundLogger:
+    """Return the logger of a module: `log = logs.get(__name__)`, then `log.info("what happened", key=value)`."""
+    return cast("FilteringBoundLogger", structlog.stdlib.get_logger(name))
+
+
+@contextmanager
+def about(
+    *, chain: str | None = None, step: str | None = None, action: str | None = None, trace: str | None = None
+) -> Generator[None]:
+    """Name what every line inside is about, in this task and those that it starts; what is None stays as it is.
+
+    `trace` is a traceparent, of which the line has the id of the trace.
+    """
+    given = ABOUT.get()() | ids(chain=chain, step=step, action=action, trace=trace)
+    before = ABOUT.set(lambda: given)
+    try:
+        yield
+    finally:
+        ABOUT.reset(before)
+
+
+def ids(
+    *, chain: str | None = None, step: str | None = None, action: str | None = None, trace: str | None = None
+) -> dict[str, str]:
+    """What `about` adds to a line."""
+    given = {"chain": chain, "step": step, "action": action, "trace": trace and trace.split("-")[1]}
+    return {key: value for key, value in given.items() if value}
+
+
+def _plain(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """Without uvicorn's second copy of its words, which is made for terminals."""
+    event.pop("color_message", None)
+    return event
+
+
+def _say_what_it_is_about(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    return {**ABOUT.get()(), **event}
+
+
+def _put_ids_first(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    return {key: event[key] for key in (*_LEADING, *event) if key in event}

@@ -1,0 +1,1 @@
+"""The life of a service: process, server, checks before the start, HTTP."""

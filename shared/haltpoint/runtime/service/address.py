@@ -1,0 +1,47 @@
+"""Addresses: where the Redis server is, and where a service listens."""
+
+import socket
+from errno import EADDRINUSE
+from typing import Final
+
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.service import embedded
+
+PORT_SETTING: Final = "HALTPOINT_GATEWAY__PORT (for /readyz: HALTPOINT_HEALTH_PORT)"
+
+
+def redis_url(settings: Settings) -> str:
+    """The server's address: the configured one, else that of the live embedded server (state_dir/data).
+
+    Raises HaltpointError HP-010 when there is neither.
+    """
+    url = settings.redis_url or embedded.running(settings.state_dir / "data")
+    if url is None:
+        raise HaltpointError(
+            "HP-010",
+            "there is no server to talk to",
+            f"no HALTPOINT_REDIS_URL is set and no embedded server runs in {settings.state_dir}",
+            "Set HALTPOINT_REDIS_URL, or start everything with: haltpoint up",
+        )
+    return url
+
+
+def listen(host: str, port: int, backlog: int = 1, *, chosen_by: str = PORT_SETTING) -> socket.socket:
+    """A socket that listens there. Raises HaltpointError HP-003 when the address cannot be used.
+
+    `chosen_by`: the setting or option with which another port is chosen.
+    """
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(backlog)
+    except OSError as error:
+        listener.close()
+        if error.errno == EADDRINUSE:
+            what, why = f"port {port} is already in use", f"another process listens on {host}:{port}"
+            raise HaltpointError("HP-003", what, why, f"Stop that process, or set {chosen_by}") from error
+        what, why = f"{host}:{port} cannot be used", error.strerror or str(error)
+        raise HaltpointError("HP-003", what, why, f"Correct the address: {chosen_by}") from error
+    return listener

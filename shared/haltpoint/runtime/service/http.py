@@ -1,0 +1,80 @@
+"""HTTP as all services serve it: uvicorn inside our event loop, without its signal handlers; and the health routes."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Generator
+from typing import Any, Final
+
+import uvicorn
+from faststream.asgi import AsgiFastStream, AsgiResponse, get
+from prometheus_client import make_asgi_app
+
+from haltpoint.runtime.service.address import PORT_SETTING, listen
+
+_OPEN_CONNECTIONS_MAY_TAKE: Final = 5
+"""Seconds that answers under way have when the server stops."""
+
+
+class HttpServer:
+    """An ASGI application on a port. Port 0 takes a free one; `port` is the real one after `start`.
+
+    What a proxy forwards about its clients is believed of `trusted_proxy` (an address or network) only. `chosen_by`
+    names the setting or option of the port.
+    """
+
+    def __init__(
+        self, app: Any, host: str, port: int, *, trusted_proxy: str | None = None, chosen_by: str = PORT_SETTING
+    ) -> None:
+        self.host = host
+        self.port = port
+        self._chosen_by = chosen_by
+        self._server = _Server(
+            uvicorn.Config(
+                app,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=_OPEN_CONNECTIONS_MAY_TAKE,
+                server_header=False,
+                proxy_headers=trusted_proxy is not None,
+                forwarded_allow_ips=trusted_proxy,
+            )
+        )
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Listen. Raises HaltpointError HP-003 when the address cannot be used."""
+        # From here on nobody is refused: who comes before uvicorn is ready waits in the queue.
+        listener = listen(self.host, self.port, self._server.config.backlog, chosen_by=self._chosen_by)
+        self.port = int(listener.getsockname()[1])
+        self._task = asyncio.create_task(self._server.serve([listener]), name=f"http {self.port}")
+
+    async def stop(self) -> None:
+        """Take no new connections, finish the open answers, end. May be repeated."""
+        task, self._task = self._task, None
+        if task is not None:
+            self._server.should_exit = True
+            await task
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """The service's own lifecycle handles signals."""
+        yield
+
+
+def health_app(is_ready: Callable[[], bool]) -> AsgiFastStream:
+    """GET /livez: the event loop turns. /readyz: 200 when `is_ready`, else 503. /metrics: Prometheus text."""
+
+    @get
+    async def livez(_: Any) -> AsgiResponse:
+        return AsgiResponse(b"alive\n", 200)
+
+    @get
+    async def readyz(_: Any) -> AsgiResponse:
+        return AsgiResponse(b"ready\n", 200) if is_ready() else AsgiResponse(b"not ready\n", 503)
+
+    return AsgiFastStream(
+        asgi_routes=[("/livez", livez), ("/readyz", readyz), ("/metrics", make_asgi_app())], logger=None
+    )

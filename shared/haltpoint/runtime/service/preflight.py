@@ -1,0 +1,220 @@
+"""Preflight: what must be true of the server before a service may rely on it, each with its fix (R0).
+
+`examine` returns values and prints nothing: services refuse to start on the first that fails, `haltpoint doctor` shows
+all of them. HALTPOINT_ALLOW_UNSAFE goes on in spite of those that are not vital.
+"""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+
+from haltpoint.contracts.catalogue import GROUP, Stream
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.store import library
+from haltpoint.runtime.streams.topology import Topology, other_partitions
+
+_COMMANDS: Final = ("fcall", "function", "xadd", "xreadgroup", "xpending", "xclaim", "xautoclaim", "zrangebyscore")
+_SKEW_MS: Final = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at. `vital`: without it nothing can work, whatever is allowed."""
+
+    check: str
+    code: str
+    ok: bool
+    what: str
+    why: str = ""
+    fix: str = ""
+    vital: bool = False
+
+
+async def examine(redis: Redis, settings: Settings, topology: Topology, url: str) -> list[Check]:
+    """Look at everything, in this order. Raises redis-py's errors when the server goes away meanwhile."""
+    info = await _info(redis)
+    return [
+        await _commands(redis),
+        _eviction(info),
+        await _durability(redis, settings.profile, info),
+        _encryption(settings.profile, url),
+        await _clock(redis),
+        await _test_clock(redis, settings.profile, topology),
+        await _library(redis),
+        await _partitions(redis, topology),
+        await _groups(redis, topology),
+    ]
+
+
+def refuse(checks: Iterable[Check], *, allow_unsafe: bool, besides: frozenset[str] = frozenset()) -> list[Check]:
+    """Raise HaltpointError for the first check that failed; return those that are gone on in spite of.
+
+    `besides` names checks that the caller sets right itself.
+    """
+    failed = [check for check in checks if not check.ok and check.check not in besides]
+    for check in failed:
+        if check.vital or not allow_unsafe:
+            raise HaltpointError(check.code, check.what, check.why, check.fix)
+    return failed
+
+
+async def _info(redis: Redis) -> dict[str, Any]:
+    return dict(await redis.info("everything"))
+
+
+async def _config(redis: Redis, name: str) -> str | None:
+    """A setting of the server, or None where CONFIG is forbidden."""
+    try:
+        return dict(await redis.config_get(name)).get(name)
+    except ResponseError:
+        return None
+
+
+async def _commands(redis: Redis) -> Check:
+    known = {_text(name) for name in await redis.command_list()}
+    missing = [name.upper() for name in _COMMANDS if name not in known]
+    return Check(
+        "server",
+        "HP-011",
+        not missing,
+        "the server has all commands" if not missing else f"the server has no {', '.join(missing)}",
+        "Redis 7.0, Valkey 7.2 or newer have them; older ones have not",
+        "Use a newer server",
+        vital=True,
+    )
+
+
+def _eviction(info: dict[str, Any]) -> Check:
+    policy = str(info.get("maxmemory_policy", "noeviction"))
+    return Check(
+        "eviction",
+        "HP-012",
+        policy == "noeviction",
+        f"maxmemory-policy is {policy}",
+        "a full server would silently throw away chains",
+        "Set on the server: maxmemory-policy noeviction",
+    )
+
+
+async def _durability(redis: Redis, profile: str, info: dict[str, Any]) -> Check:
+    aof = bool(int(info.get("aof_enabled", 0)))
+    replicas = int(info.get("connected_slaves", 0))
+    if profile == "strict":
+        always = aof and await _config(redis, "appendfsync") == "always"
+        confirmed = replicas > 0 and (await _config(redis, "min-replicas-to-write") or "0") != "0"
+        ok = always or confirmed
+        fix = "Set on the server: appendonly yes and appendfsync always; or replicas and min-replicas-to-write 1"
+    else:
+        ok = profile == "dev" or aof or replicas > 0
+        fix = "Set on the server: appendonly yes; or give it a replica"
+    return Check(
+        "durability",
+        "HP-013",
+        ok,
+        f"append-only file {'on' if aof else 'off'}, {replicas} replicas, profile {profile}",
+        "what the server acknowledged would be lost when it crashes",
+        fix,
+    )
+
+
+def _encryption(profile: str, url: str) -> Check:
+    scheme = urlsplit(url).scheme
+    return Check(
+        "encryption",
+        "HP-018",
+        profile == "dev" or scheme in ("unix", "rediss"),
+        f"the connection is {scheme}://, profile {profile}",
+        "tasks, results and the password would travel in the clear",
+        "Use a rediss:// address",
+    )
+
+
+async def _clock(redis: Redis) -> Check:
+    before = time.time()
+    seconds, micros = await redis.time()
+    after = time.time()
+    server = int(seconds) + int(micros) / 1e6
+    off = max(before - server, server - after, 0.0) * 1000
+    return Check(
+        "clock",
+        "HP-017",
+        off < _SKEW_MS,
+        f"this machine's clock is {off:.0f} ms off the server's",
+        "logs of several machines would tell a wrong order; deadlines follow the server's clock",
+        "Let both synchronise their clocks (NTP)",
+    )
+
+
+async def _test_clock(redis: Redis, profile: str, topology: Topology) -> Check:
+    moved = [p for p in range(topology.partitions) if await redis.exists(topology.key(p, "clock"))]
+    return Check(
+        "test clock",
+        "HP-019",
+        profile == "dev" or not moved,
+        f"the clock is moved in {len(moved)} of {topology.partitions} partitions",
+        "timers and deadlines would go off at the wrong time",
+        "Use another server, or delete the keys hp:{p}:clock",
+        vital=True,
+    )
+
+
+async def _library(redis: Redis) -> Check:
+    try:
+        await library.check(redis)
+        what = f"the function library {library.NAME} is loaded"
+    except library.LibraryError as error:
+        what = str(error).partition(";")[0]
+        return Check(
+            "functions",
+            "HP-014",
+            ok=False,
+            what=what,
+            why="nobody loaded it, or another version of Haltpoint did",
+            fix="Run: haltpoint init",
+            vital=True,
+        )
+    return Check("functions", "HP-014", ok=True, what=what)
+
+
+async def _partitions(redis: Redis, topology: Topology) -> Check:
+    stored = await redis.hget(topology.key(0, "deployment"), "partitions")
+    theirs = int(stored) if stored is not None else topology.partitions
+    error = other_partitions(theirs, topology.partitions)
+    return Check("partitions", error.code, theirs == topology.partitions, error.what, error.why, error.fix, vital=True)
+
+
+async def _groups(redis: Redis, topology: Topology) -> Check:
+    missing: list[str] = []
+    for partition in range(topology.partitions):
+        for stream in (Stream.EVENTS, Stream.PLANS, Stream.HUMANS):
+            key = topology.key(partition, stream.value)
+            if not await _has_group(redis, key, GROUP[stream].value):
+                missing.append(key)
+    return Check(
+        "groups",
+        "HP-015",
+        not missing,
+        "all streams have their groups"
+        if not missing
+        else f"{', '.join(missing[:3])} and {len(missing)} in all lack a group",
+        "messages would be read by nobody",
+        "Run: haltpoint init",
+    )
+
+
+async def _has_group(redis: Redis, key: str, group: str) -> bool:
+    try:
+        rows = await redis.xinfo_groups(key)
+    except ResponseError:
+        return False
+    return any(_text(row["name"]) == group for row in rows)
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value

@@ -1,0 +1,256 @@
+"""The life of a service, written once for all four.
+
+    async def run(settings: Settings) -> None:
+        async with service.running(Party.EXECUTOR, settings) as here:    # connected, checked, streams and groups there
+            await here.subscribe(stream, group, handler, ...)
+            await here.serve()                                           # "ready"; returns when asked to stop
+            ...                                                          # drain: finish or hand back, in bounded time
+
+`run` is stopped by cancelling it: SIGTERM and SIGINT do that (`process.main`), and so do tests. `serve` takes the first
+cancellation as the wish to stop: it stops reading and returns, what follows it drains, and `run` returns. A second one
+ends the drain too. What cannot go on raises HaltpointError out of `serve`, without a drain: entries in hand come back
+to somebody by their lease.
+
+Who is ready can be seen from outside: a line `ready` in the log, and from then on the key
+`hp:{0}:service:<name>:<instance>` with JSON {name, instance, pid, parent, host, since (ms), ...about}, written each
+second, gone 5 s after the last time and at once after a clean stop. The set `hp:{0}:services` has the names of these
+keys. `presence` reads them.
+"""
+
+import asyncio
+import json
+import os
+import secrets
+import socket
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any, Final, TypeVar
+
+from faststream.redis import RedisBroker
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from haltpoint.contracts.catalogue import Party
+from haltpoint.runtime.config.errors import HaltpointError, unforeseen
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.observability import logs
+from haltpoint.runtime.service import preflight
+from haltpoint.runtime.service.address import redis_url
+from haltpoint.runtime.service.http import HttpServer, health_app
+from haltpoint.runtime.streams.broker import UNREACHABLE, make_broker, reach
+from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.delivery import Alone, Exhausted, Handler, Subscription, at_once
+from haltpoint.runtime.streams.refused import RefusedForNow
+from haltpoint.runtime.streams.tasks import end
+from haltpoint.runtime.streams.topology import Topology
+
+_BEAT: Final = 1.0
+_GONE_AFTER_MS: Final = 5000
+
+_log = logs.get(__name__)
+
+T = TypeVar("T")
+
+
+class Service:
+    """What a running service has in its hands. Made by `running`.
+
+    `redis` writes and is never blocked; `calls` coalesces function calls on it, and waits for as long as the server
+    refuses them. `instance` is unique to this process:
+    its consumer name in every group. `stopping` is set before the subscriptions stop, so that handlers which wait for
+    a free slot can return. `about` is told in the service's key (queues, slots ...).
+    """
+
+    def __init__(self, name: Party, settings: Settings, redis: Redis, url: str, topology: Topology) -> None:
+        self.name = name
+        self.settings = settings
+        self.redis = redis
+        self.calls = Coalescer(redis, waits=lambda: not self.stopping.is_set())
+        self.topology = topology
+        self.instance = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+        self.stopping = asyncio.Event()
+        self.about: dict[str, Any] = {}
+        self.broker: RedisBroker = make_broker(url)
+        self._url = url
+        self._since = int(time.time() * 1000)
+        self._subscriptions: list[Subscription] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._error: HaltpointError | None = None
+        self._ended = asyncio.Event()
+        self._ready = False
+        self._last_beat = 0.0
+        self._refused: str | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether it serves and its server answered within the last 5 s."""
+        return self._ready and time.monotonic() - self._last_beat < _GONE_AFTER_MS / 1000
+
+    async def reach(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask the server something before we are ready: as often as it takes (`broker.reach`)."""
+        return await reach(self._url, ask)
+
+    async def subscribe(
+        self,
+        stream: str,
+        group: str,
+        handler: Handler,
+        *,
+        max_records: int,
+        on_exhausted: Exhausted,
+        lease: float | None = None,
+        holds: Callable[[str], bool] | None = None,
+        alone: Alone = at_once,
+    ) -> Subscription:
+        """Start to read `stream` (a whole key). `lease` in seconds, default: settings.lease. See `Subscription`."""
+        subscription = Subscription(
+            self.redis,
+            stream,
+            group,
+            self.instance,
+            handler,
+            max_records=max_records,
+            lease_ms=int((lease or self.settings.lease) * 1000),
+            max_deliveries=self.settings.deliveries,
+            on_exhausted=on_exhausted,
+            on_fatal=self.fail,
+            holds=holds,
+            alone=alone,
+        )
+        await subscription.start()
+        self._subscriptions.append(subscription)
+        return subscription
+
+    async def unsubscribe(self, subscription: Subscription) -> None:
+        """Stop one subscription; again does no harm."""
+        if subscription in self._subscriptions:
+            self._subscriptions.remove(subscription)
+            await subscription.stop()
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Run beside the handlers until the service is closed. An exception ends the service (HP-002)."""
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._look_at)
+
+    def every(self, seconds: float, tick: Callable[[], Awaitable[None]], name: str) -> None:
+        """Call `tick` again and again, `seconds` apart, until the service is closed; wait for a server that is away or
+        refuses.
+        """
+
+        async def repeat() -> None:
+            away = False
+            while True:
+                try:
+                    await tick()
+                    away = False
+                except RefusedForNow as error:
+                    self._say_refused(error)
+                except UNREACHABLE as error:
+                    if not away:
+                        _log.warning("the server is away", task=name, reason=str(error))
+                    away = True
+                await asyncio.sleep(seconds)
+
+        self.spawn(repeat(), name)
+
+    def fail(self, error: HaltpointError) -> None:
+        """End the service: `serve` raises the first error that is reported."""
+        self._error = self._error or error
+        self._ended.set()
+
+    async def serve(self) -> None:
+        """Be ready until the running task is cancelled; then read no more and return. Raises HaltpointError."""
+        self.every(_BEAT, self._beat, "beat")
+        task = asyncio.current_task()
+        try:
+            # A cancellation while we started may have got lost on the way (see `tasks.end`), but it was counted.
+            if not (task and task.cancelling()):
+                await self._ended.wait()
+        except asyncio.CancelledError:
+            if task:
+                task.uncancel()
+        _log.info("stopping", instance=self.instance)
+        self._ready = False
+        self.stopping.set()
+        await asyncio.gather(*(each.stop() for each in self._subscriptions), return_exceptions=True)
+        self._subscriptions.clear()
+        if self._error is not None:
+            raise self._error
+
+    async def close(self) -> None:
+        """Leave: no beat, no reading, no connection. Called by `running`."""
+        self._ready = False
+        await end(*self._tasks)
+        await asyncio.gather(*(each.stop() for each in self._subscriptions), return_exceptions=True)
+        with suppress(*UNREACHABLE, RedisError):
+            await self.redis.delete(self._key)
+        await self.broker.stop()
+        await self.calls.aclose()
+
+    @property
+    def _key(self) -> str:
+        return self.topology.key(0, "service", self.name.value, self.instance)
+
+    async def _beat(self) -> None:
+        told = {
+            "name": self.name.value,
+            "instance": self.instance,
+            "pid": os.getpid(),
+            "parent": os.getppid(),
+            "host": socket.gethostname(),
+            "since": self._since,
+            **self.about,
+        }
+        pipeline = self.redis.pipeline(transaction=False)
+        pipeline.sadd(self.topology.key(0, "services"), self._key)
+        pipeline.set(self._key, json.dumps(told), px=_GONE_AFTER_MS)
+        await pipeline.execute()
+        self._last_beat = time.monotonic()
+        if self._refused is not None:
+            _log.info("the server accepts writes again", code=self._refused)
+            self._refused = None
+        if not self._ready and not self.stopping.is_set():
+            self._ready = True
+            _log.info("ready", instance=self.instance, **self.about)
+
+    def _say_refused(self, error: RefusedForNow) -> None:
+        """Once, until a beat is written: it comes each second and is refused whatever the reason is."""
+        if self._refused is None:
+            _log.warning("the server refuses writes for now; waiting", code=error.code, why=error.why, fix=error.fix)
+        self._refused = error.code
+
+    def _look_at(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        if not isinstance(error, HaltpointError):
+            _log.error("a task failed", task=task.get_name(), exc_info=error)
+            error = unforeseen(error)
+        self.fail(error)
+
+
+@asynccontextmanager
+async def running(name: Party, settings: Settings, *, queues: tuple[str, ...] = ()) -> AsyncGenerator[Service]:
+    """A service whose server is there, fit (preflight) and has all streams and groups, those of `queues` too.
+
+    Waits with back-off while the server is away. Raises HaltpointError.
+    """
+    url = redis_url(settings)
+    async with AsyncExitStack() as stack:
+        redis = connect(url)
+        stack.push_async_callback(redis.aclose)
+        topology = Topology(settings.partitions)
+        checks = await reach(url, lambda: preflight.examine(redis, settings, topology, url))
+        for check in preflight.refuse(checks, allow_unsafe=settings.allow_unsafe, besides=frozenset({"groups"})):
+            _log.warning("unsafe", code=check.code, what=check.what, why=check.why, fix=check.fix)
+        await reach(url, lambda: topology.ensure(redis, queues))
+        here = Service(name, settings, redis, url, topology)
+        stack.push_async_callback(here.close)
+        await here.broker.start()
+        if settings.health_port is not None and name is not Party.GATEWAY:
+            health = HttpServer(health_app(lambda: here.ready), settings.health_host, settings.health_port)
+            await health.start()
+            stack.push_async_callback(health.stop)
+        yield here

@@ -1,0 +1,1 @@
+"""What is stored: rows, the functions that write them, chains, receipts and requests."""

@@ -1,0 +1,265 @@
+"""Decisions as operations of a commit (runtime/store/operations.py).
+
+Pure, and the executor's hottest path: what an output needs is written once, and nothing is parsed.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from typing import Any, Final, assert_never
+
+from haltpoint.chain.model.outputs import (
+    Ask,
+    CancelChild,
+    Decision,
+    Dispatch,
+    Output,
+    Record,
+    Report,
+    Settle,
+    StartChild,
+    Think,
+    Withdraw,
+)
+from haltpoint.chain.model.state import Action, Chain, PlanOrigin, next_due
+from haltpoint.contracts import events
+from haltpoint.contracts.base import chain_of, request_id, value
+from haltpoint.contracts.events import Received
+from haltpoint.contracts.humans import Question
+from haltpoint.runtime.store import operations as ops
+from haltpoint.runtime.store.chain_codec import changed_fields
+from haltpoint.runtime.store.counting import count
+from haltpoint.runtime.store.log_lines import encode_line
+from haltpoint.runtime.store.rows import Data, Head, local
+from haltpoint.runtime.streams.outgoing import Envelope, completed_parts, rfc3339
+from haltpoint.runtime.streams.public_facts import public_facts
+from haltpoint.runtime.streams.wire import encode
+
+_RANKS: Final = {"low": 0, "high": 2}
+_RANK: Final = 10**14
+"""What one rank weighs in the inbox's order: more than any time in ms, so that urgent questions come first."""
+
+BESIDE_PLAN: Final = (
+    *("goal", "case", "inside", "intent", "effects", "questions", "granted", "failing", "verdicts", "resting"),
+)
+"""What of a chain is stored with its plan, as it changes as rarely."""
+_beside_plan: Final = attrgetter(*BESIDE_PLAN)
+
+
+@value
+class Loaded:
+    """A chain as it was read, the version to be checked against, and the traceparent that it was submitted with.
+
+    `task_bytes` is how long its task is as JSON.
+    """
+
+    chain: Chain
+    version: str
+    trace: str | None = None
+    task_bytes: int = 0
+
+
+@value
+class Decided:
+    """One input, the time it was decided on at (ms), and what was decided; `trace` is the context of its outputs."""
+
+    received: Received
+    decision: Decision
+    now: int
+    trace: str | None = None
+
+
+@value
+class ChainCommit:
+    """What became of one chain in a batch: its inputs in the order in which they were decided on, the second with the
+    first one's chain, and the ids of the entries of the events stream that are finished with it. `fault`: nothing could
+    be decided, not even that the chain has failed.
+    """
+
+    loaded: Loaded
+    decided: Sequence[Decided]
+    entries: Sequence[str]
+    fault: Exception | None = None
+
+    @property
+    def chain(self) -> Chain:
+        """The chain afterwards."""
+        return self.decided[-1].decision.chain if self.decided else self.loaded.chain
+
+
+def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) -> bytes:
+    """The argument for one chain. `retention` in seconds, `version` is the new one, `facts_age` in ms (0: no public
+    facts).
+
+    The new version equals the old one when nothing changed (see `changes`).
+    """
+    old, new, expected = commit.loaded.chain, commit.chain, commit.loaded.version
+    written: list[ops.Operation] = []
+    counts: Counter[str] = Counter()
+    if version != expected:
+        touched = {index for each in commit.decided for index in each.decision.touched}
+        written.append(ops.WriteHead([Head.VERSION, version, *changed_fields(old, new, touched)]))
+        if new.plan is not old.plan or _beside_plan(new) != _beside_plan(old):
+            written.append(ops.WriteData(Data.PLAN, encode(_worked_on(new)).decode()))
+        if new.answer is not old.answer or new.error is not old.error or new.unproven is not old.unproven:
+            written.append(ops.WriteData(Data.END, encode(_ended(new)).decode()))
+        for before, each in _with_former(commit):
+            if each.decision.chain is not before:
+                count(counts, before, each.received.message, each.decision)
+                written.append(
+                    ops.AppendLog(
+                        encode_line(new.id, each.received, each.decision, each.now), bool(each.decision.facts)
+                    )
+                )
+                for output in each.decision.outputs:
+                    written += _operations(each, output)
+        if new.status is not old.status:
+            written.append(ops.MoveStatus(old.status, new.status, new.updated_at))
+    written += _timer(old, new, commit.decided, retention)
+    if facts_age:  # last: what was written outside cannot be taken back when an operation fails
+        for each in commit.decided:
+            facts = public_facts(each.decision, each.now, each.trace)
+            written += [ops.PublishFact(facts_age, message.decode()) for message in facts]
+    return ops.pack(ops.ChainWrites(old.id, expected, version, list(commit.entries), written, counts))
+
+
+def _worked_on(chain: Chain) -> dict[str, Any]:
+    """What is stored with the plan (see `loading.StoredPlan`). A literal plan is in the task already."""
+    plan = {} if chain.plan is None or chain.origin is PlanOrigin.LITERAL else {"plan": chain.plan}
+    beside = zip(BESIDE_PLAN, _beside_plan(chain), strict=True)
+    return {"digests": chain.digests, **plan, **{name: value for name, value in beside if value not in (None, (), {})}}
+
+
+def _ended(chain: Chain) -> dict[str, Any]:
+    """What is stored of the end (see `loading.StoredEnd`)."""
+    beside = {"unproven": chain.unproven, "unfulfilled": chain.unfulfilled}
+    return {"answer": chain.answer, "error": chain.error, **{name: one for name, one in beside.items() if one}}
+
+
+def unspeakable(commit: ChainCommit, error: Exception) -> bytes:
+    """The argument for a chain whose decision could not be written down: it becomes a fault, and is reported."""
+    loaded = commit.loaded
+    problem = f"{type(error).__name__}: {error}".encode(errors="replace")[:1000].decode(errors="replace")
+    failed: list[ops.Operation] = [ops.Fail(problem)]
+    return ops.pack(ops.ChainWrites(loaded.chain.id, loaded.version, loaded.version, list(commit.entries), failed))
+
+
+def changes(commit: ChainCommit) -> bool:
+    """Whether anything was decided at all; a repeat or a late message changes nothing and is only acknowledged."""
+    return commit.chain is not commit.loaded.chain
+
+
+def _with_former(commit: ChainCommit) -> Iterator[tuple[Chain, Decided]]:
+    """Each decision with the chain before it."""
+    before = commit.loaded.chain
+    for each in commit.decided:
+        yield before, each
+        before = each.decision.chain
+
+
+def _timer(old: Chain, new: Chain, decided: Sequence[Decided], retention: int) -> list[ops.Operation]:
+    if new.status.final:
+        return [] if old.status.final else [ops.EndChain(str(retention))]
+    due = next_due(new)
+    went_off = any(isinstance(each.received.message, events.TimerDue) for each in decided)
+    return [ops.SetTimer(due)] if went_off or due != next_due(old) else []
+
+
+def _operations(each: Decided, output: Output) -> list[ops.Operation]:
+    chain = each.decision.chain
+    envelope = Envelope(chain.id, rfc3339(each.now), each.trace)
+    match output:
+        case Dispatch():
+            return [_dispatch(chain, output, envelope)]
+        case Think():
+            return [ops.AskModel(encode(envelope.thought_request(output, chain)).decode())]
+        case Ask():
+            return [_ask(chain, output, envelope, each.now)]
+        case Withdraw():
+            request = request_id(chain.id, output.number)
+            message = encode(envelope.withdrawn(request, output.reason)).decode()
+            return [ops.WithdrawRequest(local(request), message)]
+        case Record():
+            return [_record(output.action)]
+        case Settle():
+            action = output.action
+            if action.outcome is None:
+                raise ValueError(f"action {action.id} is settled without an outcome")
+            return [ops.SettleAction(local(action.id), encode(action.outcome).decode(), action.data)]
+        case StartChild():
+            begun = _begin_child(output, envelope)
+            return [begun] if output.admitted else [_record(output.action), begun]
+        case CancelChild():
+            message = encode(envelope.child_cancelled(output.chain_id, output.reason)).decode()
+            return [ops.CancelChild(output.chain_id, message)]
+        case Report():
+            return [_report(output, envelope)]
+        case _:
+            assert_never(output)
+
+
+def _dispatch(chain: Chain, output: Dispatch, envelope: Envelope) -> ops.Operation:
+    action, spec = output.action, output.spec
+    return ops.Dispatch(
+        local(action.id),
+        spec.queue,
+        str(action.attempt),
+        "1" if spec.repeatable else "0",
+        action.tool,
+        action.arguments,
+        encode(envelope.tool_request(output, chain.task)).decode(),
+        output.again,
+    )
+
+
+def _record(action: Action) -> ops.Operation:
+    return ops.RecordAction(local(action.id), action.tool, action.arguments)
+
+
+def _begin_child(output: StartChild, envelope: Envelope) -> ops.Operation:
+    action, task = output.action, output.task
+    message = encode(envelope.child_submitted(action.child, task))
+    return ops.BeginChild(
+        local(action.id),
+        action.child,
+        encode(task).decode(),
+        message.decode(),
+        str(output.deadline),
+        envelope.trace or "",
+    )
+
+
+def _report(output: Report, envelope: Envelope) -> ops.Operation:
+    outcome = encode(output.outcome)
+    head, tail = completed_parts(output.action_id, None, chain_of(output.action_id), envelope.trace)
+    message = (head + outcome + tail).decode()
+    return ops.ReportToParent(output.action_id, outcome.decode(), output.data, message)
+
+
+def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> ops.Operation:
+    request = output.request
+    question = Question(
+        request_id=request_id(chain.id, request.number),
+        kind=request.kind,
+        question=output.question,
+        step_id=chain.plan.steps[request.step].id if chain.plan is not None and request.step >= 0 else "",
+        action_id=request.action_id,
+        tool=request.tool,
+        options=request.options,
+        form=request.form,
+        arguments=output.arguments,
+        preview=output.preview,
+        priority=output.priority,
+        strikes=output.strikes,
+        reasons=output.reasons,
+        sources=output.sources,
+        asked_at=now,
+        deadline=request.deadline,
+    )
+    return ops.OpenRequest(
+        local(question.request_id),
+        encode(question).decode(),
+        str(request.deadline),
+        now + _RANKS.get(output.priority or "", 1) * _RANK,
+        encode(envelope.human_request(question)).decode(),
+    )

@@ -1,0 +1,78 @@
+"""What a decision adds to the failure history (CONTRACT D5): counters by tool, model and pattern, a field for each.
+
+A field is `<by>:<what>:<name>`. Names are those of tools that are served, of models that are configured and of the
+policy's patterns: what a model made up is counted as one, so that nobody can fill the history.
+"""
+
+from collections import Counter
+from typing import Final
+
+from haltpoint.chain.model import policy
+from haltpoint.chain.model.outputs import Decision
+from haltpoint.chain.model.state import Chain
+from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, Message, PlanDrafted
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.thoughts import Violation
+
+UNKNOWN: Final = "?"
+"""The name of what has none: a tool that does not exist, a model that did not say who it is."""
+
+_COMPLETED: Final = FactType.ACTION_COMPLETED
+_VIOLATED: Final = FactType.CONTRACT_VIOLATED
+_ESCALATED: Final = FactType.CHAIN_ESCALATED
+
+
+def count(counts: Counter[str], before: Chain, message: Message, decision: Decision) -> None:
+    """Add what one decision of a chain, made on a message, tells of."""
+    broken = False
+    for fact in decision.facts:
+        kind = fact.type
+        if kind is _COMPLETED:
+            details = fact.details
+            if "by" not in details and "cached" not in details:  # what a person gave, or an earlier call, was no call
+                counts[f"tool:calls:{details['tool']}"] += 1
+                if "error_type" in details:
+                    counts[f"tool:failures:{details['tool']}"] += 1
+        elif kind is _VIOLATED:
+            broken = True
+        elif kind is _ESCALATED:
+            counts[f"model:escalations:{_model(message)}"] += 1
+            for tool in fact.details["missing"]:
+                counts[f"tool:escalations:{tool}"] += 1
+    if isinstance(message, ActionProposed | IntentDrafted | PlanDrafted | AnswerDrafted):
+        counts[f"model:calls:{_model(message)}"] += 1
+    if broken:
+        _count_violations(counts, before, message, decision)
+
+
+def _count_violations(counts: Counter[str], before: Chain, message: Message, decision: Decision) -> None:
+    """Each violation, and a strike for each thought: the same rule as in `chain.strikes.violate`."""
+    model = _model(message)
+    struck = before.case[-1].thought_id if before.case else None
+    for told in (fact.details for fact in decision.facts if fact.type is _VIOLATED):
+        counts[f"model:violations:{model}"] += 1
+        strike = told["thought_id"] != struck and _mode(before, told.get("step_id")) is not Mode.OFF
+        if strike:
+            struck = told["thought_id"]
+            counts[f"model:strikes:{model}"] += 1
+        if "tool" in told:
+            tool = UNKNOWN if told["violation"] == Violation.UNKNOWN_TOOL.value else told["tool"]
+            counts[f"tool:violations:{tool}"] += 1
+            if strike:
+                counts[f"tool:strikes:{tool}"] += 1
+        if told.get("pattern"):
+            counts[f"pattern:violations:{told['pattern']}"] += 1
+
+
+def _mode(chain: Chain, step_id: str | None) -> Mode:
+    """How far the model was held to its word there; without a step: about the plan or the answer."""
+    index = chain.graph.index.get(step_id or "")
+    return policy.mode(chain.task, None if chain.plan is None or index is None else chain.plan.steps[index])
+
+
+def _model(message: Message) -> str:
+    """Who said it; a violation may come to light only when a receipt is there."""
+    if isinstance(message, ActionProposed | IntentDrafted | PlanDrafted | AnswerDrafted):
+        return message.data.usage.model or UNKNOWN
+    return UNKNOWN

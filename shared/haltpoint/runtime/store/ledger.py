@@ -1,0 +1,229 @@
+"""What workers and the planner record: receipts once, thoughts once, under a lease that can be lost.
+
+All calls of one turn of the event loop go together; completions for one partition become one function call.
+"""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Sequence
+from enum import StrEnum
+from functools import partial
+from itertools import count
+from typing import Any, Final
+
+from msgspec import structs
+
+from haltpoint.chain.model.state import Action, ActionStatus
+from haltpoint.contracts.base import chain_of, value
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, PlanDrafted, ThoughtFailed
+from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
+from haltpoint.runtime.store.loading import decode_action
+from haltpoint.runtime.store.rows import Key, action_of, action_parts, local
+from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.outgoing import completed_parts, split_message
+from haltpoint.runtime.streams.tasks import AT_THE_END
+from haltpoint.runtime.streams.topology import PREFIX, Place, Topology
+from haltpoint.runtime.streams.wire import encode
+
+Thought = IntentDrafted | PlanDrafted | ActionProposed | AnswerDrafted | ThoughtFailed
+
+
+class ClaimStatus(StrEnum):
+    """`done`, `stale`: nothing to run, the entry was finished. `in_doubt`: do not run it, complete it as IN_DOUBT.
+
+    `lost`: another worker has taken the entry over; nothing was done.
+    """
+
+    GO = "go"
+    IN_DOUBT = "in_doubt"
+    DONE = "done"
+    STALE = "stale"
+    LOST = "lost"
+
+
+@value
+class Claimed:
+    """The answer to a claim, and the epoch under which to complete."""
+
+    status: ClaimStatus
+    epoch: int
+
+
+class Completion(StrEnum):
+    """`again`: a receipt was there already; `stale`: the lease was lost, somebody else will record."""
+
+    RECORDED = "recorded"
+    AGAIN = "again"
+    STALE = "stale"
+
+
+_COMPLETIONS: Final = {status.value.encode(): status for status in Completion}
+
+
+class Recorded(StrEnum):
+    """What became of a thought; its entry is finished in each case."""
+
+    RECORDED = "recorded"
+    AGAIN = "again"
+    FINAL = "final"
+
+
+@value
+class Finished:
+    """The result of one action: `epoch` is 0 for a first delivery without a claim, `data` is JSON text.
+
+    `metadata` are added to an outcome that has none.
+    """
+
+    place: Place
+    action_id: str
+    epoch: int
+    attempt: int
+    outcome: Outcome
+    data: str = ""
+    trace: str | None = None
+    metadata: Metadata | None = None
+
+
+@value
+class Held:
+    """An entry that somebody works on, as a heartbeat names it; a thought has no action and epoch."""
+
+    place: Place
+    action_id: str = ""
+    epoch: int = 0
+
+
+class Ledger:
+    """The worker's and the planner's side of the store. `consumer` is the name under which they read.
+
+    `retention` in seconds: how long uncut data outlive their chain's deadline.
+    """
+
+    def __init__(self, calls: Coalescer, topology: Topology, consumer: str, *, retention: float = 7 * 86400.0) -> None:
+        self._calls = calls
+        self._topology = topology
+        self._consumer = consumer
+        self._retention = max(1, round(retention))
+        self._nonce = secrets.token_hex(6)  # it is kept in a field of at most 64 bytes
+        self._serial = count()
+        self._finished: dict[int, list[tuple[Finished, asyncio.Future[Completion]]]] = {}
+        self._streams = [topology.stream(partition, Stream.EVENTS) for partition in range(topology.partitions)]
+
+    async def claim(self, place: Place, action_id: str) -> Claimed:
+        """Take an action with effects, or one that somebody else had (R4). A lost reply is asked for again safely."""
+        token = f"{self._nonce}{next(self._serial):x}"
+        args = (place.stream, place.entry, action_id, self._consumer, token)
+        reply = await self._function("claim", place.partition, *args)
+        return Claimed(ClaimStatus(reply[0].decode()), int(reply[1]))
+
+    def complete(self, finished: Finished) -> "asyncio.Future[Completion]":
+        """Record a receipt and tell the executor (R3, R8); await the result. An IN_DOUBT outcome is no receipt."""
+        future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+        waiting = self._finished.setdefault(finished.place.partition, [])
+        waiting.append((finished, future))
+        if len(waiting) == 1:
+            asyncio.get_running_loop().call_soon(self._flush, finished.place.partition)
+        return future
+
+    async def receipts(self, partition: int, action: str, others: Sequence[str]) -> dict[str, Action]:
+        """What counts of other actions of the same chain as `action`, by id; those of other chains are left out."""
+        chain = chain_of(action)
+        wanted = [one for one in others if chain_of(one) == chain]
+        names = [local(one) for one in wanted]
+        if not wanted:
+            return {}
+        fields = [part for name in names for part in action_parts(name)]
+        rows, found = await asyncio.gather(
+            self._calls.call("HMGET", self._topology.key(partition, Key.CHAIN, chain), *names),
+            self._calls.call("HMGET", self._topology.key(partition, Key.DATA, chain), *fields),
+        )
+        head = {name.encode(): row for name, row in zip(names, rows, strict=True) if row is not None}
+        data = {name.encode(): text for name, text in zip(fields, found, strict=True) if text is not None}
+        stored = (action_of(one, head, data) for one in wanted)
+        return {one.id: decode_action(one, 0, ActionStatus.DONE) for one in stored if one is not None}
+
+    async def keep_whole(self, partition: int, action: str, data: str, deadline: int) -> None:
+        """Keep data that were cut, before their receipt says so, for the retention time after the chain's deadline.
+
+        Raises TimeoutError when the server is away or refuses: the receipt does not wait for that.
+        """
+        seconds = max(0, round(deadline / 1000 - time.time())) + self._retention
+        async with asyncio.timeout(AT_THE_END):
+            await self._calls.call("SET", self._topology.key(partition, "whole", action), data.encode(), "EX", seconds)
+
+    async def heartbeat(self, held: Sequence[Held]) -> list[bool]:
+        """Keep the leases of all that is held; for each whether it is still ours."""
+        kept: dict[Held, bool] = {}
+        partitions: dict[int, list[Held]] = {}
+        for one in held:
+            partitions.setdefault(one.place.partition, []).append(one)
+
+        async def beat(partition: int, ours: list[Held]) -> None:
+            args: list[Argument] = []
+            for one in ours:
+                args += (one.place.stream, one.place.entry, one.action_id, one.epoch, self._consumer)
+            reply = await self._function("heartbeat", partition, *args)
+            kept.update(zip(ours, (status == b"kept" for status in reply), strict=True))
+
+        await asyncio.gather(*(beat(partition, ours) for partition, ours in partitions.items()))
+        return [kept[one] for one in held]
+
+    async def release(self, held: Held) -> bool:
+        """Hand an entry back, as if it were new; False when it is not ours or may not be run by another.
+
+        Raises TimeoutError when the server is away: the lease does the same in the end.
+        """
+        place = held.place
+        args = (place.stream, place.entry, held.action_id, held.epoch, self._consumer)
+        async with asyncio.timeout(AT_THE_END):
+            reply = await self._function("release", place.partition, *args)
+        return bool(reply == b"released")
+
+    async def think(self, place: Place, reply: Thought, raw: str = "") -> Recorded:
+        """Record a thought once and reply to the executor. `raw` are the model's words."""
+        message = encode(reply)
+        data = encode_data(reply)
+        status = await self._function(
+            "think",
+            place.partition,
+            *(place.entry, reply.data.thought_id, reply.type, data),
+            *(raw.encode(errors="replace"), split_message(message, data)),
+        )
+        return Recorded(status.decode())
+
+    def _flush(self, partition: int) -> None:
+        batch = self._finished.pop(partition)
+        args: list[Argument] = [self._consumer]
+        for one, _ in batch:
+            outcome, chain = one.outcome, one.action_id.partition(".")[0]
+            doubtful = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
+            receipt = encode(structs.replace(outcome, metadata=one.metadata) if one.metadata else outcome)
+            head, tail = completed_parts(one.action_id, one.attempt, chain, one.trace)
+            args += (one.place.stream, one.place.entry, one.action_id, one.epoch, int(doubtful))
+            args += (receipt, one.data, head, tail)
+        reply = self._calls.call("FCALL", f"{PREFIX}complete", 1, self._streams[partition], *args)
+        reply.add_done_callback(partial(_recorded, [future for _, future in batch]))
+
+    async def _function(self, name: str, partition: int, *args: Argument) -> Any:
+        return await self._calls.call("FCALL", PREFIX + name, 1, self._streams[partition], *args)
+
+
+def _recorded(futures: "Sequence[asyncio.Future[Completion]]", reply: "asyncio.Future[list[bytes]]") -> None:
+    """Tell who waits for the receipts of one call."""
+    error = reply.exception()
+    statuses = reply.result() if error is None else ()
+    for number, future in enumerate(futures):
+        if future.done():
+            continue
+        if error is None:
+            future.set_result(_COMPLETIONS[statuses[number]])
+        else:
+            future.set_exception(error)
+
+
+def encode_data(reply: Thought) -> bytes:
+    """The payload of a reply as it stands at the end of its message."""
+    return encode(reply.data)

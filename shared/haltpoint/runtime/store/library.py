@@ -1,0 +1,66 @@
+"""The function library: every change of state that must be whole is one function of it.
+
+The library's name carries its version, and so do the names of its functions, so that N and N+1 live side by side while
+the services are replaced. Loaded by `haltpoint init`; a normal service only checks.
+"""
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from redis.asyncio import Redis
+
+from haltpoint.runtime.store.rows import lua_names
+
+NAME: Final = "haltpoint_2"
+
+_PARTS: Final = (
+    "base",
+    "actions",
+    "submit",
+    "commit",
+    "ledger",
+    "thoughts",
+    "inbox",
+    "timers",
+    "dead_letters",
+    "leases",
+)
+"""Files in the order in which they are joined, behind the names of `rows`: what one defines, the next ones use."""
+
+
+class LibraryError(Exception):
+    """The library is missing or is not the one of this release; the message says what to do."""
+
+
+@cache
+def source() -> str:
+    """The whole library as one Lua script, beginning with its `#!lua name=` line."""
+    folder = files("haltpoint.runtime.store") / "lua"
+    parts = [(folder / f"{part}.lua").read_text("utf-8") for part in _PARTS]
+    return "\n".join([f"#!lua name={NAME}", lua_names(), *parts])
+
+
+async def load(redis: Redis) -> None:
+    """Load the library, over an older text of the same version if there is one. Safe to repeat."""
+    await redis.function_load(source(), replace=True)
+
+
+async def check(redis: Redis) -> None:
+    """Raise LibraryError unless exactly this library is loaded."""
+    reply = await redis.function_list(NAME, withcode=True)
+    if not reply:
+        raise LibraryError(f"the function library {NAME} is not loaded; run: haltpoint init")
+    if _digest(_field(reply[0], b"library_code")) != _digest(source().encode()):
+        raise LibraryError(f"the function library {NAME} is of another build; run: haltpoint init")
+
+
+def _field(reply: Any, name: bytes) -> bytes:
+    """A field of a reply that is a map in RESP3 and a flat list in RESP2."""
+    table = reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2], strict=True))
+    return bytes(table[name])
+
+
+def _digest(code: bytes) -> str:
+    return hashlib.sha256(code).hexdigest()

@@ -1,0 +1,43 @@
+-- An action's row (runtime/store/rows.py: ActionRow) and its receipt.
+
+local NONE = '-' -- in place of an entry and of a token
+
+-- The row as a table, with the status of its chain; nil when there is none.
+local function read_action(prefix, chain, name)
+  local is = redis.call('HMGET', row(prefix, KEY.CHAIN, chain), name, HEAD.STATUS)
+  if not is[1] then
+    return nil, is[2]
+  end
+  local entry, epoch, attempt, repeatable, state, token = string.match(is[1], '^(%S+) (%d+) (%d+) (%d) (%S+) (%S+)$')
+  return { entry = entry, epoch = tonumber(epoch), attempt = attempt, repeatable = repeatable, state = state,
+    token = token }, is[2]
+end
+
+local function write_action(prefix, chain, name, entry, epoch, attempt, repeatable, state, token)
+  redis.call('HSET', row(prefix, KEY.CHAIN, chain), name, entry .. ' ' .. epoch .. ' ' .. attempt .. ' ' .. repeatable
+    .. ' ' .. state .. ' ' .. token)
+end
+
+-- Somebody began it, and its effects cannot be repeated.
+local function doubtful(action)
+  return action.repeatable ~= '1' and (action.state == STATE.STARTED or action.state == STATE.DOUBTED)
+end
+
+local function has_receipt(prefix, chain, name)
+  return redis.call('HEXISTS', row(prefix, KEY.DATA, chain), name .. '.' .. PART.RECEIPT) == 1
+end
+
+-- A receipt, or the doubt that takes its place, once. Returns whether it is the first.
+local function record(prefix, chain, name, kind, outcome, data)
+  return redis.call('HSETNX', row(prefix, KEY.DATA, chain), name .. '.' .. PART.RECEIPT,
+    kind .. '\n' .. outcome .. '\n' .. data) == 1
+end
+
+-- Add an entry's bytes to its stream anew, as an action's current entry at epoch 0. That it was started stays: whoever
+-- claims what cannot be repeated has to see that somebody has begun it.
+local function renew(prefix, stream, bytes, chain, name, action)
+  local entry = redis.call('XADD', prefix .. stream, '*', unpack(bytes))
+  if action then
+    write_action(prefix, chain, name, entry, 0, action.attempt, action.repeatable, action.state, NONE)
+  end
+end

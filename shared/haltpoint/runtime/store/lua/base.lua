@@ -1,0 +1,147 @@
+--[[
+What all functions share. The names of keys and fields (KEY, HEAD, DATA, PART, STATE, KIND) stand in runtime/store/rows.py.
+
+Rules that hold for every function of this library:
+ - KEYS[1] is `hp:{p}:events` of one partition; all other keys are of that partition and are made from its prefix.
+ - Redis 7.0 commands only. Payloads are opaque bytes: they are joined with others as text, never parsed.
+ - Everything is checked before the first write: Lua has no rollback.
+ - An entry of a work stream that is finished is XACKed and XDELeted together; MAXLEN is never used.
+ - Repeating a call with the same arguments changes nothing and says what the first one said, or that it was one.
+]]
+
+local GROUPS = { events = 'executor', plans = 'planner', humans = 'gateway' }
+local WORKERS = 'tool-worker'
+local FINAL = { completed = true, failed = true, cancelled = true }
+local DAY = 86400000
+
+-- What brings things to their end goes on when the memory is full: refused, it would only be delivered again and again
+-- until it counts as poison. What begins something (submit, requeue, answer) is refused then, and says so. The server
+-- refuses a function before its first line, by these flags, and nothing more once it has written: so it is whole or not
+-- at all, whatever the server refuses for (runtime/streams/refused.py).
+local BEGINS = { submit = true, requeue = true, answer = true }
+
+local function register(name, callback)
+  local flags = BEGINS[name] and {} or { 'allow-oom' }
+  redis.register_function{ function_name = 'hp2_' .. name, callback = callback, flags = flags }
+end
+
+-- 'hp:{3}:events' -> 'hp:{3}:'
+local function prefix_of(keys)
+  return string.sub(keys[1], 1, -7)
+end
+
+-- One of a chain's keys.
+local function row(prefix, key, chain)
+  return prefix .. key .. ':' .. chain
+end
+
+-- The id of an action, request or thought: its chain's, and its own inside the chain.
+local function split(id)
+  return string.match(id, '^([^.]*)%.?(.*)$')
+end
+
+-- Milliseconds since the epoch by the server's own clock: for leases and for what ages.
+local function real_now()
+  local t = redis.call('TIME')
+  return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+end
+
+-- The time that deadlines live in: the real one plus the test kit's offset.
+local function now(prefix)
+  return real_now() + tonumber(redis.call('GET', prefix .. 'clock') or 0)
+end
+
+-- A Lua number prints large integers as 1.7e+12; Redis wants digits.
+local function digits(number)
+  return string.format('%.0f', number)
+end
+
+local function group_of(stream)
+  return GROUPS[stream] or WORKERS
+end
+
+-- Finish one entry; `stream` is its name without the prefix.
+local function finish(prefix, stream, entry)
+  local key = prefix .. stream
+  redis.call('XACK', key, group_of(stream), entry)
+  redis.call('XDEL', key, entry)
+end
+
+-- Finish many entries of one stream, in portions that `unpack` can take.
+local function finish_all(prefix, stream, entries)
+  local key, group = prefix .. stream, group_of(stream)
+  for first = 1, #entries, 200 do
+    local last = math.min(first + 199, #entries)
+    redis.call('XACK', key, group, unpack(entries, first, last))
+    redis.call('XDEL', key, unpack(entries, first, last))
+  end
+end
+
+local function add(prefix, stream, data, body)
+  if body and body ~= '' then
+    return redis.call('XADD', prefix .. stream, '*', '__data__', data, '__body__', body)
+  end
+  return redis.call('XADD', prefix .. stream, '*', '__data__', data)
+end
+
+-- A message that a function writes by itself. Ids need no escaping; `data` is JSON, `trace` may be absent or ''.
+local function envelope(id, chain, name, data, trace)
+  local traced = (trace and trace ~= '') and ('"traceparent":"' .. trace .. '",') or ''
+  return '{"specversion":"1.0","id":"' .. id .. '","source":"haltpoint/executor","subject":"' .. chain .. '",' .. traced
+    .. '"type":"' .. name .. '.v1","data":' .. data .. '}'
+end
+
+-- The fields of one entry as a flat list, or nil when it is gone.
+local function fields_of(prefix, stream, entry)
+  local found = redis.call('XRANGE', prefix .. stream, entry, entry)
+  return found[1] and found[1][2]
+end
+
+-- The consumer that holds this pending entry, or nil.
+local function holder_of(prefix, stream, entry)
+  local pending = redis.call('XPENDING', prefix .. stream, group_of(stream), entry, entry, 1)
+  return pending[1] and pending[1][2]
+end
+
+-- A chain, whole, with its first message: nothing of it was there before. `deadline` in ms; `trace` may be ''. The
+-- message brings what was written, so that who reads it first need not load the chain.
+local function begin_chain(prefix, at, chain, digest, version, task, head, deadline, trace)
+  local created = digits(at)
+  redis.call('HSET', row(prefix, KEY.CHAIN, chain), HEAD.VERSION, version, HEAD.STATUS, 'accepted',
+    HEAD.CREATED, created, HEAD.UPDATED, created, HEAD.DEADLINE, deadline, HEAD.DIGEST, digest)
+  if trace ~= '' then
+    redis.call('HSET', row(prefix, KEY.CHAIN, chain), HEAD.TRACE, trace)
+  end
+  redis.call('HSET', row(prefix, KEY.DATA, chain), DATA.TASK, task)
+  redis.call('ZADD', prefix .. 'timers', deadline, chain)
+  redis.call('ZADD', prefix .. 'index:status:accepted', created, chain)
+  redis.call('XADD', prefix .. 'events', '*', '__data__', head, DATA.TASK, task, HEAD.VERSION, version,
+    HEAD.CREATED, created, HEAD.DEADLINE, deadline)
+end
+
+-- The chain is over (true), or was never there or is forgotten (nil).
+local function is_final(prefix, chain)
+  return FINAL[redis.call('HGET', row(prefix, KEY.CHAIN, chain), HEAD.STATUS) or '']
+end
+
+-- Entries of more values than this are not ours; `unpack` would fail for the longest of them.
+local MANY = 1000
+
+--[[
+Put an entry among the dead letters: seven fields of ours in this order (stream, entry, reason, detail, chain, id, at),
+then its own, then finish it. One of very many fields is kept as one field `__packed__` (MessagePack of the flat list).
+Returns the dead letter's id, or nil when the entry was gone.
+]]
+local function bury(prefix, stream, entry, reason, detail, chain, id)
+  local bytes = fields_of(prefix, stream, entry)
+  local letter
+  if bytes then
+    if #bytes > MANY then
+      bytes = { '__packed__', cmsgpack.pack(bytes) }
+    end
+    letter = redis.call('XADD', prefix .. 'dead', '*', 'stream', stream, 'entry', entry, 'reason', reason,
+      'detail', detail, 'chain', chain, 'id', id, 'at', digits(now(prefix)), unpack(bytes))
+  end
+  finish(prefix, stream, entry)
+  return letter
+end

@@ -1,0 +1,275 @@
+--[[
+hp2_commit feed_age done entry... [writes]...
+
+The executor's one way to change chains: a batch of one partition, each chain whole or not at all.
+  feed_age  ms that facts stay in the feed
+  done      number of entries of the events stream that follow and are finished in any case
+  writes    one chain each: `ChainWrites` of runtime/store/operations.py as MessagePack, which says what each field is; the
+            operations below have the same names and fields
+The feed gets one entry for the whole batch: `lines`, with `<chain>:<n>` for each new line of a log that has facts, n
+its place in the log, with blanks between.
+Returns {now, status...}: 0 ok | 1 conflict (nothing written) | 2 fault. A repeat of a commit that was applied finds
+`version` in the chain and is ok. A fault is an error after the first write: the chain has failed and says so, its
+version is "fault", which no commit can expect, and its timer and questions go; each of its entries goes to the dead
+letters with its bytes, and is acknowledged.
+]]
+local DAYS_KEPT = 31 -- of counters: a month and the day that has begun
+local STALE_INDEX_BATCH = 200 -- more than the chains that can end in one batch
+local CHUNK = 200 -- values in one HSET
+
+local operations = {}
+
+function operations.write_head(run, op)
+  for first = 1, #op.fields, CHUNK do
+    redis.call('HSET', run.head, unpack(op.fields, first, math.min(first + CHUNK - 1, #op.fields)))
+  end
+end
+
+function operations.write_data(run, op)
+  redis.call('HSET', run.data, op.field, op.value)
+end
+
+function operations.append_log(run, op)
+  local length = redis.call('RPUSH', run.log, op.line)
+  if op.facts then
+    run.lines[#run.lines + 1] = run.chain .. ':' .. length - 1
+  end
+end
+
+-- The receipt of an earlier attempt stays readable, by its number.
+local function put_aside(data, name, attempt)
+  local receipt = redis.call('HGET', data, name .. '.' .. PART.RECEIPT)
+  if receipt then
+    redis.call('HSET', data, name .. '.' .. PART.RECEIPT .. '.' .. attempt, receipt)
+  end
+  redis.call('HDEL', data, name .. '.' .. PART.RECEIPT, name .. '.' .. PART.SETTLED)
+end
+
+function operations.dispatch(run, op)
+  if op.again then
+    local before = read_action(run.prefix, run.chain, op.id)
+    put_aside(run.data, op.id, before.attempt)
+  end
+  local entry = add(run.prefix, 'tools:' .. op.queue, op.message, op.arguments)
+  write_action(run.prefix, run.chain, op.id, entry, 0, op.attempt, op.repeatable, STATE.SENT, NONE)
+  redis.call('HSET', run.data, op.id .. '.' .. PART.CALL, op.tool .. '\n' .. op.arguments)
+end
+
+function operations.record_action(run, op)
+  write_action(run.prefix, run.chain, op.id, NONE, 0, 1, 0, STATE.RECORDED, NONE)
+  redis.call('HSET', run.data, op.id .. '.' .. PART.CALL, op.tool .. '\n' .. op.arguments)
+end
+
+function operations.settle_action(run, op)
+  redis.call('HSET', run.data, op.id .. '.' .. PART.SETTLED, KIND.RECEIPT .. '\n' .. op.outcome .. '\n' .. op.data)
+end
+
+function operations.begin_child(run, op)
+  local action = read_action(run.prefix, run.chain, op.id)
+  put_aside(run.data, op.id, action.attempt) -- a worker may have asked the hooks, and no worker has it any more
+  write_action(run.prefix, run.chain, op.id, NONE, 0, action.attempt, action.repeatable, STATE.CHILD, NONE)
+  redis.call('HSET', run.head, HEAD.CHILD, string.sub(op.child, #run.chain + 2)) -- the last one, for `dismiss_child`
+  if redis.call('EXISTS', row(run.prefix, KEY.CHAIN, op.child)) == 0 then
+    local version = '0-' .. string.match(run.version, '[^-]*$')
+    begin_chain(run.prefix, run.at, op.child, '', version, op.task, op.message, op.deadline, op.trace or '')
+  end
+end
+
+function operations.cancel_child(run, op)
+  local status = redis.call('HGET', row(run.prefix, KEY.CHAIN, op.child), HEAD.STATUS)
+  if status and not FINAL[status] then
+    add(run.prefix, 'events', op.message)
+  end
+end
+
+function operations.report_to_parent(run, op)
+  local parent, name = split(op.action)
+  local action, status = read_action(run.prefix, parent, name)
+  if action and action.state == STATE.CHILD and record(run.prefix, parent, name, KIND.RECEIPT, op.outcome, op.data) then
+    if status and not FINAL[status] then
+      add(run.prefix, 'events', op.message, op.data)
+    end
+  end
+end
+
+function operations.ask_model(run, op)
+  add(run.prefix, 'plans', op.message)
+end
+
+function operations.open_request(run, op)
+  redis.call('HSET', run.head, op.id, 'open ' .. op.deadline)
+  redis.call('HSET', run.data, op.id, op.question)
+  redis.call('ZADD', run.prefix .. 'index:requests', op.rank, run.chain .. '.' .. op.id)
+  add(run.prefix, 'humans', op.message)
+end
+
+function operations.withdraw_request(run, op)
+  if string.match(redis.call('HGET', run.head, op.id) or '', '^open ') then
+    redis.call('HSET', run.head, op.id, 'withdrawn')
+    redis.call('ZREM', run.prefix .. 'index:requests', run.chain .. '.' .. op.id)
+    add(run.prefix, 'humans', op.message)
+  end
+end
+
+-- By pcall: programs outside have this stream too, and what they make of it fails no chain.
+function operations.publish_fact(run, op)
+  redis.pcall('XADD', run.prefix .. 'facts', 'MINID', '~', digits(real_now() - op.age), '*', '__data__', op.message)
+end
+
+function operations.move_status(run, op)
+  redis.call('ZREM', run.prefix .. 'index:status:' .. op.old, run.chain)
+  redis.call('ZADD', run.prefix .. 'index:status:' .. op.new, op.at, run.chain)
+end
+
+function operations.set_timer(run, op)
+  redis.call('ZADD', run.prefix .. 'timers', op.due, run.chain)
+end
+
+function operations.end_chain(run, op)
+  redis.call('ZREM', run.prefix .. 'timers', run.chain)
+  redis.call('EXPIRE', run.head, op.retention)
+  redis.call('EXPIRE', run.data, op.retention)
+  redis.call('EXPIRE', run.log, op.retention)
+  run.retention = tonumber(op.retention)
+end
+
+function operations.fail(_, op)
+  error(op.problem, 0)
+end
+
+local function apply(run, writes)
+  for _, op in ipairs(writes.operations or {}) do
+    operations[op.op](run, op)
+  end
+end
+
+-- The final indexes forget with the chains, a few for each batch in which chains end.
+local function forget_old(prefix, oldest)
+  for status in pairs(FINAL) do
+    local index = prefix .. 'index:status:' .. status
+    local old = redis.call('ZRANGEBYSCORE', index, '-inf', oldest, 'LIMIT', 0, STALE_INDEX_BATCH)
+    if old[1] then
+      redis.call('ZREM', index, unpack(old))
+    end
+  end
+end
+
+local LIVE = { 'accepted', 'planning', 'executing', 'awaiting_clarification', 'awaiting_confirmation',
+  'awaiting_input', 'escalated' }
+
+-- A child that could not be written reports nothing: what its parent waits for is lost.
+local function tell_parent(prefix, chain)
+  local parent, step, number = string.match(chain, '^(.*)~([^~]*)%-(%d+)$')
+  if parent then
+    local report = parent .. '.' .. step .. '.' .. number .. '/child/done'
+    redis.pcall('XADD', prefix .. 'events', '*', '__data__', envelope(report .. '/lost', parent, 'message.lost',
+      '{"message_id":"' .. report .. '","reason":"the chain ' .. chain .. ' could not be written"}'))
+  end
+end
+
+-- A chain that could not be written cannot say what becomes of its child: it goes with its parent, as always.
+local function dismiss_child(prefix, chain, head)
+  local place = redis.pcall('HGET', head, HEAD.CHILD)
+  if type(place) ~= 'string' then
+    return
+  end
+  local child = chain .. '~' .. place
+  local status = redis.pcall('HGET', row(prefix, KEY.CHAIN, child), HEAD.STATUS)
+  if type(status) == 'string' and not FINAL[status] then
+    redis.pcall('XADD', prefix .. 'events', '*', '__data__', envelope(child .. '/cancel', child, 'task.cancelled',
+      '{"reason":"the chain that called it could not be written"}'))
+  end
+end
+
+-- By pcall, each on its own: what made the commit fail may well be one of these keys.
+local function quarantine(run, entries, problem)
+  local prefix, chain, head = run.prefix, run.chain, run.head
+  local open = redis.pcall('HGET', head, HEAD.OPEN)
+  local told = '"code":"HP-002","message":"the chain could not be written; its dead letters say why"'
+  redis.pcall('HSET', head, HEAD.VERSION, 'fault', HEAD.STATUS, 'failed', HEAD.OPEN, '')
+  redis.pcall('HSET', run.data, DATA.END, '{"answer":null,"error":{' .. told .. ',"step_id":null}}')
+  redis.pcall('RPUSH', run.log,
+    '{"at":' .. digits(run.at) .. ',"type":"fault","facts":[["chain.failed",{' .. told .. '}]]}')
+  redis.pcall('ZREM', prefix .. 'timers', chain)
+  for _, status in ipairs(LIVE) do
+    redis.pcall('ZREM', prefix .. 'index:status:' .. status, chain)
+  end
+  redis.pcall('ZADD', prefix .. 'index:status:failed', digits(run.at), chain)
+  for number in string.gmatch(type(open) == 'string' and open or '', '%d+') do
+    local state = redis.pcall('HGET', head, 'r' .. number)
+    if type(state) == 'string' and string.match(state, '^open ') then
+      redis.pcall('HSET', head, 'r' .. number, 'withdrawn')
+    end
+    redis.pcall('ZREM', prefix .. 'index:requests', chain .. '.r' .. number)
+  end
+  if not string.find(chain, '~', 1, true) then -- NOMKSTREAM: nothing where public facts are off
+    redis.pcall('XADD', prefix .. 'facts', 'NOMKSTREAM', '*', '__data__', envelope(chain .. '/chain.failed', chain,
+      'chain.failed', '{"chain_id":"' .. chain .. '",' .. told .. '}'))
+  end
+  tell_parent(prefix, chain)
+  dismiss_child(prefix, chain, head)
+  for _, entry in ipairs(entries) do
+    bury(prefix, 'events', entry, 'fault', problem, chain, '')
+  end
+end
+
+local function write_feed(run, age)
+  if run.lines[1] then
+    redis.call('XADD', run.prefix .. 'feed', 'MINID', '~', digits(real_now() - tonumber(age)), '*',
+      'lines', table.concat(run.lines, ' '))
+  end
+end
+
+-- A day's counters in one hash; a field that is new may be the first of its day.
+local function keep_count(prefix, counts)
+  local key = prefix .. 'stats:' .. math.floor(real_now() / DAY)
+  for field, by in pairs(counts) do
+    if redis.call('HINCRBY', key, field, by) == by then
+      redis.call('EXPIRE', key, DAYS_KEPT * DAY / 1000)
+    end
+  end
+end
+
+register('commit', function(keys, args)
+  local prefix = prefix_of(keys)
+  local run = { prefix = prefix, at = now(prefix), lines = {} }
+  local reply, finished, counts = { run.at }, {}, {}
+  local first = 3 + tonumber(args[2])
+  for n = 3, first - 1 do
+    finished[#finished + 1] = args[n]
+  end
+  for n = first, #args do
+    local writes = cmsgpack.unpack(args[n])
+    local chain = writes.chain
+    run.chain, run.version = chain, writes.version
+    run.head, run.data, run.log = row(prefix, KEY.CHAIN, chain), row(prefix, KEY.DATA, chain), row(prefix, KEY.LOG, chain)
+    local version = redis.call('HGET', run.head, HEAD.VERSION)
+    local status = 0
+    if version == writes.expected then
+      local fine, problem = pcall(apply, run, writes)
+      if fine then
+        for field, by in pairs(writes.counts or {}) do
+          counts[field] = (counts[field] or 0) + by
+        end
+      else
+        status = 2
+        quarantine(run, writes.entries, type(problem) == 'table' and problem.err or tostring(problem))
+      end
+    elseif version ~= writes.version then
+      status = 1
+    end
+    if status == 0 then
+      for _, entry in ipairs(writes.entries) do
+        finished[#finished + 1] = entry
+      end
+    end
+    reply[#reply + 1] = status
+  end
+  write_feed(run, args[1])
+  keep_count(prefix, counts)
+  finish_all(prefix, 'events', finished)
+  if run.retention then
+    forget_old(prefix, digits(run.at - run.retention * 1000))
+  end
+  return reply
+end)

@@ -1,0 +1,1 @@
+"""Messages on Redis Streams: keys, the connection, reading, acknowledging, the wire."""

@@ -1,0 +1,235 @@
+"""Connections for what writes: no hidden retries, and one connection on which everything that is ready goes together.
+
+redis-py repeats a command by itself when its reply is lost, whatever the command does. Here only the `Coalescer`
+repeats, and only calls that may be repeated: every function of the library recognises a repeat by the ids in its
+arguments (see the contract at the top of each Lua file).
+"""
+
+import asyncio
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+from redis.asyncio import Connection, Redis, SSLConnection, UnixDomainSocketConnection
+from redis.asyncio.connection import AbstractConnection, ConnectionPool
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import (
+    AuthenticationError,
+    AuthorizationError,
+    BusyLoadingError,
+    NoPermissionError,
+    RedisError,
+    ResponseError,
+)
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.streams.link import Call, Link, fail, open_link, pack
+from haltpoint.runtime.streams.refused import RefusedForNow, refused_for_now
+from haltpoint.runtime.streams.tasks import end
+
+Argument = str | bytes | int | float
+
+_REFUSED: Final = (AuthenticationError, AuthorizationError, NoPermissionError)
+"""Causes of a failed handshake that no patience helps against."""
+
+
+class _Telling(AbstractConnection):
+    """redis-py's connection, but for a reply that says "not now": it raises RefusedForNow, for every command."""
+
+    async def read_response(self, *args: Any, **options: Any) -> Any:
+        """As redis-py does. Raises RefusedForNow too."""
+        try:
+            return await super().read_response(*args, **options)
+        except (ResponseError, BusyLoadingError) as error:
+            if (refused := refused_for_now(error)) is not None:
+                raise refused from error
+            raise
+
+
+class _TcpConnection(_Telling, Connection): ...
+
+
+class _TlsConnection(_Telling, SSLConnection): ...
+
+
+class _UnixConnection(_Telling, UnixDomainSocketConnection): ...
+
+
+_CLASSES: Final = {"redis": _TcpConnection, "rediss": _TlsConnection, "unix": _UnixConnection}
+
+
+def refusal(error: BaseException) -> BaseException | None:
+    """The server's own words when it is there and does not let us in; None: the trouble is another."""
+    return next((one for one in (error, error.__cause__) if isinstance(one, _REFUSED)), None)
+
+
+def unusable(error: Exception, url: str = "") -> HaltpointError:
+    """HP-010: the server does not let us in, or is not there. HP-021: it refuses for now."""
+    if isinstance(error, RefusedForNow):
+        return HaltpointError("HP-021", "the server refuses writes for now", f"{error.why} ({error.code})", error.fix)
+    shown = url.rpartition("@")[2]
+    words = refusal(error)
+    if words is None:
+        return HaltpointError(
+            "HP-010",
+            f"no server answers at {shown}" if url else "Redis cannot be reached",
+            str(error),
+            "Start it, or correct the address; where it comes from: haltpoint config show --origin",
+        )
+    why = str(words).rstrip(".")
+    if why.startswith(("HELLO must be called", "Authentication required")):
+        why = "it wants a password and was given none"
+    return HaltpointError(
+        "HP-010",
+        f"the server at {shown} refuses us" if url else "Redis refuses us",
+        why,
+        "Check user and password, which stand in the address: redis://USER:PASSWORD@HOST:PORT",
+    )
+
+
+def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
+    """A client for `redis://`, `rediss://` or `unix://` that never repeats a command by itself; replies are bytes.
+
+    `socket_timeout` in seconds. Nothing is sent before the first command. Raises HaltpointError HP-001 for others.
+    """
+    scheme = url.partition("://")[0]
+    if scheme not in _CLASSES:
+        raise HaltpointError(
+            "HP-001",
+            f"{scheme}:// cannot be talked to yet",
+            "the address of a Redis begins with redis://, rediss:// or unix://",
+            "Correct --redis-url or HALTPOINT_REDIS_URL",
+        )
+    retry = Retry(NoBackoff(), 0)
+    pool = ConnectionPool.from_url(url, socket_timeout=socket_timeout, retry=retry, health_check_interval=0, protocol=3)
+    pool.connection_class = _CLASSES[scheme]  # from_url has chosen redis-py's own
+    return Redis.from_pool(pool)
+
+
+class Coalescer:
+    """One connection for many callers: the calls of one turn of the loop go out together, each gets its own reply.
+
+    When the connection breaks, the unanswered calls are sent again after a pause of `pause` seconds that doubles up to
+    1 s, for `patience` seconds each; then their callers get the error. So is a call that the server refuses for now,
+    while the others pass it by; it waits for longer than `patience` while `waits` says so. Only give it commands that
+    may run twice. A reply may take `timeout` seconds. Use as `async with`, or `aclose` it.
+    """
+
+    def __init__(
+        self,
+        redis: Redis,
+        *,
+        patience: float = 30.0,
+        pause: float = 0.02,
+        timeout: float = 5.0,
+        waits: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._pool: Any = redis.connection_pool
+        self._patience = patience
+        self._pause = pause
+        self._timeout = timeout
+        self._waits = waits
+        self._waiting: list[Call] = []
+        self._refused: set[Call] = set()
+        self._link: Link | None = None
+        self._opening: asyncio.Task[None] | None = None
+
+    def call(self, *args: Argument) -> "asyncio.Future[Any]":
+        """Queue one command; await the result for its reply. Raises ResponseError (the server refused), or the
+        connection's error when it stays away for longer than `patience`.
+        """
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_soon(self._send)
+        call = Call(pack(args), loop.create_future(), loop.time())
+        self._waiting.append(call)
+        return call.future
+
+    async def aclose(self) -> None:
+        """End the connection. Calls without a reply get a ConnectionError."""
+        await end(self._opening)
+        closed = RedisConnectionError("the connection was closed")
+        link, self._link = self._link, None
+        if link is not None:
+            link.close(closed)
+        for call in (*(link.unanswered if link else ()), *self._waiting, *self._refused):
+            fail(call, closed)
+        self._waiting.clear()
+        self._refused.clear()
+
+    async def __aenter__(self) -> "Coalescer":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def _send(self, broken: Exception | None = None) -> None:
+        """Write what waits, or open a connection for it; `broken` is why the last one is over."""
+        if self._link is None:
+            if self._opening is None and self._waiting:
+                self._opening = asyncio.create_task(self._open(broken), name="open connection")
+        elif not self._link.leaving:
+            calls = [call for call in self._waiting if not call.future.done()]
+            self._waiting.clear()
+            if calls:
+                self._link.send(calls)
+
+    async def _open(self, broken: Exception | None) -> None:
+        """Connect, while something waits for it."""
+        pause = self._pause
+        try:
+            while self._link is None:
+                if broken is not None:
+                    self._give_up(broken)
+                    if not self._waiting:
+                        return
+                    await asyncio.sleep(pause)
+                    pause = min(2 * pause, 1.0)
+                try:
+                    link = await open_link(self._pool, self._timeout)
+                except RedisError as error:
+                    broken = error
+                except OSError as error:
+                    broken = RedisConnectionError(str(error) or type(error).__name__)
+                else:
+                    link.on_end, link.on_refused = self._ended, self._again_later
+                    self._link = link
+        finally:
+            self._opening = None
+        self._send()
+
+    def _give_up(self, broken: Exception) -> None:
+        """Tell those who have waited for long enough; all, when the server does not let us in."""
+        waiting, self._waiting = self._waiting, []
+        latest = math.inf if refusal(broken) else asyncio.get_running_loop().time() - self._patience
+        for call in waiting:
+            if call.since <= latest:
+                fail(call, broken)
+            else:
+                self._waiting.append(call)
+
+    def _ended(self, why: Exception) -> None:
+        """The connection is over; what it leaves unanswered goes first over the next one."""
+        link, self._link = self._link, None
+        if link is not None:
+            self._waiting[:0] = [call for call in link.unanswered if not call.future.done()]
+            self._send(None if link.leaving else why)
+
+    def _again_later(self, call: Call, error: RefusedForNow) -> None:
+        """Put a refused call back after a pause: as long again as it has waited, at most 1 s."""
+        loop = asyncio.get_running_loop()
+        waited = loop.time() - call.since
+        if waited >= self._patience and not self._waits():
+            fail(call, error)
+            return
+        self._refused.add(call)
+
+        def put_back() -> None:
+            if call in self._refused:  # and not closed
+                self._refused.discard(call)
+                self._waiting.append(call)
+                self._send()
+
+        loop.call_later(min(max(waited, self._pause), 1.0), put_back)

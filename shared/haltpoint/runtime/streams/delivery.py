@@ -1,0 +1,289 @@
+"""Delivery: every entry of a stream reaches a handler until somebody acknowledges it (R3, R9).
+
+A `Subscription` is a reader and, beside it, a reclaimer. The reader hands over what is new, in the stream's order, one
+batch after the other. It is our own, beside FastStream: a subscriber's scopes, middlewares, filter, parser and decoder
+were a quarter of what an action costs in an idle system. The reclaimer hands over what another consumer read and has
+not touched for a lease: it may be dead. An entry that was handed out `max_deliveries` times and is still there goes to
+`on_exhausted` instead, which puts it into the dead letters; it never runs again. Whatever is taken over is a suspect:
+its reader may have died of it. So it is handed over alone, with nothing else in hand, and the next one when its handler
+has returned: an entry that kills its readers takes no others with it.
+
+Nothing is acknowledged here: only the functions acknowledge, together with what they write.
+
+Two kinds of consumers use it:
+
+- A batch consumer (executor) does all its work before its handler returns.
+- A slot consumer (worker, planner) puts the entries into slots and returns when `max_records` slots are free again, or
+  returns for how many there is room instead, so that the next read cannot bring more than fits. The entries are its
+  own from the moment of the call: it beats them, also those that still wait for a slot, and says by `holds` which ones
+  it has, so that a beat that came late does not make the reclaimer hand them to it a second time. Its handler returns
+  for a suspect when that is finished, and `alone` waits until all else is, or until another process has the suspect.
+
+Reader and reclaimer may call the handler at the same time. A handler that raises leaves its entries pending: they come
+back after a lease.
+
+Consumers are never removed from a group: XGROUP DELCONSUMER destroys what they have pending, and whether that is
+nothing can only be known inside the server at that very moment. A dead consumer costs about 100 bytes.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
+from typing import Any, NamedTuple, cast
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError, ResponseError
+
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.observability import logs
+from haltpoint.runtime.streams.broker import POLL_MS, UNREACHABLE
+from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.tasks import AT_THE_END, end
+from haltpoint.runtime.streams.topology import PREFIX, Place
+
+_log = logs.get(__name__)
+
+
+class Entry(NamedTuple):
+    """One entry of a stream as it was read. `deliveries` counts this one: 1 for a new entry.
+
+    `leased_at`: its lease began at this moment or later, by the monotonic clock of this process.
+    """
+
+    stream: str
+    id: str
+    fields: dict[bytes, bytes]
+    deliveries: int = 1
+    leased_at: float = 0.0
+
+
+Handler = Callable[[list[Entry]], Awaitable[int | None]]
+"""Gets entries; may return how many the next read may bring (None: `max_records`)."""
+Exhausted = Callable[[Entry], Awaitable[None]]
+Alone = Callable[[Callable[[], Awaitable[bool]]], AbstractAsyncContextManager[bool]]
+"""Gets what says whether the suspect is still to be taken over; gives whether nothing else is in hand now."""
+
+
+@asynccontextmanager
+async def at_once(_: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bool]:
+    """The `Alone` of a batch consumer: its handler works on one batch at a time anyway."""
+    yield True
+
+
+def group_lost(stream: str, group: str) -> HaltpointError:
+    """The report of a vanished group (R10)."""
+    return HaltpointError(
+        "HP-020",
+        f"the consumer group {group} of {stream} is gone",
+        "the server was flushed, or came back with an older copy of its data",
+        "Find out what was lost, then run: haltpoint init",
+    )
+
+
+class Subscription:
+    """Reads one stream for one group from `start` to `stop`. Times in milliseconds.
+
+    `redis` is what it takes over and hands back through: without retries, so that it waits for no server that is away.
+    It reads over a connection of its own, which waits as long as it takes.
+    `handler` gets at most `max_records` entries, or what it returned for the read before. `holds` says whether this
+    process still works on an entry (default: while the handler runs with it). `alone` is entered before an entry is
+    taken over and left when its handler has returned: nothing else is in hand in between.
+    `on_fatal` hears once that the group is gone; nothing is read from then on.
+    """
+
+    def __init__(
+        self,
+        redis: Redis,
+        stream: str,
+        group: str,
+        consumer: str,
+        handler: Handler,
+        *,
+        max_records: int,
+        lease_ms: int,
+        max_deliveries: int,
+        on_exhausted: Exhausted,
+        on_fatal: Callable[[HaltpointError], None],
+        holds: Callable[[str], bool] | None = None,
+        alone: Alone = at_once,
+    ) -> None:
+        self.stream = stream
+        self.group = group
+        self.consumer = consumer
+        self._redis = redis
+        self._handler = handler
+        self._max_records = max_records
+        self._lease_ms = lease_ms
+        self._max_deliveries = max_deliveries
+        self._on_exhausted = on_exhausted
+        self._on_fatal = on_fatal
+        self._holds = holds
+        self._alone = alone
+        self._handled: set[str] = set()
+        self._closing = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        # An entry lies idle for at most a quarter of a lease after its lease has run out.
+        self._pause = min(max(lease_ms / 4000, 0.02), 1.0)
+        self._reading = Coalescer(redis, patience=math.inf, timeout=POLL_MS / 1000 + 6)
+
+    async def start(self) -> None:
+        """Begin to read, as soon as the server is there. Raises HaltpointError HP-020 when there is no such group."""
+        try:
+            await self._reading.call("XPENDING", self.stream, self.group)
+        except ResponseError as error:
+            if "NOGROUP" in str(error):
+                raise group_lost(self.stream, self.group) from error
+            raise
+        self._tasks = [
+            asyncio.create_task(self._read_for_ever(), name=f"read {self.stream}"),
+            asyncio.create_task(self._reclaim_for_ever(), name=f"reclaim {self.stream}"),
+        ]
+
+    async def stop(self) -> None:
+        """Read no more, let the running handlers end (5 s), hand back what was read and not handed to them.
+
+        What a slot consumer holds stays its own.
+        """
+        self._closing.set()
+        await self._reading.aclose()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=5.0)
+        await end(*self._tasks)
+        with suppress(*UNREACHABLE, ResponseError):
+            async with asyncio.timeout(AT_THE_END):
+                await self._hand_back()
+
+    async def _read_for_ever(self) -> None:
+        count = self._max_records
+        before = ("XREADGROUP", "GROUP", self.group, self.consumer, "COUNT")
+        after = ("BLOCK", POLL_MS, "STREAMS", self.stream, ">")
+        while not self._closing.is_set():
+            at = time.monotonic()
+            try:
+                found = await self._reading.call(*before, count, *after)
+            except (RedisError, OSError) as error:
+                self._report(error)
+                await self._rest(1.0)
+                continue
+            for rows in (found or {}).values():
+                entries = [
+                    Entry(self.stream, entry.decode(), dict(zip(fields[::2], fields[1::2], strict=True)), 1, at)
+                    for entry, fields in rows
+                ]
+                count = await self._hand_over(entries) or self._max_records
+
+    async def _hand_over(self, entries: list[Entry]) -> int | None:
+        ids = [entry.id for entry in entries]
+        self._handled.update(ids)
+        try:
+            return await self._handler(entries)
+        except UNREACHABLE as error:
+            _log.warning(
+                "the server is away; entries come back after their lease", stream=self.stream, reason=str(error)
+            )
+            await asyncio.sleep(min(self._pause, 0.5))
+        except Exception:  # noqa: BLE001 - whatever it was, the next batch deserves its chance
+            _log.exception("a handler failed; its entries come back after their lease", stream=self.stream)
+        finally:
+            self._handled.difference_update(ids)
+        return None
+
+    async def _reclaim_for_ever(self) -> None:
+        while not self._closing.is_set():
+            try:
+                if await self._reclaim():
+                    continue
+            except UNREACHABLE:
+                pass  # the service's beat says so
+            except ResponseError as error:
+                self._report(error)
+            except Exception:  # noqa: BLE001 - on_exhausted is not ours
+                _log.exception("taking over entries failed", stream=self.stream)
+            await self._rest(self._pause)
+
+    def _report(self, error: Exception) -> None:
+        """Why reading failed; a group that is gone is reported once, and nothing is read from then on."""
+        if self._closing.is_set():
+            return
+        if "NOGROUP" in str(error):
+            self._closing.set()
+            self._on_fatal(group_lost(self.stream, self.group))
+        else:
+            _log.warning("a stream cannot be read", stream=self.stream, reason=str(error))
+
+    async def _rest(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), seconds)
+
+    async def _reclaim(self) -> bool:
+        """Take over the oldest entry that lay idle for a lease; False when there was none."""
+        # What we hold ourselves may fill the first page when a beat is late.
+        page = self._max_records + len(self._handled) + 100
+        idle = cast(
+            "list[dict[str, Any]]",
+            await self._redis.xpending_range(
+                self.stream, self.group, min="-", max="+", count=page, idle=self._lease_ms
+            ),
+        )
+        orphan = next((row for row in idle if not self._is_mine(_text(row["message_id"]))), None)
+        if orphan is None:
+            return False
+        entry_id, deliveries = _text(orphan["message_id"]), int(orphan["times_delivered"]) + 1
+        if deliveries > self._max_deliveries:
+            if (exhausted := await self._claim(entry_id, deliveries)) is not None:
+                await self._on_exhausted(exhausted)
+            return True
+        async with self._alone(partial(self._is_idle, entry_id)) as alone:
+            if not alone or self._closing.is_set():
+                return True
+            if (suspect := await self._claim(entry_id, deliveries)) is not None:
+                _log.info("took over an entry", stream=self.stream, entry=entry_id, deliveries=deliveries)
+                await self._hand_over([suspect])
+        return True
+
+    async def _is_idle(self, entry_id: str) -> bool:
+        rows = await self._redis.xpending_range(
+            self.stream, self.group, min=entry_id, max=entry_id, count=1, idle=self._lease_ms
+        )
+        return bool(rows)
+
+    async def _claim(self, entry_id: str, deliveries: int) -> Entry | None:
+        """Make it ours; None when another has touched it meanwhile, or it is gone."""
+        at = time.monotonic()
+        claimed = cast(
+            "list[tuple[bytes, dict[bytes, bytes] | None]]",
+            await self._redis.xclaim(
+                self.stream, self.group, self.consumer, min_idle_time=self._lease_ms, message_ids=[entry_id]
+            ),
+        )
+        fields = claimed[0][1] if claimed else None
+        return None if fields is None else Entry(self.stream, entry_id, fields, deliveries, at)
+
+    async def _hand_back(self) -> None:
+        """Let others have at once what was read for us and never reached the handler."""
+        pending = await self._redis.xpending_range(
+            self.stream, self.group, min="-", max="+", count=self._max_records + 1000, consumername=self.consumer
+        )
+        ids = [_text(row["message_id"]) for row in pending]
+        await hand_back(
+            self._redis, self.stream, self.consumer, [i for i in ids if not self._is_mine(i)], self._lease_ms
+        )
+
+    def _is_mine(self, entry_id: str) -> bool:
+        return entry_id in self._handled or (self._holds is not None and self._holds(entry_id))
+
+
+async def hand_back(redis: Redis, stream: str, consumer: str, ids: Sequence[str], lease_ms: int) -> None:
+    """Let the next reclaimer take these entries unless they are somebody else's already. Counts no delivery."""
+    if ids:
+        name = Place.of(stream, ids[0]).stream
+        key = stream.removesuffix(name) + Stream.EVENTS
+        await redis.fcall(PREFIX + "hand_back", 1, key, name, consumer, str(lease_ms), *ids)
+
+
+def _text(value: object) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

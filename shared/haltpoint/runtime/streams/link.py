@@ -1,0 +1,160 @@
+"""One connection to a server: commands go out, and replies come back in their order, each to its future.
+
+asyncio's Protocol over hiredis, for what is on the way of every action: a call costs a third of what it costs with
+redis-py's connection, which wraps, times and makes a task for each. redis-py still reads the address.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, cast
+
+import hiredis
+from redis.asyncio import SSLConnection, UnixDomainSocketConnection
+from redis.exceptions import AuthenticationError, NoPermissionError, ResponseError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from haltpoint.runtime.streams.refused import RefusedForNow, refused_for_now
+
+# hiredis' own hints know commands of one argument only.
+pack: Final = cast("Callable[[tuple[str | bytes | int | float, ...]], bytes]", hiredis.pack_command)
+
+_NOTHING: Final = object()
+_ERRORS: Final = {"WRONGPASS": AuthenticationError, "NOAUTH": AuthenticationError, "NOPERM": NoPermissionError}
+
+
+class Call(NamedTuple):
+    """A packed command, where its reply goes, and since when it waits (the loop's time)."""
+
+    packed: bytes
+    future: "asyncio.Future[Any]"
+    since: float
+
+
+class Link(asyncio.Protocol):
+    """One connection, as `open_link` gives it. It ends too when it hears nothing for `timeout` seconds while it waits.
+
+    `on_end` hears why it is over; its `unanswered` calls have no reply then. `on_refused` gets a call that the server
+    refuses for now: such a server may have changed its part, and another one be at its address, so the link is
+    `leaving`, and ends when it has the replies that are under way.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        self.unanswered: deque[Call] = deque()
+        self.leaving = False
+        self.over: Exception | None = None
+        self.on_end: Callable[[Exception], None] = self._fail_all
+        self.on_refused: Callable[[Call, RefusedForNow], None] = fail
+        self._loop = asyncio.get_running_loop()
+        self._timeout = timeout
+        self._replies = hiredis.Reader(replyError=_error, notEnoughData=_NOTHING)
+        self._transport: asyncio.Transport | None = None
+        self._heard = 0.0
+        self._watch: asyncio.TimerHandle | None = None
+        self._why: Exception = RedisConnectionError("the server closed the connection")
+
+    def send(self, calls: Sequence[Call]) -> None:
+        """Write them all at once."""
+        if not self.unanswered:
+            self._heard = self._loop.time()
+        self.unanswered.extend(calls)
+        if self._watch is None:
+            self._watch = self._loop.call_later(self._timeout, self._look)
+        if self._transport is not None:
+            self._transport.write(b"".join([call.packed for call in calls]))
+
+    def close(self, why: Exception) -> None:
+        """End now."""
+        self._why = why
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Asyncio's word that it is there."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Asyncio's word that replies are there."""
+        self._heard = self._loop.time()
+        self._replies.feed(data)
+        try:
+            while (reply := self._replies.gets()) is not _NOTHING:
+                call = self.unanswered.popleft()
+                if isinstance(reply, Exception):
+                    if (refused := refused_for_now(reply)) is None:
+                        fail(call, reply)
+                    else:
+                        self.leaving = True
+                        self.on_refused(call, refused)
+                elif not call.future.done():
+                    call.future.set_result(reply)
+        except (hiredis.ProtocolError, IndexError) as error:
+            self.close(RedisConnectionError(f"the server sent what is no reply: {error}"))
+        if self.leaving and not self.unanswered:
+            self.close(self._why)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Asyncio's word that it is over."""
+        if self._watch is not None:
+            self._watch.cancel()
+        self.over = exc or self._why
+        self.on_end(self.over)
+
+    def _fail_all(self, error: Exception) -> None:
+        for call in self.unanswered:
+            fail(call, error)
+
+    def _look(self) -> None:
+        """End when nothing was heard for too long; else look again when that could be so."""
+        self._watch = None
+        if not self.unanswered:
+            return
+        left = self._heard + self._timeout - self._loop.time()
+        if left <= 0:
+            self.close(RedisTimeoutError(f"no reply within {self._timeout:g} s"))
+        else:
+            self._watch = self._loop.call_later(left, self._look)
+
+
+async def open_link(pool: Any, seconds: float) -> Link:
+    """Connect to the address of redis-py's `pool`, and log in, within `seconds`.
+
+    Raises redis-py's ConnectionError (AuthenticationError and RefusedForNow are such), TimeoutError or OSError.
+    """
+    loop = asyncio.get_running_loop()
+    to = pool.make_connection()
+    async with asyncio.timeout(seconds):
+        if isinstance(to, UnixDomainSocketConnection):
+            _, link = await loop.create_unix_connection(lambda: Link(seconds), to.path)
+        else:
+            tls = to.ssl_context.get() if isinstance(to, SSLConnection) else None
+            _, link = await loop.create_connection(lambda: Link(seconds), to.host, to.port, ssl=tls)
+        hello: tuple[str | int, ...] = ("HELLO", 3)
+        if to.username or to.password:
+            hello += ("AUTH", to.username or "default", to.password or "")
+        commands: list[tuple[str | int, ...]] = [hello, ("SELECT", to.db)] if to.db else [hello]
+        calls = [Call(pack(command), loop.create_future(), 0.0) for command in commands]
+        link.send(calls)
+        try:
+            await asyncio.gather(*(call.future for call in calls))
+        except BaseException as error:
+            link.close(RedisConnectionError("the connection was not opened"))
+            if isinstance(error, ResponseError):
+                raise RedisConnectionError(str(error)) from error
+            raise
+    if link.over is not None:
+        raise link.over
+    return link
+
+
+def fail(call: Call, error: Exception) -> None:
+    """The call's reply is this error, unless it has one or its caller has gone."""
+    if not call.future.done():
+        call.future.set_exception(error)
+
+
+def _error(words: str) -> Exception:
+    code, _, rest = words.partition(" ")
+    kind = _ERRORS.get(code)
+    return ResponseError(words) if kind is None else kind(rest)

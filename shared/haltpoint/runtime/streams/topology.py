@@ -1,0 +1,148 @@
+"""Where everything lies: partitions, keys, streams and consumer groups.
+
+Redis Cluster runs a function on one slot only, so all keys of a chain bear the hash tag of its partition. The number
+of partitions is chosen once per deployment and kept in Redis: a process that disagrees would look for chains where
+they are not, so it is refused.
+"""
+
+import re
+from binascii import crc_hqx
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final, Self
+
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.contracts.base import root_of, value
+from haltpoint.contracts.catalogue import GROUP, Stream
+from haltpoint.runtime.config.errors import HaltpointError
+
+PREFIX: Final = "hp2_"
+"""Of the names of the functions: N and N+1 live side by side while the services are replaced."""
+
+FORM: Final = "2"
+"""Of the rows (`store/rows.py`). A release that stores chains in another form has another one, and refuses to start
+while chains of this form are under way (HP-022).
+"""
+
+_DEPLOYMENT: Final = "hp:{0}:deployment"
+_STREAM_KEY: Final = re.compile(r"hp:\{(\d+)\}:((?:events|plans|humans|tools:.+))", re.DOTALL)
+
+
+@value
+class Topology:
+    """The names of all keys for one number of partitions (1 or more)."""
+
+    partitions: int
+
+    def partition(self, any_id: str) -> int:
+        """The partition of a chain, action, request or thought: CRC16 of the root chain's id, mod P."""
+        return crc_hqx(root_of(any_id).encode(errors="replace"), 0) % self.partitions
+
+    def key(self, partition: int, *parts: str) -> str:
+        """`hp:{partition}:` and the parts, joined by colons."""
+        return f"hp:{{{partition}}}:{':'.join(parts)}"
+
+    def key_of(self, kind: str, any_id: str) -> str:
+        """The key of something by its id, as `key_of("chain", chain_id)`, in its own partition."""
+        return f"hp:{{{self.partition(any_id)}}}:{kind}:{any_id}"
+
+    def stream(self, partition: int, stream: Stream, queue: str = "") -> str:
+        """The key of a work stream; `queue` names one of the tool workers' streams."""
+        return self.key(partition, stream_name(stream, queue))
+
+    async def ensure(self, redis: Redis, queues: Iterable[str] = ()) -> None:
+        """Write P on the first call ever, then create all streams and groups at 0. Safe to repeat.
+
+        Raises HaltpointError: HP-016 when the deployment has another P, HP-022 when chains are under way whose rows
+        another release wrote.
+        """
+        await redis.hsetnx(_DEPLOYMENT, "partitions", str(self.partitions))
+        await self.check(redis)
+        await self._take_over_rows(redis)
+        names = [stream for stream in Stream if stream is not Stream.TOOLS]
+        pipeline = redis.pipeline(transaction=False)
+        for partition in range(self.partitions):
+            for stream in names:
+                key = self.stream(partition, stream)
+                pipeline.xgroup_create(key, GROUP[stream], id="0", mkstream=True)
+            for queue in queues:
+                key = self.stream(partition, Stream.TOOLS, queue)
+                pipeline.xgroup_create(key, GROUP[Stream.TOOLS], id="0", mkstream=True)
+        for reply in await pipeline.execute(raise_on_error=False):
+            if isinstance(reply, Exception) and not _exists_already(reply):
+                raise reply
+
+    async def check(self, redis: Redis) -> None:
+        """Compare P with that of the deployment. HaltpointError: HP-016 it differs, HP-015 there is none."""
+        found = await redis.hget(_DEPLOYMENT, "partitions")
+        if found is None:
+            raise HaltpointError(
+                "HP-015",
+                "nothing was set up on this Redis",
+                "it has no streams of Haltpoint",
+                "Run: haltpoint init (haltpoint up does it for the embedded server); or correct the address",
+            )
+        if int(found) != self.partitions:
+            raise other_partitions(int(found), self.partitions)
+
+    async def _take_over_rows(self, redis: Redis) -> None:
+        """Say how rows are stored from now on. What another release left half done is never half read."""
+        if await redis.hget(_DEPLOYMENT, "rows") == FORM.encode():
+            return
+        pipeline = redis.pipeline(transaction=False)
+        for partition in range(self.partitions):
+            for status in (one for one in ChainStatus if not one.final):
+                pipeline.zcard(self.key(partition, "index", "status", status))
+        under_way = sum(await pipeline.execute())
+        if under_way:
+            raise HaltpointError(
+                "HP-022",
+                f"{under_way} chains of another release are under way on this Redis",
+                "this release stores chains in another form and cannot continue them",
+                "Run that release until they have ended, or cancel them; then start this one",
+            )
+        await redis.hset(_DEPLOYMENT, "rows", FORM)
+
+
+def other_partitions(theirs: int, ours: int) -> HaltpointError:
+    """HP-016: we would look for chains in the wrong places."""
+    return HaltpointError(
+        "HP-016",
+        f"the deployment has {theirs} partitions, this process {ours}",
+        "the number is chosen once: another one would look for chains in the wrong places",
+        f"Set HALTPOINT_PARTITIONS={theirs}",
+    )
+
+
+@value
+class Place:
+    """Where one entry of a work stream lies: partition, the stream's name inside it, the entry's id."""
+
+    partition: int
+    stream: str
+    entry: str
+
+    @classmethod
+    def of(cls, key: str, entry: str) -> Self:
+        """From a stream's key, as `hp:{3}:tools:contacts`, and an entry's id. Raises ValueError for other keys."""
+        return cls(*_stream_of(key), entry)
+
+
+@lru_cache(maxsize=4096)
+def _stream_of(key: str) -> tuple[int, str]:
+    match = _STREAM_KEY.fullmatch(key)
+    if match is None:
+        raise ValueError(f"{key!r} is not the key of a work stream")
+    return int(match[1]), match[2]
+
+
+def stream_name(stream: Stream, queue: str = "") -> str:
+    """The name of a work stream inside its partition: `events`, `plans`, `humans` or `tools:<queue>`."""
+    return f"{stream.value}:{queue}" if queue else stream.value
+
+
+def _exists_already(reply: Exception) -> bool:
+    return isinstance(reply, ResponseError) and str(reply).startswith("BUSYGROUP")

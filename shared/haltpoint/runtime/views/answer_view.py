@@ -1,0 +1,216 @@
+"""What a user gets at the end (CONTRACT F1): the words, and what was done and what was not, read off the receipts.
+
+Pure, like `chain_view`, of which this is a part. A deed is a receipt in which its worker, or a person's answer, has
+written down what the call did: only a success with an effect has that. A skill's own receipt has none; the calls in the
+chain that carried it out have, and so have the calls that a tool made of others.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.deeds import deed_line
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
+from haltpoint.contracts.humans import Choice
+from haltpoint.contracts.phrases import Phrases
+from haltpoint.contracts.tools import DeedWords, ErrorType, NestedCall, Outcome, ToolSpec
+from haltpoint.contracts.views import ActionView, ChainView
+from haltpoint.runtime.store.rows import StoredAction
+from haltpoint.runtime.views.log_view import moment
+
+_WHY: Final = {
+    ErrorType.IN_DOUBT: WhyNot.IN_DOUBT,
+    ErrorType.DENIED: WhyNot.DENIED,
+    ErrorType.BLOCKED: WhyNot.DENIED,
+}
+_UNSURE: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
+"""Errors of tools that may have done something all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One action with all that was recorded of it: `calls` are those that its tool made of others, in any attempt.
+
+    `below` is the chain that carried it out, when that is no worker.
+    """
+
+    action: ActionView
+    calls: tuple[NestedCall, ...] = ()
+    below: "Tree | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A chain with its actions in the order of its plan, and the chains below it."""
+
+    chain: ChainView
+    actions: tuple[Told, ...]
+
+
+def final_answer(tree: Tree, end: Mapping[str, Any], own: Phrases, *, literal: bool) -> FinalAnswer:
+    """The answer of a chain that is over. `end` is what is stored about its end; `literal`: its text is data."""
+    deeds, text = tuple(_deeds(tree)), end.get("answer")
+    not_done = (*_without_repeats(tree, own), *_unfulfilled(end.get("unfulfilled", ()), own))
+    if not text and tree.chain.error is not None:
+        text = tree.chain.error.message
+    elif not text and tree.chain.status == ChainStatus.CANCELLED.value:
+        text = own.stopped
+    parts = [text] if text else []
+    if not deeds and not literal and not _in_doubt(tree, not_done):
+        parts.append(own.nothing)
+    return FinalAnswer(text="\n\n".join(parts), deeds=deeds, not_done=not_done, unproven=tuple(end.get("unproven", ())))
+
+
+# ---- what was done ---------------------------------------------------------------------------------------------------
+
+
+def _deeds(tree: Tree) -> Iterator[Deed]:
+    """Every effect once, in the order of the plan: first what a tool did by calling others, then what it did itself."""
+    approved = {
+        request.action_id: request.answer.by
+        for request in tree.chain.requests
+        if request.answer is not None and request.answer.answer.decision is Choice.APPROVE
+    }
+    for told in tree.actions:
+        action, receipt = told.action, told.action.receipt
+        if receipt is not None and receipt.metadata.cached:
+            continue  # an earlier call's receipt: its deed is told there (C14)
+        by = (receipt is not None and receipt.metadata.by) or approved.get(action.id) or None
+        at = _ended(tree.chain, action)
+        for call in told.calls:
+            if call.deed is not None and call.error is None:
+                yield _deed(call.key, call.tool, call.deed, at, by)
+        if told.below is not None:
+            yield from _deeds(told.below)
+        if receipt is not None and receipt.satisfies and receipt.metadata.deed is not None:
+            yield _deed(action.id, action.tool, receipt.metadata.deed, at, by, receipt.warnings)
+
+
+def _deed(name: str, tool: str, words: DeedWords, at: datetime, by: str | None, warnings: tuple[str, ...] = ()) -> Deed:
+    return Deed(action_id=name, tool=tool, says=words.says, target=words.target, at=at, by=by, warnings=warnings)
+
+
+def _ended(chain: ChainView, action: ActionView) -> datetime:
+    """By the log; of a receipt that came when the chain was over already, by its worker."""
+    if action.ended_at is not None or action.receipt is None or not action.receipt.metadata.started_at:
+        return action.ended_at or chain.updated_at
+    return moment(action.receipt.metadata.started_at + action.receipt.metadata.duration_ms)
+
+
+# ---- what was not ----------------------------------------------------------------------------------------------------
+
+_Call = tuple[str, str]
+"""A tool and its arguments as canonical JSON."""
+
+
+def _without_repeats(tree: Tree, own: Phrases) -> tuple[NotDone, ...]:
+    """What was not done. A call that failed, or never ran, and succeeded later is done; a tool that only reads and
+    brought something is no loss. What a person denied and what is in doubt always counts.
+    """
+    places: dict[str, int] = {}
+    succeeded: dict[_Call, int] = {}
+    readers: set[str] = set()
+    for place, told in enumerate(_all(tree)):
+        action = told.action
+        places[action.id] = place
+        if action.receipt is not None and action.receipt.satisfies:
+            succeeded[_call(action.tool, action.arguments)] = place
+            if action.receipt.metadata.deed is None and told.below is None:
+                readers.add(action.tool)
+
+    def counts(call: _Call, one: NotDone) -> bool:
+        if one.why in (WhyNot.DENIED, WhyNot.IN_DOUBT):
+            return True
+        done_later = succeeded.get(call, -1) >= places.get(one.action_id or "", 0)
+        return not done_later and call[0] not in readers
+
+    return tuple(dict.fromkeys(one for call, one in _not_done(tree, own) if counts(call, one)))
+
+
+def _unfulfilled(stored: Iterable[Any], own: Phrases) -> Iterator[NotDone]:
+    """Effects that the goal asks for and that have no deed; one that it asks for conditionally says when (C12)."""
+    for one in msgspec.convert(stored, tuple[NotDone, ...]):
+        yield msgspec.structs.replace(one, message=f'{own.only_if}: "{one.message}"') if one.message else one
+
+
+def _all(tree: Tree) -> Iterator[Told]:
+    for told in tree.actions:
+        yield told
+        if told.below is not None:
+            yield from _all(told.below)
+
+
+def _call(tool: str, arguments: object) -> _Call:
+    return tool, json.dumps(arguments, sort_keys=True)
+
+
+def _not_done(tree: Tree, own: Phrases) -> Iterator[tuple[_Call, NotDone]]:
+    for told in tree.actions:
+        action = told.action
+        below = [] if told.below is None else list(_not_done(told.below, own))
+        yield from below
+        for call in told.calls:
+            if call.error is ErrorType.IN_DOUBT:  # other errors its caller has heard, and went on or failed
+                said, why = _line(call.tool, {}), WhyNot.IN_DOUBT
+                one = NotDone(action_id=call.key, tool=call.tool, says=said, why=why, message=own.unknown)
+                yield (call.key, ""), one
+        reason = None if below or action.tool == human_tool.NAME else _reason(told, own)
+        if reason is not None:
+            why, message = reason
+            one = NotDone(action_id=action.id, tool=action.tool, says=ran_line(action), why=why, message=message)
+            yield _call(action.tool, action.arguments), one
+    for dropped in tree.chain.never_executed:
+        tool, wished = str(dropped.get("tool", "")), dropped.get("arguments")
+        said = _line(tool, wished if isinstance(wished, dict) else {})
+        message = str(dropped.get("reason", "")).replace(f"{tree.chain.id}.", "")
+        yield _call(tool, wished), NotDone(tool=tool, says=said, why=WhyNot.NEVER_EXECUTED, message=message)
+
+
+def _reason(told: Told, own: Phrases) -> tuple[WhyNot, str] | None:
+    """Why the action of a chain that is over did nothing; None when it did."""
+    receipt = told.action.receipt
+    if receipt is None:
+        return (WhyNot.IN_DOUBT, own.unknown) if told.below is None else (WhyNot.FAILED, own.stopped)
+    if receipt.error is not None:
+        return _WHY.get(receipt.error.error_type, WhyNot.FAILED), receipt.error.message
+    return None if receipt.satisfies else (WhyNot.NEVER_EXECUTED, own.unasked)
+
+
+def ran_line(action: ActionView) -> str:
+    """An action's call as it ran, in words."""
+    return _line(action.tool, action.arguments if action.ran is None else action.ran)
+
+
+def _line(tool: str, arguments: dict[str, Any]) -> str:
+    return deed_line(ToolSpec(name=tool), json.dumps(arguments), "{}")
+
+
+def _in_doubt(tree: Tree, not_done: Sequence[NotDone]) -> bool:
+    """Whether something may have happened of which there is no successful receipt."""
+    for told in _all(tree):
+        if any(call.deed is not None for call in told.calls):
+            return True
+        if (receipt := told.action.receipt) is None or receipt.error is None:
+            continue
+        # With a deed it has happened, and a hook keeps the result back.
+        if receipt.error.error_type in _UNSURE or receipt.metadata.deed:
+            return True
+    return any(one.why is WhyNot.IN_DOUBT for one in not_done)
+
+
+def calls_in(stored: StoredAction) -> tuple[NestedCall, ...]:
+    """The calls that an action's tool made of others, in any attempt; the same one once, as a success if it was one."""
+    found: dict[str, NestedCall] = {}
+    for receipt in (*stored.earlier.values(), stored.receipt):
+        if receipt is None:
+            continue
+        for call in msgspec.json.decode(receipt.outcome, type=Outcome).metadata.calls:
+            if call.key not in found or found[call.key].deed is None:
+                found[call.key] = call
+    return tuple(found.values())

@@ -1,0 +1,317 @@
+"""A chain as people and clients see it, made from what its keys hold. Pure: values in, views out."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+from msgspec import structs
+
+from haltpoint.chain.checks.citations import Mark, rendered
+from haltpoint.chain.model import policy
+from haltpoint.chain.model.state import ActionStatus, ChainError, ChainStatus, PlanOrigin, Rest, StepRun, StepStatus
+from haltpoint.contracts import views
+from haltpoint.contracts.base import action_id
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.humans import RequestStatus
+from haltpoint.contracts.intent import Intent
+from haltpoint.contracts.phrases import Phrases, count, phrases
+from haltpoint.contracts.plans import Plan, Step
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.tools import NextAction, Outcome
+from haltpoint.runtime.store.rows import Kind, StoredAction, StoredRequest, StoredThought
+from haltpoint.runtime.views import contract_view, log_view
+from haltpoint.runtime.views.answer_view import Told, Tree, calls_in, final_answer, ran_line
+from haltpoint.runtime.views.log_view import LogLine, Times, moment
+from haltpoint.runtime.views.request_view import Background, question_of, request_of
+
+Fields = Mapping[str, str]
+"""A hash of Redis, decoded."""
+
+_ASKS: Final = (NextAction.CLARIFICATION_NEEDED, NextAction.CONFIRMATION_NEEDED)
+
+
+@dataclass(frozen=True, slots=True)
+class ChainRecord:
+    """All that is kept about a chain. `actions`, `requests`, `thoughts` are by id; missing ones are absent.
+
+    `forms` are the result schemas of the tools that escalations want called, `children` the chains that carried out
+    skills, `language` that of the runtime's own words where the task names none.
+    """
+
+    id: str
+    head: Fields
+    task: Task
+    plan: Plan | None = None
+    intent: Intent | None = None
+    runs: tuple[StepRun, ...] = ()
+    end: Mapping[str, Any] = field(default_factory=dict)
+    failing: ChainError | None = None
+    resting: Mapping[str, Rest] = field(default_factory=dict)
+    log: tuple[LogLine, ...] = ()
+    actions: Mapping[str, StoredAction] = field(default_factory=dict)
+    requests: Mapping[str, StoredRequest] = field(default_factory=dict)
+    thoughts: Mapping[str, StoredThought] = field(default_factory=dict)
+    forms: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    waiting: views.WaitingView | None = None
+    children: Mapping[str, "ChainRecord"] = field(default_factory=dict)
+    language: str = "en"
+
+    @property
+    def steps(self) -> tuple[tuple[Step, StepRun], ...]:
+        """The steps of the plan with their runs; none before there is a plan."""
+        return tuple(zip(self.plan.steps, self.runs, strict=True)) if self.plan else ()
+
+    @property
+    def words(self) -> Phrases:
+        """The runtime's own words in the language of the task."""
+        return phrases(self.task.language or self.language)
+
+    @property
+    def status(self) -> ChainStatus:
+        """The chain's state."""
+        return ChainStatus(self.head["status"])
+
+
+def summary_of(chain_id: str, head: Fields, task: Task, end: Mapping[str, Any]) -> views.ChainSummary:
+    """One line of the list of chains."""
+    return views.ChainSummary(
+        id=chain_id,
+        status=head["status"],
+        goal=task.goal,
+        error=_error(end),
+        created_at=moment(head["created"]),
+        updated_at=moment(head["updated"]),
+    )
+
+
+def view_of(record: ChainRecord) -> views.ChainView:
+    """The whole chain; with its answer when it is over."""
+    tree = _tree(record)
+    if not record.status.final:
+        return tree.chain
+    literal = record.status is ChainStatus.COMPLETED and record.head.get("origin") == PlanOrigin.LITERAL.value
+    answer = final_answer(tree, record.end, record.words, literal=literal)
+    return tree.chain.model_copy(update={"answer": answer})
+
+
+def _tree(record: ChainRecord) -> Tree:
+    """The chain with all that its actions and the chains below it did."""
+    chain = _without_answer(record)
+    told = (
+        Told(
+            action,
+            calls_in(record.actions[action.id]),
+            _tree(below) if (below := record.children.get(action.child or "")) else None,
+        )
+        for step in chain.steps
+        for action in step.actions
+    )
+    return Tree(chain, tuple(told))
+
+
+def _without_answer(record: ChainRecord) -> views.ChainView:
+    head, task = record.head, record.task
+    raw = {name: thought.raw for name, thought in record.thoughts.items()}
+    background = Background(raw, record.plan, record.forms)
+    requests = tuple(request_of(question_of(one), one, task, background) for one in record.requests.values())
+    thoughts, times = _thoughts(record), log_view.times(record.log)
+    broken = contract_view.violations(record.id, log_view.facts(record.log), raw)
+    steps = tuple(
+        _step(record, step, run, times, tuple(thoughts[step.id]), tuple(broken[step.id])) for step, run in record.steps
+    )
+    return views.ChainView(
+        **dict(summary_of(record.id, head, task, record.end)),
+        mode=task.mode,
+        tenant=task.tenant,
+        conversation_id=task.conversation_id,
+        current=_current(record),
+        summary=_summary(record, steps, requests, broken["answer"]),
+        intent=record.intent,
+        stopped=_stopped(record),
+        steps=steps,
+        strikes=int(head.get("strikes", 0)),
+        violations=(*broken["plan"], *broken["answer"]),
+        never_executed=tuple(map(_never_executed, log_view.details(record.log, FactType.ACTION_NEVER_EXECUTED))),
+        requests=requests,
+        budget=task.budget,
+        usage=views.UsageView(**{name: int(head.get(name, 0)) for name in ("turns", "actions", "tokens")}),
+        deadline=moment(head.get("deadline", head["created"])),
+    )
+
+
+def _error(end: Mapping[str, Any]) -> views.ErrorView | None:
+    return views.ErrorView.model_validate(end["error"]) if end.get("error") else None
+
+
+def _stopped(record: ChainRecord) -> str | None:
+    """By whom and why a cancelled chain was stopped, as far as they said it."""
+    for told in log_view.details(record.log, FactType.CHAIN_CANCELLED):
+        said = (told["by"] and f"by {told['by']}", told["reason"])
+        return ": ".join(filter(None, said)) or None
+    return None
+
+
+def _never_executed(details: dict[str, Any]) -> dict[str, Any]:
+    """A call that never ran; arguments that the log keeps only in part stay text."""
+    with suppress(ValueError):
+        return {**details, "arguments": json.loads(details.get("arguments", "{}"))}
+    return details
+
+
+def _thoughts(record: ChainRecord) -> defaultdict[str, list[views.ThoughtView]]:
+    """What was thought, by the id of the step: a proposal, the text of an answer, or words that could not be read."""
+    at = {line.ref: moment(line.at) for line in record.log}
+    said: defaultdict[str, list[views.ThoughtView]] = defaultdict(list)
+    for name, stored in record.thoughts.items():
+        data = json.loads(stored.data)
+        proposal = data.get("proposal") or {"content": data.get("text") or data.get("message") or ""}
+        thought = views.ThoughtView.model_validate({"id": name, "at": at.get(name), **proposal})
+        said[contract_view.place_of(record.id, name)].append(thought)
+    return said
+
+
+def _step(
+    record: ChainRecord,
+    step: Step,
+    run: StepRun,
+    times: Times,
+    thoughts: tuple[views.ThoughtView, ...],
+    violations: tuple[views.ViolationView, ...],
+) -> views.StepView:
+    ids = [action_id(record.id, step.id, number) for number in range(1, run.actions + 1)]
+    actions = tuple(_action(record.actions[name], times) for name in ids if name in record.actions)
+    started, ended = times.get(step.id, (None, None))
+    became: dict[str, Any] = {
+        "tool_validation_mode": policy.mode(record.task, step),
+        "status": run.status.value,
+        "validation_status": contract_view.validation(record.task, step, run, record.head.get("origin", "")),
+        "strikes": run.strikes,
+        "started_at": started,
+        "ended_at": ended,
+        "promises": contract_view.promises(step, actions),
+        "result": _result(record, run, actions, thoughts),
+        "thoughts": thoughts,
+        "actions": actions,
+        "violations": violations,
+    }
+    return views.StepView(**{**structs.asdict(step), **became})
+
+
+def _result(
+    record: ChainRecord,
+    run: StepRun,
+    actions: tuple[views.ActionView, ...],
+    thoughts: tuple[views.ThoughtView, ...],
+) -> dict[str, Any] | str | None:
+    if run.last_ok and run.last_ok <= len(actions) and (receipt := actions[run.last_ok - 1].receipt):
+        return receipt.data
+    if not thoughts or run.status is not StepStatus.COMPLETED:
+        return None
+    steps = {step.id for step, _ in record.steps}
+    return rendered(thoughts[-1].content, steps, lambda mark: _cited(record, mark), record.words.unproven)[0]
+
+
+def _cited(record: ChainRecord, mark: Mark) -> str | None:
+    """What the action that a mark names did (F2)."""
+    name = action_id(record.id, mark["step"], int(mark["number"]))
+    action = _action(record.actions[name], {}) if name in record.actions else None
+    if action is None or action.receipt is None or not action.receipt.satisfies:
+        return None
+    deed = action.receipt.metadata.deed
+    return deed.says if deed else ran_line(action)
+
+
+def _action(stored: StoredAction, times: Times) -> views.ActionView:
+    counts = stored.counts
+    if counts is not None and (counts.kind is Kind.RECEIPT):
+        receipt = msgspec.json.decode(counts.outcome, type=Outcome).with_data(json.loads(counts.data or "{}"))
+        status = ActionStatus.ASKING if receipt.next_action in _ASKS else ActionStatus.DONE
+    else:
+        receipt = None
+        status = ActionStatus.ASKING if counts is not None else ActionStatus.DISPATCHED
+    started, ended = times.get(stored.id, (None, None))
+    return views.ActionView(
+        id=stored.id,
+        tool=stored.tool,
+        arguments=json.loads(stored.arguments or "{}"),
+        sources=receipt.metadata.sources if receipt is not None else {},
+        ran=_ran(stored),
+        status=status,
+        cached=receipt is not None and receipt.metadata.cached,
+        receipt=receipt,
+        child=stored.child or None,
+        started_at=started,
+        ended_at=ended,
+    )
+
+
+def _ran(stored: StoredAction) -> dict[str, Any] | None:
+    """What hooks made of the arguments, by the worker's word on the last run: of a skill's call it is put aside."""
+    words = (stored.receipt, stored.earlier.get(stored.row.attempt))
+    told = (json.loads(one.outcome).get("metadata", {}).get("arguments") for one in words if one)
+    return next((json.loads(text) for text in told if text is not None), None)
+
+
+def _current(record: ChainRecord) -> views.CurrentView | None:
+    """The first step that is under way; None when no step is."""
+    for index, (step, run) in enumerate(record.steps):
+        if run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
+            last = record.actions.get(action_id(record.id, step.id, run.actions))
+            tool = last.tool if last else None
+            resting = _resting(record, (action_id(record.id, step.id, number) for number in run.pending))
+            return views.CurrentView(
+                step_id=step.id, tool=tool, index=index, waiting_for=record.waiting, resting=resting
+            )
+    return None
+
+
+def _resting(record: ChainRecord, actions: Iterable[str]) -> views.RestingView | None:
+    """The first of these actions that rests."""
+    found = (rest for name in actions if (rest := record.resting.get(name)) is not None and rest.until)
+    if (rest := next(found, None)) is None:
+        return None
+    return views.RestingView(until=moment(rest.until), why=rest.outcome.error.message if rest.outcome.error else "")
+
+
+def under_way(record: ChainRecord) -> StoredAction | None:
+    """The first action that a worker has, or should have: dispatched, and nothing is recorded of it."""
+    for step, run in record.steps:
+        sent = (record.actions.get(action_id(record.id, step.id, number)) for number in run.pending)
+        for one in sent if run.status is not StepStatus.WAITING else ():
+            if one is not None and one.counts is None and not one.child:
+                return one
+    return None
+
+
+def _summary(
+    record: ChainRecord,
+    steps: tuple[views.StepView, ...],
+    requests: tuple[views.RequestView, ...],
+    about_answer: Sequence[views.ViolationView],
+) -> str:
+    """One or two sentences: how far it came, and what it waits for or how it ended."""
+    done = sum(step.status == StepStatus.COMPLETED.value for step in steps)
+    parts = [f"{done} of {len(steps)} steps completed." if steps else "No plan yet."]
+    if (error := _error(record.end)) is not None:
+        parts.append(f"{error.code}: {error.message}")
+    elif record.failing is not None:
+        parts.append(f"Fails when what is under way has ended: {record.failing.code}: {record.failing.message}")
+    parts += contract_view.remarks(record.status is ChainStatus.COMPLETED, steps, about_answer)
+    if record.status.final:
+        dropped = len(log_view.details(record.log, FactType.ACTION_NEVER_EXECUTED))
+        parts += [f"{count(dropped, 'call')} {'was' if dropped == 1 else 'were'} never executed."] if dropped else []
+        return " ".join(parts)
+    questions = [request.question for request in requests if request.status is RequestStatus.OPEN]
+    if questions:
+        more = f" (and {len(questions) - 1} more)." if len(questions) > 1 else ""
+        parts.append(f"Waits for a person: {questions[0]}{more}")
+    below = (action.child for step in steps for action in step.actions if action.receipt is None)
+    parts += [f"Waits for the chain {child}." for child in below if child]
+    parts += [f"{record.waiting.message}. {record.waiting.hint}."] if record.waiting else []
+    if (current := _current(record)) is not None and (rest := current.resting) is not None:
+        parts.append(f"{current.tool} runs again at {rest.until:%H:%M:%S} UTC: {rest.why}")
+    return " ".join(parts)

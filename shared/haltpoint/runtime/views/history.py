@@ -1,0 +1,72 @@
+"""The failure history as it is read (CONTRACT D5): the counters of all partitions, added up."""
+
+from collections import Counter, defaultdict
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
+
+from redis.asyncio import Redis
+
+from haltpoint.contracts.views import DayView, StatsRow, StatsView
+from haltpoint.runtime.streams.topology import Topology
+
+KEPT: Final = 30
+"""Days for which a day's counters are kept (see `hp2_commit`)."""
+
+_EPOCH: Final = date(1970, 1, 1)
+
+
+class History:
+    """Reads the counters that commits leave."""
+
+    def __init__(self, redis: Redis, topology: Topology) -> None:
+        self._redis: Any = redis
+        self._topology = topology
+
+    async def read(self, days: int) -> StatsView:
+        """The last `days` days, today (UTC) among them."""
+        today = (datetime.now(UTC).date() - _EPOCH).days
+        numbers = range(today - days + 1, today + 1)
+        places = [(number, partition) for number in numbers for partition in range(self._topology.partitions)]
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for number, partition in places:
+                pipe.hgetall(self._topology.key(partition, "stats", str(number)))
+            replies = await pipe.execute()
+        total: Counter[str] = Counter()
+        by_day: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        for (number, _), reply in zip(places, replies, strict=True):
+            found = {name.decode(): int(value) for name, value in reply.items()}
+            total.update(found)
+            by_day[number].update(found)
+        return StatsView(
+            since=_EPOCH + timedelta(days=numbers[0]),
+            until=_EPOCH + timedelta(days=today),
+            tools=_rows(total, "tool"),
+            models=_rows(total, "model"),
+            patterns=_rows(total, "pattern"),
+            days=tuple(_day(number, by_day[number]) for number in numbers),
+        )
+
+
+def _rows(counts: Counter[str], by: str) -> tuple[StatsRow, ...]:
+    """One row for each name, those with most violations and failures first."""
+    found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for field, value in counts.items():
+        kind, what, name = field.split(":", 2)
+        if kind == by:
+            found[name][what] = value
+    rows = [StatsRow.model_validate({"name": name, **what}) for name, what in found.items()]
+    return tuple(sorted(rows, key=lambda row: (-row.violations - row.failures, -row.calls, row.name)))
+
+
+def _day(number: int, counts: Counter[str]) -> DayView:
+    def add_up(by: str, what: str) -> int:
+        return sum(value for field, value in counts.items() if field.startswith(f"{by}:{what}:"))
+
+    return DayView(
+        day=_EPOCH + timedelta(days=number),
+        calls=add_up("tool", "calls"),
+        failures=add_up("tool", "failures"),
+        violations=add_up("model", "violations"),
+        strikes=add_up("model", "strikes"),
+        escalations=add_up("model", "escalations"),
+    )

@@ -1,0 +1,76 @@
+"""What a chain's log says: its lines, the facts in them, and when each step and action began and ended.
+
+Pure, like `chain_view`, of which this is a part.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.views import EventView
+from haltpoint.runtime.store.log_lines import decode_line
+
+Fact = tuple[int, str, dict[str, Any]]
+"""When (ms), its type, its details."""
+
+Times = dict[str, tuple[datetime, datetime | None]]
+"""When it began and when it ended, by the id of a step or an action."""
+
+_BEGIN: Final = (FactType.STEP_STARTED, FactType.ACTION_DISPATCHED)
+_ANSWERED: Final = (FactType.REQUEST_ANSWERED, FactType.REQUEST_EXPIRED)
+_END: Final = (FactType.STEP_COMPLETED, FactType.STEP_FAILED, FactType.ACTION_COMPLETED, *_ANSWERED)
+
+
+def moment(ms: int | str) -> datetime:
+    """A time of ours, ms since the epoch, as people read it: UTC."""
+    return datetime.fromtimestamp(int(ms) / 1000, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One decision in a chain's log: when, on what, and the facts that it made true."""
+
+    number: int
+    at: int
+    type: str
+    ref: str | None
+    facts: tuple[tuple[str, dict[str, Any]], ...]
+
+    @classmethod
+    def parse(cls, chain_id: str, number: int, text: str | bytes) -> "LogLine":
+        """Read a line as it is stored; `number` is its index in the list."""
+        line = decode_line(chain_id, text)
+        return cls(number, line["at"], line["type"], line.get("ref"), tuple(line["facts"]))
+
+    def events(self) -> Iterator[EventView]:
+        """The line's facts under their ids `<line>.<fact>`."""
+        for index, (name, details) in enumerate(self.facts):
+            yield EventView(id=f"{self.number}.{index}", at=moment(self.at), type=name, details=details)
+
+
+def facts(log: Sequence[LogLine]) -> Iterator[Fact]:
+    """Every fact, oldest first."""
+    return ((line.at, name, details) for line in log for name, details in line.facts)
+
+
+def details(log: Sequence[LogLine], fact: FactType) -> list[dict[str, Any]]:
+    """The details of every fact of one type, oldest first."""
+    return [told for _, name, told in facts(log) if name == fact.value]
+
+
+def times(log: Sequence[LogLine]) -> Times:
+    """An action about which people were asked ends with the answer, or when it has run again."""
+    found: Times = {}
+    asked: dict[str, str] = {}
+    for at, fact, told in facts(log):
+        name = str(told.get("action_id") or told.get("step_id"))
+        if fact == FactType.REQUEST_OPENED:
+            asked[told["request_id"]] = name
+        elif fact in _ANSWERED:
+            name = asked.get(told["request_id"], "")
+        if fact in (*_BEGIN, *_END):
+            begun, _ = found.get(name, (moment(at), None))
+            found[name] = (begun, moment(at) if fact in _END else None)
+    return found

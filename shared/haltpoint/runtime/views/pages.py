@@ -1,0 +1,72 @@
+"""Pages of what lies in indexes over all partitions, the highest scores first."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, Final, TypeVar
+
+from redis.asyncio import Redis
+
+from haltpoint.contracts.views import Page
+from haltpoint.runtime.streams.topology import Topology
+
+T = TypeVar("T")
+_SCAN: Final = 1000
+"""Candidates that one page looks at; when fewer of them fit, the page is short and its cursor continues behind them."""
+
+
+async def page(
+    redis: Redis,
+    topology: Topology,
+    names: Sequence[str],
+    cursor: str | None,
+    limit: int,
+    step: int,
+    shown: Callable[[list[str]], Awaitable[list[list[T]]]],
+) -> Page[T]:
+    """What `shown` makes of each member, `step` members at a time, until there are `limit` items or more.
+
+    What one member has stays on one page.
+    """
+    items: list[T] = []
+    for _ in range(0, _SCAN, step):
+        places = await _newest(redis, topology, names, cursor, step)
+        found = await shown([member for _, member in places])
+        for (score, member), fitting in zip(places, found, strict=True):
+            cursor = f"{score}_{member}"
+            items += fitting
+            if len(items) >= limit:
+                return Page(items=tuple(items), next_cursor=cursor)
+        if len(places) < step:
+            return Page(items=tuple(items))
+    return Page(items=tuple(items), next_cursor=cursor)
+
+
+async def _newest(
+    redis: Redis, topology: Topology, names: Sequence[str], cursor: str | None, limit: int
+) -> list[tuple[int, str]]:
+    """The `limit` highest (score, member) behind a cursor, over indexes of these names in all partitions."""
+    top, _, last = cursor.partition("_") if cursor else ("+inf", "", "")
+    keys = [topology.key(partition, name) for partition in range(topology.partitions) for name in names]
+    found: dict[str, list[tuple[int, str]]] = {key: [] for key in keys}
+    read = dict.fromkeys(keys, 0)
+    while read:
+        replies = await piped(
+            redis,
+            list(read),
+            lambda pipe, key: pipe.zrevrangebyscore(key, top, "-inf", read[key], limit, withscores=True),
+        )
+        for key, reply in zip(list(read), replies, strict=True):
+            places = [(int(score), member.decode()) for member, score in reply]
+            # Members of the cursor's own score lie on both sides of it, in the order of their names.
+            found[key] += [place for place in places if cursor is None or place < (int(top), last)]
+            read[key] += limit
+            if len(found[key]) >= limit or len(places) < limit:
+                del read[key]
+    return sorted((place for each in found.values() for place in each), reverse=True)[:limit]
+
+
+async def piped(redis: Redis, ids: Iterable[str], command: Callable[[Any, str], object]) -> list[Any]:
+    """One reply for each id, in one pipeline."""
+    async with redis.pipeline(transaction=False) as pipe:
+        for one in ids:
+            command(pipe, one)
+        return list(await pipe.execute())

@@ -1,0 +1,280 @@
+"""Reading what is shown: a chain from its keys in two pipelined reads, pages of lists, slices of logs.
+
+Nothing is written here, and nothing is parsed twice: `chain_view` makes the views, this fetches what they are made of.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
+
+import msgspec
+from redis.asyncio import Redis
+
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.contracts.base import action_id, chain_of, request_id
+from haltpoint.contracts.doors import in_full
+from haltpoint.contracts.facts import FINAL_FACTS
+from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
+from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
+from haltpoint.runtime.store.loading import as_worked_on, stored_plan
+from haltpoint.runtime.store.rows import Data, Head, Key, action_of, local, request_parts, thought_of
+from haltpoint.runtime.store.rows import request_of as stored_request
+from haltpoint.runtime.store.step_codec import decode_step
+from haltpoint.runtime.streams.tool_catalogue import Listed
+from haltpoint.runtime.streams.topology import Topology
+from haltpoint.runtime.views import chain_view
+from haltpoint.runtime.views.chain_view import ChainRecord, Fields
+from haltpoint.runtime.views.log_view import LogLine
+from haltpoint.runtime.views.pages import page, piped
+from haltpoint.runtime.views.request_view import Background, question_of, request_of
+from haltpoint.runtime.views.unserved import GRACE, Unserved, age, served
+
+_THOUGHTS: Final = frozenset({"action.proposed", "thought.failed", "plan.drafted", "answer.drafted"})
+
+Sees = Callable[[str | None], bool]
+"""Whether a reader sees the chains of this tenant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What has become of a chain, and the traceparent that it was submitted with."""
+
+    status: ChainStatus
+    trace: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LogSlice:
+    """Part of a chain's log: its events, the place up to which it was read, and whether there is more behind it."""
+
+    events: tuple[EventView, ...]
+    place: str | None
+    more: bool
+
+
+class Views:
+    """Everything that is read for people. One read is a pipeline per partition; nothing blocks."""
+
+    def __init__(self, redis: Redis, topology: Topology, language: str = "en") -> None:
+        self._redis = redis
+        self._topology = topology
+        self._language = language
+
+    async def chain(self, chain_id: str, sees: Sees) -> ChainView | None:
+        """The whole chain, or None when there is none that this reader sees."""
+        record = await self._record(chain_id, sees)
+        return chain_view.view_of(replace(record, waiting=await self._waiting(record))) if record else None
+
+    async def standing(self, chain_id: str, sees: Sees) -> Standing | None:
+        """A chain in a word, or None when there is none that this reader sees."""
+        ((task, head),) = await self._tasks_and_heads([chain_id])
+        if not task or not head or not sees(task.tenant):
+            return None
+        return Standing(ChainStatus(head["status"]), head.get("trace") or None)
+
+    async def whole(self, action: str, sees: Sees) -> bytes | None:
+        """The uncut data of an action's result as JSON, or None when none are kept that this reader sees."""
+        chain_id = chain_of(action)
+        if await self.standing(chain_id, sees) is None:
+            return None
+        return cast("bytes | None", await self._redis.get(self._topology.key_of("whole", action)))
+
+    async def chains(
+        self, status: ChainStatus | None, cursor: str | None, limit: int, sees: Sees
+    ) -> Page[ChainSummary]:
+        """Chains in one or in any state, those that changed last first."""
+
+        async def shown(chain_ids: list[str]) -> list[list[ChainSummary]]:
+            found = await self._tasks_and_heads(chain_ids)
+            ends = await piped(
+                self._redis, chain_ids, lambda pipe, one: pipe.hget(self._topology.key_of(Key.DATA, one), Data.END)
+            )
+            return [
+                [chain_view.summary_of(chain_id, head, task, json.loads(end) if end else {})]
+                if task and head and sees(task.tenant) and (status is None or head["status"] == status.value)
+                else []
+                for chain_id, (task, head), end in zip(chain_ids, found, ends, strict=True)
+            ]
+
+        names = [f"index:status:{one.value}" for one in ([status] if status else ChainStatus)]
+        return await page(self._redis, self._topology, names, cursor, limit, limit, shown)
+
+    async def request(self, request: str, sees: Sees) -> RequestView | None:
+        """One question, or None when there is none that this reader sees."""
+        found = await self._requests([request], sees)
+        return found[0] if found else None
+
+    async def requests(
+        self, status: RequestStatus, kind: RequestKind | None, cursor: str | None, limit: int, sees: Sees
+    ) -> Page[RequestView]:
+        """Questions in one state: open ones by priority and newest first, others by the chains that changed last."""
+        is_open = status is RequestStatus.OPEN
+
+        async def shown(members: list[str]) -> list[list[RequestView]]:
+            asked = [[one] for one in members] if is_open else await self._asked(members)
+            found = {view.id: view for view in await self._requests([one for ids in asked for one in ids], sees)}
+            views = ([found[one] for one in ids if one in found] for ids in asked)
+            return [[v for v in each if v.status is status and kind in (None, v.kind)] for each in views]
+
+        names = ["index:requests"] if is_open else [f"index:status:{one.value}" for one in ChainStatus]
+        return await page(self._redis, self._topology, names, cursor, limit, limit if is_open else 100, shown)
+
+    async def events(self, chain_id: str, after: str | None, lines: int, sees: Sees) -> LogSlice:
+        """What the log says behind the place `after` ("<line>.<fact>"; None: all), in `lines` lines at most."""
+        line, fact = (int(part) for part in after.split(".")) if after else (0, -1)
+        # The line of `after` itself is read once more: it may hold more facts.
+        texts = await self._redis.lrange(self._topology.key_of(Key.LOG, chain_id), line, line + lines + 1)
+        read = [LogLine.parse(chain_id, line + offset, text) for offset, text in enumerate(texts[: lines + 1])]
+        events = [
+            event for one in read for index, event in enumerate(one.events()) if one.number > line or index > fact
+        ]
+        if events and events[-1].type in FINAL_FACTS:
+            events[-1] = await self._with_answer(chain_id, events[-1], sees)
+        place = f"{read[-1].number}.{max(len(read[-1].facts) - 1, 0)}" if read else after
+        return LogSlice(tuple(events), place, more=len(texts) > lines + 1)
+
+    async def _with_answer(self, chain_id: str, event: EventView, sees: Sees) -> EventView:
+        """The last event of a chain says the answer (F1)."""
+        record = await self._record(chain_id, sees)
+        answer = chain_view.view_of(record).answer if record else None
+        if answer is None:
+            return event
+        return event.model_copy(update={"details": {**event.details, "answer": in_full(answer)}})
+
+    # ---- one chain --------------------------------------------------------------------------------------------------
+
+    async def _record(self, chain_id: str, sees: Sees) -> ChainRecord | None:
+        async with self._redis.pipeline(transaction=False) as pipe:
+            pipe.hgetall(self._topology.key_of(Key.CHAIN, chain_id))
+            pipe.hgetall(self._topology.key_of(Key.DATA, chain_id))
+            pipe.lrange(self._topology.key_of(Key.LOG, chain_id), 0, -1)
+            head, data, lines = await pipe.execute()
+        if not head or (raw_task := data.get(Data.TASK.encode())) is None:
+            return None
+        task = msgspec.json.decode(raw_task, type=Task)
+        if not sees(task.tenant):
+            return None
+        raw_plan, raw_end = data.get(Data.PLAN.encode()), data.get(Data.END.encode())
+        task, plan = as_worked_on(raw_plan, task)
+        kept = stored_plan(raw_plan)
+        runs = tuple(decode_step(head[b"s%d" % i]) for i in range(len(plan.steps))) if plan else ()
+        log = tuple(LogLine.parse(chain_id, number, line) for number, line in enumerate(lines))
+        names = [
+            action_id(chain_id, step.id, number)
+            for step, run in zip(plan.steps if plan else (), runs, strict=True)
+            for number in range(1, run.actions + 1)
+        ]
+        actions = {name: action for name in names if (action := action_of(name, head, data)) is not None}
+        asked = _asked_ids(chain_id, head.get(Head.ASKED.encode()))
+        requests = {name: one for name in asked if (one := stored_request(name, head, data)) is not None}
+        thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
+        below = [one.child for one in actions.values() if one.child]  # so deep at most as skills may call
+        return ChainRecord(
+            id=chain_id,
+            head=_text(head),
+            task=task,
+            plan=plan,
+            intent=kept.intent,
+            failing=None if kept.failing is None else kept.failing.error,
+            resting=kept.resting,
+            runs=runs,
+            end=json.loads(raw_end) if raw_end else {},
+            log=log,
+            actions=actions,
+            requests=requests,
+            thoughts={name: thought_of(text) for name in thoughts if (text := data.get(local(name).encode()))},
+            forms=await self._forms(chain_id, map(question_of, requests.values())),
+            children={one: found for one in below if (found := await self._record(one, sees)) is not None},
+            language=self._language,
+        )
+
+    async def _forms(self, chain_id: str, asked: Iterable[Question]) -> dict[str, dict[str, Any]]:
+        """The result schemas of the tools that escalations of one chain want called."""
+        tools = sorted({one.tool for one in asked if one.kind is RequestKind.ESCALATION and one.tool})
+        if not tools:
+            return {}
+        key = self._topology.key(self._topology.partition(chain_id), "catalogue")
+        listed: list[bytes | None] = await cast("Any", self._redis.hmget(key, tools))
+        specs = (msgspec.json.decode(one, type=Listed).spec for one in listed if one is not None)
+        return {spec.name: spec.result_schema for spec in specs if spec.result_schema is not None}
+
+    async def _background(self, chain_id: str, task: Task, question: Question) -> Background:
+        """What an escalation is told with."""
+        if question.kind is not RequestKind.ESCALATION:
+            return Background()
+        thoughts = [one.thought_id for one in question.strikes]
+        key = self._topology.key_of(Key.DATA, chain_id)
+        stored, *found = await cast("Any", self._redis.hmget(key, [Data.PLAN, *map(local, thoughts)]))
+        raw = {one: thought_of(text).raw for one, text in zip(thoughts, found, strict=True) if text}
+        _, plan = as_worked_on(stored, task)
+        return Background(raw, plan, await self._forms(chain_id, [question]))
+
+    async def _waiting(self, record: ChainRecord) -> WaitingView | None:
+        """Whether the action under way waits for a worker that is not there."""
+        action = chain_view.under_way(record)
+        if action is None:
+            return None
+        partition = self._topology.partition(record.id)
+        async with self._redis.pipeline(transaction=False) as pipe:
+            pipe.time()
+            pipe.hget(self._topology.key(partition, "catalogue"), action.tool)
+            now, listed = await pipe.execute()
+        seconds = age(action.row.entry, now)
+        if listed is None or seconds < GRACE:
+            return None
+        queue = msgspec.json.decode(listed, type=Listed).spec.queue
+        if await served(self._redis, self._topology, [queue]):
+            return None
+        error = Unserved(queue, (action.tool,), 1, seconds).error
+        message = f"{error.what}: {error.why}"
+        return WaitingView(code=error.code, message=message, hint=error.fix, queue=queue, seconds=seconds)
+
+    # ---- many -------------------------------------------------------------------------------------------------------
+
+    async def _tasks_and_heads(self, chain_ids: Sequence[str]) -> list[tuple[Task | None, Fields]]:
+        tasks = await piped(
+            self._redis, chain_ids, lambda pipe, one: pipe.hget(self._topology.key_of(Key.DATA, one), Data.TASK)
+        )
+        heads = await piped(
+            self._redis, chain_ids, lambda pipe, one: pipe.hgetall(self._topology.key_of(Key.CHAIN, one))
+        )
+        return [
+            (msgspec.json.decode(task, type=Task) if task else None, _text(head))
+            for task, head in zip(tasks, heads, strict=True)
+        ]
+
+    async def _requests(self, ids: Sequence[str], sees: Sees) -> list[RequestView]:
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for name in ids:
+                pipe.hmget(self._topology.key_of(Key.CHAIN, chain_of(name)), [local(name)])
+                pipe.hmget(self._topology.key_of(Key.DATA, chain_of(name)), [*request_parts(local(name)), Data.TASK])
+            replies = await pipe.execute()
+        views: list[RequestView] = []
+        for name, (state,), (*parts, raw_task) in zip(ids, replies[::2], replies[1::2], strict=True):
+            data = {field.encode(): text for field, text in zip(request_parts(local(name)), parts, strict=True) if text}
+            stored = stored_request(name, {local(name).encode(): state} if state else {}, data)
+            if stored is None or raw_task is None:
+                continue
+            task = msgspec.json.decode(raw_task, type=Task)
+            if not sees(task.tenant):
+                continue
+            question = question_of(stored)
+            views.append(request_of(question, stored, task, await self._background(stored.chain_id, task, question)))
+        return views
+
+    async def _asked(self, chain_ids: list[str]) -> list[list[str]]:
+        """The ids of all that each of these chains ever asked."""
+        asked = await piped(
+            self._redis, chain_ids, lambda pipe, one: pipe.hget(self._topology.key_of(Key.CHAIN, one), Head.ASKED)
+        )
+        return [_asked_ids(chain_id, count) for chain_id, count in zip(chain_ids, asked, strict=True)]
+
+
+def _asked_ids(chain_id: str, asked: bytes | str | None) -> list[str]:
+    return [request_id(chain_id, number) for number in range(1, int(asked or 0) + 1)]
+
+
+def _text(fields: Mapping[bytes, bytes]) -> Fields:
+    return {name.decode(): value.decode(errors="replace") for name, value in fields.items()}
