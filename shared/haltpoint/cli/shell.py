@@ -161,7 +161,7 @@ _EXITS = {
     **dict.fromkeys(("HP-001", "HP-004", "HP-016", "HP-030", "HP-041"), Exit.USAGE),
     **dict.fromkeys(("HP-010", "HP-021"), Exit.UNREACHABLE),
 }
-_FROM_SERVER: Final = ("redis.exceptions", "haltpoint.runtime.streams.refused")
+_FROM_SERVER = ("redis.exceptions", "haltpoint.runtime.streams.refused")
 _NO_SERVER = (
     *("ConnectionError", "TimeoutError", "RefusedForNow"),
     *("AuthenticationError", "AuthorizationError", "NoPermissionError"),

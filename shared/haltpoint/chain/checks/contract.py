@@ -84,7 +84,7 @@ def _argument_faults(spec: ToolSpec, arguments: dict[str, Any]) -> tuple[str, ..
     if len(write_json(arguments)) > MAX_ARGUMENTS:
         return (f"they have more than {MAX_ARGUMENTS} bytes",)
     faults = human_tool.call_faults(spec, arguments)
-    if spec.plan is not None and any(references(arguments)):
+    if spec.plan is not None and references(arguments):
         faults = (*faults, "$from: only the steps of a skill itself refer to results")
     return faults
 

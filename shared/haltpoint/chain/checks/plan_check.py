@@ -92,7 +92,7 @@ def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
             if called.isdisjoint(promise):
                 yield PlanFault(step.id, f"{' or '.join(promise)} is required, but no action of the step calls it")
         for number, call in enumerate(step.actions):
-            found = list(references(call.arguments))
+            found = references(call.arguments)
             faults = [fault for _, target in found if (fault := _reference_fault(step, target, before, waits))]
             yield from (PlanFault(step.id, f"actions[{number}]: {fault}") for fault in faults)
             if (spec := tools.get(call.tool)) is not None:
@@ -132,10 +132,14 @@ def _shape_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
     if len(plan.steps) > most:
         yield PlanFault(None, f"the plan has {len(plan.steps)} steps; at most {most} are allowed")
     waits: dict[str, tuple[str, ...]] = {}
+    in_order = True  # each step waits for earlier ones: then there is no circle, and no unknown name
     for step in plan.steps:
         if step.id in waits:
             yield PlanFault(step.id, "another step has the same id")
+        in_order = in_order and waits.keys() >= {*step.dependencies}
         waits[step.id] = step.dependencies
+    if in_order:
+        return
     for step in plan.steps:
         for name in step.dependencies:
             if name not in waits:

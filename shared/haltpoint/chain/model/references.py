@@ -113,9 +113,11 @@ def reference(value: dict[str, Any]) -> Reference | None:
     return Reference(path[0], path[1:], str(text))
 
 
-def references(value: Any) -> Iterator[tuple[Place, Reference | None]]:
-    """Every `$from` inside a value with its place in it; None in place of a malformed one."""
-    return ((place, reference(one)) for place, one in walk(value) if isinstance(one, dict) and FROM in one)
+def references(value: dict[str, Any]) -> list[tuple[Place, Reference | None]]:
+    """Every `$from` inside a call's arguments with its place in them; None in place of a malformed one."""
+    if FROM not in value and not any(isinstance(one, (dict, list)) for one in value.values()):
+        return []  # as most are
+    return [(place, reference(one)) for place, one in walk(value) if isinstance(one, dict) and FROM in one]
 
 
 def replaced(value: Any, by: Callable[[dict[str, Any]], Any]) -> Any:

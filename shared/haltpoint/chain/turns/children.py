@@ -38,7 +38,7 @@ def child_for(
     """The chain that carries the action out, for the same tenant, user and contexts; or why there can be none."""
     if levels_of(work.id) >= MOST_LEVELS:
         return Code.TOO_DEEP, f"{spec.name}: skills call skills more than {MOST_LEVELS} deep"
-    if next(references(arguments), None) is not None:
+    if references(arguments):
         return Code.NOT_RESOLVED, f"{spec.name}: its arguments hold a $from, which would be read as one of the skill's"
     steps = fill(plan, arguments)
     if len(msgspec.json.encode(steps)) > MAX_BODY:

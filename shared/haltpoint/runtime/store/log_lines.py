@@ -54,7 +54,9 @@ def decode_line(chain_id: str, text: str | bytes) -> dict[str, Any]:
 
 
 def _short(chain_id: str, details: dict[str, Any]) -> dict[str, Any]:
-    told = {name: _local(chain_id, one) if name in _IDS else one for name, one in details.items()}
+    told = {**details}
+    for name in _IDS.intersection(details):
+        told[name] = _local(chain_id, details[name])
     step, _, number = told.get("action_id", "")[1:].rpartition(".")
     if step and told.get("step_id") == step:
         del told["step_id"]
