@@ -133,9 +133,9 @@ class Bench:
         code = (
             f"from tests.support import sleeper\nsleeper.stop_at({sleeps!r})\n"
             "import sys\nfrom haltpoint.contracts.catalogue import Party\n"
-            "from haltpoint.runtime import process\nfrom haltpoint.runtime.config.settings import Settings\n"
+            "from haltpoint.runtime.service import process\nfrom haltpoint.runtime.config.settings import Settings\n"
             "from haltpoint_tool_worker.app import run\n"
-            "sys.exit(process.main(Party.WORKER, run, msgspec.json.decode(sys.argv[1], type=Settings)))"
+            "sys.exit(process.main(Party.WORKER, run, Settings.model_validate_json(sys.argv[1])))"
         )
         settings = self.settings(**more).model_dump_json(exclude_defaults=True)
         with (self.effects_file.parent / "log").open("ab") as log:
