@@ -137,8 +137,8 @@ def measure(folder: Path, here: str, steps: Steps) -> Steps:
 
 
 PATHS = {
-    "decide": ("executor", Steps("haltpoint_executor/handlers.py Handlers.handle", "chain/decide.py decide")),
-    "executor": ("executor", Steps("haltpoint_executor/handlers.py Handlers.handle")),
+    "decide": ("executor", Steps("haltpoint_executor/executor.py Executor.handle", "chain/decide.py decide")),
+    "executor": ("executor", Steps("haltpoint_executor/executor.py Executor.handle")),
     "worker": ("tool-worker", Steps("haltpoint_tool_worker/handlers.py Handlers.handle")),
 }
 """What is measured: in which service, and where its rounds begin."""

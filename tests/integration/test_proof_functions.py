@@ -3,6 +3,7 @@
 import random
 from typing import Any
 
+import msgspec
 import pytest
 from redis.asyncio import Redis
 
@@ -247,7 +248,7 @@ def _row(found: StoredAction | None) -> tuple[int, int, bool, Receipt | None]:
 def _alike(stored: rows.Receipt, kind: Receipt, outcome: Any) -> bool:
     if stored.kind is rows.Kind.DOUBT:
         return kind is Receipt.DOUBT
-    found = type(outcome).model_validate_json(stored.outcome)
+    found = msgspec.json.decode(stored.outcome, type=type(outcome))
     return bool((found.success, found.next_action) == (outcome.success, outcome.next_action))
 
 

@@ -22,7 +22,7 @@ from haltpoint.contracts.tools import Outcome
 class Message(Contract, kw_only=True, tag_field="type"):
     """The envelope: CloudEvents attributes. `time` is RFC 3339; `subject` is the chain's id once there is one."""
 
-    specversion: Literal["1.0"] = field(default_factory=lambda: "1.0")  # with a plain default it would be left out
+    specversion: Literal["1.0"] = field(default_factory="1.0".__str__)  # with a plain default it would be left out
     id: Annotated[str, Meta(min_length=1, max_length=512)]
     source: Annotated[str, Meta(min_length=1, max_length=512)]
     subject: Annotated[str, Meta(max_length=512)] = ""

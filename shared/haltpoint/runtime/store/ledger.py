@@ -7,6 +7,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import Sequence
+from copy import copy
 from enum import StrEnum
 from functools import partial
 from itertools import count
@@ -200,7 +201,10 @@ class Ledger:
         for one, _ in batch:
             outcome, chain = one.outcome, one.action_id.partition(".")[0]
             doubtful = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
-            receipt = encode(structs.replace(outcome, metadata=one.metadata) if one.metadata else outcome)
+            if one.metadata is not None:
+                outcome = copy(outcome)  # its rules (B1) were looked at when it was made
+                structs.force_setattr(outcome, "metadata", one.metadata)
+            receipt = encode(outcome)
             head, tail = completed_parts(one.action_id, one.attempt, chain, one.trace)
             args += (one.place.stream, one.place.entry, one.action_id, one.epoch, int(doubtful))
             args += (receipt, one.data, head, tail)

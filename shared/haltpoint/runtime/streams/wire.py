@@ -31,7 +31,7 @@ _DATA: Final = DATA.encode()
 _BODY: Final = BODY.encode()
 _ENCODER: Final = msgspec.json.Encoder()
 _DECODER: Final[msgspec.json.Decoder[AnyMessage]] = msgspec.json.Decoder(AnyMessage)
-_STREAMS: Final = {name: row.stream for name, row in BY_TYPE.items()}
+_STREAMS: Final = {row.message: row.stream for row in BY_TYPE.values()}
 
 # Linear for any input: a string that never ends runs to the end of the text and is not tried again.
 _STRINGS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+\\?(?:"|\Z)', re.DOTALL)
@@ -117,7 +117,7 @@ def valid_traceparent(value: object) -> str | None:
 
 
 def _placed(stream: Stream, message: Any, body: str) -> Decoded | Rejected:
-    if _STREAMS[message.type] is not stream:
+    if _STREAMS[type(message)] is not stream:
         return Rejected(Reason.UNKNOWN_MESSAGE, f"{message.type} does not belong on {stream.value}")
     if message.traceparent is not None and valid_traceparent(message.traceparent) is None:
         message = msgspec.structs.replace(message, traceparent=None)
