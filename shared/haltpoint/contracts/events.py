@@ -4,7 +4,8 @@
 results travel beside it in `__body__` as JSON text that is never parsed by who only passes it on.
 """
 
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, cast
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
@@ -18,11 +19,13 @@ from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Correction, Finding, Proposal, ThoughtKind, Usage
 from haltpoint.contracts.tools import Outcome
 
+_VERSION = cast("Callable[[], Literal['1.0']]", "1.0".__str__)
+
 
 class Message(Contract, kw_only=True, tag_field="type"):
     """The envelope: CloudEvents attributes. `time` is RFC 3339; `subject` is the chain's id once there is one."""
 
-    specversion: Literal["1.0"] = field(default_factory="1.0".__str__)  # with a plain default it would be left out
+    specversion: Literal["1.0"] = field(default_factory=_VERSION)  # with a plain default it would be left out
     id: Annotated[str, Meta(min_length=1, max_length=512)]
     source: Annotated[str, Meta(min_length=1, max_length=512)]
     subject: Annotated[str, Meta(max_length=512)] = ""
