@@ -1,10 +1,9 @@
 """Steps as fields of at most 64 bytes, in an order that never changes."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from haltpoint.chain.model.state import StepRun, StepStatus
 from haltpoint.runtime.store.step_codec import decode_step, encode_step
@@ -36,7 +35,7 @@ def runs(draw: st.DrawFn) -> StepRun:
         if run.actions
         else []
     )
-    return replace(run, pending=tuple(sorted(late)))
+    return structs.replace(run, pending=tuple(sorted(late)))
 
 
 @given(runs())

@@ -1,10 +1,9 @@
 """Facts: what a chain's log tells. One closed set of names; the details are plain values for people to read."""
 
-from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
-from haltpoint.contracts.base import value
+from msgspec import Struct, field
 
 
 class FactType(StrEnum):
@@ -37,8 +36,7 @@ class FactType(StrEnum):
 FINAL_FACTS = frozenset({FactType.CHAIN_COMPLETED, FactType.CHAIN_FAILED, FactType.CHAIN_CANCELLED})
 
 
-@value
-class Fact:
+class Fact(Struct, frozen=True, gc=False):
     """One thing that became true. `details` holds JSON values only."""
 
     type: FactType

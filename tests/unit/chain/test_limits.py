@@ -1,6 +1,5 @@
 """Deadlines and what is remembered."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,8 +11,6 @@ from haltpoint.chain.model.needs import forget, needed_actions
 from haltpoint.chain.model.policy import deadline_of
 from haltpoint.chain.model.schemas import argument_faults, compiled, result_faults
 from haltpoint.chain.model.state import (
-    Action,
-    ActionStatus,
     Chain,
     ChainError,
     ChainStatus,
@@ -21,7 +18,7 @@ from haltpoint.chain.model.state import (
 )
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.tasks import Budget, Task
-from tests.support.builders import OK, call, plan, spec, tool_step
+from tests.support.builders import call, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
 NOW = 1_700_000_000_000
@@ -100,11 +97,6 @@ def test_an_accepted_chain_can_be_cancelled_or_run_out_of_time_and_hears_nothing
     late.due(at=late.chain.deadline)
     assert late.chain.status is ChainStatus.FAILED
     assert next_due(late.chain) == 0
-
-
-def test_no_field_is_lost_where_values_are_written_out_for_speed() -> None:
-    action = Action("c.a.1", 1, 2, "note", "[]", attempt=3, child="c~a-1")
-    assert action.done(OK, "{}") == replace(action, status=ActionStatus.DONE, outcome=OK, data="{}")
 
 
 @pytest.mark.parametrize(

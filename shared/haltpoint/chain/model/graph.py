@@ -1,16 +1,15 @@
 """The shape of a plan, worked out once: who is where, who waits for whom, and who refers to whose result."""
 
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Self
 
+from msgspec import Struct, field
+
 from haltpoint.chain.model.references import references
-from haltpoint.contracts.base import value
 from haltpoint.contracts.plans import Plan
 
 
-@value
-class Graph:
+class Graph(Struct, frozen=True, gc=False):
     """Indexes of a plan's steps by id, and for each step the indexes of those that it waits for and that wait for it.
 
     `sources` are the steps to whose results a step refers (`$from`), `readers` those that refer to its own. `promises`

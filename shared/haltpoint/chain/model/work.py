@@ -1,6 +1,7 @@
 """A decision while it is being made: the chain as it will be, and what has been said so far."""
 
 from collections.abc import Collection
+from copy import copy
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any, Final
@@ -16,7 +17,6 @@ from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Proposal, Usage
 
 _values: Final = attrgetter(*(one.name for one in fields(Chain)))
-_run_values: Final = attrgetter(*(one.name for one in fields(StepRun)))
 
 
 class Work(Chain):
@@ -100,7 +100,7 @@ class Work(Chain):
         """How far a step has come, to be changed: a copy of this decision's own."""
         run = self.changed.get(index)
         if run is None:
-            run = self.changed[index] = StepRun(*_run_values(self.runs[index]))
+            run = self.changed[index] = copy(self.runs[index])
         return run
 
     def move(self, index: int, status: StepStatus) -> None:

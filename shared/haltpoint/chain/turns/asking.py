@@ -1,7 +1,8 @@
 """How people are asked (CONTRACT B3): the chain stops at once, and an answer frees the step that asked."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from haltpoint.chain.model.outputs import Ask, Record, Withdraw
 from haltpoint.chain.model.state import WAITING, Action, ActionStatus, OpenRequest, PlanOrigin, StepStatus
@@ -110,7 +111,7 @@ def withdraw(work: Work, reason: str, index: int | None = None) -> tuple[OpenReq
         work.outputs.append(Withdraw(request.number, reason))
         close(work, request, FactType.REQUEST_WITHDRAWN, reason=reason)
         if (action := work.actions.get(request.action_id)) is not None:
-            work.keep(replace(action, status=ActionStatus.DONE))
+            work.keep(structs.replace(action, status=ActionStatus.DONE))
             if work.origin is PlanOrigin.LITERAL:
                 work.drop(action.id)
     return found

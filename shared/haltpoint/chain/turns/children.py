@@ -10,10 +10,10 @@ A skill with hooks goes to a worker first, which asks them and gives the argumen
 chain begins. One without hooks needs no worker.
 """
 
-from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
+from msgspec import structs
 
 from haltpoint.chain.checks.templates import MOST_LEVELS, fill
 from haltpoint.chain.model.codes import Code
@@ -45,7 +45,7 @@ def child_for(
         return Code.NOT_RESOLVED, f"{spec.name}: its steps with these arguments have more than {MAX_BODY} bytes"
     goal = f"{spec.name}: {spec.description}"[:MAX_GOAL]
     passed_on = {name: getattr(work.task, name) for name in _PASSED_ON}
-    started = replace(action, child=child_id(action.id))
+    started = structs.replace(action, child=child_id(action.id))
     return StartChild(started, Task(goal=goal, plan=steps, **passed_on), work.deadline, **said)
 
 

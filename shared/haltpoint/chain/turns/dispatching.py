@@ -1,7 +1,8 @@
 """Calls on their way out: put together, held against budget and deadline (R7). `scheduling` sends them."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import CheckedCall
@@ -111,7 +112,7 @@ def send_again(work: Work, action: Action, *, approval: str | None) -> Next:
     spec = work.world.tools.get(action.tool)
     if spec is None:
         return step_failed(action.step, Code.TOOL_GONE, f"no worker declares {action.tool} any more")
-    again = replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
+    again = structs.replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
     sources = CheckedCall(work, action.step, spec, read_json(action.arguments)).sources
     warned = () if action.outcome is None else action.outcome.warnings
     notes = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()

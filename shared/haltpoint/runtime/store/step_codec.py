@@ -6,7 +6,9 @@ action as its distance from the last one.
 """
 
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
+
+from msgspec import structs
 
 from haltpoint.chain.model.state import StepRun, StepStatus
 
@@ -14,9 +16,14 @@ _STATUSES: Final = tuple(StepStatus)
 _NUMBERS: Final = {status: number for number, status in enumerate(_STATUSES)}
 
 
-@lru_cache(maxsize=4096)
 def encode_step(run: StepRun) -> str:
     """The field of a run, as `[3,1,1,1,1]`; a pending step that has done nothing is `[]`."""
+    return _encoded(structs.astuple(run))
+
+
+@lru_cache(maxsize=4096)
+def _encoded(values: tuple[Any, ...]) -> str:
+    run = StepRun(*values)
     numbers = [
         _NUMBERS[run.status],
         run.turn,
