@@ -29,7 +29,7 @@ def question() -> Task:
 
 
 async def waiting_bytes(drive: Driver) -> tuple[list[float], int]:
-    """Milliseconds from each answer to the end of its chain, and bytes of one waiting chain beside its payload."""
+    """Milliseconds from each answer to the next call's dispatch, and bytes of a waiting chain beside its payload."""
     chains = [await drive.submit(question()) for _ in range(CHAINS)]
     while await drive.count("awaiting_clarification") < CHAINS:  # noqa: ASYNC110 - the index is the condition
         await asyncio.sleep(0.01)
@@ -39,11 +39,11 @@ async def waiting_bytes(drive: Driver) -> tuple[list[float], int]:
     choice = Answer(kind=RequestKind.CLARIFICATION, option_id="left")
     times = []
     for chain in chains:
-        status = drive.topology.key_of("chain", chain)
+        head = drive.topology.key_of(Key.CHAIN, chain)
         started = time.perf_counter()
         verdict = await inbox.answer(request_id(chain, 1), choice)
         assert isinstance(verdict, Taken), "the measurement is void"
-        while await drive.redis.hget(status, "status") != b"completed":  # noqa: ASYNC110 - polled closely
+        while not await drive.redis.hexists(head, "act.1"):  # noqa: ASYNC110 - polled closely
             await asyncio.sleep(0)
         times.append((time.perf_counter() - started) * 1000)
     await calls.aclose()
