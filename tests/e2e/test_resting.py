@@ -13,7 +13,10 @@ async def test_e2_an_action_rests_and_runs_again_also_when_the_executors_die_mea
 
     async def rests() -> bool:
         current = (await client.chain(run.id)).current
-        return current is not None and current.resting is not None and "too many callers" in current.resting.why
+        if current is None or current.resting is None:
+            return False
+        (action,) = (await client.chain(run.id)).steps[0].actions
+        return "too many callers" in current.resting.why and (action.status, action.receipt) == ("resting", None)
 
     await wait_until(rests)
     async with executors_killed(system):

@@ -65,7 +65,7 @@ class CurrentView(View):
 
 
 class ActionView(View):
-    """One action. `status` is dispatched, asking or done; without a receipt it has not ended (`ended_at` is null).
+    """One action. `status`: dispatched, resting, asking or done; without a receipt it has not ended (`ended_at`: null).
 
     `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them. `cached`: nothing ran
     and the receipt is that of an equal call before. `child` is the id of the chain that carries it out, when it is a

@@ -107,6 +107,39 @@ def test_b3_a_stopped_chain_sends_nothing_and_sends_what_has_rested_when_it_is_a
     assert [one.action.id for one in story.dispatches][2:] == [first.id]
 
 
+def test_b3_what_rests_in_a_freed_step_runs_again_while_another_question_is_open() -> None:
+    steps = (tool_step("a", call("send"), call("read")), tool_step("b", call("read")))
+    story = Story(Task(goal="x", plan=plan(*steps), parallel=4), READ, SEND)
+    story.submit()
+    first, other = (one.action for one in story.dispatches)
+    story.result(asks("a"), action=first)
+    story.result(asks("b"), action=other)
+    story.answer(RequestKind.CLARIFICATION, option="a", request="c.r1")
+    story.result(busy())
+    assert next_due(story.chain) == story.told("action.resting")[0]["until"]
+    story.due(at=next_due(story.chain))
+    assert [(one.action.id, one.action.attempt) for one in story.dispatches][-1] == ("c.a.2", 2)
+
+
+def test_e2_a_time_without_end_is_past_the_deadline() -> None:
+    story = literal("read")
+    story.result(busy(1e306))
+    assert story.chain.status is ChainStatus.FAILED
+
+
+def test_e2_what_has_rested_is_not_sent_when_an_event_comes_after_the_deadline() -> None:
+    steps = (tool_step("a", call("read"), parallel=1), tool_step("b", call("read")))
+    story = Story(Task(goal="x", plan=plan(*steps), parallel=3), READ)
+    story.submit()
+    first, second = (one.action for one in story.dispatches)
+    story.result(busy(), action=first)
+    story.now = story.chain.deadline + 10_000
+    story.result(action=second)
+    assert len(story.dispatches) == 2
+    story.due()
+    assert story.chain.status is ChainStatus.FAILED
+
+
 def test_c8_a_chain_that_fails_does_not_wait_for_what_rests() -> None:
     story = literal("read", "send", parallel=2)
     first, second = (one.action for one in story.dispatches)

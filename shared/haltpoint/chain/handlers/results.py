@@ -85,10 +85,12 @@ def _rests_until(work: Work, action: Action, fault: Fault) -> int:
     """
     if fault.error_type is not ErrorType.RATE_LIMIT or fault.retry_after is None or action.child:
         return 0
+    own = action.attempt == 1 or action.id in work.resting
+    if not own or action.attempt >= MOST_ATTEMPTS or fault.retry_after * 1000 >= work.deadline - work.now:
+        return 0
     wait = int(fault.retry_after * 1000)
     until = work.now + wait + crc32(f"{action.id}/{action.attempt}".encode()) % (wait // 2 + 1)
-    own = action.attempt == 1 or action.id in work.resting
-    return until if own and action.attempt < MOST_ATTEMPTS and until < work.deadline else 0
+    return min(until, work.deadline - 1)
 
 
 def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any]) -> Next:

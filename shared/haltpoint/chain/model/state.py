@@ -260,11 +260,13 @@ def is_active(run: StepRun) -> bool:
 def next_due(chain: Chain) -> int:
     """The chain's earliest due time in ms: its deadline, that of an open request, or the end of a rest (R1).
 
-    0 when it is final. While the chain is stopped or fails, nothing that rests is sent.
+    0 when it is final. Nothing that rests is sent while the chain fails, and while it is stopped only of a freed step.
     """
     if chain.status.final:
         return 0
-    if chain.requests:
-        return min([chain.deadline, *(request.deadline for request in chain.requests)])
-    rests = chain.resting.values() if chain.failing is None else ()
-    return min([chain.deadline, *(rest.until for rest in rests if rest.until)])
+    if not chain.requests and not chain.resting:
+        return chain.deadline
+    rests = chain.resting.items() if chain.failing is None else ()
+    sent = (rest for name, rest in rests if not chain.requests or chain.runs[chain.actions[name].step].freed)
+    ends = (*(request.deadline for request in chain.requests), *(rest.until for rest in sent if rest.until))
+    return min([chain.deadline, *ends])

@@ -28,11 +28,13 @@ def gate(work: Work, index: int) -> Gate:
     """Whether a step may send anything. One whose own question is answered may, while those of others are open."""
     if work.failing is not None or (work.requests and not work.run(index).freed):
         return Gate.STOPPED
+    if work.now >= work.deadline:
+        return Gate.DEADLINE
     if under_way := work.under_way():
         most, own = policy.parallel(work.task, work.steps[index], work.origin, work.world.policy)
         if under_way >= most or len(work.run(index).pending) >= own or any(map(_asks_hooks, _pending(work))):
             return Gate.CAP
-    return Gate.GO if work.now < work.deadline else Gate.DEADLINE
+    return Gate.GO
 
 
 def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> bool:

@@ -183,7 +183,7 @@ def _step(
     violations: tuple[views.ViolationView, ...],
 ) -> views.StepView:
     ids = [action_id(record.id, step.id, number) for number in range(1, run.actions + 1)]
-    actions = tuple(_action(record.actions[name], times) for name in ids if name in record.actions)
+    actions = tuple(_action(record, record.actions[name], times) for name in ids if name in record.actions)
     started, ended = times.get(step.id, (None, None))
     became: dict[str, Any] = {
         "tool_validation_mode": policy.mode(record.task, step),
@@ -218,21 +218,21 @@ def _result(
 def _cited(record: ChainRecord, mark: Mark) -> str | None:
     """What the action that a mark names did (F2)."""
     name = action_id(record.id, mark["step"], int(mark["number"]))
-    action = _action(record.actions[name], {}) if name in record.actions else None
+    action = _action(record, record.actions[name], {}) if name in record.actions else None
     if action is None or action.receipt is None or not action.receipt.satisfies:
         return None
     deed = action.receipt.metadata.deed
     return deed.says if deed else ran_line(action)
 
 
-def _action(stored: StoredAction, times: Times) -> views.ActionView:
-    counts = stored.counts
-    if counts is not None and (counts.kind is Kind.RECEIPT):
+def _action(record: ChainRecord, stored: StoredAction, times: Times) -> views.ActionView:
+    counts, rests = stored.counts, _resting(record, (stored.id,)) is not None
+    receipt, status = None, "resting" if rests else ActionStatus.DISPATCHED.value
+    if counts is not None and counts.kind is Kind.RECEIPT and not rests:  # of one that rests it may not be the last
         receipt = msgspec.json.decode(counts.outcome, type=Outcome).with_data(json.loads(counts.data or "{}"))
         status = ActionStatus.ASKING if receipt.next_action in _ASKS else ActionStatus.DONE
-    else:
-        receipt = None
-        status = ActionStatus.ASKING if counts is not None else ActionStatus.DISPATCHED
+    elif counts is not None and not rests:
+        status = ActionStatus.ASKING
     started, ended = times.get(stored.id, (None, None))
     return views.ActionView(
         id=stored.id,
@@ -313,5 +313,6 @@ def _summary(
     parts += [f"Waits for the chain {child}." for child in below if child]
     parts += [f"{record.waiting.message}. {record.waiting.hint}."] if record.waiting else []
     if (current := _current(record)) is not None and (rest := current.resting) is not None:
-        parts.append(f"{current.tool} runs again at {rest.until:%H:%M:%S} UTC: {rest.why}")
+        when = "when the chain continues" if questions else f"at {rest.until:%H:%M:%S} UTC"
+        parts.append(f"{current.tool} runs again {when}: {rest.why}")
     return " ".join(parts)
