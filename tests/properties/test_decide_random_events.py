@@ -1,13 +1,13 @@
 """The promises under random events: repeats, late and foreign messages, answers of all kinds, jumps of the clock."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from msgspec import structs
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.model.needs import forget
@@ -214,7 +214,7 @@ class Chains(RuleBasedStateMachine):
         for dispatch in sent:
             earlier = [one.action for one in self.dispatches if one.action.id == dispatch.action.id]
             assert dispatch.again == bool(earlier)
-            assert all(dispatch.action == replace(one, attempt=dispatch.action.attempt) for one in earlier)
+            assert all(dispatch.action == structs.replace(one, attempt=dispatch.action.attempt) for one in earlier)
             assert not dispatch.spec.destructive
             assert not dispatch.spec.internal
         if asked and after.task.mode is Mode.STRICT:  # whoever has too many strikes is before a person
