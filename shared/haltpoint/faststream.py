@@ -138,7 +138,7 @@ class TaskPublisher:
     async def publish(self, goal: str = "", *, id: str | None = None, **fields: Any) -> str:
         """Publish a goal, with more `fields` of the task, and return its chain's id. The same `id` is the same task.
 
-        Raises pydantic's ValidationError, and redis-py's errors when the server is away.
+        Raises pydantic's ValidationError, and redis-py's errors when Redis is unreachable.
         """
         key = {} if id is None else {"id": id}
         data = {"goal": goal, **fields}

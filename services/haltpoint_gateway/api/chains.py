@@ -33,7 +33,7 @@ def accepted(chain_id: str) -> Accepted:
 
 def no_chain(chain_id: str) -> Problem:
     """404, the same for a chain that never was, one that is forgotten and one of another tenant."""
-    hint = "GET /v1/chains lists those that there are; finished ones are kept for the retention time."
+    hint = "GET /v1/chains lists all chains; finished ones are kept for the retention time."
     return Problem(404, "no_such_chain", f"There is no chain {chain_id!r}.", hint=hint)
 
 
@@ -60,7 +60,7 @@ def routes(gateway: Gateway) -> APIRouter:
         response_model=Page[EventView],
         responses={
             200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
-            204: {"description": "Nothing will come any more (event streams only)."},
+            204: {"description": "The stream is complete (event streams only)."},
             **responses(404),
         },
     )
@@ -85,7 +85,7 @@ def routes(gateway: Gateway) -> APIRouter:
         after = last_event_id or query.cursor
         if after is not None and EVENT_ID.fullmatch(after) is None:
             hint = "Send the id of the last event that you saw, or leave the header out to begin at the start."
-            raise Problem(422, "invalid_fields", f"Last-Event-ID {after!r} is not an event's id.", hint=hint)
+            raise Problem(422, "invalid_fields", f"Last-Event-ID {after!r} is not the id of an event.", hint=hint)
         if standing.status.final and after is not None:
             rest = await views.events(chain_id, after, 1, who.sees)
             if not rest.events and not rest.more:
@@ -103,9 +103,9 @@ def routes(gateway: Gateway) -> APIRouter:
         data = await views.whole(action_id, who.sees) if chain_of(action_id) == chain_id else None
         if data is None:
             hint = (
-                "GET the chain: a receipt whose metadata have no `whole` holds all data itself, or they were not kept."
+                "GET the chain: a receipt without `whole` in its metadata holds all its data, or they were not kept."
             )
-            raise Problem(404, "no_such_result", f"No uncut data are kept of {action_id!r}.", hint=hint)
+            raise Problem(404, "no_such_result", f"No uncut data are stored for {action_id!r}.", hint=hint)
         return Response(data, media_type="application/json")
 
     @router.post("/{chain_id}/cancel", status_code=202, responses=responses(400, 404, 409, 413, 415))

@@ -66,7 +66,7 @@ class When(Form):
             try:
                 re.compile(expression)
             except re.error as error:
-                raise ValueError(f"{expression!r} is no regular expression: {error}") from error
+                raise ValueError(f"{expression!r} is not a regular expression: {error}") from error
         return value
 
 

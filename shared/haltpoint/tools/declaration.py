@@ -134,7 +134,7 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
             raise DeclarationError("a tool's name has 1 to 64 letters, digits, _ or -; give one with name=...")
         if "claims" in traits:
             raise DeclarationError(
-                'claims: no such trait any more. Say the deed in words, says="Message to {name}"; '
+                'claims: this trait was removed. Describe the call with says="Message to {name}"; '
                 "how an answer is checked is the policy file's claims_check"
             )
         if unknown := sorted(set(traits) - set(Traits.__annotations__)):

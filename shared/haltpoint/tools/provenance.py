@@ -186,7 +186,7 @@ def _marks(core: Any) -> Iterator[FromResult]:
     for one in _inside(core):
         owner = getattr(one, "__self__", None)
         if isinstance(one, FromResult):
-            raise DeclarationError(f"{one} belongs into the type, not behind it: Annotated[str, {one}]")
+            raise DeclarationError(f"{one} belongs in the type, not after it: Annotated[str, {one}]")
         if isinstance(owner, FromResult):
             yield owner
 

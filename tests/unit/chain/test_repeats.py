@@ -438,7 +438,7 @@ def test_c14_the_third_equal_call_in_a_row_with_the_same_receipt_is_a_violation(
     told.propose(call("find", q="a"))
     told.propose(call("find", q="a"))
     assert told.chain.status is ChainStatus.ESCALATED
-    assert "the same call again and again" in told.questions[-1].question
+    assert "repeated the same call" in told.questions[-1].question
 
 
 def test_c14_another_call_between_or_another_receipt_is_not_stuck() -> None:

@@ -109,7 +109,7 @@ def test_c1_where_nobody_is_to_decide_the_chain_fails_after_the_last_attempt(mod
     told.draft(None, "no JSON in the reply")
     told.draft(None)
 
-    assert told.chain.error == ChainError("HP-202", "no plan after 2 attempts: there is no plan in the reply")
+    assert told.chain.error == ChainError("HP-202", "no plan after 2 attempts: the reply has no plan")
     assert len(told.thoughts) == 2
 
 

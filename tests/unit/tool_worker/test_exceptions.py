@@ -140,7 +140,7 @@ def fault_of(finished: Finished) -> Fault:
 
 def assert_told(fault: Fault, verdict: Verdict) -> None:
     assert (fault.error_type is ErrorType.IN_DOUBT) == (verdict is Verdict.IN_DOUBT)
-    assert ("had started and may have happened" in fault.message) == (verdict is Verdict.MAY_HAVE_HAPPENED)
+    assert ("had started and may have taken effect" in fault.message) == (verdict is Verdict.MAY_HAVE_HAPPENED)
     if verdict is Verdict.TEXT:
         assert fault.recoverable
     if verdict is Verdict.IN_DOUBT:
@@ -285,7 +285,7 @@ async def test_e5_a_wrong_call_of_the_context_is_a_mistake_with_its_place_and_no
     method = act.__name__.partition("_")[0]
     assert (fault.error_type, fault.recoverable) == (ErrorType.SERVER, False)
     assert fault.message.startswith(
-        f"a mistake in the tool's code: test_exceptions.py:{line}: ctx.{method} was called wrongly: "
+        f"a bug in the tool's code: test_exceptions.py:{line}: ctx.{method} was called wrongly: "
     )
     assert [line["event"].startswith("tool book raised ") for line in lines] == [True]
 

@@ -555,7 +555,7 @@ async def test_g5_a_tool_that_asks_again_although_approved_has_an_error_in_its_c
     assert fault is not None
     assert (fault.error_type, fault.recoverable) == (ErrorType.SERVER, False)
     assert fault.message == (
-        "nag asks again about a call that a person has approved. Its code has to go on when ctx.confirmed is true."
+        "nag asks again about a call that a person has approved. Its code must continue when ctx.confirmed is true."
     )
 
 
