@@ -123,7 +123,7 @@ def test_each_fault_is_told(tmp_path: Path, said: str | bytes, why: str) -> None
 
 
 def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
-    assert refused(tmp_path, "strike = 3\nmax_turn = 2").count("is no key") == 2
+    assert refused(tmp_path, "strike = 3\nmax_turn = 2").count("is not a key") == 2
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

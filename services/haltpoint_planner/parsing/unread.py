@@ -30,7 +30,7 @@ _BEGUN: Final = re.compile(
 def unread(words: str, left: str, *, json: bool) -> str | None:
     """What is wrong with words of which no call was read; `left`: what stands in them around `json`, if any does."""
     if _ANNOUNCED.search(_QUOTED.sub("", words)):
-        return "the text announces a call, and none can be read"
+        return "the text announces a call that cannot be read"
     begun = _BEGUN.match(left) or (not json and _DUE.search(words))
     return pieces_in(left) or ("the text begins like JSON and is not valid JSON" if begun else None)
 

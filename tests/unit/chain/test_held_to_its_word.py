@@ -235,7 +235,7 @@ def test_d3_what_is_no_result_of_the_tool_that_the_words_ask_for_is_asked_for_ag
 
     assert told.chain.status is ChainStatus.ESCALATED
     assert told.settled == []
-    assert "the result given by hand is not one of save" in told.questions[-1].question
+    assert "the result given by hand does not fit save" in told.questions[-1].question
 
 
 @pytest.mark.parametrize("tries", [1, 3])
@@ -249,7 +249,7 @@ def test_d3_a_person_is_asked_in_words_for_a_person_and_not_in_those_for_the_mod
         f"The model did not use lookup in {tries} tries. A person has to decide. "
         "(step 'find': it replied with text instead of a tool call)"
     )
-    assert told.told("chain.escalated")[0]["reason"] == "replied with text instead of a tool call"
+    assert told.told("chain.escalated")[0]["reason"] == "it replied with text instead of a tool call"
 
 
 def test_d3_a_tools_result_by_hand_needs_a_value() -> None:

@@ -241,7 +241,7 @@ CAUSE = Fault(error_type=ErrorType.UNKNOWN, message="KeyError: 'city'", recovera
     ("cause", "error"),
     [
         (CAUSE, CAUSE),
-        (None, Fault(error_type=ErrorType.UNKNOWN, message="find did not happen, a person says", recoverable=True)),
+        (None, Fault(error_type=ErrorType.UNKNOWN, message="a person says that find did not happen", recoverable=True)),
     ],
     ids=["raised", "died"],
 )

@@ -72,7 +72,7 @@ def test_d1_the_third_call_that_cannot_be_read_is_a_case() -> None:
         told.take(unread())
 
     assert told.chain.status is ChainStatus.ESCALATED
-    assert told.told("chain.escalated")[0]["reason"] == "sent a reply that cannot be read"
+    assert told.told("chain.escalated")[0]["reason"] == "it sent a reply that cannot be read"
     assert told.questions[-1].request.kind is RequestKind.ESCALATION
 
 
@@ -191,7 +191,7 @@ def test_c6_what_cannot_be_read_is_no_answer() -> None:
 
     [correction] = told.thought.corrections
     assert correction.violation is Violation.UNREADABLE
-    assert "the words begin as JSON" in correction.message
+    assert "the text begins like JSON" in correction.message
     told.say("John is found.")
     assert told.chain.answer == "John is found."
 

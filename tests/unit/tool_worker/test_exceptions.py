@@ -145,7 +145,7 @@ def assert_told(fault: Fault, verdict: Verdict) -> None:
         assert fault.recoverable
     if verdict is Verdict.IN_DOUBT:
         assert fault.cause is not None
-        assert fault.message.startswith(f"book: it was started and may have taken effect: {fault.cause.message}")
+        assert fault.message.startswith(f"book started and may have taken effect: {fault.cause.message}")
 
 
 @pytest.fixture(autouse=True)
@@ -199,7 +199,7 @@ async def test_e5_a_doubt_shows_type_words_and_place_and_keeps_the_error() -> No
     tool = raising(lambda: KeyError("city"), after=True, is_async=True)
     fault = fault_of(await run_call(tool))
     assert fault.message.startswith(
-        "book: it was started and may have taken effect: KeyError: 'city' (test_exceptions.py:"
+        "book started and may have taken effect: KeyError: 'city' (test_exceptions.py:"
     )
     assert fault.cause is not None
     assert (fault.cause.error_type, fault.cause.message, fault.cause.recoverable) == (

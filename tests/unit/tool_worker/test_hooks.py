@@ -427,7 +427,7 @@ NO_VERDICTS = {
 async def test_h2_an_answer_that_is_no_verdict_is_a_failure(what: str) -> None:
     check = pre(lambda _: NO_VERDICTS[what]())
     told = await run_call("send_message", TO_ANN, check)
-    assert "check gave an answer that " in told.error
+    assert "check returned a value that " in told.error
     assert (await run_call("look", '{"query": "ann"}', check)).outcome.success
     assert SENT == [("ann", False)]
 
