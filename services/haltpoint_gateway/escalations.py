@@ -64,7 +64,9 @@ class EscalationHandler:
         if said is None or isinstance(said, Answer):
             return said
         _log.error(
-            "the escalation handler gave no answer; a person is asked instead", handler=self.name, gave=type(said).__name__
+            "the escalation handler gave no answer; a person is asked instead",
+            handler=self.name,
+            gave=type(said).__name__,
         )
         return None
 

@@ -50,7 +50,7 @@ _ERRORS: Final = {
     ),
     "HP-307": ("got no request in time", "Give the task more time"),
 }
-"""What the model's server does, and what is to be done about it."""
+"""What the model's server does, and what fixes it."""
 
 _log = logs.get(__name__)
 

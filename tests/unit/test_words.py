@@ -63,11 +63,10 @@ def test_no_page_has_a_banned_phrase(page: Path) -> None:
 def strings_of(module: Path) -> Iterable[tuple[int, str]]:
     """The texts of a module with their lines, without the docstrings of modules, classes and functions."""
     nodes = list(ast.walk(ast.parse(module.read_text())))
-    kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    documented = [node for node in nodes if isinstance(node, kinds)]
-    docstrings = {first.value for node in documented for first in node.body[:1] if isinstance(first, ast.Expr)}
-    texts = (node for node in nodes if isinstance(node, ast.Constant) and node not in docstrings)
-    return [(node.lineno, node.value) for node in texts if isinstance(node.value, str) and " " in node.value]
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {ast.get_docstring(node, clean=False) for node in nodes if isinstance(node, documented)}
+    strings = ((node.lineno, node.value) for node in nodes if isinstance(node, ast.Constant))
+    return [(at, text) for at, text in strings if isinstance(text, str) and " " in text and text not in docstrings]
 
 
 def test_no_string_has_a_banned_phrase() -> None:

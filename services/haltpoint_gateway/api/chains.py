@@ -34,7 +34,7 @@ def accepted(chain_id: str) -> Accepted:
 def no_chain(chain_id: str) -> Problem:
     """404, the same for a chain that never was, one that is forgotten and one of another tenant."""
     hint = "GET /v1/chains lists all chains; finished ones are kept for the retention time."
-    return Problem(404, "no_such_chain", f"There is no chain {chain_id!r}.", hint=hint)
+    return Problem(404, "no_such_chain", f"No chain has the id {chain_id!r}.", hint=hint)
 
 
 def routes(gateway: Gateway) -> APIRouter:
@@ -102,9 +102,7 @@ def routes(gateway: Gateway) -> APIRouter:
         """The whole data of a result that was cut: its receipt says how large they are in `metadata.whole`."""
         data = await views.whole(action_id, who.sees) if chain_of(action_id) == chain_id else None
         if data is None:
-            hint = (
-                "GET the chain: a receipt without `whole` in its metadata holds all its data, or they were not kept."
-            )
+            hint = "GET the chain: a receipt without `whole` in its metadata holds all its data, or they were not kept."
             raise Problem(404, "no_such_result", f"No uncut data are stored for {action_id!r}.", hint=hint)
         return Response(data, media_type="application/json")
 
@@ -117,7 +115,7 @@ def routes(gateway: Gateway) -> APIRouter:
             case CancelStatus.SENT:
                 return accepted(chain_id)
             case CancelStatus.FINAL:
-                hint = "There is nothing to stop; GET the chain to see how it ended."
+                hint = "It cannot be cancelled; GET the chain to see how it ended."
                 raise Problem(409, "chain_ended", f"The chain {chain_id!r} has ended.", hint=hint)
             case CancelStatus.UNKNOWN:
                 raise no_chain(chain_id)

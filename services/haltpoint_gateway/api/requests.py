@@ -21,7 +21,7 @@ from haltpoint_gateway.queries import IdempotencyKey, RequestQuery
 def no_request(request_id: str) -> Problem:
     """404, the same for a request that never was, one that is forgotten and one of another tenant."""
     hint = "GET /v1/requests lists the open ones."
-    return Problem(404, "no_such_request", f"There is no request {request_id!r}.", hint=hint)
+    return Problem(404, "no_such_request", f"No request has the id {request_id!r}.", hint=hint)
 
 
 def routes(gateway: Gateway) -> APIRouter:

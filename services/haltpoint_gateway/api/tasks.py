@@ -70,7 +70,7 @@ async def _check(plan: Plan, gateway: Gateway) -> None:
             422,
             "invalid_plan",
             f"The plan has {len(faults)} problems; it was not accepted." if faults[1:] else str(faults[0]),
-            hint="Fix the problems listed under `errors` and submit it again; GET /v1/tools shows the tools and their schemas.",
+            hint="Fix what `errors` lists and submit it again; GET /v1/tools shows the tools and their schemas.",
             errors=[
                 {"step_id": fault.step_id, "message": fault.message, "label": labels.get(fault.step_id or "")}
                 for fault in faults

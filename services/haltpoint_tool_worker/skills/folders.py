@@ -169,7 +169,7 @@ def _problem(error: dict[str, Any]) -> str:
     if error["type"] == "extra_forbidden":
         return f"{where} is not a known field; fields of other programs belong under metadata"
     if error["type"] == "missing":
-        return f"there is no {where}"
+        return f"it has no {where}"
     return f"{where}: {error['msg']}"
 
 

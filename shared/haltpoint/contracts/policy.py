@@ -57,7 +57,7 @@ Template = Annotated[str, StringConstraints(min_length=1, max_length=2000), Afte
 def _claims_check(text: str) -> str:
     if text in CLAIMS_CHECKS or re.fullmatch(r"[\w.]+:[\w.]+", text):
         return text
-    raise ValueError(f"{text!r} is no check; there are {', '.join(CLAIMS_CHECKS)} and a function as module:function")
+    raise ValueError(f"{text!r} is not a check; there are {', '.join(CLAIMS_CHECKS)} and a function as module:function")
 
 
 CLAIMS_CHECKS: Final = ("hint", "model", "off")

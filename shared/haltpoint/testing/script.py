@@ -135,7 +135,7 @@ class Script(Form):
             first = error.errors(include_url=False)[0]
             why = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
             fix = "Correct it; haltpoint.testing.script says how"
-            raise HaltpointError("HP-041", f"{path} is no script", why, fix) from None
+            raise HaltpointError("HP-041", f"{path} is not a script", why, fix) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ class ScriptedModel:
             body = json.loads(text)
             talk = Conversation.of(headers, body)
         except (ValueError, AttributeError, RecursionError) as error:
-            await _send_json(send, 400, _error(f"this is no chat completion request: {error}"))
+            await _send_json(send, 400, _error(f"this is not a chat completion request: {error}"))
             return
         found = self._speaker.next(talk)
         status, answer = (500, _error(_unmatched(talk))) if found is None else self._answer(found[1], found[2], text)

@@ -131,7 +131,7 @@ class Ctx(Generic[Deps]):
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            raise RuntimeError("ctx.call has to be awaited: declare the tool with async def") from None
+            raise RuntimeError("ctx.call must be awaited: declare the tool with async def") from None
         return self._call(tool, arguments)
 
     def calls_by(self, call: Caller) -> None:

@@ -358,7 +358,9 @@ def test_c11_a_step_whose_question_expires_fails_like_any_other(outcome: Outcome
 
     assert told.chain.status is ChainStatus.EXECUTING
     assert told.statuses == {"find": "failed", "send": "skipped", "last": "in_progress"}
-    assert told.told("step.failed") == [{"step_id": "find", "code": "HP-210", "reason": "c.r1 was not answered in time"}]
+    assert told.told("step.failed") == [
+        {"step_id": "find", "code": "HP-210", "reason": "c.r1 was not answered in time"}
+    ]
     assert told.never_executed == [("find", "stopped by HP-210")]
     [settled] = told.settled
     assert settled.action.outcome is not None

@@ -198,9 +198,7 @@ async def test_e5_a_result_that_contradicts_itself_is_no_exception_that_one_can_
 async def test_e5_a_doubt_shows_type_words_and_place_and_keeps_the_error() -> None:
     tool = raising(lambda: KeyError("city"), after=True, is_async=True)
     fault = fault_of(await run_call(tool))
-    assert fault.message.startswith(
-        "book started and may have taken effect: KeyError: 'city' (test_exceptions.py:"
-    )
+    assert fault.message.startswith("book started and may have taken effect: KeyError: 'city' (test_exceptions.py:")
     assert fault.cause is not None
     assert (fault.cause.error_type, fault.cause.message, fault.cause.recoverable) == (
         ErrorType.UNKNOWN,

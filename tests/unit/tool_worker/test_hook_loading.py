@@ -89,8 +89,8 @@ def test_h4_a_hook_that_is_found_twice_runs_once(modules: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("made_hooks", "it is no dotted path"),
-        ("made_hooks:", "it is no dotted path"),
+        ("made_hooks", "it is not a dotted path"),
+        ("made_hooks:", "it is not a dotted path"),
         ("no_such_module:check", "ModuleNotFoundError"),
         ("made_broken:check", "RuntimeError: not today"),
         ("made_hooks:nothing", "AttributeError"),

@@ -93,8 +93,8 @@ def test_without_parameters_there_is_one_optional_input(tmp_path: Path) -> None:
     [
         ("no front matter", "begins with a line of three dashes"),
         ("---\nname: greet\n", "has no end"),
-        ("---\nname: greet\n---\nBe kind.", "there is no description"),
-        ("---\ndescription: x\n---\nBe kind.", "there is no name"),
+        ("---\nname: greet\n---\nBe kind.", "it has no description"),
+        ("---\ndescription: x\n---\nBe kind.", "it has no name"),
         ("---\nname: greet\nname: greet\ndescription: x\n---\nBe kind.", "line 3: name appears twice"),
         ("---\nname: greet\ndescription: x\nparamaters: {}\n---\nBe kind.", "paramaters is not a known field"),
         ("---\nname: greet\ndescription: Note: this\n---\nBe kind.", "line 3: mapping values are not allowed here"),
@@ -212,7 +212,7 @@ async def test_a_skill_with_a_plan_is_listed_with_its_steps_and_a_worker_only_le
     ("plan", "words"),
     [
         ("{", "Invalid JSON"),
-        ('{"stages": []}', "there is no steps"),
+        ('{"stages": []}', "it has no steps"),
         ('{"steps": []}', "the plan has no steps"),
         (json.dumps(STEPS).replace("input.input", "input.who"), "the skill has no parameter 'who'"),
         (json.dumps(STEPS).replace("input.input", "ask.data"), "unknown step"),

@@ -81,7 +81,7 @@ def repeat_fault(checked: CheckedCall) -> Correction | None:
     rules = () if done is None else (_rule(checked.work, spec.name), _rule(checked.work, done.tool))
     if Treatment.REFUSE not in rules or answered_by(checked) is not None:
         return None
-    return Correction(violation=Violation.NOT_ALLOWED, tool=spec.name, message=f"{done} It may not be made again.")
+    return Correction(violation=Violation.NOT_ALLOWED, tool=spec.name, message=f"{done} It must not be made again.")
 
 
 def effect_before(checked: CheckedCall) -> Done | None:

@@ -30,4 +30,4 @@ class Code(StrEnum):
     NO_ANSWER = "HP-210", "The chain's question was not answered in time."
     MESSAGE_LOST = "HP-211", "A message that the chain waited for could not be processed; it is in the dead letters."
     TOO_DEEP = "HP-212", "Skills call skills more levels deep than allowed."
-    UNFULFILLED = "HP-213", "The goal asks for an effect that did not happen, and no result shows that it was not needed."
+    UNFULFILLED = "HP-213", "The goal asks for an effect that did not happen, and no result shows why."

@@ -26,7 +26,7 @@ _SHOWN: Final = re.compile(
     r"|(?:subject|betreff)[ \t]*:)(?s:.*)|:[ \t]*\n(?s:.*)",
     re.MULTILINE | re.IGNORECASE,
 )
-"""What a text only shows; a letter, and what a line with a colon at its end announces, continue to the end of the text."""
+"""What a text only shows; a letter, and what a line with a colon at its end announces, run to the end of the text."""
 
 _SENTENCE: Final = re.compile(r"[^.!?\n]+(?:(?:[.!?](?!\s|$)|(?<=[:,.;] \d)\.)[^.!?\n]*)*[.!?]*")
 _OPENERS: Final = (

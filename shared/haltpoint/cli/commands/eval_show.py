@@ -92,7 +92,7 @@ def perform_claims(shell: "Shell", check: str, real: "OwnModel | None", most: in
     if check not in ("hint", "model") and ":" not in check:
         raise usage(f"there is no check {check!r}", "a check is a word or a function", "hint, model or module:function")
     if (check == "model") != (real is not None):
-        why = "a model is asked at an address" if check == "model" else f"{check} asks no model"
+        why = "a model needs an address" if check == "model" else f"{check} asks no model"
         raise usage("--check model and --model-url go together", why, "Give both or none")
     texts = claims.read()
     if not texts:

@@ -118,7 +118,7 @@ async def _durability(redis: Redis, profile: str, info: dict[str, Any]) -> Check
         "HP-013",
         ok,
         f"append-only file {'on' if aof else 'off'}, {replicas} replicas, profile {profile}",
-        "what the server acknowledged would be lost when it crashes",
+        "a crash of the server would lose acknowledged writes",
         fix,
     )
 
