@@ -59,14 +59,12 @@ class EscalationHandler:
         except BaseException as error:  # whatever it raises, people are asked
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise
-            _log.error("the escalation handler failed; a person is asked instead", handler=self.name, exc_info=error)
+            _log.error("the escalation handler failed; a person is asked", handler=self.name, exc_info=error)
             return None
         if said is None or isinstance(said, Answer):
             return said
         _log.error(
-            "the escalation handler gave no answer; a person is asked instead",
-            handler=self.name,
-            gave=type(said).__name__,
+            "the escalation handler gave no answer; a person is asked", handler=self.name, gave=type(said).__name__
         )
         return None
 

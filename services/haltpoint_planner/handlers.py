@@ -170,10 +170,7 @@ class Thinker:
             context = await self._reader.read(request)
             if context is None:  # `think` finds that out again, in one step with the acknowledgement
                 error = HaltpointError(
-                    "HP-309",
-                    "a model reply arrived too late",
-                    "its chain or step no longer exists",
-                    "You need not do anything",
+                    "HP-309", "a model reply came too late", "its chain or step has ended", "Do nothing"
                 )
                 await self._ledger.think(place, failed(message, error))
                 return

@@ -54,9 +54,7 @@ def budget_of(text: str) -> dict[str, float]:
     for part in text.split(","):
         name, _, number = (one.strip() for one in part.partition("="))
         if name not in _LIMITS:
-            raise usage(
-                "--budget takes limits", f"{part.strip()!r} is not a limit; there are {', '.join(_LIMITS)}", fix
-            )
+            raise usage("--budget takes limits", f"{part.strip()!r} is unknown; there are {', '.join(_LIMITS)}", fix)
         try:
             budget[name] = _LIMITS[name](number)
         except ValueError:

@@ -112,7 +112,7 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     if data.findings is not None:
         return take_findings(work, data)
     if overspent(work):  # the work is done: a reply that cost too much is not acted on
-        return Completed(stand_in(work, "the model used more tokens than the budget allows"))
+        return Completed(stand_in(work, "the model used more tokens than budgeted"))
     no_words = _no_words(data)
     corrections = tuple(no_words) or false_marks(work, None, data.text)
     if corrections:

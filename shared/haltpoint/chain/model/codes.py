@@ -27,7 +27,7 @@ class Code(StrEnum):
     TOOL_GONE = "HP-207", "No worker declares the tool any more."
     OVER_BUDGET = "HP-208", "The chain has used up its budget."
     TOO_LATE = "HP-209", "The chain's deadline has passed."
-    NO_ANSWER = "HP-210", "The chain's question was not answered in time."
+    NO_ANSWER = "HP-210", "The chain's question got no answer in time."
     MESSAGE_LOST = "HP-211", "A message that the chain waited for could not be processed; it is in the dead letters."
     TOO_DEEP = "HP-212", "Skills call skills more levels deep than allowed."
     UNFULFILLED = "HP-213", "The goal asks for an effect that did not happen, and no result shows why."

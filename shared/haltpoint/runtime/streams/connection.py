@@ -80,7 +80,7 @@ def unusable(error: Exception, url: str = "") -> HaltpointError:
         )
     why = str(words).rstrip(".")
     if why.startswith(("HELLO must be called", "Authentication required")):
-        why = "it requires a password, and the address has none"
+        why = "it needs a password and got none"
     return HaltpointError(
         "HP-010",
         f"the server at {shown} rejects the login" if url else "Redis rejects the login",
