@@ -115,7 +115,7 @@ class Client:
         return Run(self, _read(_Accepted, reply.content).chain_id)
 
     def attach(self, chain_id: str) -> Run:
-        """Take up a chain that somebody else has started."""
+        """Take up a chain that another program has started."""
         return Run(self, chain_id)
 
     async def chain(self, chain_id: str) -> ChainView:
@@ -251,7 +251,7 @@ class _Accepted(BaseModel):
 
 
 def _path(kind: str, name: str, *more: str) -> str:
-    """The address of something by its id, whatever stands in the id. Raises GatewayError for what can be none."""
+    """The address of something by its id, whatever the id contains. Raises GatewayError for what can be none."""
     if "/" in name or not name.strip("."):
         hint = "An id is what `chain list`, `inbox` and the API give as `id`."
         raise GatewayError(404, {"code": "not_found", "detail": f"{name!r} is no id.", "hint": hint})

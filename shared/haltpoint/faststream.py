@@ -111,7 +111,7 @@ class TaskSubmitted(BaseModel):
 
     @field_serializer("data")
     def _told(self, data: Task) -> dict[str, Any]:
-        """Only what was said: an executor of an older release refuses fields that it does not know."""
+        """Only the fields that are set: an executor of an older release refuses fields that it does not know."""
         told: dict[str, Any] = msgspec.to_builtins(data)
         return told
 

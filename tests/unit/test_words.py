@@ -17,6 +17,9 @@ PAGES = [
 ]
 DATA = ("prompting/", "chain/words/", "evals/world.py")
 """Measured prompts, patterns over words of users, and texts of strangers."""
+PUBLIC = (
+    "haltpoint/(tools|contracts|testing)/|haltpoint/(sync_)?client|haltpoint/(runs|faststream|__init__)|gateway/api"
+)
 MODULES = [
     path
     for root in ("services", "shared")
@@ -61,10 +64,13 @@ def test_no_page_has_a_banned_phrase(page: Path) -> None:
 
 
 def strings_of(module: Path) -> Iterable[tuple[int, str]]:
-    """The texts of a module with their lines, without the docstrings of modules, classes and functions."""
+    """The texts of a module with their lines; docstrings only where users read them."""
     nodes = list(ast.walk(ast.parse(module.read_text())))
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    docstrings = {ast.get_docstring(node, clean=False) for node in nodes if isinstance(node, documented)}
+    public = re.search(PUBLIC, str(module))
+    docstrings = (
+        {} if public else {ast.get_docstring(node, clean=False) for node in nodes if isinstance(node, documented)}
+    )
     strings = ((node.lineno, node.value) for node in nodes if isinstance(node, ast.Constant))
     return [(at, text) for at, text in strings if isinstance(text, str) and " " in text and text not in docstrings]
 

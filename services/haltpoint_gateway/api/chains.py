@@ -73,7 +73,7 @@ def routes(gateway: Gateway) -> APIRouter:
     ) -> object:
         """What happened, as JSON; or as it happens, with `Accept: text/event-stream`.
 
-        An event's id is `<line>.<fact>` in the chain's log; a stream with Last-Event-ID goes on behind it, and ends
+        An event's id is `<line>.<fact>` in the chain's log; a stream with Last-Event-ID continues after it, and ends
         after the chain's final event.
         """
         standing = await views.standing(chain_id, who.sees)

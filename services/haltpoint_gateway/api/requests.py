@@ -42,7 +42,7 @@ def routes(gateway: Gateway) -> APIRouter:
     async def answer(
         request_id: str, body: Annotated[Answer, Body()], who: Answerer, idempotency_key: IdempotencyKey = None
     ) -> RequestView:
-        """Answer, once. The second answer gets 409 with the first, a late one 410, one that nobody needs 412."""
+        """Answer, once. The second answer gets 409 with the first, a late one 410, one that is not needed 412."""
         request = await _seen(gateway, request_id, who)
         if request.status is RequestStatus.OPEN:
             await _check(gateway, request, body)

@@ -13,7 +13,7 @@ from haltpoint.contracts.tools import Option
 
 
 class RequestKind(StrEnum):
-    """What is asked: which one, may I, what is it, the model broke the contract, or did it happen."""
+    """The kind of question: which one, may I, what is it, the model broke the contract, or did it happen."""
 
     CLARIFICATION = "clarification"
     CONFIRMATION = "confirmation"
@@ -86,7 +86,7 @@ class Question(Contract, kw_only=True):
 class Answer(Strict, rename={"for_": "for"}):
     """What a person says. `option_id` alone means select; `text` are words for the model.
 
-    Whoever is asked for input and chooses nothing answers with `text`, or with `value` where a form is asked for. For a
+    Asked for input, a person who chooses nothing answers with `text`, or with `value` where a form is asked for. For a
     doubt `happened` may bring the result in `value`; `not_happened` runs the call again, `failed` does not.
     `for` says how far an approval goes until the chain ends (C13).
     """

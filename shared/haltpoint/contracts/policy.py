@@ -116,7 +116,7 @@ class Pattern(Form):
 
 
 class Messages(Form):
-    """What the model is told after a violation, a person after the last; {expected_tools} and {count} are put in."""
+    """What the model reads after a violation, a person after the last; {expected_tools} and {count} are put in."""
 
     no_tool_used: Template = (
         "You did not call any tool. For this you must call {expected_tools}. Do not describe the action: call the tool."

@@ -1,4 +1,4 @@
-"""Thoughts: what is asked of the model, and what it may say (CONTRACT C6 to C11)."""
+"""Thoughts: questions to the model, and what it may say (CONTRACT C6 to C11)."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -21,7 +21,7 @@ class ThoughtKind(StrEnum):
 
 
 class StepDecision(StrEnum):
-    """The model's own word on a step (C11): go on, or the honest way out."""
+    """The model's own word on a step (C11): continue, or the honest way out."""
 
     CONTINUE = "continue"
     FAIL = "fail"
@@ -93,7 +93,7 @@ class Correction(Contract):
 
 
 class Told(StrEnum):
-    """How words tell of a deed."""
+    """How words report a deed."""
 
     DONE = "done"
     REPORTED = "reported"
@@ -101,7 +101,7 @@ class Told(StrEnum):
 
 
 class Finding(Contract):
-    """One deed that an answer tells of, as a check of its words found it (F3): `action_id` names its receipt."""
+    """One deed that an answer claims, as a check of its words found it (F3): `action_id` names its receipt."""
 
     quote: Annotated[str, Meta(max_length=2000)]
     told: Told

@@ -176,7 +176,7 @@ class Conversation:
 
 
 class Speaker(Protocol):
-    """Whoever says what a model says: a script, or a program in its place."""
+    """The voice of a model: a script, or a program in its place."""
 
     @property
     def model(self) -> str:

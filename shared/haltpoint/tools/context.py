@@ -52,7 +52,7 @@ class Ctx(Generic[Deps]):
 
     `deps` is what the module's `lifespan` yielded. `tenant`, `user`, `context` and `private` are the task's; `private`
     is in no prompt and no view, so a tool keeps it out of its result. `action_id` stays the same over every attempt.
-    `confirmed` is true when a person approved this very call. In a test `call` stands in the place of the worker: an
+    `confirmed` is true when a person approved this very call. In a test `call` takes the place of the worker: an
     async function of a tool's name and the arguments, which gives the data.
     """
 
@@ -99,7 +99,7 @@ class Ctx(Generic[Deps]):
 
     @property
     def idempotency_key(self) -> str:
-        """The action's id: hand it to whoever can recognise a repeat."""
+        """The action's id: hand it to a service that can recognise a repeat."""
         return self.action_id
 
     @property
