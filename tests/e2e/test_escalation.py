@@ -49,7 +49,7 @@ async def test_d3_prose_three_times_is_a_case_with_everything_that_was_said(syst
 
 async def test_d3_a_person_finds_the_words(system: Running, client: Client) -> None:
     run, request = await escalated(client)
-    with pytest.raises(GatewayError, match="say in `text`"):
+    with pytest.raises(GatewayError, match="new wording in `text`"):
         await client.answer(request.id, decision=Choice.REPHRASE)
     assert (await system.typed("answer", request.id, "--rephrase", HEARD)).returncode == 0
     result = await run.result()
