@@ -8,7 +8,7 @@ from haltpoint.runtime.store.store import Store
 from haltpoint_executor.clock import ServerClock
 
 EVERY: Final = 0.25
-"""Seconds between two looks at the timers: what is due is told so much later at most."""
+"""Seconds between two looks at the timers: what is due starts at most this much later."""
 
 _LIMIT: Final = 100
 

@@ -40,7 +40,7 @@ from haltpoint_executor.spans import EventSpans
 from haltpoint_executor.world import CurrentWorld
 
 _ATTEMPTS: Final = 20
-"""Conflicts in a row after which a chain's entries are left to come back; each means that somebody else got on."""
+"""Conflicts in a row after which a chain's entries are left to come back; each means that another executor got on."""
 
 _log = logs.get(__name__)
 
@@ -94,7 +94,7 @@ class Executor:
     async def exhausted(self, entry: Entry) -> None:
         """Put an entry that has been delivered too often among the dead letters (R9)."""
         decoded = decode(Stream.EVENTS, entry.fields)
-        detail = f"handed out {entry.deliveries - 1} times and never finished"
+        detail = f"delivered {entry.deliveries - 1} times and never finished"
         if isinstance(decoded, Rejected):
             about = loss_of(entry.fields, decoded)
         else:
@@ -146,11 +146,11 @@ class Executor:
             conflicts = await self._write([commit for commit in decided if commit is not None], finished, spans)
             if not conflicts:
                 return
-            _log.debug("somebody else changed chains; deciding again", chains=len(conflicts))
+            _log.debug("another executor changed these chains; deciding again", chains=len(conflicts))
             known = await self._store.load(self._partition, conflicts)
             heard = {chain_id: heard[chain_id] for chain_id in known}
             finished = ()
-        _log.warning("chains are changed by somebody else all the time", chains=list(heard))
+        _log.warning("another executor keeps changing these chains; they come back later", chains=list(heard))
 
     def _decide(self, events: ChainEvents, loaded: Loaded, spans: list[Span]) -> ChainCommit | None:
         """4. Decide on each event in turn; None when that is not possible, which is a fault of ours. The chain hears of

@@ -29,6 +29,6 @@ async def submit_foreign(store: Store, tracing: Tracing, entry: Entry, message: 
     trace = tracing.submission(chain_id, message.data, message.traceparent)
     submitted = await store.submit(message.data, chain_id=chain_id, trace=trace or None)
     if submitted.status is SubmitStatus.CONFLICT:
-        detail = f"{message.source} sent another task as {message.id} before"
+        detail = f"{message.source} already sent another task with the id {message.id}"
         return Undeliverable(entry, "conflict", detail, Unheard(chain_id))
     return None

@@ -66,7 +66,7 @@ class Leases:
                 for partition in self.held:
                     await self._give_up(partition)
         except UNREACHABLE as error:
-            _log.warning("the server is away; the leases run out by themselves", reason=str(error))
+            _log.warning("Redis is unreachable; the leases run out by themselves", reason=str(error))
 
     async def _share(self) -> None:
         fair = math.ceil(self._partitions / max(await self._living(), 1))
@@ -85,7 +85,7 @@ class Leases:
                 # Ours only when it is read: should that fail now, the next tick tries again.
                 await self._gained(partition)
                 self._held.append(partition)
-                _log.info("decides for a partition", partition=partition)
+                _log.info("acquired the lease of a partition", partition=partition)
 
     async def _give_up(self, partition: int) -> None:
         await self._stop(partition)

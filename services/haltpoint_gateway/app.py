@@ -124,13 +124,13 @@ async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> lis
             await library.check(redis)
             siblings = await presence.siblings(redis, topology)
     except RefusedForNow as error:
-        return [f"Redis refuses us for now: {error.why}"]
+        return [f"Redis refuses writes for now: {error.why}"]
     except (*UNREACHABLE, TimeoutError):
         return ["Redis does not answer"]  # where it lies is not for everybody who may ask
     except LibraryError as error:
         return [str(error)]
     except RedisError as error:
-        return [f"Redis refuses us: {type(error).__name__}"]
+        return [f"Redis rejects the connection: {type(error).__name__}"]
     return [f"{name}: {siblings[name]} of {wanted} ready" for name, wanted in beside.items() if siblings[name] < wanted]
 
 

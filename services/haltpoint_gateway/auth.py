@@ -142,15 +142,15 @@ def admin_key(settings: Settings) -> str:
             raise HaltpointError(
                 "HP-001",
                 f"the gateway does not listen on {gateway.host} without a key",
-                "others than this machine could reach it",
+                "other machines could reach it",
                 "Set HALTPOINT_GATEWAY__ADMIN_KEY, or listen on 127.0.0.1",
             )
         if gateway.trusted_proxy is None:
             raise HaltpointError(
                 "HP-001",
                 f"the gateway does not listen on {gateway.host} without TLS",
-                "it speaks plain HTTP, and keys would cross the network in the clear",
-                "Put a proxy that ends TLS before it and name it in HALTPOINT_GATEWAY__TRUSTED_PROXY",
+                "it serves plain HTTP, so keys would cross the network unencrypted",
+                "Put a proxy that terminates TLS in front of it and name it in HALTPOINT_GATEWAY__TRUSTED_PROXY",
             )
     return ensure_admin_key(settings.state_dir) if chosen is None else chosen.get_secret_value()
 

@@ -42,7 +42,7 @@ class EscalationHandler:
         except Exception as error:
             raise _unusable(path, f"{type(error).__name__}: {error}", "Correct the path or the module") from error
         if not callable(value):
-            raise _unusable(path, "what it names is no function", "Write module:function")
+            raise _unusable(path, "it does not name a function", "Write module:function")
         return cls(path, value)
 
     async def decide(self, case: RequestView) -> Answer | None:
@@ -59,12 +59,12 @@ class EscalationHandler:
         except BaseException as error:  # whatever it raises, people are asked
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise
-            _log.error("the escalation handler failed; people are asked", handler=self.name, exc_info=error)
+            _log.error("the escalation handler failed; a person is asked", handler=self.name, exc_info=error)
             return None
         if said is None or isinstance(said, Answer):
             return said
         _log.error(
-            "the escalation handler gave no answer; people are asked", handler=self.name, gave=type(said).__name__
+            "the escalation handler gave no answer; a person is asked", handler=self.name, gave=type(said).__name__
         )
         return None
 

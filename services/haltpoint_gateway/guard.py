@@ -51,7 +51,7 @@ class Guard:
                 401,
                 "unknown_key" if authorization else "no_key",
                 "This key is not known." if authorization else "This address needs a key.",
-                hint="Send `Authorization: Bearer KEY`; the admin key is HALTPOINT_GATEWAY__ADMIN_KEY, or lies in the "
+                hint="Send `Authorization: Bearer KEY`; the admin key is HALTPOINT_GATEWAY__ADMIN_KEY, or is in the "
                 "file admin-key of the state directory.",
                 headers={"WWW-Authenticate": "Bearer"},
             )
@@ -78,7 +78,7 @@ async def _bounded(headers: dict[bytes, bytes], receive: Receive) -> bytes:
 
 def _too_large() -> Problem:
     hint = "Pass large values by reference: an address or an id that the tool resolves."
-    return Problem(413, "body_too_large", f"A body may have {MAX_BODY // 1024} KiB.", hint=hint, limit=MAX_BODY)
+    return Problem(413, "body_too_large", f"The body is larger than {MAX_BODY // 1024} KiB.", hint=hint, limit=MAX_BODY)
 
 
 def _check_type(media_type: bytes) -> None:
@@ -88,7 +88,7 @@ def _check_type(media_type: bytes) -> None:
         raise Problem(
             415,
             "not_json",
-            f"The body is said to be {name}." if name else "Nothing says what the body is.",
+            f"The Content-Type is {name}." if name else "The request has no Content-Type.",
             hint="Send JSON with the header Content-Type: application/json.",
         )
 

@@ -54,7 +54,7 @@ class Humans:
     async def _take(self, entry: Entry) -> None:
         decoded = decode(Stream.HUMANS, entry.fields)
         if isinstance(decoded, Rejected):
-            _log.error("a message for people cannot be read", reason=decoded.reason.value, detail=decoded.detail)
+            _log.error("a message to the gateway cannot be read", reason=decoded.reason.value, detail=decoded.detail)
             await self._bury(entry, decoded.reason.value, decoded.detail)
             return
         message = decoded.message
@@ -67,7 +67,7 @@ class Humans:
 
     async def exhausted(self, entry: Entry) -> None:
         """Bury what could not be told about again and again."""
-        await self._bury(entry, "deliveries", f"handed out {entry.deliveries} times without success")
+        await self._bury(entry, "deliveries", f"delivered {entry.deliveries} times without success")
 
     async def _tell(self, message: HumanRequested) -> None:
         request = await self._views.request(message.data.request_id, sees=lambda _: True)
@@ -79,7 +79,7 @@ class Humans:
                 return
             # Without the question: what people are asked, and about whom, is for the inbox and not for logs.
             _log.info(
-                "a person is asked; haltpoint inbox shows what",
+                "a person is asked; haltpoint inbox shows the question",
                 request=request.id,
                 kind=request.kind.value,
                 until=request.deadline.isoformat(),
@@ -99,7 +99,7 @@ class Humans:
         trace = standing.trace if standing else None
         # The case as token: a handler that is asked a second time says the same, or is too late.
         await self._inbox.answer(case.id, answer, by=handler.name, trace=trace, token=f"{handler.name}/{case.id}")
-        _log.info("an escalation was settled", handler=handler.name, decision=answer.decision.value)
+        _log.info("an escalation was resolved", handler=handler.name, decision=answer.decision.value)
         return True
 
     async def _finish(self, entry: Entry) -> None:

@@ -12,7 +12,7 @@ from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.guard import Guard
 from haltpoint_gateway.problems import ProblemDocument, install
 
-_DESCRIPTION = """Haltpoint's gateway: submit tasks, watch chains, answer what they ask people.
+_DESCRIPTION = """Haltpoint's gateway: submit tasks, watch chains, answer their questions.
 
 Every error is a problem document (RFC 9457) with a `hint`. Lists are `{items, next_cursor}`.
 """

@@ -74,7 +74,7 @@ def redis_unreachable(error: Exception) -> Problem:
     return Problem(
         503,
         "redis_unreachable",
-        "The gateway cannot reach Redis; nothing is known about the outcome of this request.",
+        "The gateway cannot reach Redis; the outcome of this request is unknown.",
         hint="Repeat it with the same Idempotency-Key, or look at the chain or request first.",
         headers={"Retry-After": "1"},
     )
@@ -132,7 +132,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def unexpected(request: Request, error: Exception) -> JSONResponse:
         log.error("a request failed", method=request.method, path=request.url.path, exc_info=error)
-        hint = "This is a fault of the gateway; its log has the details under this path and time."
+        hint = "This is a bug in the gateway; its log has the details under this path and time."
         return Problem(500, "internal_error", "The gateway failed to answer.", hint=hint).response()
 
 

@@ -31,7 +31,7 @@ from haltpoint_planner.streamed import DONE, is_stream, whole
 
 ATTEMPTS: Final = 5
 LONGEST_WAIT: Final = 300.0
-"""Seconds that a Retry-After may ask for; who wants more gets nothing more."""
+"""Seconds that a Retry-After may ask for; a longer one ends the attempts."""
 
 _OK: Final = 200
 _REFUSED: Final = frozenset({400, 422})
@@ -41,16 +41,16 @@ _PRIVATE: Final = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".
 
 _ERRORS: Final = {
     "HP-302": ("cannot be reached", "Start it, or correct HALTPOINT_MODEL__BASE_URL"),
-    "HP-303": ("refuses us", "Check HALTPOINT_MODEL__API_KEY"),
-    "HP-304": ("refuses the question", "Check the address and the model's name"),
+    "HP-303": ("rejects the key", "Check HALTPOINT_MODEL__API_KEY"),
+    "HP-304": ("rejects the request", "Check the address and the model's name"),
     "HP-305": ("does not answer", "Try again later, or use another model"),
     "HP-306": (
-        "answers with what is no chat completion",
+        "did not reply with a chat completion",
         "Check that HALTPOINT_MODEL__BASE_URL is an OpenAI-compatible address ending in /v1",
     ),
-    "HP-307": ("was not asked in time", "Give the task more time"),
+    "HP-307": ("got no request in time", "Give the task more time"),
 }
-"""What the model's server does, and what is to be done about it."""
+"""What the model's server does, and what fixes it."""
 
 _log = logs.get(__name__)
 

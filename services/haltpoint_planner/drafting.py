@@ -110,7 +110,7 @@ def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS) -> P
         _read_words(draft, reply.content, calls_too=not reply.calls)
     content = "\n".join(word for word in draft.words if word)
     if not (content.strip() or draft.calls or draft.faults) and draft.decision is StepDecision.CONTINUE:
-        draft.faults.append("the reply is empty: it has neither words nor calls")
+        draft.faults.append("the reply is empty: it has neither text nor calls")
     return Proposal(
         content=cut(content),
         calls=tuple(draft.calls),

@@ -151,7 +151,7 @@ class Thinker:
             async with self._slots:
                 await self._think(place, entry)
         except UNREACHABLE as error:
-            _log.warning("the server is away; the thought comes back after its lease", reason=str(error))
+            _log.warning("Redis is unreachable; the thought comes back after its lease", reason=str(error))
         except Exception:  # noqa: BLE001 - a fault of ours is no reason to lose the others
             _log.exception("a thought failed; it comes back after its lease", entry=entry.id)
         finally:
@@ -170,7 +170,7 @@ class Thinker:
             context = await self._reader.read(request)
             if context is None:  # `think` finds that out again, in one step with the acknowledgement
                 error = HaltpointError(
-                    "HP-309", "nobody waits for the thought", "its chain or step is not there", "Nothing is to be done"
+                    "HP-309", "a model reply came too late", "its chain or step has ended", "Do nothing"
                 )
                 await self._ledger.think(place, failed(message, error))
                 return

@@ -230,7 +230,7 @@ class Admission:
 def _beyond(caller: ToolSpec, called: ToolSpec) -> str | None:
     """Why this tool may not call that one, in words; None when it may."""
     if called.plan is not None:
-        return f"{called.name} is a skill with steps, which a chain of its own carries out: no tool calls it"
+        return f"{called.name} is a skill with steps, which runs in a chain of its own: a tool cannot call it"
     if caller.read_only and not called.read_only:
         return f"{caller.name} is declared read-only, and {called.name} is not"
     if caller.idempotent and not called.repeatable:

@@ -61,7 +61,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
         _log.info(
             "tools that declare no effects count as tools with effects",
             tools=", ".join(registry.undeclared),
-            fix="give those that change nothing read_only=True",
+            fix="declare tools that change nothing with read_only=True",
         )
 
     async def list_tools() -> None:

@@ -13,7 +13,7 @@ from haltpoint.contracts.tools import ErrorType
 from haltpoint_tool_worker.failures import Cause, Failure, fault_of
 from haltpoint_tool_worker.results import Reading, read_failure
 
-_FIX: Final = "Its code has to go on when ctx.confirmed is true."
+_FIX: Final = "Its code must continue when ctx.confirmed is true."
 
 
 def digest_of(tool: str, arguments: Any) -> str:

@@ -69,9 +69,9 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
 
 def _classify(error: BaseException, no_effect: tuple[type[BaseException], ...]) -> Failure:
     if isinstance(error, ContextError):
-        return malformed(f"a mistake in the tool's code: {_words(error)}", Cause.MISUSED)
+        return malformed(f"a bug in the tool's code: {_words(error)}", Cause.MISUSED)
     if isinstance(error, MalformedResultError):
-        return malformed(f"the tool gave a result that contradicts itself: {_words(error)}")
+        return malformed(f"the tool returned a result that contradicts itself: {_words(error)}")
     found = _by_kind(error)
     if not isinstance(error, no_effect):
         return found
@@ -135,9 +135,9 @@ def _by_status(status: int, error: BaseException) -> Failure:
     elif status == 408:
         kind, words = ErrorType.TIMEOUT, "timed out"
     elif status == 429:
-        kind, words = ErrorType.RATE_LIMIT, "came too often"
+        kind, words = ErrorType.RATE_LIMIT, "exceeded a rate limit"
     elif status >= 500:
-        kind, words = ErrorType.SERVER, "met a fault of the other side"
+        kind, words = ErrorType.SERVER, "failed on the server"
     else:
         kind, words = ErrorType.UNKNOWN, "was refused"
     after = _retry_after(error) if status == 429 else None

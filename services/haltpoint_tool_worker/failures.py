@@ -128,12 +128,12 @@ def judge(failure: Failure, effects: Effects, tool: str) -> Failure:
             return replace(failure, fault=_as_text(fault))
         case Verdict.MAY_HAVE_HAPPENED:
             told = _as_text(fault) if failure.cause is Cause.UNDECLARED else fault
-            message = clean(f"{tool} had started and may have happened: {fault.message}", MESSAGE)
+            message = clean(f"{tool} had started and may have taken effect: {fault.message}", MESSAGE)
             advice = "Find out whether it happened before you call it again."
             return replace(failure, fault=msgspec.structs.replace(told, message=message, suggestion=advice))
         case Verdict.IN_DOUBT:
             where = f" ({failure.place})" if failure.place else ""
-            words = f"{tool}: it was started and may have taken effect: {fault.message}{where}"
+            words = f"{tool} started and may have taken effect: {fault.message}{where}"
             cause = fault if failure.malformed else _as_text(fault)
             return replace(failure, fault=fault_of(ErrorType.IN_DOUBT, words, cause=cause))
 
@@ -148,7 +148,7 @@ def reported(fault: Fault) -> Failure:
 
 def malformed(words: str, cause: Cause = Cause.MALFORMED) -> Failure:
     """A result that is not passed on (B1): SERVER, not recoverable."""
-    suggestion = "This is a mistake in the tool; calling it again will not help."
+    suggestion = "This is a bug in the tool; calling it again will not help."
     return Failure(fault_of(ErrorType.SERVER, words, suggestion=suggestion, recoverable=False), cause)
 
 

@@ -219,7 +219,7 @@ class Handlers:
         self._leave(job)
 
     async def _record_again(self, job: Job, finished: Finished, error: Exception) -> None:
-        """While the server is away, again and again, until it is written or the lease is lost.
+        """While Redis is unreachable, again and again, until it is written or the lease is lost.
 
         A worker that ends gives up after one long attempt: the action is then taken over, as if it had died.
         """
@@ -231,7 +231,7 @@ class Handlers:
         self._record(job, finished)
 
     def _failed(self, job: Job, error: BaseException) -> None:
-        place, words = job.place, "an entry could not be worked on"
+        place, words = job.place, "an entry could not be processed"
         if isinstance(error, (*UNREACHABLE, RedisError)):
             # Nothing has begun: what has is recorded with more patience. It comes back after its lease.
             _log.warning(words, entry=place.entry, stream=place.stream, reason=str(error))
@@ -257,7 +257,7 @@ class Handlers:
         try:
             await self._bury(entry, why.reason.value, why.detail)
         except (*UNREACHABLE, RedisError) as error:
-            _log.warning("an entry could not be worked on", entry=entry.id, stream=entry.stream, reason=str(error))
+            _log.warning("an entry could not be processed", entry=entry.id, stream=entry.stream, reason=str(error))
         self.slots.end(ran=False)
         if entry.deliveries > 1:
             self._suspect_ended.set()
@@ -270,7 +270,7 @@ class Handlers:
         else:
             about = DeadAction(job.request.action_id, job.request.attempt, words, job.trace)
         await self._dead_letters.bury(place, reason, words, about=about)
-        _log.warning("an entry went to the dead letters", entry=entry.id, stream=entry.stream, reason=reason)
+        _log.warning("an entry is now a dead letter", entry=entry.id, stream=entry.stream, reason=reason)
 
 
 def _read(entry: Entry) -> Job | Rejected:
@@ -280,6 +280,6 @@ def _read(entry: Entry) -> Job | Rejected:
         return decoded
     message = decoded.message
     if not isinstance(message, ToolRequested):
-        return Rejected(Reason.UNKNOWN_MESSAGE, f"{message.type} is no call of a tool")
+        return Rejected(Reason.UNKNOWN_MESSAGE, f"{message.type} is not a tool call")
     place = Place.of(entry.stream, entry.id)
     return Job(place, message.data, decoded.body, message.traceparent, entry.deliveries, entry.leased_at)

@@ -72,7 +72,7 @@ class Heartbeat:
                         due = time.monotonic() + self._beat
                         await self._once(ledger, main)
                 except UNREACHABLE as error:
-                    _log.warning("the server is away; leases cannot be kept", reason=str(error))
+                    _log.warning("Redis is unreachable; leases cannot be renewed", reason=str(error))
                 except Exception:  # noqa: BLE001 - logged; without beats all leases would be lost
                     _log.exception("a heartbeat failed")
 

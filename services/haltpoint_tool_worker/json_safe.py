@@ -19,7 +19,7 @@ from msgspec import Struct, structs
 from pydantic import BaseModel
 
 _LARGEST: Final = 10**4000
-"""Python reads integers of up to 4300 digits; longer ones would be read by nobody."""
+"""Python reads integers of up to 4300 digits; longer ones could not be read."""
 
 _NODES: Final = 100_000
 
@@ -147,7 +147,7 @@ def _text(walk: _Walk, text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        walk.note("characters that are none were replaced")
+        walk.note("invalid characters were replaced")
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
 
@@ -162,7 +162,7 @@ def _integer(walk: _Walk, number: int) -> int | None:
 def _number(walk: _Walk, number: float) -> float | None:
     if math.isfinite(number):
         return number
-    walk.note("a number that JSON cannot say was left out")
+    walk.note("a number that JSON cannot hold was left out")
     return None
 
 

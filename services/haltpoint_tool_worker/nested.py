@@ -39,7 +39,7 @@ MOST_CALLS: Final = 100
 _ROOM: Final = 32 * 1024
 """Bytes in a receipt for what the calls of one tool did."""
 _PATIENCE: Final = 2.0
-"""Seconds that calls have to end when they are stopped; one that has not is told as a doubt."""
+"""Seconds that calls have to end when they are stopped; one that has not is recorded as in doubt."""
 
 
 class Nested:

@@ -29,7 +29,7 @@ def _named(name: str) -> type[BaseException]:
         found = getattr(import_module(module) if module else builtins, place)
         (kind,) = exceptions_in((found,))
     except DeclarationError:
-        why = "it is no class of exceptions"
+        why = "it is not a class of exceptions"
     except Exception as error:  # noqa: BLE001 - whatever the import of the operator's module raises
         why = f"{type(error).__name__}: {error}"
     else:

@@ -52,7 +52,7 @@ def _error(said: Mapping[str, Any]) -> dict[str, Any]:
     recoverable, suggestion = said.get("recoverable"), said.get("suggestion")
     return {
         "error_type": kind if kind in ErrorType.__members__ else ErrorType.UNKNOWN,
-        "message": ": ".join(words) or "the tool says that it failed, and not why",
+        "message": ": ".join(words) or "the tool reported a failure without a reason",
         "recoverable": recoverable if isinstance(recoverable, bool) else None,
         "suggestion": suggestion[:MESSAGE] if isinstance(suggestion, str) else None,
         "invalid_fields": [str(one)[:MESSAGE] for one in fields[:50]] if isinstance(fields, list | tuple) else [],

@@ -141,7 +141,7 @@ class Pipeline:
     def _unclaimed(self, job: Job, status: ClaimStatus) -> Finished | None:
         """What is to be recorded of a call that may not run: a doubt when a worker had started it."""
         if status is ClaimStatus.IN_DOUBT:
-            words = "a worker had started it and did not report; it may have taken effect"
+            words = "a worker started it and did not report back; it may have taken effect"
             fault = fault_of(ErrorType.IN_DOUBT, f"{job.request.tool}: {words}")
             return self._finished(job, read_failure(Failure(fault, Cause.BROKEN)), time.time_ns() // 1_000_000)
         if status is ClaimStatus.LOST:

@@ -115,9 +115,9 @@ class Registry:
                     except Exception as error:
                         raise HaltpointError(
                             "HP-033",
-                            f"what the tool {name!r} needs could not be opened",
+                            f"the lifespan of the tool {name!r} failed",
                             f"{type(error).__name__}: {error}",
-                            "Repair what its lifespan opens; the worker starts again",
+                            "Fix what its lifespan opens; the worker starts again",
                         ) from error
                 self._deps[name] = made[id(lifespan)]
             yield
@@ -166,7 +166,7 @@ def load(
         raise HaltpointError(
             "HP-030",
             "there is no tool to serve",
-            f"no tool of {', '.join(sources)} is of the queue {' or '.join(queues)}",
+            f"no tool of {', '.join(sources)} belongs to the queue {' or '.join(queues)}",
             "Name another queue, or none to serve all: --queue",
         )
     if not registry.specs:

@@ -93,7 +93,7 @@ def read_result(tool: Tool, raw: object) -> Reading:
             return _read_whole(tool, older, {})
         return _with_data(tool, _CONTINUE, raw)
     except MalformedResultError as error:
-        return read_failure(malformed(f"the tool {tool.spec.name} gave a result that contradicts itself: {error}"))
+        return read_failure(malformed(f"the tool {tool.spec.name} returned a result that contradicts itself: {error}"))
     except BaseException as error:  # noqa: BLE001 - the value's own code failed
         _log.warning("the result of a tool cannot be read", tool=tool.spec.name, stack=stack_of(error))
         return read_failure(malformed(f"the result of {tool.spec.name} cannot be read: {name_of(type(error))}"))

@@ -106,7 +106,7 @@ class Client:
         if idempotency_key is None:
             idempotency_key = uuid.uuid4().hex
         elif fault := key_fault(idempotency_key):
-            hint = "Any name of this task will do, such as order-17."
+            hint = "Use any name of this task, such as order-17."
             raise GatewayError(
                 422, {"code": "bad_idempotency_key", "detail": f"Idempotency-Key: {fault}", "hint": hint}
             )
@@ -115,7 +115,7 @@ class Client:
         return Run(self, _read(_Accepted, reply.content).chain_id)
 
     def attach(self, chain_id: str) -> Run:
-        """Take up a chain that somebody else has started."""
+        """Take up a chain that another program has started."""
         return Run(self, chain_id)
 
     async def chain(self, chain_id: str) -> ChainView:
@@ -251,7 +251,7 @@ class _Accepted(BaseModel):
 
 
 def _path(kind: str, name: str, *more: str) -> str:
-    """The address of something by its id, whatever stands in the id. Raises GatewayError for what can be none."""
+    """The address of something by its id, whatever the id contains. Raises GatewayError for what can be none."""
     if "/" in name or not name.strip("."):
         hint = "An id is what `chain list`, `inbox` and the API give as `id`."
         raise GatewayError(404, {"code": "not_found", "detail": f"{name!r} is no id.", "hint": hint})
@@ -264,7 +264,7 @@ def _read(kind: type[_Model], content: bytes) -> _Model:
         return TypeAdapter(kind).validate_json(content)
     except ValidationError as error:
         hint = "Is this the address of a gateway, and of this version of Haltpoint?"
-        detail = "What answered there is not understood."
+        detail = "The reply is not a reply of Haltpoint."
         raise GatewayError(0, {"code": "not_understood", "detail": detail, "hint": hint}) from error
 
 
@@ -275,7 +275,7 @@ def _checked(answer: Mapping[str, Any]) -> Answer:
     except ValidationError as error:
         faults = [{"field": ".".join(map(str, one["loc"])), "message": one["msg"]} for one in error.errors()]
         detail = "; ".join(f"{one['field']}: {one['message']}" for one in faults)
-        problem = {"code": "invalid_answer", "detail": detail, "hint": "Say it in another form.", "errors": faults}
+        problem = {"code": "invalid_answer", "detail": detail, "hint": "Send it in another form.", "errors": faults}
         raise GatewayError(422, problem) from None
 
 

@@ -111,7 +111,7 @@ class TaskSubmitted(BaseModel):
 
     @field_serializer("data")
     def _told(self, data: Task) -> dict[str, Any]:
-        """Only what was said: an executor of an older release refuses fields that it does not know."""
+        """Only the fields that are set: an executor of an older release refuses fields that it does not know."""
         told: dict[str, Any] = msgspec.to_builtins(data)
         return told
 
@@ -138,7 +138,7 @@ class TaskPublisher:
     async def publish(self, goal: str = "", *, id: str | None = None, **fields: Any) -> str:
         """Publish a goal, with more `fields` of the task, and return its chain's id. The same `id` is the same task.
 
-        Raises pydantic's ValidationError, and redis-py's errors when the server is away.
+        Raises pydantic's ValidationError, and redis-py's errors when Redis is unreachable.
         """
         key = {} if id is None else {"id": id}
         data = {"goal": goal, **fields}

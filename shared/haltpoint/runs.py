@@ -40,7 +40,7 @@ class NotEndedError(TimeoutError):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a chain ended: completed, failed or cancelled; its answer with what was done, and all of it in `chain`."""
+    """How a chain ended: completed, failed or cancelled; its answer with the deeds, and all of it in `chain`."""
 
     status: str
     answer: FinalAnswer

@@ -41,7 +41,7 @@ async def test_d3_prose_three_times_is_a_case_with_everything_that_was_said(syst
     assert model.strikes >= 3
     assert "tool\tbook_room\t" in (await system.typed("stats")).stdout
     inbox = (await system.typed("inbox")).stdout
-    assert "words in place of a call" in inbox
+    assert "replied with text instead of a tool call" in inbox
     assert f"haltpoint answer {request.id} --rephrase WORDS" in inbox
     assert (await system.typed("answer", request.id, "--abort")).returncode == 0
     assert (await run.result()).status == "cancelled"
@@ -49,7 +49,7 @@ async def test_d3_prose_three_times_is_a_case_with_everything_that_was_said(syst
 
 async def test_d3_a_person_finds_the_words(system: Running, client: Client) -> None:
     run, request = await escalated(client)
-    with pytest.raises(GatewayError, match="say in `text`"):
+    with pytest.raises(GatewayError, match="new wording in `text`"):
         await client.answer(request.id, decision=Choice.REPHRASE)
     assert (await system.typed("answer", request.id, "--rephrase", HEARD)).returncode == 0
     result = await run.result()
@@ -107,7 +107,7 @@ async def test_d4_advice_that_is_not_kept_is_told(system: Running, client: Clien
     (step,) = chain.steps
     assert (chain.status, step.status, step.validation_status) == ("completed", "completed", "failed")
     assert (step.tool_validation_mode, kinds(chain)) == ("advisory", ["no_call"])
-    assert "Step 'book' went on without its promise kept (advisory)." in chain.summary
+    assert "Step 'book' continued without its required tools (advisory)." in chain.summary
     assert "book continued without its required tools" in (await system.typed("chain", "show", chain.id)).stdout
 
 

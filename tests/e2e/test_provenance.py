@@ -65,10 +65,10 @@ async def test_c6_in_advisory_mode_it_runs_and_the_chain_and_the_history_tell_of
     assert action.sources["door_id"].source is SourceKind.HOOK
     (broken,) = (await client.chain(chain)).steps[0].violations
     assert (broken.violation.value, broken.tool) == ("no_provenance", "unlock")
-    assert broken.message.startswith("Hooks have changed the call.")
+    assert broken.message.startswith("Hooks changed the call.")
     shown = (await system.typed("chain", "show", chain)).stdout
     assert 'ran as unlock(door_id="door of the bank")' in shown
-    assert "a value that comes from nowhere" in shown
+    assert "used a value with no known source" in shown
 
 
 async def test_c6_without_the_contract_nobody_asks_and_the_chain_shows_who_changed_the_call(

@@ -135,5 +135,5 @@ def test_a_question_that_somebody_else_answers_meanwhile_stops_nobody(system: Ru
         assert system.command("answer", asked["id"], "--option", "user_abc123").returncode == 0
         terminal.type("2")
         assert terminal.wait() == 0
-        assert "answered already, by admin" in terminal.text
+        assert "admin has already answered the request" in terminal.text
         assert "→ John Doe" in terminal.text

@@ -31,7 +31,7 @@ async def typed(words: str, url: str, folder: Path) -> Result:
 
 @pytest.mark.usefixtures("guarded")
 @pytest.mark.parametrize(
-    ("user", "says"), [(":wrong@", "invalid username-password pair"), ("", "it wants a password and was given none")]
+    ("user", "says"), [(":wrong@", "invalid username-password pair"), ("", "it needs a password and got none")]
 )
 @pytest.mark.parametrize("verb", ["init", "dlq list", "doctor"])
 async def test_a_wrong_password_is_told_by_every_verb(

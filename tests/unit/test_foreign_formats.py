@@ -97,10 +97,10 @@ async def test_headers_that_cannot_be_read_matter_only_to_who_needs_them() -> No
 @pytest.mark.parametrize(
     ("message", "reason", "words"),
     [
-        ("Tell John", Reason.BAD_JSON, "is no JSON"),
-        (b"\xff", Reason.BAD_JSON, "is no JSON"),
-        (b"", Reason.BAD_JSON, "is no JSON"),
-        ([1], Reason.BAD_FIELDS, "no JSON object"),
+        ("Tell John", Reason.BAD_JSON, "is not JSON"),
+        (b"\xff", Reason.BAD_JSON, "is not JSON"),
+        (b"", Reason.BAD_JSON, "is not JSON"),
+        ([1], Reason.BAD_FIELDS, "not a JSON object"),
         ({"gaol": "Tell John"}, Reason.BAD_FIELDS, "read as the body of a task"),
         (MESSAGE | {"data": {"gaol": "x"}}, Reason.BAD_FIELDS, "gaol"),
         (MESSAGE | {"type": "task.submitted.v9"}, Reason.UNKNOWN_VERSION, "task.submitted.v9"),
@@ -121,7 +121,7 @@ async def test_what_is_no_task_is_rejected_with_a_reason_that_names_the_format(
 def test_an_envelope_is_exactly_two_fields() -> None:
     assert rejected(json.dumps({"data": "x", "headers": {}, "more": 1}).encode()).reason is Reason.BAD_FIELDS
     assert rejected(envelope("Tell John")).detail.startswith(
-        "the body in the JSON envelope of FastStream 0.6 is no JSON"
+        "the body in the JSON envelope of FastStream 0.6 is not JSON"
     )
     assert "must be ASCII" in rejected(b'{"data":"{\\"goal\\":\\"x\\"}","headers":[]}').detail
 

@@ -93,23 +93,23 @@ def test_all_patterns_may_be_off() -> None:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ("strike = 3", "strike is no key; did you mean strikes?"),
-        ("[messages]\nescalat = 'x'", "messages.escalat is no key; did you mean escalate?"),
-        ("[[patterns]]\nid='a'\npatern='x'\ntools=['t']", "pattern 'a'.patern is no key; did you mean pattern?"),
+        ("strike = 3", "strike is not a key; did you mean strikes?"),
+        ("[messages]\nescalat = 'x'", "messages.escalat is not a key; did you mean escalate?"),
+        ("[[patterns]]\nid='a'\npatern='x'\ntools=['t']", "pattern 'a'.patern is not a key; did you mean pattern?"),
         (
             "[[patterns]]\nid='a'\npattern='(x'\ntools=['t']",
-            "pattern 'a'.pattern: '(x' is no regular expression: missing )",
+            "pattern 'a'.pattern: '(x' is not a regular expression: missing )",
         ),
-        ("[[patterns]]\nid='a'\npattern='(x+)+'\ntools=['t']", "pattern 'a'.pattern: '(x+)+' repeats what repeats"),
-        ("[[patterns]]\nid='a'\npattern='x'\ntools=[]", "pattern 'a'.tools: there has to be one at least"),
+        ("[[patterns]]\nid='a'\npattern='(x+)+'\ntools=['t']", "pattern 'a'.pattern: '(x+)+' nests repetitions"),
+        ("[[patterns]]\nid='a'\npattern='x'\ntools=[]", "pattern 'a'.tools: at least one is required"),
         ("[[patterns]]\nid='a'\nsession='x'\ndoes='forbidden'", "pattern 'a' looks at words only"),
         ("[[patterns]]\nid='a'\npattern='x'\ndoes='forbid'", "pattern 'a'.does: Input should be 'required', "),
         ("unasked_effects = 'forbid'", "unasked_effects: Input should be 'ask', 'refuse' or 'allow'"),
         ("[[patterns]]\nid='a'\ntools=['t']", "pattern 'a': pattern 'a' looks at nothing"),
         ("[[patterns]]\nid='a'\npattern='x'\ntools=['t']\n" * 2, "two patterns are called a"),
-        ("[messages]\nescalate = '{who} decides'", "messages.escalate: {who} is no placeholder"),
-        ("[messages]\nescalate = '{count'", "messages.escalate: '{count' is no template"),
-        ("[targets]\nad = ['x']", "targets.ad is no key; did you mean add?"),
+        ("[messages]\nescalate = '{who} decides'", "messages.escalate: {who} is not a placeholder"),
+        ("[messages]\nescalate = '{count'", "messages.escalate: '{count' is not a template"),
+        ("[targets]\nad = ['x']", "targets.ad is not a key; did you mean add?"),
         ("strikes = 0", "strikes: Input should be greater than or equal to 1"),
         ("patterns_off = ['file-writ']", "patterns_off: there is no pattern 'file-writ'; did you mean file-write?"),
         ("repeated_effects = 'never'", "Input should be 'ask', 'refuse' or 'allow'"),
@@ -123,7 +123,7 @@ def test_each_fault_is_told(tmp_path: Path, said: str | bytes, why: str) -> None
 
 
 def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
-    assert refused(tmp_path, "strike = 3\nmax_turn = 2").count("is no key") == 2
+    assert refused(tmp_path, "strike = 3\nmax_turn = 2").count("is not a key") == 2
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_what_is_no_message_is_rejected_with_its_reason(data: bytes | str, reaso
 
 def test_a_message_without_a_type_is_told_so() -> None:
     rejected = read(b'{"id":"1","source":"shop","data":{}}')
-    assert rejected == Rejected(Reason.BAD_FIELDS, "the message does not say its `type`")
+    assert rejected == Rejected(Reason.BAD_FIELDS, "the message has no `type`")
 
 
 def test_an_entry_without_data_is_rejected() -> None:

@@ -1,6 +1,8 @@
-"""The pages are in plain English: phrases that read like a translation, and words that the glossary has others for."""
+"""Pages and strings are in plain English: no phrases of a translation, no words for which the glossary has others."""
 
+import ast
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,17 @@ PAGES = [
     *CHECKOUT.glob("services/*/README.md"),
     *CHECKOUT.glob("examples/*/README.md"),
     *CHECKOUT.glob("shared/haltpoint/examples/*/README.md"),
+]
+DATA = ("prompting/", "chain/words/", "evals/world.py")
+"""Measured prompts, patterns over words of users, and texts of strangers."""
+PUBLIC = (
+    "haltpoint/(tools|contracts|testing)/|haltpoint/(sync_)?client|haltpoint/(runs|faststream|__init__)|gateway/api"
+)
+MODULES = [
+    path
+    for root in ("services", "shared")
+    for path in (CHECKOUT / root).rglob("*.py")
+    if not re.search("|".join(DATA), str(path))
 ]
 BANNED = {
     r"whoever|nobody|somebody": "name the person or the program",
@@ -33,15 +46,35 @@ BANNED = {
 }
 
 
+def banned_in(name: str, lines: Iterable[tuple[int, str]]) -> list[str]:
+    return [
+        f"{name}:{number}: {hit[0]!r}: write {better!r}"
+        for number, line in lines
+        for banned, better in BANNED.items()
+        if (hit := re.search(rf"\b({banned})\b", line, re.IGNORECASE))
+    ]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
 def test_no_page_has_a_banned_phrase(page: Path) -> None:
     code = r"^```.*?^```$|<!-- matrix: begin.*matrix: end -->|^\| HP-.*?\|.*?\|"  # the last two are held by other tests
     text = re.sub(code, lambda block: "\n" * block[0].count("\n"), page.read_text(), flags=re.MULTILINE | re.DOTALL)
-    found = [
-        f"{page.name}:{number}: {hit[0]!r}: write {better!r}"
-        for number, line in enumerate(text.splitlines(), 1)
-        if not line.startswith("    ")  # what a program prints
-        for banned, better in BANNED.items()
-        if (hit := re.search(rf"\b({banned})\b", line, re.IGNORECASE))
-    ]
+    lines = enumerate(text.splitlines(), 1)
+    assert banned_in(page.name, (line for line in lines if not line[1].startswith("    "))) == []  # a program's output
+
+
+def strings_of(module: Path) -> Iterable[tuple[int, str]]:
+    """The texts of a module with their lines; docstrings only where users read them."""
+    nodes = list(ast.walk(ast.parse(module.read_text())))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    public = re.search(PUBLIC, str(module))
+    docstrings = (
+        {} if public else {ast.get_docstring(node, clean=False) for node in nodes if isinstance(node, documented)}
+    )
+    strings = ((node.lineno, node.value) for node in nodes if isinstance(node, ast.Constant))
+    return [(at, text) for at, text in strings if isinstance(text, str) and " " in text and text not in docstrings]
+
+
+def test_no_string_has_a_banned_phrase() -> None:
+    found = [fault for module in MODULES for fault in banned_in(str(module.relative_to(CHECKOUT)), strings_of(module))]
     assert found == []

@@ -33,8 +33,8 @@ def accepted(chain_id: str) -> Accepted:
 
 def no_chain(chain_id: str) -> Problem:
     """404, the same for a chain that never was, one that is forgotten and one of another tenant."""
-    hint = "GET /v1/chains lists those that there are; finished ones are kept for the retention time."
-    return Problem(404, "no_such_chain", f"There is no chain {chain_id!r}.", hint=hint)
+    hint = "GET /v1/chains lists all chains; finished ones are kept for the retention time."
+    return Problem(404, "no_such_chain", f"No chain has the id {chain_id!r}.", hint=hint)
 
 
 def routes(gateway: Gateway) -> APIRouter:
@@ -60,7 +60,7 @@ def routes(gateway: Gateway) -> APIRouter:
         response_model=Page[EventView],
         responses={
             200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
-            204: {"description": "Nothing will come any more (event streams only)."},
+            204: {"description": "The stream is complete (event streams only)."},
             **responses(404),
         },
     )
@@ -73,7 +73,7 @@ def routes(gateway: Gateway) -> APIRouter:
     ) -> object:
         """What happened, as JSON; or as it happens, with `Accept: text/event-stream`.
 
-        An event's id is `<line>.<fact>` in the chain's log; a stream with Last-Event-ID goes on behind it, and ends
+        An event's id is `<line>.<fact>` in the chain's log; a stream with Last-Event-ID continues after it, and ends
         after the chain's final event.
         """
         standing = await views.standing(chain_id, who.sees)
@@ -85,7 +85,7 @@ def routes(gateway: Gateway) -> APIRouter:
         after = last_event_id or query.cursor
         if after is not None and EVENT_ID.fullmatch(after) is None:
             hint = "Send the id of the last event that you saw, or leave the header out to begin at the start."
-            raise Problem(422, "invalid_fields", f"Last-Event-ID {after!r} is not an event's id.", hint=hint)
+            raise Problem(422, "invalid_fields", f"Last-Event-ID {after!r} is not the id of an event.", hint=hint)
         if standing.status.final and after is not None:
             rest = await views.events(chain_id, after, 1, who.sees)
             if not rest.events and not rest.more:
@@ -102,10 +102,8 @@ def routes(gateway: Gateway) -> APIRouter:
         """The whole data of a result that was cut: its receipt says how large they are in `metadata.whole`."""
         data = await views.whole(action_id, who.sees) if chain_of(action_id) == chain_id else None
         if data is None:
-            hint = (
-                "GET the chain: a receipt whose metadata have no `whole` holds all data itself, or they were not kept."
-            )
-            raise Problem(404, "no_such_result", f"No uncut data are kept of {action_id!r}.", hint=hint)
+            hint = "GET the chain: a receipt without `whole` in its metadata holds all its data, or they were not kept."
+            raise Problem(404, "no_such_result", f"No uncut data are stored for {action_id!r}.", hint=hint)
         return Response(data, media_type="application/json")
 
     @router.post("/{chain_id}/cancel", status_code=202, responses=responses(400, 404, 409, 413, 415))
@@ -117,7 +115,7 @@ def routes(gateway: Gateway) -> APIRouter:
             case CancelStatus.SENT:
                 return accepted(chain_id)
             case CancelStatus.FINAL:
-                hint = "There is nothing to stop; GET the chain to see how it ended."
+                hint = "It cannot be cancelled; GET the chain to see how it ended."
                 raise Problem(409, "chain_ended", f"The chain {chain_id!r} has ended.", hint=hint)
             case CancelStatus.UNKNOWN:
                 raise no_chain(chain_id)

@@ -25,7 +25,7 @@ def routes(gateway: Gateway) -> APIRouter:
     async def readyz() -> PlainTextResponse:
         """200 when the gateway can do all that it is for, else 503 that says what is missing."""
         if faults := await gateway.faults():
-            hint = "Wait, or look at the log of what is missing."
+            hint = "Wait, or read the log of the part that is not ready."
             raise Problem(503, "not_ready", "; ".join(faults), hint=hint, faults=faults)
         return PlainTextResponse("ready\n")
 

@@ -21,7 +21,7 @@ from haltpoint_gateway.queries import IdempotencyKey, RequestQuery
 def no_request(request_id: str) -> Problem:
     """404, the same for a request that never was, one that is forgotten and one of another tenant."""
     hint = "GET /v1/requests lists the open ones."
-    return Problem(404, "no_such_request", f"There is no request {request_id!r}.", hint=hint)
+    return Problem(404, "no_such_request", f"No request has the id {request_id!r}.", hint=hint)
 
 
 def routes(gateway: Gateway) -> APIRouter:
@@ -42,7 +42,7 @@ def routes(gateway: Gateway) -> APIRouter:
     async def answer(
         request_id: str, body: Annotated[Answer, Body()], who: Answerer, idempotency_key: IdempotencyKey = None
     ) -> RequestView:
-        """Answer, once. The second answer gets 409 with the first, a late one 410, one that nobody needs 412."""
+        """Answer, once. The second answer gets 409 with the first, a late one 410, one that is not needed 412."""
         request = await _seen(gateway, request_id, who)
         if request.status is RequestStatus.OPEN:
             await _check(gateway, request, body)
@@ -103,17 +103,17 @@ def _refused(request_id: str, verdict: AnsweredAlready | Expired | Stale | Unkno
     match verdict:
         case AnsweredAlready():
             first = AnswerView(by=verdict.by, at=moment(verdict.at), answer=verdict.answer).model_dump(mode="json")
-            detail = f"The request was answered already, by {verdict.by or 'somebody'}."
+            detail = f"{verdict.by or 'A person'} has already answered the request."
             hint = "The first answer counts; see `by`, `at` and `answer`."
             return Problem(409, "answered_already", detail, hint=hint, **first)
         case Expired():
             deadline = moment(verdict.deadline).isoformat()
             detail = f"The request expired at {deadline}."
-            hint = "Nobody can answer it any more; GET its chain to see what became of it."
+            hint = "It can no longer be answered; GET its chain to see how it continued."
             return Problem(410, "request_expired", detail, hint=hint, deadline=deadline)
         case Stale():
             detail = "The request was withdrawn, or its chain is over."
-            hint = "There is nothing to answer any more; GET its chain to see why."
+            hint = "It can no longer be answered; GET its chain to see why."
             return Problem(412, "request_stale", detail, hint=hint)
         case Unknown():
             return no_request(request_id)

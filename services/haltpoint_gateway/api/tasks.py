@@ -29,7 +29,7 @@ def routes(gateway: Gateway) -> APIRouter:
         """Submit a task: a goal in words, a literal plan, or both. Accepted means: it will reach an end (R1)."""
         task = _owned(task, who)
         if fault := task_fault(task):
-            hint = "Say what is wanted in `goal`, or bring a `plan`; leave out `earlier`."
+            hint = "Give a `goal` or a `plan`; leave out `earlier`."
             raise Problem(422, "invalid_fields", fault, hint=hint)
         chain_id = new_chain_id()
         if idempotency_key is not None:
@@ -52,7 +52,7 @@ def routes(gateway: Gateway) -> APIRouter:
             raise Problem(
                 429,
                 "backlog_full",
-                f"{limit} messages wait in this partition already; nothing was accepted.",
+                f"{limit} messages wait in this partition already; the task was not accepted.",
                 hint="Try again later, with the same Idempotency-Key; or run more workers.",
                 headers={"Retry-After": "2"},
             )
@@ -69,8 +69,8 @@ async def _check(plan: Plan, gateway: Gateway) -> None:
         raise Problem(
             422,
             "invalid_plan",
-            f"The plan has {len(faults)} faults; nothing was accepted." if faults[1:] else str(faults[0]),
-            hint="Correct what is listed under `errors`; GET /v1/tools shows the tools and their schemas.",
+            f"The plan has {len(faults)} problems; it was not accepted." if faults[1:] else str(faults[0]),
+            hint="Fix what `errors` lists and submit it again; GET /v1/tools shows the tools and their schemas.",
             errors=[
                 {"step_id": fault.step_id, "message": fault.message, "label": labels.get(fault.step_id or "")}
                 for fault in faults

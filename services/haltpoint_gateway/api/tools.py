@@ -24,8 +24,8 @@ def routes(gateway: Gateway) -> APIRouter:
         """One tool."""
         spec = (await gateway.catalogue.read()).get(name)
         if spec is None or spec.gone:
-            hint = "GET /v1/tools lists those that there are; a worker has to serve it: haltpoint up tool-worker."
-            raise Problem(404, "no_such_tool", f"There is no tool {name!r}.", hint=hint)
+            hint = "GET /v1/tools lists all tools; a worker must serve this one: haltpoint up tool-worker."
+            raise Problem(404, "no_such_tool", f"No tool has the name {name!r}.", hint=hint)
         return _view(spec)
 
     return router

@@ -30,9 +30,9 @@ _BEGUN: Final = re.compile(
 def unread(words: str, left: str, *, json: bool) -> str | None:
     """What is wrong with words of which no call was read; `left`: what stands in them around `json`, if any does."""
     if _ANNOUNCED.search(_QUOTED.sub("", words)):
-        return "a call is announced in the words and none can be read"
+        return "the text announces a call that cannot be read"
     begun = _BEGUN.match(left) or (not json and _DUE.search(words))
-    return pieces_in(left) or ("the words begin as JSON and cannot be read as such" if begun else None)
+    return pieces_in(left) or ("the text begins like JSON and is not valid JSON" if begun else None)
 
 
 def quoted(words: str) -> bool:
@@ -48,4 +48,4 @@ def pieces_in(left: str, *, beside_calls: bool = False) -> str | None:
     plainly = _QUOTED.sub("", left)
     keys = len(_ARGUMENTS.findall(plainly)) + bool(_NAME.search(plainly))
     wanted = keys > 0 if beside_calls else keys > 1 or _OBJECT.search(plainly)
-    return "the words hold pieces of a call that cannot be read" if wanted else None
+    return "the text contains parts of a call that cannot be read" if wanted else None

@@ -91,7 +91,7 @@ def load(path: str) -> Check:
         why = f"{type(error).__name__}: {error}"
         raise HaltpointError("HP-004", f"claims_check: {path} cannot be imported", why, "Correct the path") from error
     if not callable(found):
-        raise HaltpointError("HP-004", f"claims_check: {path} is no function", "it cannot be called", "Name a function")
+        raise HaltpointError("HP-004", f"claims_check: {path} is not a function", "it is not callable", "Name one")
     return found
 
 

@@ -37,18 +37,18 @@ class Review(Hearing):
             self.reading, self.over = self._blocked(answer.hook, said), True
             self.records.append(answer.record(HookVerdict.BLOCK))
         else:
-            self._failed(answer.failed("gave an answer that is no verdict of a post-hook"))
+            self._failed(answer.failed("returned a value that is not a verdict of a post-hook"))
 
     def _replace(self, answer: Answer, said: ToolResult[Any]) -> None:
         new = read_result(self.tool, said)
         fault = new.failure.fault if new.failure is not None else None
         if new.failure is not None and new.failure.malformed:
-            self._failed(answer.failed(f"gave a result that will not do: {new.failure.fault.message}"))
+            self._failed(answer.failed(f"returned an invalid result: {new.failure.fault.message}"))
         elif fault is not None and fault.error_type is ErrorType.IN_DOUBT:
-            self._failed(answer.failed("made a doubt of what is known"))
+            self._failed(answer.failed("called a known outcome uncertain"))
         elif new.outcome.confirmation is not None and self.reading.outcome.confirmation is None:
             # Approved, the call would run a second time.
-            self._failed(answer.failed("asked for a confirmation of what has been done"))
+            self._failed(answer.failed("asked to confirm a call that already ran"))
         else:
             same = (new.outcome, new.data) == (self.reading.outcome, self.reading.data)
             self.reading = replace(new, truncated=new.truncated or self.reading.truncated)

@@ -58,13 +58,13 @@ class Hearing(ABC):
             else:
                 self._act(answer, said)
         except BaseException:  # noqa: BLE001 - the answer's own code failed
-            self._failed(answer.failed("gave an answer that cannot be read"))
+            self._failed(answer.failed("returned a value that cannot be read"))
 
     def _failed(self, answer: Answer) -> None:
         if is_closed(answer.hook, self.tool.spec):
             self._refuse(answer, f"hook {answer.hook.name} {answer.fault}")
         else:
-            _log.warning("a hook failed and was passed by", hook=answer.hook.name, reason=answer.fault)
+            _log.warning("a hook failed and was skipped", hook=answer.hook.name, reason=answer.fault)
             self.records.append(answer.record(HookVerdict.PASSED))
 
     def _refuse(self, answer: Answer, words: str) -> None:

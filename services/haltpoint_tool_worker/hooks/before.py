@@ -66,7 +66,7 @@ class Round(Hearing):
             self.asked.append(hook.Ask(question, _words(said.preview)))
             self.records.append(answer.record(HookVerdict.ASK))
         else:
-            self._failed(answer.failed("gave an answer that is no verdict of a pre-hook"))
+            self._failed(answer.failed("returned a value that is not a verdict of a pre-hook"))
 
     def approved(self) -> None:
         """A person has approved this very call: the questions are answered."""
@@ -101,7 +101,7 @@ class Round(Hearing):
             parsed = self.tool.parse(text)
         except BaseException as error:  # noqa: BLE001 - a hook's objects, or a validator of the tool's author
             failure = invalid_arguments(error) if isinstance(error, ValidationError) else classify(error)
-            words = f"hook {answer.hook.name} changed its arguments, and they will not do: {failure.fault.message}"
+            words = f"hook {answer.hook.name} changed the arguments, and they are invalid: {failure.fault.message}"
             self._refuse(answer, words)
             return
         self.changed = self.changed or from_json(text) != from_json(self.text or "{}")
@@ -119,9 +119,9 @@ def blocked_by(tool: Tool, by: Hook, said: hook.Block) -> Reading:
     reading = read_result(tool, said.result)
     fault = reading.failure.fault if reading.failure is not None else None
     if not isinstance(said.result, ToolResult) or fault is None or fault.error_type is ErrorType.IN_DOUBT:
-        return _said_no(by, "it gave a result that is no error")
+        return _said_no(by, "it returned a result that is not an error")
     if reading.failure is not None and reading.failure.malformed:
-        return _said_no(by, "it gave a result that contradicts itself")
+        return _said_no(by, "it returned a result that contradicts itself")
     return replace(reading, failure=Failure(fault, Cause.NO_EFFECT))
 
 
@@ -141,7 +141,7 @@ def _words(text: object) -> str | None:
 def as_text(arguments: object) -> str:
     """Arguments that code has written. Raises ValueError or TypeError for what is no JSON object within the limits."""
     if not isinstance(arguments, dict):
-        raise TypeError("they are no dict")
+        raise TypeError("they are not a dict")
     text = json.dumps(arguments, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     data = text.encode()
     if len(data) > MAX_ARGUMENTS:

@@ -54,7 +54,7 @@ def _at(path: str, shown: str = "") -> Hook:
         raise _unusable(shown, f"{type(error).__name__}: {error}", "Correct the path or the module") from error
     hook = hook_of(value)
     if hook is None:
-        raise _unusable(shown, "what it names is no hook", "Decorate the function: @hook.pre(...) or @hook.post(...)")
+        raise _unusable(shown, "it does not name a hook", "Decorate the function: @hook.pre(...) or @hook.post(...)")
     return hook
 
 

@@ -42,7 +42,7 @@ _MAX_FILES: Final = 100
 _NAME: Final = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 _INPUT: Final[dict[str, Any]] = {
     "type": "object",
-    "properties": {"input": {"type": "string", "description": "what the skill is wanted for"}},
+    "properties": {"input": {"type": "string", "description": "what the skill is needed for"}},
     "additionalProperties": False,
 }
 _TELLING: Final = (
@@ -107,7 +107,7 @@ def _skill(folder: Path) -> Tool:
 def _instruct(folder: Path, name: str, text: str) -> Function:
     """What a call of a skill without steps does."""
     if not text:
-        raise unusable(folder, "there are no instructions behind the front matter")
+        raise unusable(folder, "there are no instructions after the front matter")
     if len(text) > MAX_INSTRUCTIONS:
         words = f"its instructions have {len(text)} characters; {MAX_INSTRUCTIONS} are shown to a model at most"
         raise unusable(folder, words)
@@ -154,7 +154,7 @@ def _read(folder: Path) -> tuple[Head, str]:
     except OSError as error:
         raise unusable(folder, f"{SKILL_FILE} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise unusable(folder, f"{SKILL_FILE} is no text in UTF-8") from None
+        raise unusable(folder, f"{SKILL_FILE} is not UTF-8 text") from None
     except FrontMatterError as error:
         raise unusable(folder, str(error)) from None
     except ValidationError as error:
@@ -167,9 +167,9 @@ def _read(folder: Path) -> tuple[Head, str]:
 def _problem(error: dict[str, Any]) -> str:
     where = ".".join(map(str, error["loc"]))
     if error["type"] == "extra_forbidden":
-        return f"{where} is no field that is known; what is for other programs belongs under metadata"
+        return f"{where} is not a known field; fields of other programs belong under metadata"
     if error["type"] == "missing":
-        return f"there is no {where}"
+        return f"it has no {where}"
     return f"{where}: {error['msg']}"
 
 
@@ -179,7 +179,7 @@ def _inputs(folder: Path, spec: ToolSpec) -> Inputs:
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
-        raise unusable(folder, f"parameters are no JSON Schema: {error.message}") from None
+        raise unusable(folder, f"parameters are not a JSON Schema: {error.message}") from None
     if schema.get("type") != "object":
         raise unusable(folder, 'parameters must describe an object: {"type": "object", "properties": {...}}')
 
@@ -205,4 +205,4 @@ def _files(folder: Path) -> list[str]:
 
 def unusable(place: Path | str, why: str) -> HaltpointError:
     """The error about one of them, HP-034."""
-    return HaltpointError("HP-034", f"the skill {place} cannot be used", why, "Correct it, or take it away")
+    return HaltpointError("HP-034", f"the skill {place} cannot be used", why, "Fix or remove it")

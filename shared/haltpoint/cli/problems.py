@@ -29,7 +29,7 @@ def told(error: GatewayError, where: str) -> CliError:
         case 404:
             return CliError("HP-053", "not found", why, fix)
         case 409 | 410 | 412 if error.code.startswith(("answered", "request")):
-            return CliError("HP-054", "the question is not open any more", why, fix)
+            return CliError("HP-054", "the question is no longer open", why, fix)
         case 400 | 422 if faults:
             subject = {"invalid_plan": "plan", "invalid_answer": "answer"}.get(error.code, "request")
             what = f"the {subject} has {count(len(faults), 'problem')}"
@@ -48,9 +48,9 @@ _FIXES: Final = {
     "no_such_request": "haltpoint inbox shows the open questions",
     "no_such_tool": "haltpoint tool list shows the tools that workers serve; haltpoint up tool-worker starts a worker",
     "not_found": "haltpoint chain list and haltpoint inbox show the ids",
-    "chain_ended": "haltpoint chain show says how it ended",
-    "request_expired": "haltpoint chain show says how its chain continued",
-    "request_stale": "haltpoint chain show says how its chain continued",
+    "chain_ended": "haltpoint chain show shows how it ended",
+    "request_expired": "haltpoint chain show shows how its chain continued",
+    "request_stale": "haltpoint chain show shows how its chain continued",
     "answered_already": "The first answer counts; haltpoint chain show shows it",
     "idempotency_conflict": "Use another --idempotency-key for another task",
     "invalid_fields": "Correct it and submit it again",

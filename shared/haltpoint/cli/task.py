@@ -41,9 +41,9 @@ def context_of(text: str) -> dict[str, Any]:
         try:
             value = json.loads(text)
         except ValueError as error:
-            raise usage("--context takes JSON", f"{text!r} is none: {error}", fix) from None
+            raise usage("--context takes JSON", f"{text!r} is not JSON: {error}", fix) from None
     if not isinstance(value, dict):
-        raise usage("--context takes a JSON object", f"{text!r} is none", fix)
+        raise usage("--context takes a JSON object", f"{text!r} is not an object", fix)
     return value
 
 
@@ -54,7 +54,7 @@ def budget_of(text: str) -> dict[str, float]:
     for part in text.split(","):
         name, _, number = (one.strip() for one in part.partition("="))
         if name not in _LIMITS:
-            raise usage("--budget takes limits", f"{part.strip()!r} is none; there are {', '.join(_LIMITS)}", fix)
+            raise usage("--budget takes limits", f"{part.strip()!r} is unknown; there are {', '.join(_LIMITS)}", fix)
         try:
             budget[name] = _LIMITS[name](number)
         except ValueError:
@@ -76,7 +76,7 @@ def deadline_of(text: str, now: datetime) -> str:
             fix = "--deadline 2h, --deadline 18:00, or --deadline 2030-01-31T18:00"
             raise usage("--deadline takes a length of time or a time", f"{text!r} is neither", fix) from None
     if moment <= now:
-        raise usage("--deadline has to be later than now", f"{moment:%Y-%m-%d %H:%M} has passed", "--deadline 2h")
+        raise usage("--deadline must be later than now", f"{moment:%Y-%m-%d %H:%M} has passed", "--deadline 2h")
     return moment.isoformat()
 
 

@@ -1,1 +1,1 @@
-"""What is said: the frozen models that all services share. `catalogue` is the page to read first."""
+"""Messages and values: the frozen models that all services share. `catalogue` is the page to read first."""

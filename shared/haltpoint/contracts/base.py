@@ -100,14 +100,14 @@ def child_report_id(action: str) -> str:
 
 
 def action_of(chain_id: str) -> str | None:
-    """The id of the action that a child chain carries out; None for a chain that somebody submitted."""
+    """The id of the action that a child chain carries out; None for a chain that was submitted."""
     parent, tilde, place = chain_id.rpartition("~")
     step, _, number = place.rpartition("-")
     return f"{parent}.{step}.{number}" if tilde else None
 
 
 def levels_of(chain_id: str) -> int:
-    """How many chains stand above a chain."""
+    """How many chains are above a chain."""
     return chain_id.count("~")
 
 

@@ -37,7 +37,7 @@ GROUP: Final[dict[Stream, Party]] = {
     Stream.TOOLS: Party.WORKER,
     Stream.HUMANS: Party.GATEWAY,
 }
-"""The consumer group of each stream bears the name of the service that reads it."""
+"""The consumer group of each stream has the name of the service that reads it."""
 
 
 @dataclass(frozen=True, slots=True)

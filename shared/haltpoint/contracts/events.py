@@ -1,6 +1,6 @@
 """The messages on the streams: CloudEvents 1.0 in JSON, each with its own closed payload.
 
-`Message.data` is the readable part and lies in the stream field `__data__` with the envelope. Arguments and the data of
+`Message.data` is the readable part, in the stream field `__data__` with the envelope. Arguments and the data of
 results travel beside it in `__body__` as JSON text that is never parsed by who only passes it on.
 """
 
@@ -42,7 +42,7 @@ class Message(Contract, kw_only=True, tag_field="type"):
 
 
 class TaskSubmitted(Message, kw_only=True, tag="task.submitted.v1"):
-    """Somebody asks for something. Without a known `subject` it came from outside and is submitted first."""
+    """A person or program asks for something. Without a known `subject` it came from outside and is submitted first."""
 
     data: Task
 
@@ -55,7 +55,7 @@ class Cancellation(Contract):
 
 
 class TaskCancelled(Message, kw_only=True, tag="task.cancelled.v1"):
-    """Somebody stops a chain."""
+    """A person or program stops a chain."""
 
     data: Cancellation
 
@@ -155,7 +155,7 @@ class ToolCompleted(Message, kw_only=True, tag="tool.completed.v1"):
 
 
 class HumanAnswer(Contract, kw_only=True):
-    """An answer that was taken: once, in time, by somebody."""
+    """An answer that was taken: once, and in time."""
 
     request_id: str
     answer: Answer
@@ -183,14 +183,14 @@ class TimerDue(Message, kw_only=True, tag="timer.due.v1"):
 
 
 class LostMessage(Contract):
-    """A message of the chain, or what bore its id, that lies in the dead letters, and why."""
+    """A message of the chain, or an entry with its id, that is a dead letter, and why."""
 
     message_id: str
     reason: str
 
 
 class MessageLost(Message, kw_only=True, tag="message.lost.v1"):
-    """A message could not be processed: said by whoever put it into the dead letters."""
+    """A message could not be processed: said by the service that made it a dead letter."""
 
     data: LostMessage
 
@@ -239,7 +239,7 @@ class ActionRequested(Message, kw_only=True, tag="action.requested.v1"):
 
 
 class AnswerRequested(Message, kw_only=True, tag="answer.requested.v1"):
-    """The executor wants the words for the user, or to know which deeds they tell of (kind verify)."""
+    """The executor wants the words for the user, or to know which deeds they claim (kind verify)."""
 
     data: ThoughtRequest
 
@@ -281,7 +281,7 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
 
 
 class HumanRequest(Contract):
-    """A question was put into the inbox; the whole of it lies under its id."""
+    """A question was put into the inbox; the whole of it is stored under its id."""
 
     request_id: str
     kind: RequestKind
@@ -296,7 +296,7 @@ class HumanRequested(Message, kw_only=True, tag="human.requested.v1"):
 
 
 class WithdrawnRequest(Contract):
-    """A question that nobody needs to answer any more."""
+    """A question that no longer needs an answer."""
 
     request_id: str
     reason: str

@@ -13,7 +13,7 @@ from haltpoint.contracts.tools import Option
 
 
 class RequestKind(StrEnum):
-    """What is asked: which one, may I, what is it, the model does not keep its word, or did it happen."""
+    """The kind of question: which one, may I, what is it, the model broke the contract, or did it happen."""
 
     CLARIFICATION = "clarification"
     CONFIRMATION = "confirmation"
@@ -86,7 +86,7 @@ class Question(Contract, kw_only=True):
 class Answer(Strict, rename={"for_": "for"}):
     """What a person says. `option_id` alone means select; `text` are words for the model.
 
-    Whoever is asked for input and chooses nothing answers with `text`, or with `value` where a form is asked for. For a
+    Asked for input, a person who chooses nothing answers with `text`, or with `value` where a form is asked for. For a
     doubt `happened` may bring the result in `value`; `not_happened` runs the call again, `failed` does not.
     `for` says how far an approval goes until the chain ends (C13).
     """
@@ -129,7 +129,7 @@ def answer_fault(
     if decision is Choice.SELECT and answer.option_id not in option_ids:
         return f"{answer.option_id!r} is not one of the options; choose one of: {', '.join(sorted(option_ids))}"
     if decision is Choice.REPHRASE and not answer.text.strip():
-        return "say in `text` how it is to be put"
+        return "give the new wording in `text`"
     if decision is Choice.MANUAL and answer.value is None and not answer.text.strip():
         return "give the result in `value`, or in `text` where words are wanted"
     if decision is Choice.ANSWER and form and answer.value is None:

@@ -55,7 +55,7 @@ class Step(Strict):
     """One item of a plan. A step that promises tools is a tool step whatever `step_type` says (C3).
 
     It promises a success of each of `required_tools`, and of any one of `one_of`. When one with `may_fail` fails, the
-    chain goes on as with `on_failure: continue` (C11).
+    chain continues as with `on_failure: continue` (C11).
     """
 
     id: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]{1,64}$")]
@@ -100,7 +100,7 @@ class Step(Strict):
 
 
 class Plan(Strict):
-    """The steps in the order in which they are told. Checked by `chain.contract` before anything runs (C1).
+    """The steps in the order in which they are listed. Checked by `chain.contract` before anything runs (C1).
 
     Ids of steps that no key can be made of are replaced, and kept as labels.
     """

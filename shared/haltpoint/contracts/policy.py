@@ -33,9 +33,9 @@ def _regex(text: str) -> str:
         re.compile(text, re.IGNORECASE)
     except re.error as error:
         where = "" if error.pos is None else f" at character {error.pos + 1}"
-        raise ValueError(f"'{text}' is no regular expression: {error.msg}{where}") from None
+        raise ValueError(f"'{text}' is not a regular expression: {error.msg}{where}") from None
     if _NESTED.search(text):
-        raise ValueError(f"'{text}' repeats what repeats, as (a+)+ does, which may take forever on some texts")
+        raise ValueError(f"'{text}' nests repetitions, as in (a+)+, and may take forever on some texts")
     return text
 
 
@@ -43,10 +43,10 @@ def _template(text: str) -> str:
     try:
         parts = list(Formatter().parse(text))
     except ValueError as error:
-        raise ValueError(f"{text!r} is no template: {error}; write {{{{ for a brace") from None
+        raise ValueError(f"{text!r} is not a template: {error}; write {{{{ for a brace") from None
     for _, name, form, conversion in parts:
         if name is not None and (name not in PLACEHOLDERS or form or conversion):
-            raise ValueError(f"{{{name}}} is no placeholder; there are {{expected_tools}} and {{count}}")
+            raise ValueError(f"{{{name}}} is not a placeholder; there are {{expected_tools}} and {{count}}")
     return text
 
 
@@ -57,7 +57,7 @@ Template = Annotated[str, StringConstraints(min_length=1, max_length=2000), Afte
 def _claims_check(text: str) -> str:
     if text in CLAIMS_CHECKS or re.fullmatch(r"[\w.]+:[\w.]+", text):
         return text
-    raise ValueError(f"{text!r} is no check; there are {', '.join(CLAIMS_CHECKS)} and a function as module:function")
+    raise ValueError(f"{text!r} is not a check; there are {', '.join(CLAIMS_CHECKS)} and a function as module:function")
 
 
 CLAIMS_CHECKS: Final = ("hint", "model", "off")
@@ -103,7 +103,7 @@ class Pattern(Form):
     @classmethod
     def _what_is_required_is_named(cls, tools: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         if not tools and info.data.get("does") is Does.REQUIRED:
-            raise ValueError("there has to be one at least")
+            raise ValueError("at least one is required")
         return tools
 
     @model_validator(mode="after")
@@ -116,7 +116,7 @@ class Pattern(Form):
 
 
 class Messages(Form):
-    """What the model is told after a violation, a person after the last; {expected_tools} and {count} are put in."""
+    """What the model reads after a violation, a person after the last; {expected_tools} and {count} are put in."""
 
     no_tool_used: Template = (
         "You did not call any tool. For this you must call {expected_tools}. Do not describe the action: call the tool."
@@ -142,7 +142,7 @@ class PolicyFile(Form):
     blocked_tools: tuple[Name, ...] = Field(default=(), description="names that no model may call")
     messages: Messages = Messages()
     claims_check: ClaimsCheck = Field(
-        default="hint", description="who looks for deeds without a receipt in an answer: hint, model, module:function"
+        default="hint", description="the check of answers for deeds without a receipt: hint, model, module:function"
     )
     repeated_effects: Treatments = Field(default=Treatment.ASK, description="calls that were made before (C14)")
     unasked_effects: Treatments = Field(default=Treatment.ASK, description="calls that the goal does not ask for (C12)")

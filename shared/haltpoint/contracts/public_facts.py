@@ -1,4 +1,4 @@
-"""Public facts: how chains end and what they ask, for programs outside. They lie in the stream `facts` of a partition.
+"""Public facts: how chains end and what they ask, for programs outside. They are in the stream `facts` of a partition.
 
 CloudEvents in JSON, in the field `__data__`. Pydantic models, since only people's programs read them.
 """
@@ -43,7 +43,7 @@ class ChainCompletedData(ChainData):
 
 
 class ChainCompleted(PublicFact):
-    """A submitted chain did what was asked."""
+    """A submitted chain reached its goal."""
 
     type: Literal["chain.completed.v1"] = "chain.completed.v1"
     data: ChainCompletedData
@@ -59,7 +59,7 @@ class ChainFailedData(ChainData):
 
 
 class ChainFailed(PublicFact):
-    """A submitted chain could not do what was asked."""
+    """A submitted chain did not reach its goal."""
 
     type: Literal["chain.failed.v1"] = "chain.failed.v1"
     data: ChainFailedData

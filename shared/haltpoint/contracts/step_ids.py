@@ -1,4 +1,4 @@
-"""Tidy ids for the steps of a plan that somebody wrote (C1): others become s1, s2, ... wherever the plan names them."""
+"""Tidy ids for the steps of a plan from outside (C1): others become s1, s2, ... wherever the plan names them."""
 
 import re
 from collections.abc import Mapping

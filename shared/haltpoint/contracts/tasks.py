@@ -1,4 +1,4 @@
-"""Tasks: what somebody asked for. The body of POST /v1/tasks and of the message task.submitted."""
+"""Tasks: a goal or a plan. The body of POST /v1/tasks and of the message task.submitted."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -22,7 +22,7 @@ class Style(StrEnum):
 class Mode(StrEnum):
     """How far the model is held to its word (C2, C3, provenance in C6, D, F); everything else holds in every mode.
 
-    `strict`: what it broke is not accepted. `advisory`: recorded, counted, told, and the chain goes on. `off`: skipped.
+    `strict`: what it broke is not accepted. `advisory`: recorded, counted, told, not enforced. `off`: skipped.
     """
 
     STRICT = "strict"
@@ -43,7 +43,7 @@ class Budget(Strict):
 
 
 class Earlier(Contract):
-    """An earlier task of the same conversation: what was asked for, by whom, and the answer ("": there is none)."""
+    """An earlier task of the same conversation: its goal, its user, and the answer ("": there is none)."""
 
     chain_id: str
     goal: str
@@ -54,7 +54,7 @@ class Earlier(Contract):
 class Task(Strict):
     """A goal in words, a ready plan, or both. `context` comes from the caller, never from a model.
 
-    `private` reaches tools as `ctx.private`, and nobody else: no model, no view, no log, and no value counts as its.
+    `private` reaches tools as `ctx.private`, and nothing else: no model, no view, no log, and no value counts as its.
     `tools` are globs over the names of those that a model may call (C15), `max_turns` the proposals that one step may
     ask for, `parallel` the calls and thoughts that may be under way side by side, `siblings` whether a failure waits
     for the calls beside it (C8), `language` that of the runtime's own words: en, de (F1).

@@ -1,4 +1,4 @@
-"""Thoughts: what is asked of the model, and what it may say (CONTRACT C6 to C11)."""
+"""Thoughts: questions to the model, and what it may say (CONTRACT C6 to C11)."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -21,7 +21,7 @@ class ThoughtKind(StrEnum):
 
 
 class StepDecision(StrEnum):
-    """The model's own word on a step (C11): go on, or the honest way out."""
+    """The model's own word on a step (C11): continue, or the honest way out."""
 
     CONTINUE = "continue"
     FAIL = "fail"
@@ -41,7 +41,7 @@ class Proposal(Contract):
     content: str = ""
     calls: tuple[Call, ...] = ()
     decision: StepDecision = StepDecision.CONTINUE
-    repaired: Annotated[bool, Meta(description="the JSON had to be mended (C9)")] = False
+    repaired: Annotated[bool, Meta(description="the JSON had to be repaired (C9)")] = False
     faults: Annotated[tuple[str, ...], Meta(description="what could not be read of the reply, in words")] = ()
 
 
@@ -65,19 +65,19 @@ class Violation(StrEnum):
 
 
 BROKEN: dict[Violation, str] = {
-    Violation.BAD_PLAN: "a plan that cannot be carried out",
-    Violation.NO_CALL: "words in place of a call",
-    Violation.UNREADABLE: "a reply that cannot be read",
-    Violation.UNKNOWN_TOOL: "a tool that does not exist",
-    Violation.NOT_ALLOWED: "a tool that may not be called here",
-    Violation.BAD_ARGUMENTS: "arguments that do not fit",
-    Violation.NO_PROVENANCE: "a value that comes from nowhere",
+    Violation.BAD_PLAN: "sent an invalid plan",
+    Violation.NO_CALL: "replied with text instead of a tool call",
+    Violation.UNREADABLE: "sent a reply that cannot be read",
+    Violation.UNKNOWN_TOOL: "called an unknown tool",
+    Violation.NOT_ALLOWED: "called a tool that is not allowed here",
+    Violation.BAD_ARGUMENTS: "called a tool with invalid arguments",
+    Violation.NO_PROVENANCE: "used a value with no known source",
     Violation.UNFOUNDED_FAIL: "gave up without an error",
     Violation.MISSING_TOOL: "left out a tool that was asked for",
-    Violation.FALSE_MARK: "cited a result that there is not",
-    Violation.STUCK: "the same call again and again",
-    Violation.UNPROVEN: "told of a deed without a receipt",
-    Violation.BAD_INTENT: "a reading of the goal that its words do not hold",
+    Violation.FALSE_MARK: "cited a result that does not exist",
+    Violation.STUCK: "repeated the same call",
+    Violation.UNPROVEN: "claimed something that did not happen",
+    Violation.BAD_INTENT: "quoted words that are not in the goal",
     Violation.UNFULFILLED: "left out an effect that the goal asks for",
 }
 """What each violation is, for people."""
@@ -93,7 +93,7 @@ class Correction(Contract):
 
 
 class Told(StrEnum):
-    """How words tell of a deed."""
+    """How words report a deed."""
 
     DONE = "done"
     REPORTED = "reported"
@@ -101,7 +101,7 @@ class Told(StrEnum):
 
 
 class Finding(Contract):
-    """One deed that an answer tells of, as a check of its words found it (F3): `action_id` names its receipt."""
+    """One deed that an answer claims, as a check of its words found it (F3): `action_id` names its receipt."""
 
     quote: Annotated[str, Meta(max_length=2000)]
     told: Told

@@ -156,7 +156,7 @@ class Confirmation(Contract):
 
 class HookVerdict(StrEnum):
     """What became of a hook. `approved`: it asked, and a person had approved this very call. `passed` and `refused`: it
-    failed, and the call went on without it (open) or not at all (closed).
+    failed, and the call continued without it (open) or not at all (closed).
     """
 
     ALLOW = "allow"
@@ -169,7 +169,7 @@ class HookVerdict(StrEnum):
 
 
 class HookRecord(Contract):
-    """One hook that ran for a call (H1). Built-in ones are told when they said something else than allow."""
+    """One hook that ran for a call (H1). Built-in ones are listed when they said something else than allow."""
 
     name: str
     verdict: HookVerdict
@@ -201,7 +201,7 @@ class Metadata(Contract):
 
     `whole` counts the bytes of uncut data that are kept under the action's id (H3). `inside` are the tools that
     succeeded in the chain of a skill with steps (F1), `calls` those that this one called, as they were begun. `effects`
-    is what was done or denied in the chain of a skill, or done by the tools that this one called (C14). `deed` is what
+    are deeds and denials in the chain of a skill, or done by the tools that this one called (C14). `deed` is what
     a call with effects did (F1). `sources` says of a place in the arguments where its value comes from (C13).
     """
 
@@ -240,7 +240,7 @@ class Outcome(Contract):
     metadata: Metadata = Metadata()
 
     def __post_init__(self) -> None:
-        """B1: a result that contradicts itself is the tool's fault, and nobody gets to see it."""
+        """B1: a result that contradicts itself is the tool's fault, and is never shown."""
         wanted = self.next_action
         if self.success and self.error is not None:
             raise MalformedResultError("success with an error")
@@ -255,7 +255,7 @@ class Outcome(Contract):
 
     @property
     def satisfies(self) -> bool:
-        """Whether this receipt fulfils a contract (C3): success, and nobody is left to be asked."""
+        """Whether this receipt fulfils a contract (C3): success, and no question is left."""
         return self.success and self.next_action in (NextAction.CONTINUE, NextAction.COMPLETE)
 
     def with_data(self, data: Data) -> "ToolResult[Data]":
@@ -277,7 +277,7 @@ class ToolKind(StrEnum):
 
 
 class ToolSpec(Contract):
-    """What a tool declares (A), as it lies in the catalogue. Without any effect flag a tool is started at most once.
+    """What a tool declares (A), as it is in the catalogue. Without any effect flag a tool is started at most once.
 
     By places in the arguments, `provenance` names tool.path or goal, any one of which is enough (C6), and `targets` the
     folder, or nothing, of what says to whom or where. `hooks` are the worker's that match, in the order they run in

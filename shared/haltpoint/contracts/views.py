@@ -86,7 +86,7 @@ class ActionView(View):
 
 
 class ThoughtView(View):
-    """What the model said in one turn of a step: words, and the calls that it wished for."""
+    """What the model said in one turn of a step: words, and the calls that it wanted."""
 
     id: str
     at: datetime | None = None
@@ -106,7 +106,7 @@ class ViolationView(View):
     """Where the model broke its word (D1), and what followed.
 
     `place` is the step's id, `plan` or `answer`; `said` are the model's own words, cut. `correction` is what it was
-    told; null: it was not asked again. `strikes` is the chain's count after it, 0 where nobody counts.
+    told; null: it was not asked again. `strikes` is the chain's count after it, 0 where none are counted.
     """
 
     at: datetime
@@ -124,7 +124,7 @@ class StepView(View):
     """One step with its run: what it promised, what was called, what kept the promise, and where the word was broken.
 
     `validation_status` of a step that is done: passed, failed (also: let pass without its promise kept) or skipped
-    (nothing was promised, or nobody checks). `tool_validation_mode` is the mode that holds for it. `strikes` counts the
+    (nothing promised or checked). `tool_validation_mode` is the mode that holds for it. `strikes` counts the
     violations since a required tool last succeeded.
     """
 

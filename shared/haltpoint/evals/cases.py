@@ -110,7 +110,7 @@ DOCUMENTS: Final = (
     ("Zorgblort", None, "hello"),
     ("J", "user_j03", "hello"),
 )
-"""The contacts example's five cases: who is asked for, who is meant, what is said. The third follows the choice."""
+"""The contacts example's five cases: the name asked for, the contact meant, the words. The third follows the choice."""
 
 
 def build(seed: int, kind: str, number: int, makes: tuple[Make, ...], styles: tuple[Style, ...]) -> Case:

@@ -66,7 +66,7 @@ class When(Form):
             try:
                 re.compile(expression)
             except re.error as error:
-                raise ValueError(f"{expression!r} is no regular expression: {error}") from error
+                raise ValueError(f"{expression!r} is not a regular expression: {error}") from error
         return value
 
 
@@ -135,7 +135,7 @@ class Script(Form):
             first = error.errors(include_url=False)[0]
             why = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
             fix = "Correct it; haltpoint.testing.script says how"
-            raise HaltpointError("HP-041", f"{path} is no script", why, fix) from None
+            raise HaltpointError("HP-041", f"{path} is not a script", why, fix) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class Conversation:
 
 
 class Speaker(Protocol):
-    """Whoever says what a model says: a script, or a program in its place."""
+    """The voice of a model: a script, or a program in its place."""
 
     @property
     def model(self) -> str:

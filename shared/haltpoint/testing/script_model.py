@@ -5,7 +5,7 @@
         ...
         assert [seen.thought for seen in model.requests] == ["plan", "act", "act", "answer"]
 
-POST /v1/chat/completions, GET /v1/models, GET /requests (what was asked so far, the last thousand).
+POST /v1/chat/completions, GET /v1/models, GET /requests (the questions so far, the last thousand).
 """
 
 import asyncio
@@ -103,7 +103,7 @@ class ScriptedModel:
             body = json.loads(text)
             talk = Conversation.of(headers, body)
         except (ValueError, AttributeError, RecursionError) as error:
-            await _send_json(send, 400, _error(f"this is no chat completion request: {error}"))
+            await _send_json(send, 400, _error(f"this is not a chat completion request: {error}"))
             return
         found = self._speaker.next(talk)
         status, answer = (500, _error(_unmatched(talk))) if found is None else self._answer(found[1], found[2], text)
@@ -236,7 +236,7 @@ async def _send(send: _Send, status: int, body: bytes, headers: dict[str, str] |
 
 
 async def _cut(send: _Send) -> None:
-    """Promise more than what is sent: uvicorn then closes the connection in the middle of the answer."""
+    """Promise more bytes than are sent: uvicorn then closes the connection in the middle of the answer."""
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1000")]})
     await send({"type": "http.response.body", "body": b'{"choices": ['})
 

@@ -52,7 +52,7 @@ class Ctx(Generic[Deps]):
 
     `deps` is what the module's `lifespan` yielded. `tenant`, `user`, `context` and `private` are the task's; `private`
     is in no prompt and no view, so a tool keeps it out of its result. `action_id` stays the same over every attempt.
-    `confirmed` is true when a person approved this very call. In a test `call` stands in the place of the worker: an
+    `confirmed` is true when a person approved this very call. In a test `call` takes the place of the worker: an
     async function of a tool's name and the arguments, which gives the data.
     """
 
@@ -99,7 +99,7 @@ class Ctx(Generic[Deps]):
 
     @property
     def idempotency_key(self) -> str:
-        """The action's id: hand it to whoever can recognise a repeat."""
+        """The action's id: hand it to a service that can recognise a repeat."""
         return self.action_id
 
     @property
@@ -131,7 +131,7 @@ class Ctx(Generic[Deps]):
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            raise RuntimeError("ctx.call has to be awaited: declare the tool with async def") from None
+            raise RuntimeError("ctx.call must be awaited: declare the tool with async def") from None
         return self._call(tool, arguments)
 
     def calls_by(self, call: Caller) -> None:

@@ -104,7 +104,7 @@ def tool(function: F | None = None, /, **traits: Unpack[Traits]) -> F | Callable
 
 
 def register(function: Function, /, **traits: Unpack[Traits]) -> Tool:
-    """Make a tool of a callable that somebody else wrote, for the module that calls this. Raises DeclarationError."""
+    """Make a tool of a callable from elsewhere, for the module that calls this. Raises DeclarationError."""
     caller = _caller()
     place = f"{caller.f_code.co_filename}:{caller.f_lineno}"
     made = _declare(function, traits, caller.f_locals, place)
@@ -134,7 +134,7 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
             raise DeclarationError("a tool's name has 1 to 64 letters, digits, _ or -; give one with name=...")
         if "claims" in traits:
             raise DeclarationError(
-                'claims: no such trait any more. Say the deed in words, says="Message to {name}"; '
+                'claims: this trait was removed. Describe the call with says="Message to {name}"; '
                 "how an answer is checked is the policy file's claims_check"
             )
         if unknown := sorted(set(traits) - set(Traits.__annotations__)):
@@ -218,7 +218,7 @@ def seconds_of(value: object) -> float:
 
 
 def _caller() -> FrameType:
-    """The frame of whoever called our caller."""
+    """The frame that called our caller."""
     frame = inspect.currentframe()
     if frame is None or frame.f_back is None or frame.f_back.f_back is None:
         raise DeclarationError("tools are declared from Python code that has a frame")

@@ -45,13 +45,13 @@ class ToolError(Exception):
 
     @property
     def fault(self) -> Fault:
-        """The error as it lies in a result. Raises pydantic's ValidationError when a field has the wrong type."""
+        """The error as a result holds it. Raises pydantic's ValidationError when a field has the wrong type."""
         said = {name: getattr(self, name) for name in Fault.__struct_fields__ if name != "cause"}
         return door(Fault).validate_python({**said, "no_effect": self.no_effect or None})
 
     @classmethod
     def not_found(cls, message: str, **more: Any) -> Self:
-        """What was asked for does not exist. Recoverable. `more` as in the constructor, here and below."""
+        """The thing asked for does not exist. Recoverable. `more` as in the constructor, here and below."""
         return cls(ErrorType.NOT_FOUND, message, **more)
 
     @classmethod

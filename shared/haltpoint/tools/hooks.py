@@ -15,7 +15,7 @@ came of it and may return another ToolResult, `block`, or None to leave it. `ctx
 `tools` are globs over the names of tools and skills. Pre-hooks run by `order`, post-hooks in reverse.
 
 A hook that raises, takes longer than its `timeout` or answers with something else has failed. Then the call is blocked,
-unless the tool is read-only and the hook is not declared with `security`: then it goes on, and the log says so.
+unless the tool is read-only and the hook is not declared with `security`: then it continues, and the log says so.
 """
 
 import inspect
@@ -52,12 +52,12 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """The call may go on."""
+    """The call may continue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Modify:
-    """The call goes on with these arguments, which are checked again."""
+    """The call continues with these arguments, which are checked again."""
 
     arguments: dict[str, Any]
 
@@ -78,12 +78,12 @@ class Ask:
 
 
 def allow() -> Allow:
-    """Let the call go on, as None does."""
+    """Let the call continue, as None does."""
     return Allow()
 
 
 def modify(arguments: dict[str, Any]) -> Modify:
-    """Let the call go on with other arguments: all of them, not only those that change."""
+    """Let the call continue with other arguments: all of them, not only those that change."""
     return Modify(arguments)
 
 

@@ -1,6 +1,6 @@
 """Marks in types (CONTRACT A, C6, C13): where a value must come from, to whom or where it goes, who makes or writes it.
 
-A mark stands on a parameter or a result, or anywhere inside of its type: a field of a model, a dataclass or a
+A mark is on a parameter or a result, or anywhere inside of its type: a field of a model, a dataclass or a
 TypedDict, what a list holds, behind an alias or an Optional. It is found where pydantic finds it, in the JSON Schema,
 so that the place of its value is the one under which a model writes it. A mark for which there is no such place would
 protect nothing: it is refused.
@@ -186,7 +186,7 @@ def _marks(core: Any) -> Iterator[FromResult]:
     for one in _inside(core):
         owner = getattr(one, "__self__", None)
         if isinstance(one, FromResult):
-            raise DeclarationError(f"{one} belongs into the type, not behind it: Annotated[str, {one}]")
+            raise DeclarationError(f"{one} belongs in the type, not after it: Annotated[str, {one}]")
         if isinstance(owner, FromResult):
             yield owner
 

@@ -1,4 +1,4 @@
-"""`says="Message to {name}: {content}"`: the words in which a call of the tool is told as done (CONTRACT F1)."""
+"""`says="Message to {name}: {content}"`: the words that report a call of the tool as done (CONTRACT F1)."""
 
 from collections.abc import Mapping
 from string import Formatter

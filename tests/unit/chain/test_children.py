@@ -140,7 +140,7 @@ def test_arguments_are_put_into_the_steps_and_those_left_out_are_left_out() -> N
         (plan(tool_step("a", call("find", q={"$from": "other.data.id"}))), "unknown step"),
         (plan(tool_step("a", call("find", q={"$from": "input"}))), "a reference is"),
         (plan(Step(id="a", required_tools=("find",))), "must bring its calls"),
-        (plan(tool_step("a", after=("b",)), tool_step("b", after=("a",))), "circle"),
+        (plan(tool_step("a", after=("b",)), tool_step("b", after=("a",))), "cycle"),
         (plan(tool_step("a"), tool_step("a")), "the same id"),
     ],
 )

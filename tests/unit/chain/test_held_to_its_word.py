@@ -235,7 +235,7 @@ def test_d3_what_is_no_result_of_the_tool_that_the_words_ask_for_is_asked_for_ag
 
     assert told.chain.status is ChainStatus.ESCALATED
     assert told.settled == []
-    assert "the result given by hand is not one of save" in told.questions[-1].question
+    assert "the result given by hand does not fit save" in told.questions[-1].question
 
 
 @pytest.mark.parametrize("tries", [1, 3])
@@ -247,9 +247,9 @@ def test_d3_a_person_is_asked_in_words_for_a_person_and_not_in_those_for_the_mod
     [case] = told.questions
     assert case.question == (
         f"The model did not use lookup in {tries} tries. A person has to decide. "
-        "(step 'find': words in place of a call)"
+        "(step 'find': it replied with text instead of a tool call)"
     )
-    assert told.told("chain.escalated")[0]["reason"] == "words in place of a call"
+    assert told.told("chain.escalated")[0]["reason"] == "it replied with text instead of a tool call"
 
 
 def test_d3_a_tools_result_by_hand_needs_a_value() -> None:
@@ -460,7 +460,7 @@ def test_c6_in_advisory_mode_a_value_that_hooks_made_up_is_told_and_counts() -> 
 
     [broken] = told.told("contract.violated")
     assert (broken["violation"], broken["tool"], broken["thought_id"]) == ("no_provenance", "send", "c.send.t1.1")
-    assert broken["message"].startswith("Hooks have changed the call.")
+    assert broken["message"].startswith("Hooks changed the call.")
     assert (told.chain.strikes, told.chain.runs[0].strikes) == (1, 1)
     assert told.thought.corrections == (), "it goes on"
 

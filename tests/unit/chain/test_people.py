@@ -241,7 +241,7 @@ CAUSE = Fault(error_type=ErrorType.UNKNOWN, message="KeyError: 'city'", recovera
     ("cause", "error"),
     [
         (CAUSE, CAUSE),
-        (None, Fault(error_type=ErrorType.UNKNOWN, message="find did not happen, a person says", recoverable=True)),
+        (None, Fault(error_type=ErrorType.UNKNOWN, message="a person says that find did not happen", recoverable=True)),
     ],
     ids=["raised", "died"],
 )
@@ -358,11 +358,11 @@ def test_c11_a_step_whose_question_expires_fails_like_any_other(outcome: Outcome
 
     assert told.chain.status is ChainStatus.EXECUTING
     assert told.statuses == {"find": "failed", "send": "skipped", "last": "in_progress"}
-    assert told.told("step.failed") == [{"step_id": "find", "code": "HP-210", "reason": "nobody answered c.r1 in time"}]
+    assert told.told("step.failed") == [{"step_id": "find", "code": "HP-210", "reason": "c.r1 got no answer in time"}]
     assert told.never_executed == [("find", "stopped by HP-210")]
     [settled] = told.settled
     assert settled.action.outcome is not None
-    words = "nobody answered c.r1 in time"
+    words = "c.r1 got no answer in time"
     assert settled.action.outcome.error == Fault(error_type=kind, message=words, recoverable=False)
     assert told.answer(CLARIFICATION, option="user_2", request="c.r1").chain is told.chain
 

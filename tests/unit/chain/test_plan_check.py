@@ -87,15 +87,15 @@ def test_dependencies_do_not_go_round_in_a_circle() -> None:
         tool_step("a", after=("c",)), tool_step("b", after=("a",)), tool_step("c", after=("b",)), tool_step("d")
     )
 
-    assert faults(steps) == ["the dependencies go round in a circle: a, b, c"]
-    assert faults(plan(tool_step("a", after=("a",)))) == ["the dependencies go round in a circle: a"]
+    assert faults(steps) == ["the dependencies form a cycle: a, b, c"]
+    assert faults(plan(tool_step("a", after=("a",)))) == ["the dependencies form a cycle: a"]
 
 
 def test_a_circle_is_named_without_the_steps_behind_it() -> None:
     behind = tool_step("c", call("send", to={"$from": "a.data.x"}), after=("a",))
     steps = plan(tool_step("a", after=("b",)), tool_step("b", after=("a",)), behind)
 
-    assert faults(steps) == ["the dependencies go round in a circle: a, b"]
+    assert faults(steps) == ["the dependencies form a cycle: a, b"]
 
 
 def test_the_calls_of_a_drafted_plan_are_not_looked_at() -> None:

@@ -193,7 +193,7 @@ def test_c14_a_policy_may_refuse_and_a_name_counts_before_a_glob() -> None:
     done(told, PAID)
     words = refused(told, PAID)
     assert words.startswith("not_allowed: The same call of pay was made at 1970-01-01 00:16 UTC (c.react.1)")
-    assert words.endswith("It may not be made again.")
+    assert words.endswith("It must not be made again.")
     told = open_ended(Mode.STRICT, Policy(repeated_effects={"pay": Treatment.REFUSE}), *SKILLED)
     done(told, PAID)
     assert "The same call of pay was made" in refused(told, call("settle", who="ann"))
@@ -438,7 +438,7 @@ def test_c14_the_third_equal_call_in_a_row_with_the_same_receipt_is_a_violation(
     told.propose(call("find", q="a"))
     told.propose(call("find", q="a"))
     assert told.chain.status is ChainStatus.ESCALATED
-    assert "the same call again and again" in told.questions[-1].question
+    assert "repeated the same call" in told.questions[-1].question
 
 
 def test_c14_another_call_between_or_another_receipt_is_not_stuck() -> None:

@@ -133,7 +133,7 @@ def test_c15_a_tool_that_nobody_serves_any_more_is_not_offered_and_its_promise_w
     assert callable_tools(promised, tools, Mode.STRICT, task) == ("lookup_contacts", "send_text")
     assert callable_tools(allowed, tools, Mode.STRICT, task) == ("send_mail",)
     assert callable_tools(allowed, tools, Mode.OFF, task) == ("lookup_contacts", "send_mail")
-    told = "send_text is served by no worker now; those that may be called: lookup_contacts, send_mail"
+    told = "send_text is not served by any worker now; those that may be called: lookup_contacts, send_mail"
     assert [str(one) for one in plan_faults(plan(promised), tools, Policy(), literal=False)] == [f"step 'a': {told}"]
     own = plan(msgspec.structs.replace(promised, actions=(call("send_text"),)))
     assert plan_faults(own, tools, Policy(), literal=True) == ()

@@ -76,7 +76,7 @@ def test_i4_the_options_of_a_question_are_told_apart_by_their_words(options: lis
 
     assert told.questions == []
     assert told.told("contract.violated")[0]["violation"] == "bad_arguments"
-    assert "an option stands there twice" in told.thought.corrections[0].message
+    assert "an option appears twice" in told.thought.corrections[0].message
     told.propose(call(NAME, question="Which?", options=["this", "that"]))
     assert len(told.questions) == 1
 

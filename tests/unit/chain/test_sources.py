@@ -280,7 +280,7 @@ def test_c13_the_reason_says_what_will_happen_and_why_it_is_asked() -> None:
     (reason,) = sent(told, to="eve@x.org").reasons
     assert (reason.kind, reason.parameter, reason.value) == (ReasonKind.TARGET, "to", "eve@x.org")
     assert reason.words == (
-        'send will run with to = "eve@x.org". This value is in a text that the model has read, not in your words.'
+        'send will run with to = "eve@x.org". This value comes from a text that the model read, not from your words.'
     )
     (long,) = sent(open_ended(), to="x" * 1000).reasons
     assert len(long.words) < 200

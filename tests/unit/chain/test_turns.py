@@ -109,7 +109,7 @@ def test_c1_where_nobody_is_to_decide_the_chain_fails_after_the_last_attempt(mod
     told.draft(None, "no JSON in the reply")
     told.draft(None)
 
-    assert told.chain.error == ChainError("HP-202", "no plan after 2 attempts: there is no plan in the reply")
+    assert told.chain.error == ChainError("HP-202", "no plan after 2 attempts: the reply has no plan")
     assert len(told.thoughts) == 2
 
 
@@ -632,7 +632,7 @@ def test_a_thought_that_costs_more_than_there_is_is_not_acted_on() -> None:
     told.propose(LOOK, usage=Usage(input_tokens=90, output_tokens=11))
 
     assert told.dispatches == []
-    assert told.chain.error == ChainError("HP-208", "the chain has used 101 tokens, which is its budget or more")
+    assert told.chain.error == ChainError("HP-208", "the chain has used 101 tokens, its whole budget")
     assert told.chain.tokens == 101
 
 
@@ -649,7 +649,7 @@ def test_no_better_plan_is_asked_for_when_the_tokens_are_used_up() -> None:
     told.submit()
     told.draft(None, usage=Usage(input_tokens=10))
 
-    assert told.chain.error == ChainError("HP-208", "the chain has used 10 tokens, which is its budget or more")
+    assert told.chain.error == ChainError("HP-208", "the chain has used 10 tokens, its whole budget")
     assert len(told.thoughts) == 1
 
 

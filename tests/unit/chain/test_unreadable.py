@@ -72,7 +72,7 @@ def test_d1_the_third_call_that_cannot_be_read_is_a_case() -> None:
         told.take(unread())
 
     assert told.chain.status is ChainStatus.ESCALATED
-    assert told.told("chain.escalated")[0]["reason"] == "a reply that cannot be read"
+    assert told.told("chain.escalated")[0]["reason"] == "it sent a reply that cannot be read"
     assert told.questions[-1].request.kind is RequestKind.ESCALATION
 
 
@@ -187,11 +187,11 @@ def test_c6_an_answer_that_calls_is_asked_for_again_and_then_its_words_are_deliv
 
 def test_c6_what_cannot_be_read_is_no_answer() -> None:
     told = spoken()
-    told.say('{"tool": "send", "argu', faults=("the words begin as JSON and cannot be read as such",))
+    told.say('{"tool": "send", "argu', faults=("the text begins like JSON and is not valid JSON",))
 
     [correction] = told.thought.corrections
     assert correction.violation is Violation.UNREADABLE
-    assert "the words begin as JSON" in correction.message
+    assert "the text begins like JSON" in correction.message
     told.say("John is found.")
     assert told.chain.answer == "John is found."
 
@@ -206,7 +206,7 @@ def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_w
     )
 
     told = spoken(mode=mode)
-    told.say("{{{", faults=("the words begin as JSON and cannot be read as such",))
+    told.say("{{{", faults=("the text begins like JSON and is not valid JSON",))
     assert (told.chain.answer, violations(told)) == (
         in_place_of_words("the model's reply could not be read"),
         ["unreadable"],

@@ -173,4 +173,4 @@ def test_an_answer_that_costs_more_than_there_was_is_not_delivered() -> None:
 
     assert told.chain.status is ChainStatus.COMPLETED
     assert told.chain.answer is not None
-    assert told.chain.answer.startswith("There is no answer in words: the model used more tokens than the budget has.")
+    assert told.chain.answer.startswith("There is no answer in words: the model used more tokens than budgeted.")

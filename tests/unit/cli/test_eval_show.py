@@ -43,7 +43,7 @@ def test_only_what_breaks_under_strict_ends_with_1(monkeypatch: pytest.MonkeyPat
     assert done.exit_code == code
     assert "internal_tool" in done.stdout
     assert ("internal_tool/0" in done.stderr) == (code == 1)
-    assert ("effects hit somebody who was not meant" in done.stderr) == (code == 1)
+    assert ("effects hit the wrong person" in done.stderr) == (code == 1)
 
 
 def test_json_has_the_figures_of_each_mode_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:

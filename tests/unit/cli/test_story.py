@@ -53,7 +53,7 @@ def test_a_step_is_told_in_the_order_in_which_it_happened() -> None:
         (1, Mark.RUNNING, 'lookup_contacts(query="Jane")'),
         (1, Mark.DONE, 'lookup_contacts: contact_id="user_jan001"'),
         (1, Mark.NEVER, 'never executed: send_message(recipient_id="user_123")'),
-        (1, Mark.BROKEN, "a value that comes from nowhere"),
+        (1, Mark.BROKEN, "used a value with no known source"),
         (1, Mark.CORRECTED, "corrected: It is made up."),
         (1, Mark.RUNNING, 'send_message(recipient_id="user_jan001")'),
         (1, Mark.DONE, "send_message: ok"),
@@ -63,7 +63,7 @@ def test_a_step_is_told_in_the_order_in_which_it_happened() -> None:
 def test_a_violation_of_a_literal_step_is_told_too() -> None:
     broken = {"at": BEGUN, "place": "a", "violation": "bad_arguments", "message": "They are wrong."}
     view = chain(steps=[step("a", "send_message", violations=[broken])])
-    assert lines(view)[1:] == [(1, Mark.BROKEN, "arguments that do not fit")]
+    assert lines(view)[1:] == [(1, Mark.BROKEN, "called a tool with invalid arguments")]
 
 
 def test_an_action_that_was_in_doubt_twice_is_told_with_each_answer_below_its_question() -> None:

@@ -193,7 +193,7 @@ def test_an_effect_that_was_had_before_is_found_in_other_spellings() -> None:
 )
 def test_deeds_that_do_not_fit_the_record_are_found(history: History) -> None:
     assert judge(history).misdeeds == 1
-    assert "deeds were told wrongly" in str(broken_bars([judge(history)]))
+    assert "actions were misreported" in str(broken_bars([judge(history)]))
 
 
 def test_a_failure_that_is_told_and_a_deed_by_hand_are_no_faults() -> None:

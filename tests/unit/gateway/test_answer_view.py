@@ -166,9 +166,9 @@ def test_f1_a_skill_that_failed_by_itself_says_so_and_one_that_was_stopped_too()
         (
             {"doubt": receipt("IN_DOUBT")},
             "in_doubt",
-            "It was under way when the chain ended; nobody knows whether it happened.",
+            "It was running when the chain ended; whether it happened is unknown.",
         ),
-        ({}, "in_doubt", "It was under way when the chain ended; nobody knows whether it happened."),
+        ({}, "in_doubt", "It was running when the chain ended; whether it happened is unknown."),
     ],
 )
 def test_f1_what_was_not_done_says_why(fields: dict[str, str], why: str, message: str) -> None:

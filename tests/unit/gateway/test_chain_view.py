@@ -221,7 +221,7 @@ def test_c8_a_chain_that_fails_when_the_calls_under_way_have_ended_is_not_over()
     actions = {"c1.send.1": {"tool": "send_message", "args": "{}"}}
     view = view_of(record(failing=failing, runs=runs, actions=actions))
     assert (view.status, view.answer, view.error) == ("executing", None, None)
-    assert view.summary == "0 of 3 steps completed. Fails when what is under way has ended: HP-204: no"
+    assert view.summary == "0 of 3 steps completed. Fails when the running work has ended: HP-204: no"
     assert view.current is not None
     assert (view.current.step_id, view.current.tool) == ("send", "send_message")
 

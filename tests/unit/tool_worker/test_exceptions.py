@@ -140,12 +140,12 @@ def fault_of(finished: Finished) -> Fault:
 
 def assert_told(fault: Fault, verdict: Verdict) -> None:
     assert (fault.error_type is ErrorType.IN_DOUBT) == (verdict is Verdict.IN_DOUBT)
-    assert ("had started and may have happened" in fault.message) == (verdict is Verdict.MAY_HAVE_HAPPENED)
+    assert ("had started and may have taken effect" in fault.message) == (verdict is Verdict.MAY_HAVE_HAPPENED)
     if verdict is Verdict.TEXT:
         assert fault.recoverable
     if verdict is Verdict.IN_DOUBT:
         assert fault.cause is not None
-        assert fault.message.startswith(f"book: it was started and may have taken effect: {fault.cause.message}")
+        assert fault.message.startswith(f"book started and may have taken effect: {fault.cause.message}")
 
 
 @pytest.fixture(autouse=True)
@@ -198,9 +198,7 @@ async def test_e5_a_result_that_contradicts_itself_is_no_exception_that_one_can_
 async def test_e5_a_doubt_shows_type_words_and_place_and_keeps_the_error() -> None:
     tool = raising(lambda: KeyError("city"), after=True, is_async=True)
     fault = fault_of(await run_call(tool))
-    assert fault.message.startswith(
-        "book: it was started and may have taken effect: KeyError: 'city' (test_exceptions.py:"
-    )
+    assert fault.message.startswith("book started and may have taken effect: KeyError: 'city' (test_exceptions.py:")
     assert fault.cause is not None
     assert (fault.cause.error_type, fault.cause.message, fault.cause.recoverable) == (
         ErrorType.UNKNOWN,
@@ -285,7 +283,7 @@ async def test_e5_a_wrong_call_of_the_context_is_a_mistake_with_its_place_and_no
     method = act.__name__.partition("_")[0]
     assert (fault.error_type, fault.recoverable) == (ErrorType.SERVER, False)
     assert fault.message.startswith(
-        f"a mistake in the tool's code: test_exceptions.py:{line}: ctx.{method} was called wrongly: "
+        f"a bug in the tool's code: test_exceptions.py:{line}: ctx.{method} was called wrongly: "
     )
     assert [line["event"].startswith("tool book raised ") for line in lines] == [True]
 

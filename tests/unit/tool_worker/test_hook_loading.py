@@ -89,12 +89,12 @@ def test_h4_a_hook_that_is_found_twice_runs_once(modules: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("made_hooks", "it is no dotted path"),
-        ("made_hooks:", "it is no dotted path"),
+        ("made_hooks", "it is not a dotted path"),
+        ("made_hooks:", "it is not a dotted path"),
         ("no_such_module:check", "ModuleNotFoundError"),
         ("made_broken:check", "RuntimeError: not today"),
         ("made_hooks:nothing", "AttributeError"),
-        ("made_hooks:no_hook", "what it names is no hook"),
+        ("made_hooks:no_hook", "it does not name a hook"),
     ],
 )
 def test_h4_a_hook_that_cannot_be_loaded_ends_the_worker_at_its_start(modules: Path, path: str, words: str) -> None:

@@ -427,7 +427,7 @@ NO_VERDICTS = {
 async def test_h2_an_answer_that_is_no_verdict_is_a_failure(what: str) -> None:
     check = pre(lambda _: NO_VERDICTS[what]())
     told = await run_call("send_message", TO_ANN, check)
-    assert "check gave an answer that " in told.error
+    assert "check returned a value that " in told.error
     assert (await run_call("look", '{"query": "ann"}', check)).outcome.success
     assert SENT == [("ann", False)]
 
@@ -555,7 +555,7 @@ async def test_g5_a_tool_that_asks_again_although_approved_has_an_error_in_its_c
     assert fault is not None
     assert (fault.error_type, fault.recoverable) == (ErrorType.SERVER, False)
     assert fault.message == (
-        "nag asks again about a call that a person has approved. Its code has to go on when ctx.confirmed is true."
+        "nag asks again about a call that a person has approved. Its code must continue when ctx.confirmed is true."
     )
 
 

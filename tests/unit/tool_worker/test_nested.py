@@ -331,7 +331,7 @@ async def test_tools_do_not_call_tools_without_end() -> None:
 
 
 async def test_a_function_that_cannot_wait_is_told_so() -> None:
-    assert "ctx.call has to be awaited: declare the tool with async def" in error(await run_call("in_a_thread"))
+    assert "ctx.call must be awaited: declare the tool with async def" in error(await run_call("in_a_thread"))
 
 
 @tool

@@ -53,7 +53,7 @@ def test_b7_a_result_that_says_it_failed_is_an_error_and_no_doubt(tool: Tool, re
     error = error_of(reading)
     assert (error["error_type"], error["recoverable"]) == ("UNKNOWN", False)
     assert error["message"] == (
-        "no" if "data" not in result and len(result) > 1 else "the tool says that it failed, and not why"
+        "no" if "data" not in result and len(result) > 1 else "the tool reported a failure without a reason"
     )
     assert reading.failure is not None
     assert reading.failure.cause is Cause.DECLARED

@@ -116,7 +116,7 @@ async def test_a_lifespan_that_fails_is_told(modules: Path) -> None:
 def test_only_the_tools_of_the_wanted_queues_are_served() -> None:
     assert [spec.name for spec in load(["tests.e2e.tools"], ["slow"]).specs] == ["wait_long"]
     assert load(["tests.e2e.tools"], ["slow", "default"]).queues == ("default", "slow")
-    with pytest.raises(HaltpointError, match=r"no tool of tests\.e2e\.tools is of the queue none"):
+    with pytest.raises(HaltpointError, match=r"no tool of tests\.e2e\.tools belongs to the queue none"):
         load(["tests.e2e.tools"], ["none"])
 
 

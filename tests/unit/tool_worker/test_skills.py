@@ -93,14 +93,14 @@ def test_without_parameters_there_is_one_optional_input(tmp_path: Path) -> None:
     [
         ("no front matter", "begins with a line of three dashes"),
         ("---\nname: greet\n", "has no end"),
-        ("---\nname: greet\n---\nBe kind.", "there is no description"),
-        ("---\ndescription: x\n---\nBe kind.", "there is no name"),
-        ("---\nname: greet\nname: greet\ndescription: x\n---\nBe kind.", "line 3: name is there twice"),
-        ("---\nname: greet\ndescription: x\nparamaters: {}\n---\nBe kind.", "paramaters is no field that is known"),
+        ("---\nname: greet\n---\nBe kind.", "it has no description"),
+        ("---\ndescription: x\n---\nBe kind.", "it has no name"),
+        ("---\nname: greet\nname: greet\ndescription: x\n---\nBe kind.", "line 3: name appears twice"),
+        ("---\nname: greet\ndescription: x\nparamaters: {}\n---\nBe kind.", "paramaters is not a known field"),
         ("---\nname: greet\ndescription: Note: this\n---\nBe kind.", "line 3: mapping values are not allowed here"),
         ("---\nname: greet\ndescription: x\nparameters: {\n---\nBe kind.", "line 4: expected the node content"),
         ("---\nname: greet\ndescription: x\nparameters: {}\n---\nBe kind.", "must describe an object"),
-        ('---\nname: greet\ndescription: x\nparameters: {"type": 5}\n---\nBe kind.', "no JSON Schema"),
+        ('---\nname: greet\ndescription: x\nparameters: {"type": 5}\n---\nBe kind.', "not a JSON Schema"),
         ("---\nname: Greet\ndescription: x\n---\nBe kind.", "name: "),
         ("---\nname: greet-them\ndescription: x\n---\nBe kind.", "its folder is called 'greet'"),
         ("---\nname: greet\ndescription: x\n---\n", "no instructions"),
@@ -121,7 +121,7 @@ def test_a_file_that_is_no_text_and_a_directory_that_is_not_there_are_told(tmp_p
     with pytest.raises(HaltpointError, match=r"HP-034 .*nowhere cannot be used: the directory cannot be read"):
         skills_in([tmp_path / "nowhere"])
     (write(tmp_path, "greet") / "SKILL.md").write_bytes(b"---\nname: \xff\n---\n")
-    with pytest.raises(HaltpointError, match="is no text in UTF-8"):
+    with pytest.raises(HaltpointError, match="is not UTF-8 text"):
         skills_in([tmp_path])
     (tmp_path / "greet" / "SKILL.md").write_bytes(b"x" * 70_000)
     with pytest.raises(HaltpointError, match="more than 65536 bytes"):
@@ -161,7 +161,7 @@ def test_the_front_matter_is_yaml() -> None:
     ("head", "words"),
     [
         ("a: &x [1]\nb: *x", "line 3: aliases are not read here"),
-        ("a: {b: 1, b: 2}", "line 2: b is there twice"),
+        ("a: {b: 1, b: 2}", "line 2: b appears twice"),
         ("a: !!python/name:os.system x", "line 2: could not determine a constructor"),
         ("a:\n\tb: c", "line 3: "),
         ("a: \x00", "is not YAML"),
@@ -212,11 +212,11 @@ async def test_a_skill_with_a_plan_is_listed_with_its_steps_and_a_worker_only_le
     ("plan", "words"),
     [
         ("{", "Invalid JSON"),
-        ('{"stages": []}', "there is no steps"),
+        ('{"stages": []}', "it has no steps"),
         ('{"steps": []}', "the plan has no steps"),
         (json.dumps(STEPS).replace("input.input", "input.who"), "the skill has no parameter 'who'"),
         (json.dumps(STEPS).replace("input.input", "ask.data"), "unknown step"),
-        (json.dumps(STEPS).replace('"actions"', '"calls"'), "calls is no field that is known"),
+        (json.dumps(STEPS).replace('"actions"', '"calls"'), "calls is not a known field"),
         ('{"steps": [{"id": "a", "required_tools": ["x"]}]}', "must bring its calls in actions; no model is asked"),
         (" " * 70_000, "more than 65536 bytes"),
     ],

@@ -230,9 +230,9 @@ def test_c6_a_mark_in_the_place_of_a_default_is_refused() -> None:
 
     def send(to: str = FOUND) -> None: ...  # type: ignore[assignment]
 
-    with pytest.raises(DeclarationError, match="belongs into the type"):
+    with pytest.raises(DeclarationError, match="belongs in the type"):
         tool(send)
-    with pytest.raises(DeclarationError, match="belongs into the type"):
+    with pytest.raises(DeclarationError, match="belongs in the type"):
         declared(list[Wrong])
 
 

@@ -35,7 +35,7 @@ SPEC: Final = ToolSpec(
             "schema": {"type": "object", "description": "a JSON Schema, when the answer is a form"},
             "context": {"type": "string", "maxLength": 8000, "description": "what the person needs to know"},
             "priority": {"type": "string", "enum": ["low", "normal", "high"]},
-            "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "seconds until nobody needs to answer"},
+            "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "seconds until the question expires"},
         },
         "required": ["question"],
         "additionalProperties": False,
@@ -101,7 +101,7 @@ def question_faults(arguments: Any) -> tuple[str, ...]:
         return ()
     options, form = arguments.get("options"), arguments.get("schema")
     if isinstance(options, list) and len({_alike(option) for option in options}) < len(options):
-        return ("arguments.options: an option stands there twice; each must say something else",)
+        return ("arguments.options: an option appears twice; all options must differ",)
     if form is None:
         return ()
     name = "arguments.schema"

@@ -33,14 +33,14 @@ def refusal(work: Work, index: int, tool: str) -> Correction | None:
     mode = work.mode(index)
     fault = forbidden(work, mode, tool)
     if fault is None and _unasked(work, mode, tool) is Treatment.REFUSE:
-        return _refused(f"Nothing in the goal asks for {tool}, so it may not be called. Go on without it.", tool)
+        return _refused(f"Nothing in the goal asks for {tool}, so it may not be called. Continue without it.", tool)
     return fault
 
 
 def forbidden(work: Work, mode: Mode, tool: str) -> Correction | None:
     """Why the user's words forbid a tool, in a step or in a plan that requires it."""
     entry = _limit(work, intent_of(work).forbidden, mode, tool)
-    return None if entry is None else _refused(f"{tool} may not be called{_said(entry)}. Go on without it.", tool)
+    return None if entry is None else _refused(f"{tool} may not be called{_said(entry)}. Continue without it.", tool)
 
 
 def reasons_by_intent(work: Work, index: int, tool: str) -> tuple[Reason, ...]:
@@ -48,7 +48,7 @@ def reasons_by_intent(work: Work, index: int, tool: str) -> tuple[Reason, ...]:
     mode, intent, found = work.mode(index), intent_of(work), list[Reason]()
     entry = _limit(work, intent.ask_before, mode, tool)
     if entry is not None and tool not in intent.approved:
-        found.append(Reason(kind=ReasonKind.ASK_BEFORE, words=f"{tool} is asked about first{_said(entry)}."))
+        found.append(Reason(kind=ReasonKind.ASK_BEFORE, words=f"{tool} must be approved first{_said(entry)}."))
     if _unasked(work, mode, tool) is Treatment.ASK:
         found.append(Reason(kind=ReasonKind.UNASKED, words=f"Nothing in the goal asks for {tool}."))
     return tuple(found)

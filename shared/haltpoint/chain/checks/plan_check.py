@@ -76,7 +76,7 @@ def _tool_faults(plan: Plan, tools: Tools, task: Task | None, named: Collection[
             elif spec.destructive:
                 yield PlanFault(step.id, destructive(name))
             elif task is not None and not open_to_models(spec, task):
-                why = "is served by no worker now" if spec.gone else "may not be called in this task"
+                why = "is not served by any worker now" if spec.gone else "may not be called in this task"
                 names = listed(sorted(known for known, spec in tools.items() if open_to_models(spec, task)))
                 yield PlanFault(step.id, f"{name} {why}; those that may be called: {names}")
 
@@ -147,4 +147,4 @@ def _shape_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
     try:
         TopologicalSorter(waits).prepare()
     except CycleError as circle:
-        yield PlanFault(None, f"the dependencies go round in a circle: {', '.join(circle.args[1][:-1])}")
+        yield PlanFault(None, f"the dependencies form a cycle: {', '.join(circle.args[1][:-1])}")

@@ -27,7 +27,7 @@ _WIDTH: Final = 80
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s\"'<>]+", re.IGNORECASE)
 _HOST: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?((?:[\w-]+\.)+[a-z]{2,})(?:[/:?#]\S*)?", re.IGNORECASE)
 _WHY: Final = {
-    SourceKind.TEXT: "This value is in a text that the model has read, not in your words.",
+    SourceKind.TEXT: "This value comes from a text that the model read, not from your words.",
     SourceKind.MODEL: "The model wrote this value: it is not in your words and in no result.",
 }
 

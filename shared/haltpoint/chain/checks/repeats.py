@@ -60,9 +60,9 @@ def decided_before(checked: CheckedCall) -> Correction | None:
             text = f"A person denied exactly this call of {made.spec.name}. Do not propose it again."
     for action, outcome in checked.equal:
         if outcome.error is not None and outcome.metadata.by and not denied(action):
-            text = f"A person said that exactly this call of {tool} failed and is not made again. Go on without it."
+            text = f"A person said that exactly this call of {tool} failed. Do not make it again; continue without it."
         elif tool == human_tool.NAME and outcome.satisfies:
-            text = "A person has answered exactly this question; the answer is among the results. Go on with it."
+            text = "A person has answered exactly this question; the answer is among the results. Continue with it."
     return Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=text) if text else None
 
 
@@ -81,7 +81,7 @@ def repeat_fault(checked: CheckedCall) -> Correction | None:
     rules = () if done is None else (_rule(checked.work, spec.name), _rule(checked.work, done.tool))
     if Treatment.REFUSE not in rules or answered_by(checked) is not None:
         return None
-    return Correction(violation=Violation.NOT_ALLOWED, tool=spec.name, message=f"{done} It may not be made again.")
+    return Correction(violation=Violation.NOT_ALLOWED, tool=spec.name, message=f"{done} It must not be made again.")
 
 
 def effect_before(checked: CheckedCall) -> Done | None:

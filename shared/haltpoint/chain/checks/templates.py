@@ -129,7 +129,7 @@ def washing_faults(plan: Plan, tools: Tools) -> tuple[str, ...]:
     """Each result that becomes a value with an origin, and is not that origin (C6)."""
     gives = {step.id: {call.tool for call in step.actions} for step in plan.steps}
     return tuple(
-        f"{found.text!r} becomes a value of {tool.name} that must come from {told(origins)}, and is not there"
+        f"{found.text!r} becomes a value of {tool.name} that must come from {told(origins)}, and has no such source"
         for tool, place, found in _fed(plan, tools)
         for path, origins in _becomes(place, found, tool.provenance)
         if found.step != INPUT and not any(_is_origin(gives.get(found.step), path, one) for one in origins)

@@ -32,7 +32,7 @@ from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Option, Outcome
 
 UNDER_WAY: Final = 60_000
-"""How long (ms) after its deadline a question that nobody said has expired waits for an answer taken in time."""
+"""How long (ms) after its deadline a question without a word that it expired waits for an answer taken in time."""
 
 _NONE: Final = Action("", -1, 0, "", "{}")
 """What a question is about that is about no call."""
@@ -88,7 +88,7 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> Next | None:
             return _happened(work, action, answer.value, by)
         case Choice.FAILED:  # the failure behind the doubt is the error; a worker that died did not live to say one
             doubt = None if action.outcome is None else action.outcome.error
-            words = f"{action.tool} did not happen, a person says"
+            words = f"a person says that {action.tool} did not happen"
             unknown = Fault(error_type=ErrorType.UNKNOWN, message=words, recoverable=True)
             return _settle_error(work, action, (doubt and doubt.cause) or unknown, by=by)
         case Choice.NOT_HAPPENED:
@@ -214,7 +214,7 @@ def _by_hand(work: Work, request: OpenRequest, data: HumanAnswer) -> Next | None
     if answer.value is not None:
         faults = () if spec is None else result_faults(spec, answer.value)
     if faults:
-        return escalate(work, index, f"the result given by hand is not one of {request.tool}: {'; '.join(faults)}")
+        return escalate(work, index, f"the result given by hand does not fit {request.tool}: {'; '.join(faults)}")
     return succeed(work, _record(work, index, request.tool, answer.value or {}, data.by))
 
 

@@ -131,7 +131,7 @@ def _check_hooks_changes(work: Work, action: Action, ran: str) -> None:
     proposed = Call(tool=action.tool, arguments=read_json(action.arguments))
     fault = provenance_fault(Call(tool=action.tool, arguments=arguments), spec, *known)
     if fault is not None and fault != provenance_fault(proposed, spec, *known):
-        told = msgspec.structs.replace(fault, message=f"Hooks have changed the call. {fault.message}")
+        told = msgspec.structs.replace(fault, message=f"Hooks changed the call. {fault.message}")
         strike(work, index, told)
 
 

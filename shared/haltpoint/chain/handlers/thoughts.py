@@ -34,10 +34,10 @@ from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
 
 MOST_FAULTS: Final = 20
-"""Faults of one plan that a model is told: a hostile plan has thousands, and the question must stay a message."""
+"""Faults of one plan that a model gets: a hostile plan has thousands, and the question must stay a message."""
 
 MOST_NAMED: Final = 300
-"""Characters of the names of tools that an answer called, as the model is told them."""
+"""Characters of the names of tools that an answer called, as the model gets them."""
 
 _NO_INTENT: Final = "The reply holds no intent. Answer with the one JSON object that was asked for."
 _IN_WORDS: Final = "Answer the user in plain words, without JSON."
@@ -68,7 +68,7 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
         return think_plan(work, corrections, data.thought_id)
     if mode is Mode.STRICT:
         work.thought = None
-        return escalate(work, None, f"no plan that can be carried out after {count(work.strikes, 'attempt')}")
+        return escalate(work, None, f"no valid plan after {count(work.strikes, 'attempt')}")
     told = "; ".join(correction.message for correction in corrections)
     return failed(Code.PLAN_NOT_FOUND, f"no plan after {count(work.plan_attempts, 'attempt')}: {told}")
 
@@ -76,7 +76,7 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
 def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Correction, ...], tuple[Correction, ...]]:
     """What makes the plan impossible (C1), and what the user's words miss in it (C2)."""
     if plan is None:
-        found, missing = [fault or "there is no plan in the reply"], tuple[Correction, ...]()
+        found, missing = [fault or "the reply has no plan"], tuple[Correction, ...]()
     else:
         named, mode = tellable(work, None), work.mode(None)
         wrong = plan_faults(plan, work.world.tools, work.world.policy, literal=False, task=work.task, named=named)
@@ -112,7 +112,7 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     if data.findings is not None:
         return take_findings(work, data)
     if overspent(work):  # the work is done: a reply that cost too much is not acted on
-        return Completed(stand_in(work, "the model used more tokens than the budget has"))
+        return Completed(stand_in(work, "the model used more tokens than budgeted"))
     no_words = _no_words(data)
     corrections = tuple(no_words) or false_marks(work, None, data.text)
     if corrections:

@@ -134,7 +134,7 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
         return failed_by_tool(index, Code.GIVEN_UP, *error)
     text = (
         f"Step {work.steps[index].id!r} cannot be given up: no tool's last result in it is an error. "
-        'Go on with it, and say "next_step_decision": "fail" only after an error.'
+        'Continue with it, and say "next_step_decision": "fail" only after an error.'
     )
     unfounded = Correction(violation=Violation.UNFOUNDED_FAIL, message=text)
     return _correct(work, index, (unfounded, *unread(work, index, proposal)))
@@ -237,4 +237,4 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
     place = work.steps[index].id
     own = (one.violation for one in work.case if one.place == place)
     wrong = [*own, *(one.violation for one in corrections)]
-    return escalate(work, index, BROKEN[wrong[-1]] if wrong else "too many strikes")
+    return escalate(work, index, f"it {BROKEN[wrong[-1]]}" if wrong else "too many strikes")

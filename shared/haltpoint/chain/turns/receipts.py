@@ -119,7 +119,7 @@ def go_without(work: Work, request: OpenRequest) -> StepEnd | Failed | None:
 
     The receipt that waited says why; of a doubt it says no more than that nobody knows (E5).
     """
-    index, words = request.step, f"nobody answered {request_id(work.id, request.number)} in time"
+    index, words = request.step, f"{request_id(work.id, request.number)} got no answer in time"
     close(work, request, FactType.REQUEST_EXPIRED)
     if index < 0:
         return failed(Code.NO_ANSWER, words)

@@ -106,7 +106,7 @@ def escalate(work: Work, index: int | None, reason: str) -> Ask:
     reason = reason[:MOST_SAID]
     missing = missing_tools(work, index) or tuple(dict.fromkeys(one.tool or "" for one in pattern_faults(work)))
     where = f"{'the plan' if index is None else f'step {work.steps[index].id!r}'}: {reason}"
-    text = f"The model does not keep its word in {where}. How shall it go on?"
+    text = f"The model broke the contract in {where}. How should it continue?"
     if missing:
         template = work.world.policy.messages.escalate
         tries = work.strikes if work.strikes or index is None else work.run(index).proposals

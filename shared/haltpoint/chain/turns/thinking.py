@@ -161,4 +161,4 @@ def _spent(work: Work) -> Failed | None:
 
 
 def _over_tokens(work: Work) -> Failed:
-    return failed(Code.OVER_BUDGET, f"the chain has used {work.tokens} tokens, which is its budget or more")
+    return failed(Code.OVER_BUDGET, f"the chain has used {work.tokens} tokens, its whole budget")

@@ -26,7 +26,7 @@ _SHOWN: Final = re.compile(
     r"|(?:subject|betreff)[ \t]*:)(?s:.*)|:[ \t]*\n(?s:.*)",
     re.MULTILINE | re.IGNORECASE,
 )
-"""What a text only shows; a letter, and what a line with a colon at its end announces, go on to the end of the text."""
+"""What a text only shows; a letter, and what a line with a colon at its end announces, run to the end of the text."""
 
 _SENTENCE: Final = re.compile(r"[^.!?\n]+(?:(?:[.!?](?!\s|$)|(?<=[:,.;] \d)\.)[^.!?\n]*)*[.!?]*")
 _OPENERS: Final = (
@@ -63,7 +63,7 @@ _NOT_DONE: Final = re.compile(
     r"|werden?|fast|beinahe|vielleicht|entw[uü]rf\w*|beispiel\w*|vorlage\w*|von (?!mir\b)\w+)\b|n't\b|'ll\b|\?\s*$",
     re.IGNORECASE,
 )
-"""What takes a sentence back, makes it depend on something, gives the deed to somebody else, or only shows it."""
+"""What takes a sentence back, makes it depend on something, gives the deed to another person, or only shows it."""
 
 _GERMAN_VERBS: Final = _table("""
     send gesendet geschickt verschickt abgeschickt; email gemailt geschrieben; mail gemailt geschickt
@@ -81,7 +81,7 @@ _GERMAN_THINGS: Final = _table("""
 """)
 
 Deed = tuple[re.Pattern[str], re.Pattern[str] | None]
-"""How a deed is told, and the thing that has to stand beside it."""
+"""The verb that reports a deed, and the thing that must follow it."""
 
 
 def claims(text: str, tools: tuple[str, ...]) -> tuple[str, ...]:

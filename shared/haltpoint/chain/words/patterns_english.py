@@ -181,4 +181,4 @@ PATTERNS: Final = (
     Pattern(id="ask-first", does=Does.ASK_BEFORE, pattern=_ASK_FIRST, reason="the words want to be asked first"),
     Pattern(id="do-not", does=Does.FORBIDDEN, pattern=_DO_NOT, reason="the words forbid it"),
 )  # fmt: skip
-"""In the order in which they are told."""
+"""In the order in which they are reported."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from haltpoint.evals.history import History
 
 CHAINS: Final = 1000
-"""In all, when nobody says how many."""
+"""The number of chains when none is given."""
 
 ROWS: Final = (
     ("chains", "chains"),
@@ -35,10 +35,10 @@ ROWS: Final = (
     ("wrong_recipient", "effects on the wrong person"),
     ("completed_without_receipt", "steps done without their receipts"),
     ("conditions_ignored", "effects against a condition of the goal"),
-    ("repeated_effects", "effects that were had again"),
-    ("deeds_wrong", "deeds told wrongly"),
+    ("repeated_effects", "effects that were repeated"),
+    ("deeds_wrong", "false reports of actions"),
     ("empty_answers", "empty answers"),
-    ("strikes_from_words", "strikes for mere words"),
+    ("strikes_from_words", "strikes for plain text"),
     ("second_cards", "calls asked about twice"),
     ("without_question", "well-behaved chains without a needless question"),
     ("false_alarms", "well-behaved chains that were held up"),
@@ -92,7 +92,7 @@ def perform_claims(shell: "Shell", check: str, real: "OwnModel | None", most: in
     if check not in ("hint", "model") and ":" not in check:
         raise usage(f"there is no check {check!r}", "a check is a word or a function", "hint, model or module:function")
     if (check == "model") != (real is not None):
-        why = "a model is asked at an address" if check == "model" else f"{check} asks no model"
+        why = "a model needs an address" if check == "model" else f"{check} asks no model"
         raise usage("--check model and --model-url go together", why, "Give both or none")
     texts = claims.read()
     if not texts:

@@ -126,7 +126,7 @@ class System:
                 if asyncio.get_running_loop().time() > deadline:
                     what, fix = (
                         f"not ready after {READY_WITHIN:g} s",
-                        "The lines above say what each of them is waiting for",
+                        "The lines above show what each service waits for",
                     )
                     raise CliError("HP-043", what, ", ".join(missing), fix)
                 await asyncio.sleep(_LOOK)

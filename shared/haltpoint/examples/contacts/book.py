@@ -96,7 +96,7 @@ def _contact(fields: dict[str, str], place: str) -> Contact:
     try:
         return Contact(**known, last_contact=date.fromisoformat(day) if day else None)
     except ValueError as error:
-        raise BookError(f"{place}: last contact {day!r} is no date like 2026-11-20") from error
+        raise BookError(f"{place}: last contact {day!r} is not a date like 2026-11-20") from error
 
 
 def _unfolded(text: str) -> Iterator[tuple[int, str]]:

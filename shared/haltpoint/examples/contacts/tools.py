@@ -64,7 +64,7 @@ async def lookup_contacts(
     """Find the person that a name means in the address book. Stops and asks when several may be meant."""
     found = ctx.deps.book.find(query)
     if not found:
-        raise ToolError.not_found(f"Nobody in the address book is called {query!r}.", suggestion="Check the spelling.")
+        raise ToolError.not_found(f"The address book has no {query!r}.", suggestion="Check the spelling.")
     if must_ask(found):
         options = [_option(one) for one in found[:MOST_OPTIONS]]
         more = f" (the likeliest {MOST_OPTIONS} of {len(found)})" if len(found) > MOST_OPTIONS else ""

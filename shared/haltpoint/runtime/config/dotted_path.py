@@ -7,7 +7,7 @@ def load(path: str) -> object:
     """What the path names. Raises ValueError for what is no such path, and whatever the import raises."""
     name, colon, place = path.partition(":")
     if not (name and colon and place):
-        raise ValueError("it is no dotted path")
+        raise ValueError("it is not a dotted path")
     found: object = import_module(name)
     for part in place.split("."):
         found = getattr(found, part)

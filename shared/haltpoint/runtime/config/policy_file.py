@@ -69,13 +69,11 @@ def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapp
         name = named.get("id") if isinstance(named, dict) else None
         where = ".".join((f"pattern {name!r}" if name else f"pattern number {place[1] + 1}", *map(str, place[2:])))
     if place == ("claims",):
-        return (
-            'claims: words are read for no claims any more; say which check looks at an answer: claims_check = "hint"'
-        )
+        return 'claims: it was removed; name a check of answers instead: claims_check = "hint"'
     if error["type"] == "extra_forbidden":
         keys = {"patterns": Pattern.model_fields, "messages": Messages.model_fields, "targets": Targets.model_fields}
         known = keys[str(place[0])] if len(place) > 1 else PolicyFile.model_fields
-        return f"{where} is no key{_near(where.rpartition('.')[2], known)}"
+        return f"{where} is not a key{_near(where.rpartition('.')[2], known)}"
     return f"{where}: {str(error['msg']).removeprefix('Value error, ')}"
 
 

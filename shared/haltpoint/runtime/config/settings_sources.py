@@ -136,7 +136,7 @@ def _sentence(layers: _Layers, path: _Path, message: str, kind: str) -> str:
     origin = _origin(layers, path)
     if kind == "extra_forbidden":
         name, known = ".".join(path), map(".".join, _paths(Settings))
-        return f"{name} (from {origin}) is no setting{_nearest(name, known)}"
+        return f"{name} (from {origin}) is not a setting{_nearest(name, known)}"
     path = next((known for known in _paths(Settings) if path[: len(known)] == known), path)
     value = next((found for layer in layers.values() if (found := _at(layer, path)) is not None), None)
     shown = "a secret" if _is_secret(path) else _shown(value)
@@ -146,7 +146,7 @@ def _sentence(layers: _Layers, path: _Path, message: str, kind: str) -> str:
 def _unknown(variables: Mapping[str, str | None], where: str) -> list[str]:
     known = {_variable(path) for path in _paths(Settings)} | {_variable((name,)) for name in Settings.model_fields}
     given = {name.upper() for name in variables if name.upper().startswith(PREFIX)}
-    return [f"{name} (from {where}) is no setting{_nearest(name, known)}" for name in sorted(given - known)]
+    return [f"{name} (from {where}) is not a setting{_nearest(name, known)}" for name in sorted(given - known)]
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

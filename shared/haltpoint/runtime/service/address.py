@@ -20,7 +20,7 @@ def redis_url(settings: Settings) -> str:
     if url is None:
         raise HaltpointError(
             "HP-010",
-            "there is no server to talk to",
+            "no Redis server is configured",
             f"no HALTPOINT_REDIS_URL is set and no embedded server runs in {settings.state_dir}",
             "Set HALTPOINT_REDIS_URL, or start everything with: haltpoint up",
         )

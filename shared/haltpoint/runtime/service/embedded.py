@@ -168,7 +168,7 @@ class EmbeddedServer:
         except BlockingIOError:
             raise EmbeddedServerError(
                 f"{self.data_dir} is in use by the embedded server of process {owner.read_text() or 'unknown'}: "
-                "end that one first, or choose another HALTPOINT_STATE_DIR"
+                "stop it first, or choose another HALTPOINT_STATE_DIR"
             ) from None
         os.truncate(owner, 0)
         os.pwrite(self._locks[0], str(os.getpid()).encode(), 0)

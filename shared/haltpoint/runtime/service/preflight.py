@@ -84,7 +84,7 @@ async def _commands(redis: Redis) -> Check:
         "HP-011",
         not missing,
         "the server has all commands" if not missing else f"the server has no {', '.join(missing)}",
-        "Redis 7.0, Valkey 7.2 or newer have them; older ones have not",
+        "Redis 7.0 and Valkey 7.2 or newer have them",
         "Use a newer server",
         vital=True,
     )
@@ -97,7 +97,7 @@ def _eviction(info: dict[str, Any]) -> Check:
         "HP-012",
         policy == "noeviction",
         f"maxmemory-policy is {policy}",
-        "a full server would silently throw away chains",
+        "a full server would silently delete chains",
         "Set on the server: maxmemory-policy noeviction",
     )
 
@@ -118,7 +118,7 @@ async def _durability(redis: Redis, profile: str, info: dict[str, Any]) -> Check
         "HP-013",
         ok,
         f"append-only file {'on' if aof else 'off'}, {replicas} replicas, profile {profile}",
-        "what the server acknowledged would be lost when it crashes",
+        "a crash of the server would lose acknowledged writes",
         fix,
     )
 
@@ -146,7 +146,7 @@ async def _clock(redis: Redis) -> Check:
         "HP-017",
         off < _SKEW_MS,
         f"this machine's clock is {off:.0f} ms off the server's",
-        "logs of several machines would tell a wrong order; deadlines follow the server's clock",
+        "logs of several machines would show a wrong order; deadlines follow the server's clock",
         "Let both synchronise their clocks (NTP)",
     )
 
@@ -158,7 +158,7 @@ async def _test_clock(redis: Redis, profile: str, topology: Topology) -> Check:
         "HP-019",
         profile == "dev" or not moved,
         f"the clock is moved in {len(moved)} of {topology.partitions} partitions",
-        "timers and deadlines would go off at the wrong time",
+        "timers and deadlines would fire at the wrong time",
         "Use another server, or delete the keys hp:{p}:clock",
         vital=True,
     )
@@ -175,7 +175,7 @@ async def _library(redis: Redis) -> Check:
             "HP-014",
             ok=False,
             what=what,
-            why="nobody loaded it, or another version of Haltpoint did",
+            why="it was never loaded, or another version of Haltpoint loaded it",
             fix="Run: haltpoint init",
             vital=True,
         )
@@ -203,7 +203,7 @@ async def _groups(redis: Redis, topology: Topology) -> Check:
         "all streams have their groups"
         if not missing
         else f"{', '.join(missing[:3])} and {len(missing)} in all lack a group",
-        "messages would be read by nobody",
+        "no service would read their messages",
         "Run: haltpoint init",
     )
 

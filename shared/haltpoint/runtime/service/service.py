@@ -149,7 +149,7 @@ class Service:
                     self._say_refused(error)
                 except UNREACHABLE as error:
                     if not away:
-                        _log.warning("the server is away", task=name, reason=str(error))
+                        _log.warning("Redis is unreachable", task=name, reason=str(error))
                     away = True
                 await asyncio.sleep(seconds)
 
@@ -235,7 +235,7 @@ class Service:
 async def running(name: Party, settings: Settings, *, queues: tuple[str, ...] = ()) -> AsyncGenerator[Service]:
     """A service whose server is there, fit (preflight) and has all streams and groups, those of `queues` too.
 
-    Waits with back-off while the server is away. Raises HaltpointError.
+    Waits with back-off while Redis is unreachable. Raises HaltpointError.
     """
     url = redis_url(settings)
     async with AsyncExitStack() as stack:

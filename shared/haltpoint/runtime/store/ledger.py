@@ -149,7 +149,7 @@ class Ledger:
     async def keep_whole(self, partition: int, action: str, data: str, deadline: int) -> None:
         """Keep data that were cut, before their receipt says so, for the retention time after the chain's deadline.
 
-        Raises TimeoutError when the server is away or refuses: the receipt does not wait for that.
+        Raises TimeoutError when Redis is unreachable or refuses: the receipt does not wait for that.
         """
         seconds = max(0, round(deadline / 1000 - time.time())) + self._retention
         async with asyncio.timeout(AT_THE_END):
@@ -175,7 +175,7 @@ class Ledger:
     async def release(self, held: Held) -> bool:
         """Hand an entry back, as if it were new; False when it is not ours or may not be run by another.
 
-        Raises TimeoutError when the server is away: the lease does the same in the end.
+        Raises TimeoutError when Redis is unreachable: the lease does the same in the end.
         """
         place = held.place
         args = (place.stream, place.entry, held.action_id, held.epoch, self._consumer)

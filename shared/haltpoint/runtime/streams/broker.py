@@ -22,7 +22,7 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.connection import refusal, unusable
 
 UNREACHABLE: Final = (RedisConnectionError, RedisTimeoutError, OSError)
-"""What redis-py raises when the server is away, and RefusedForNow; all else is our mistake, or we are not let in."""
+"""What redis-py raises when Redis is unreachable, and RefusedForNow; all else is our mistake, or we are not let in."""
 
 POLL_MS: Final = 4000
 """XREADGROUP blocks at most that long: less than redis-py's socket time-out of 5 s."""

@@ -80,12 +80,12 @@ def unusable(error: Exception, url: str = "") -> HaltpointError:
         )
     why = str(words).rstrip(".")
     if why.startswith(("HELLO must be called", "Authentication required")):
-        why = "it wants a password and was given none"
+        why = "it needs a password and got none"
     return HaltpointError(
         "HP-010",
-        f"the server at {shown} refuses us" if url else "Redis refuses us",
+        f"the server at {shown} rejects the login" if url else "Redis rejects the login",
         why,
-        "Check user and password, which stand in the address: redis://USER:PASSWORD@HOST:PORT",
+        "Check the user and password in the address: redis://USER:PASSWORD@HOST:PORT",
     )
 
 
@@ -98,7 +98,7 @@ def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
     if scheme not in _CLASSES:
         raise HaltpointError(
             "HP-001",
-            f"{scheme}:// cannot be talked to yet",
+            f"{scheme}:// is not supported",
             "the address of a Redis begins with redis://, rediss:// or unix://",
             "Correct --redis-url or HALTPOINT_REDIS_URL",
         )

@@ -80,7 +80,7 @@ def group_lost(stream: str, group: str) -> HaltpointError:
         "HP-020",
         f"the consumer group {group} of {stream} is gone",
         "the server was flushed, or came back with an older copy of its data",
-        "Find out what was lost, then run: haltpoint init",
+        "Find out which data are lost, then run: haltpoint init",
     )
 
 
@@ -183,7 +183,7 @@ class Subscription:
             return await self._handler(entries)
         except UNREACHABLE as error:
             _log.warning(
-                "the server is away; entries come back after their lease", stream=self.stream, reason=str(error)
+                "Redis is unreachable; entries come back after their lease", stream=self.stream, reason=str(error)
             )
             await asyncio.sleep(min(self._pause, 0.5))
         except Exception:  # noqa: BLE001 - whatever it was, the next batch deserves its chance

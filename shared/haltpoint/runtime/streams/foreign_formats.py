@@ -60,9 +60,9 @@ def read_foreign(stream: str, entry: str, fields: Mapping[bytes, bytes], rejecte
     try:
         message = from_json(found.body)
     except ValueError as error:
-        return Rejected(Reason.BAD_JSON, f"the body {found.form} is no JSON: {error}")
+        return Rejected(Reason.BAD_JSON, f"the body {found.form} is not JSON: {error}")
     if not isinstance(message, dict):
-        return Rejected(Reason.BAD_FIELDS, f"the body {found.form} is no JSON object, so it is no task")
+        return Rejected(Reason.BAD_FIELDS, f"the body {found.form} is not a JSON object, so it is not a task")
     if "type" in message:
         if found.body is data:
             return rejected

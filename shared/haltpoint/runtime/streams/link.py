@@ -90,7 +90,7 @@ class Link(asyncio.Protocol):
                 elif not call.future.done():
                     call.future.set_result(reply)
         except (hiredis.ProtocolError, IndexError) as error:
-            self.close(RedisConnectionError(f"the server sent what is no reply: {error}"))
+            self.close(RedisConnectionError(f"the server sent an invalid reply: {error}"))
         if self.leaving and not self.unanswered:
             self.close(self._why)
 

@@ -17,7 +17,7 @@ from haltpoint.contracts.tools import NextAction, Outcome
 from haltpoint.runtime.streams.wire import encode
 
 MOST_RECEIPTS: Final = 400
-"""Receipts that a thought is told of, the newest: a literal plan may have as many as it has calls."""
+"""Receipts that a thought gets, the newest: a literal plan may have as many as it has calls."""
 
 MOST_CORRECTED: Final = 24_000
 """Characters of all corrections of a thought."""

@@ -33,7 +33,7 @@ _REPLIES: Final = {
     "UNBLOCKED": ("it has become a replica", "Wait for the failover to end; or give the address of the primary"),
     "MISCONF": ("it cannot save its data to disk", "Make room on the server's disk; its own log says what failed"),
     "LOADING": ("it is loading its data", "Wait until it has loaded them"),
-    "BUSY": ("a script runs on it without end", "Wait; or end it on the server: FUNCTION KILL, SCRIPT KILL"),
+    "BUSY": ("a script on it does not end", "Wait; or end it on the server: FUNCTION KILL, SCRIPT KILL"),
     "CLUSTERDOWN": ("its cluster is down", "Bring the nodes of the cluster up again"),
     "MASTERDOWN": ("it has lost its primary", "Wait for the failover to end; or start the primary again"),
     "TRYAGAIN": ("its cluster moves keys", "Wait until they are moved"),

@@ -133,7 +133,7 @@ def _second_look(stream: Stream, data: bytes, body: str, fault: str) -> Decoded 
     if not isinstance(found, dict):
         return Rejected(Reason.BAD_FIELDS, "a message is a JSON object")
     if "type" not in found:
-        return Rejected(Reason.BAD_FIELDS, "the message does not say its `type`")
+        return Rejected(Reason.BAD_FIELDS, "the message has no `type`")
     if not isinstance(found["type"], str) or found["type"] not in BY_TYPE:
         return _unknown(found["type"])
     if valid_traceparent(found.get("traceparent")) is None:
@@ -152,7 +152,7 @@ def _unknown(tag: object) -> Rejected:
     text = str(tag)[:128]
     if text in known_names() or text.rpartition(".")[0] in known_names():
         return Rejected(Reason.UNKNOWN_VERSION, f"this release does not know {text!r}, but another version of it")
-    return Rejected(Reason.UNKNOWN_MESSAGE, f"there is no message {text!r}")
+    return Rejected(Reason.UNKNOWN_MESSAGE, f"there is no message type {text!r}")
 
 
 def _shown(error: ValidationError) -> str:

@@ -299,7 +299,7 @@ def _summary(
     if (error := _error(record.end)) is not None:
         parts.append(f"{error.code}: {error.message}")
     elif record.failing is not None:
-        parts.append(f"Fails when what is under way has ended: {record.failing.code}: {record.failing.message}")
+        parts.append(f"Fails when the running work has ended: {record.failing.code}: {record.failing.message}")
     parts += contract_view.remarks(record.status is ChainStatus.COMPLETED, steps, about_answer)
     if record.status.final:
         dropped = len(log_view.details(record.log, FactType.ACTION_NEVER_EXECUTED))

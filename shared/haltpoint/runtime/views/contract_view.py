@@ -88,10 +88,10 @@ def validation(task: Task, step: Step, run: StepRun, origin: str) -> str | None:
 def remarks(completed: bool, steps: Iterable[views.StepView], about_answer: Sequence[views.ViolationView]) -> list[str]:
     """Sentences about promises that were not kept (D4)."""
     said = [
-        f"Step {step.id!r} went on without its promise kept ({step.tool_validation_mode.value})."
+        f"Step {step.id!r} continued without its required tools ({step.tool_validation_mode.value})."
         for step in steps
         if step.status == StepStatus.COMPLETED.value and step.validation_status == "failed"
     ]
     if completed and about_answer and about_answer[-1].correction is None:
-        said.append("The model did not answer in plain words.")
+        said.append("The model did not answer in plain text.")
     return said

@@ -12,7 +12,7 @@ from haltpoint.runtime.streams.presence import alive
 from haltpoint.runtime.streams.topology import Topology
 
 GRACE: Final = 5.0
-"""Seconds that an order may wait before anybody is told: a worker that starts again takes so long."""
+"""Seconds that an order may wait before a person hears of it: a worker that starts again takes so long."""
 HELD: Final = 15.0
 """Seconds: a worker renews what it holds more often, by a thread, also while a tool blocks its event loop."""
 _LOOKED_AT: Final = 100
