@@ -50,7 +50,7 @@ async def run(settings: Settings) -> None:
         )
         here.about.update(slots=settings.slots, model=settings.model.name)
         here.spawn(thinker.let_go(), "let go")
-        here.every(settings.beat, thinker.beat, "leases")
+        here.every(settings.heartbeat, thinker.renew_leases, "leases")
         for number in range(settings.partitions):
             stream = here.topology.stream(number, Stream.PLANS)
             await here.subscribe(

@@ -1,4 +1,4 @@
-"""One task per question to the model, in slots, under a lease that is beaten (R9): think once, record once.
+"""One task per question to the model, in slots, under a lease that is renewed (R9): think once, record once.
 
 A thought costs money and takes seconds. One that is recorded is never paid for again; one that was paid for and not
 recorded (a crash in between) is paid for a second time, and still only one is recorded.
@@ -106,7 +106,7 @@ class Thinker:
                 async with self._ended:
                     self._ended.notify_all()
 
-    async def beat(self) -> None:
+    async def renew_leases(self) -> None:
         """Keep the leases of all thoughts under way; one that was lost is somebody else's, and ours is broken off."""
         running = list(self._running.items())
         kept = await self._ledger.heartbeat([Held(place) for place, _ in running]) if running else []

@@ -1,4 +1,4 @@
-"""From entries to slots and back: what is read is held and beaten until its receipt is written.
+"""From entries to slots and back: what is read is kept, and its lease renewed, until its receipt is written.
 
 A batch is worked through in one task. What has to wait keeps that task, and what is behind it gets tasks of its own.
 """
@@ -109,7 +109,7 @@ class Handlers:
         await self._bury(entry, "deliveries", words)
 
     def held(self) -> Sequence[Held]:
-        """What to beat."""
+        """What to renew the leases of."""
         return [job.held for job in list(self._jobs.values())]
 
     def overdue(self) -> Sequence[Finished]:

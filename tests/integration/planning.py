@@ -114,7 +114,7 @@ class Board:
         return int(await self.redis.xlen(key)) == 0
 
     async def know(self, *tools: ToolSpec) -> None:
-        await ToolCatalogue(self.calls, self.topology).beat(tools)
+        await ToolCatalogue(self.calls, self.topology).announce(tools)
 
     @asynccontextmanager
     async def planner(
@@ -125,7 +125,7 @@ class Board:
             redis_url=self.url,
             partitions=self.topology.partitions,
             lease=0.6,
-            beat=0.1,
+            heartbeat=0.1,
             policy_file=policy_file,
             model=ModelSettings(base_url=model.base_url if model else None, **({"name": "scripted"} | more)),
         )

@@ -254,7 +254,7 @@ def _numbers(batch: list[Entry]) -> list[int]:
 
 
 async def test_an_entry_under_way_is_not_handed_out_again(server: EmbeddedServer, redis: Redis) -> None:
-    """The executor has no beat: a handler that takes longer than the lease keeps its entries in this process."""
+    """The executor has no heartbeat: a handler that takes longer than the lease keeps its entries in this process."""
     free = asyncio.Event()
 
     async def wait(entries: list[Entry]) -> None:
@@ -284,7 +284,7 @@ async def test_slots_keep_what_they_hold(server: EmbeddedServer, redis: Redis) -
     async with subscribed(reader, "a", holds=held.__contains__):
         await wait_until(lambda: len(held) == 3)
         await idle_for(redis, 2 * LEASE_MS)
-        assert reader.numbers == [1, 2, 3], "a late beat does not make us run it twice"
+        assert reader.numbers == [1, 2, 3], "a late heartbeat does not make us run it twice"
         held.clear()
         await wait_until(lambda: len(reader.numbers) == 6)
         assert [len(batch) for batch in reader.batches[-3:]] == [1, 1, 1], "one suspect, and then the next"

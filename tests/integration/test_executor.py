@@ -162,7 +162,7 @@ async def test_duplicates_of_every_message_change_nothing(bed: Bed) -> None:
         while True:
             await repeat_all()
 
-    await ToolCatalogue(bed.calls, bed.topology).beat([spec()])
+    await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
     ids = await asyncio.gather(*(bed.submit(literal_task(4, text="hi")) for _ in range(20)))
     await repeat_all()
     async with executing(bed):

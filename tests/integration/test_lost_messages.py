@@ -37,7 +37,7 @@ def garbage(chain_id: str, message_id: str, kind: str = "tool.completed.v1") -> 
 
 async def dispatched(bed: Bed) -> str:
     """A chain whose first action lies in a queue."""
-    await ToolCatalogue(bed.calls, bed.topology).beat([spec()])
+    await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
     chain_id = await bed.submit(literal_task(1))
 
     async def sent() -> bool:

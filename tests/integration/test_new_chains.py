@@ -70,7 +70,7 @@ class Bench:
 async def bench(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bench]:
     calls = Counted(redis)
     async with bed_at(server, redis) as bed, calls:
-        await ToolCatalogue(bed.calls, bed.topology).beat([spec()])
+        await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
         world = CurrentWorld(ToolCatalogue(bed.calls, bed.topology), policy_of(PolicySettings(), PolicyFile()))
         await world.refresh()
         letters = DeadLetters(calls, bed.topology)

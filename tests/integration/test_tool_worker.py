@@ -38,7 +38,7 @@ from tests.support.builders import line_plan
 from tests.support.desk import Desk, desk_at
 
 TOOLS = "tests.support.worker_tools"
-LEASE, BEAT = 1.5, 0.15
+LEASE, HEARTBEAT = 1.5, 0.15
 """Seconds that a process may take to start on a busy machine."""
 
 
@@ -72,7 +72,7 @@ class Bench:
             "partitions": 1,
             "tools": (TOOLS,),
             "lease": LEASE,
-            "beat": BEAT,
+            "heartbeat": HEARTBEAT,
             "slots": 4,
         }
         return Settings(**(given | more), allow_unsafe=True)
@@ -518,7 +518,7 @@ async def test_a_thread_that_does_not_end_keeps_its_slot_until_it_does(bench: Be
         for action in stuck:
             assert error_of(await bench.outcome(action)) == "TIMEOUT"
         later = await bench.order("add", left=1, right=1)
-        await asyncio.sleep(2 * BEAT)
+        await asyncio.sleep(2 * HEARTBEAT)
         assert (await bench.desk.action(later)).receipt is None
         worker_tools.GATE.open()
         assert (await bench.outcome(later)).success

@@ -31,7 +31,7 @@ LONG_AGO = "1000000-0"
 @pytest.fixture
 async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
     async with bed_at(server, redis) as bed:
-        await ToolCatalogue(bed.calls, bed.topology).beat(TOOLS)
+        await ToolCatalogue(bed.calls, bed.topology).announce(TOOLS)
         yield bed
 
 

@@ -31,7 +31,7 @@ async def ledger_worker(
     """Serve `tools` on `queue` until the block ends; the tools are in the catalogue when it begins."""
     async with connect(url) as redis, Coalescer(redis) as calls:
         await topology.ensure(redis, [queue])
-        await ToolCatalogue(calls, topology).beat(tools)
+        await ToolCatalogue(calls, topology).announce(tools)
         task = asyncio.create_task(_serve(redis, Ledger(calls, topology, "test"), topology, act, queue))
         try:
             yield

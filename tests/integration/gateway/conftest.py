@@ -181,7 +181,7 @@ async def system(redis: Redis) -> AsyncIterator[System]:
     )
     async with Coalescer(redis, patience=1.0) as calls:
         gateway = assemble(settings, redis, calls, topology, Tracing(None), ADMIN)
-        await gateway.catalogue.beat([LOOKUP, SECRET])
+        await gateway.catalogue.announce([LOOKUP, SECRET])
         transport = httpx.ASGITransport(make_api(gateway))
         async with httpx.AsyncClient(transport=transport, base_url="http://gateway", headers=bearer(ADMIN)) as http:
             yield System(http, gateway, topology, redis)

@@ -69,7 +69,7 @@ TELL_JOHN: dict[str, Any] = {
 @pytest.fixture
 async def client(system: System, server: EmbeddedServer, url: str) -> AsyncIterator[Client]:
     """A client of a system with an executor and somebody who plays the tools."""
-    await system.gateway.catalogue.beat([LOOKUP, SEND])
+    await system.gateway.catalogue.announce([LOOKUP, SEND])
     await system.topology.ensure(system.redis, [LOOKUP.queue])
     settings = system.gateway.settings.model_copy(update={"redis_url": server.url})
     async with Client(url, ADMIN) as client, Coalescer(system.redis) as calls:

@@ -172,7 +172,7 @@ async def test_a_tool_that_does_not_end_is_answered_and_keeps_its_slot(
     error = worker.receipts.written[1].outcome.error
     assert error is not None
     assert error.error_type.value == "TIMEOUT"
-    await wait_until(lambda: worker.handlers.held() == [])  # nothing is beaten for it any more
+    await wait_until(lambda: worker.handlers.held() == [])  # no lease is renewed for it any more
     assert worker.handlers.slots.held == 1
     await worker.handlers.drain()  # which does not wait for it
     GATES["stubborn"].set()

@@ -162,14 +162,14 @@ class Ledger:
         for one in held:
             partitions.setdefault(one.place.partition, []).append(one)
 
-        async def beat(partition: int, ours: list[Held]) -> None:
+        async def heartbeat(partition: int, ours: list[Held]) -> None:
             args: list[Argument] = []
             for one in ours:
                 args += (one.place.stream, one.place.entry, one.action_id, one.epoch, self._consumer)
             reply = await self._function("heartbeat", partition, *args)
             kept.update(zip(ours, (status == b"kept" for status in reply), strict=True))
 
-        await asyncio.gather(*(beat(partition, ours) for partition, ours in partitions.items()))
+        await asyncio.gather(*(heartbeat(partition, ours) for partition, ours in partitions.items()))
         return [kept[one] for one in held]
 
     async def release(self, held: Held) -> bool:

@@ -15,9 +15,10 @@ Two kinds of consumers use it:
 - A batch consumer (executor) does all its work before its handler returns.
 - A slot consumer (worker, planner) puts the entries into slots and returns when `max_records` slots are free again, or
   returns for how many there is room instead, so that the next read cannot bring more than fits. The entries are its
-  own from the moment of the call: it beats them, also those that still wait for a slot, and says by `holds` which ones
-  it has, so that a beat that came late does not make the reclaimer hand them to it a second time. Its handler returns
-  for a suspect when that is finished, and `alone` waits until all else is, or until another process has the suspect.
+  own from the moment of the call: it renews their leases, also of those that still wait for a slot, and says by `holds`
+  which ones it has, so that a late heartbeat does not make the reclaimer hand them to it a second time. Its handler
+  returns for a suspect when that is finished, and `alone` waits until all else is, or until another process has the
+  suspect.
 
 Reader and reclaimer may call the handler at the same time. A handler that raises leaves its entries pending: they come
 back after a lease.
@@ -198,7 +199,7 @@ class Subscription:
                 if await self._reclaim():
                     continue
             except UNREACHABLE:
-                pass  # the service's beat says so
+                pass  # the service's heartbeat says so
             except ResponseError as error:
                 self._report(error)
             except Exception:  # noqa: BLE001 - on_exhausted is not ours
@@ -221,7 +222,7 @@ class Subscription:
 
     async def _reclaim(self) -> bool:
         """Take over the oldest entry that lay idle for a lease; False when there was none."""
-        # What we hold ourselves may fill the first page when a beat is late.
+        # What we hold ourselves may fill the first page when a heartbeat is late.
         page = self._max_records + len(self._handled) + 100
         idle = cast(
             "list[dict[str, Any]]",
