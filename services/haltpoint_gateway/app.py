@@ -26,6 +26,7 @@ from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Place, Topology
+from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint.runtime.views.history import History
 from haltpoint.runtime.views.views import Views
 from haltpoint_gateway import feed, unattended
@@ -100,12 +101,14 @@ def assemble(
 async def _listen(here: service.Service, gateway: Gateway) -> None:
     letters = DeadLetters(here.calls, here.topology)
 
-    async def bury(entry: Entry, reason: str, detail: str) -> None:
-        await letters.bury(Place.of(entry.stream, entry.id), reason, detail, about=owner_of(entry.fields))
+    async def dead_letter(entry: Entry, reason: DeadLetterReason, detail: str) -> None:
+        await letters.add(Place.of(entry.stream, entry.id), reason, detail, about=owner_of(entry.fields))
 
     path = gateway.settings.escalation_handler
     handler = EscalationHandler.load(path) if path else None
-    humans = Humans(here.redis, gateway.views, bury, Inbox(here.calls, here.topology), gateway.catalogue, handler)
+    humans = Humans(
+        here.redis, gateway.views, dead_letter, Inbox(here.calls, here.topology), gateway.catalogue, handler
+    )
     for partition in range(here.topology.partitions):
         await here.subscribe(
             here.topology.stream(partition, Stream.HUMANS),

@@ -17,12 +17,12 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.inbox import Inbox
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.streams.wire import Rejected, decode
+from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.answering import faults_of
 from haltpoint_gateway.escalations import EscalationHandler
 
-Bury = Callable[[Entry, str, str], Awaitable[None]]
+AddDeadLetter = Callable[[Entry, DeadLetterReason, str], Awaitable[None]]
 """Put an entry among the dead letters, for a reason and with a detail in words."""
 
 _log = logs.get(__name__)
@@ -35,14 +35,14 @@ class Humans:
         self,
         redis: Redis,
         views: Views,
-        bury: Bury,
+        dead_letter: AddDeadLetter,
         inbox: Inbox,
         catalogue: ToolCatalogue,
         handler: EscalationHandler | None,
     ) -> None:
         self._redis = redis
         self._views = views
-        self._bury = bury
+        self._dead_letter = dead_letter
         self._inbox = inbox
         self._catalogue = catalogue
         self._handler = handler
@@ -55,7 +55,7 @@ class Humans:
         decoded = decode(Stream.HUMANS, entry.fields)
         if isinstance(decoded, Rejected):
             _log.error("a message for people cannot be read", reason=decoded.reason.value, detail=decoded.detail)
-            await self._bury(entry, decoded.reason.value, decoded.detail)
+            await self._dead_letter(entry, decoded.reason, decoded.detail)
             return
         message = decoded.message
         if isinstance(message, HumanRequested):
@@ -66,8 +66,10 @@ class Humans:
         await self._finish(entry)
 
     async def exhausted(self, entry: Entry) -> None:
-        """Bury what could not be told about again and again."""
-        await self._bury(entry, "deliveries", f"handed out {entry.deliveries} times without success")
+        """Dead-letter what could not be told about again and again."""
+        await self._dead_letter(
+            entry, DeadLetterReason.DELIVERIES_EXHAUSTED, f"handed out {entry.deliveries} times without success"
+        )
 
     async def _tell(self, message: HumanRequested) -> None:
         request = await self._views.request(message.data.request_id, sees=lambda _: True)

@@ -25,7 +25,7 @@ from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tasks import ended
 from haltpoint.runtime.streams.topology import Place
-from haltpoint.runtime.streams.wire import Rejected, decode
+from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_planner.model import Model
 from haltpoint_planner.prompting import prompts, verifying
 from haltpoint_planner.prompting.context import ContextReader
@@ -120,9 +120,9 @@ class Thinker:
         message, why = _question(entry), f"it was begun {entry.deliveries - 1} times and never finished"
         fix = "Look at the planner's log; haltpoint dlq list has the message"
         error = HaltpointError("HP-308", "the thought was given up", why, fix)
-        await self._dead_letters.bury(
+        await self._dead_letters.add(
             Place.of(entry.stream, entry.id),
-            "exhausted",
+            DeadLetterReason.DELIVERIES_EXHAUSTED,
             about=loss_of(entry.fields, message) if isinstance(message, Rejected) else failed(message, error),
         )
 
@@ -163,7 +163,7 @@ class Thinker:
         message = _question(entry)
         if isinstance(message, Rejected):
             about = loss_of(entry.fields, message)
-            await self._dead_letters.bury(place, message.reason.value, message.detail, about=about)
+            await self._dead_letters.add(place, message.reason, message.detail, about=about)
             return
         request = message.data
         with logs.about(chain=chain_of(request.thought_id), step=request.step_id, trace=message.traceparent):

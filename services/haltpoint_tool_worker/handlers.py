@@ -16,14 +16,14 @@ from redis.exceptions import RedisError
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, ToolRequested
 from haltpoint.runtime.observability import logs, telemetry
-from haltpoint.runtime.store.dead_letters import DeadAction, DeadLetters, Unheard
+from haltpoint.runtime.store.dead_letters import DeadAction, DeadLetters, Orphan
 from haltpoint.runtime.store.ledger import Completion, Finished, Held, Ledger
 from haltpoint.runtime.store.losses import loss_of
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tasks import ended
 from haltpoint.runtime.streams.topology import Place
-from haltpoint.runtime.streams.wire import Reason, Rejected, decode
+from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.slots import Slots
@@ -106,7 +106,7 @@ class Handlers:
     async def exhausted(self, entry: Entry) -> None:
         """An entry that was handed out too often: it may be what kills workers (R9)."""
         words = f"it was delivered {entry.deliveries - 1} times and never finished"
-        await self._bury(entry, "deliveries", words)
+        await self._dead_letter(entry, DeadLetterReason.DELIVERIES_EXHAUSTED, words)
 
     def held(self) -> Sequence[Held]:
         """What to renew the leases of."""
@@ -255,21 +255,21 @@ class Handlers:
 
     async def _reject(self, entry: Entry, why: Rejected) -> None:
         try:
-            await self._bury(entry, why.reason.value, why.detail)
+            await self._dead_letter(entry, why.reason, why.detail)
         except (*UNREACHABLE, RedisError) as error:
             _log.warning("an entry could not be worked on", entry=entry.id, stream=entry.stream, reason=str(error))
         self.slots.end(ran=False)
         if entry.deliveries > 1:
             self._suspect_ended.set()
 
-    async def _bury(self, entry: Entry, reason: str, words: str) -> None:
+    async def _dead_letter(self, entry: Entry, reason: DeadLetterReason, words: str) -> None:
         place = Place.of(entry.stream, entry.id)
-        about: DeadAction | MessageLost | Unheard | None
+        about: DeadAction | MessageLost | Orphan | None
         if isinstance(job := _read(entry), Rejected):
             about = loss_of(entry.fields, job)
         else:
             about = DeadAction(job.request.action_id, job.request.attempt, words, job.trace)
-        await self._dead_letters.bury(place, reason, words, about=about)
+        await self._dead_letters.add(place, reason, words, about=about)
         _log.warning("an entry went to the dead letters", entry=entry.id, stream=entry.stream, reason=reason)
 
 
@@ -280,6 +280,6 @@ def _read(entry: Entry) -> Job | Rejected:
         return decoded
     message = decoded.message
     if not isinstance(message, ToolRequested):
-        return Rejected(Reason.UNKNOWN_MESSAGE, f"{message.type} is no call of a tool")
+        return Rejected(DeadLetterReason.UNKNOWN_MESSAGE, f"{message.type} is no call of a tool")
     place = Place.of(entry.stream, entry.id)
     return Job(place, message.data, decoded.body, message.traceparent, entry.deliveries, entry.leased_at)

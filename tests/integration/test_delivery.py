@@ -38,7 +38,7 @@ class Reader:
             await self.redis.xack(STREAM, GROUP, *(entry.id for entry in entries))
         return self.next_reads.pop(0) if self.next_reads else None
 
-    async def bury(self, entry: Entry) -> None:
+    async def dead_letter(self, entry: Entry) -> None:
         self.exhausted.append(entry)
         await self.redis.xack(STREAM, GROUP, entry.id)
 
@@ -65,7 +65,7 @@ async def subscribed(
         max_records=max_records,
         lease_ms=LEASE_MS,
         max_deliveries=3,
-        on_exhausted=reader.bury,
+        on_exhausted=reader.dead_letter,
         on_fatal=reader.fatal.append,
         holds=holds,
         alone=alone,
@@ -214,7 +214,9 @@ async def test_two_readers_take_over_an_entry_only_once(server: EmbeddedServer, 
     assert sorted(one.numbers + other.numbers) == list(range(40))
 
 
-async def test_past_the_limit_it_is_buried_and_never_runs_again(server: EmbeddedServer, redis: Redis) -> None:
+async def test_past_the_limit_it_becomes_a_dead_letter_and_never_runs_again(
+    server: EmbeddedServer, redis: Redis
+) -> None:
     """R9."""
 
     async def fail(entries: list[Entry]) -> None:
@@ -231,7 +233,7 @@ async def test_past_the_limit_it_is_buried_and_never_runs_again(server: Embedded
     assert [n for n in reader.numbers if n == 13] == [13, 13, 13]
 
 
-async def test_r9_what_was_read_beside_poison_is_not_buried_with_it(server: EmbeddedServer, redis: Redis) -> None:
+async def test_r9_what_was_read_beside_poison_is_no_dead_letter_with_it(server: EmbeddedServer, redis: Redis) -> None:
     """A handler that fails for the whole of its batch is like a process that died of one entry of it."""
 
     async def fail(entries: list[Entry]) -> None:

@@ -337,7 +337,7 @@ async def test_hostile_entries_are_put_aside_and_stop_nobody(bed: Bed) -> None:
     assert all(letter[b"detail"] for letter in letters)
 
 
-async def test_an_event_that_nobody_could_finish_is_buried(bed: Bed) -> None:
+async def test_an_event_that_nobody_could_finish_becomes_a_dead_letter(bed: Bed) -> None:
     """R9: five consumers died of it."""
     key, group = bed.topology.stream(0, Stream.EVENTS), GROUP[Stream.EVENTS]
     await bed.add_event(0, {"__data__": "poison"})
@@ -346,12 +346,12 @@ async def test_an_event_that_nobody_could_finish_is_buried(bed: Bed) -> None:
     await bed.redis.xclaim(key, group, "dead", 0, [entry], idle=60_000, retrycount=5, justid=True)
     async with executing(bed):
 
-        async def buried() -> bool:
+        async def is_dead() -> bool:
             return bool(await bed.dead())
 
-        await wait_until(buried)
+        await wait_until(is_dead)
     (letter,) = await bed.dead()
-    assert (letter[b"reason"], letter[b"entry"]) == (b"exhausted", entry)
+    assert (letter[b"reason"], letter[b"entry"]) == (b"deliveries_exhausted", entry)
 
 
 async def test_deadlines_go_off_by_the_clock_of_the_server(bed: Bed) -> None:

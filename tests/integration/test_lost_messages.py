@@ -115,7 +115,7 @@ async def test_r1_an_event_that_cannot_be_decided_on_ends_its_chain_and_no_other
     assert error["code"] == "HP-211"
     assert "never finished" in error["message"]
     (letter,) = await bed.dead()
-    assert letter[b"reason"] == b"exhausted"
+    assert letter[b"reason"] == b"deliveries_exhausted"
 
 
 async def test_r1_a_chain_that_cannot_be_decided_on_at_all_is_made_a_fault(
@@ -129,5 +129,5 @@ async def test_r1_a_chain_that_cannot_be_decided_on_at_all_is_made_a_fault(
         chain_id = await bed.submit(literal_task(2))
         error = await error_of(bed, chain_id)
     assert error["code"] == "HP-002"
-    assert sorted(letter[b"reason"] for letter in await bed.dead()) == [b"exhausted", b"fault"]
+    assert sorted(letter[b"reason"] for letter in await bed.dead()) == [b"deliveries_exhausted", b"quarantined"]
     assert await bed.redis.xlen(bed.topology.stream(bed.topology.partition(chain_id), Stream.EVENTS)) == 0

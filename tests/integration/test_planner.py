@@ -440,10 +440,10 @@ async def test_what_is_no_message_goes_to_the_dead_letters(board: Board) -> None
         await board.redis.xadd(key, {"__data__": newer})
         dead = board.topology.key(0, "dead")
 
-        async def buried() -> bool:
+        async def is_dead() -> bool:
             return int(await board.redis.xlen(dead)) == 2
 
-        await wait_until(buried)
+        await wait_until(is_dead)
         letters = {(fields[b"reason"], fields[b"chain"]) for _, fields in await board.redis.xrange(dead)}
         assert letters == {(b"bad_json", b""), (b"unknown_version", b"c")}
         assert await board.redis.xlen(key) == 0

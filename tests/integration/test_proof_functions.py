@@ -16,12 +16,12 @@ from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.tools import ErrorType, ToolSpec
 from haltpoint.runtime.store import rows
 from haltpoint.runtime.store.committing import ChainCommit, Decided, Loaded
-from haltpoint.runtime.store.dead_letters import DeadAction, Unheard
+from haltpoint.runtime.store.dead_letters import DeadAction, Orphan
 from haltpoint.runtime.store.inbox import AnsweredAlready, Stale, Taken
 from haltpoint.runtime.store.ledger import Finished, Ledger
 from haltpoint.runtime.store.rows import ActionState, StoredAction
 from haltpoint.runtime.streams.topology import Place
-from haltpoint.runtime.streams.wire import Decoded, decode
+from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, decode
 from tests.proofs import functions
 from tests.proofs.decisions import CHAIN, Decisions, Kind
 from tests.proofs.functions import COPY, FORGED, REQUEUED, Item, Sent
@@ -56,7 +56,7 @@ class Pair:
     async def step(self) -> None:
         """One command to both."""
         commands = (self.submit, self.load, self.commit, self.commit, self.claim, self.complete, self.answer)
-        rare = (self.bury, self.put_aside, self.requeue, self.copy, self.take_over)
+        rare = (self.dead_letter, self.put_aside, self.requeue, self.copy, self.take_over)
         await self.chance.choice((*commands, *rare))()
         await self.compare()
 
@@ -109,12 +109,12 @@ class Pair:
         self.store, status = functions.complete(self.store, item, epoch, receipt, None)
         assert real == status
 
-    async def bury(self) -> None:
+    async def dead_letter(self) -> None:
         item = self.some_item()
         if item is None or self.chance.random() < 0.7:
             return
         about = DeadAction(self.action(item.action), self.store.actions[item.action].attempt, "it came too often")
-        letter = await self.desk.letters.bury(self.place(item), "exhausted", about=about)
+        letter = await self.desk.letters.add(self.place(item), DeadLetterReason.DELIVERIES_EXHAUSTED, about=about)
         there = {(each.action, each.entry) for each in self.store.tools}
         assert (letter is None) == ((item.action, item.entry) not in there)
         self.store = functions.dead_letter(self.store, item, None)
@@ -124,8 +124,8 @@ class Pair:
         if not items or self.chance.random() < 0.5:
             return
         item = self.chance.choice(items)
-        about = Unheard(CHAIN, self.action(item.action))
-        letter = await self.desk.letters.bury(self.place(item), "unknown_version", about=about)
+        about = Orphan(CHAIN, self.action(item.action))
+        letter = await self.desk.letters.add(self.place(item), DeadLetterReason.UNKNOWN_VERSION, about=about)
         assert letter is not None
         self.letters[Item(item.action, item.entry)] = letter
         self.store = functions.put_aside(self.store, item)

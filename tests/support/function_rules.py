@@ -111,12 +111,12 @@ def may_release(row: ActionRow | None, entry: int, epoch: int) -> bool:
 
 
 def may_requeue(row: ActionRow | None, entry: int, *, final: bool) -> bool:
-    """hp2_requeue of an action's entry that was buried: somebody waits for this very one."""
+    """hp2_requeue of an action's entry that became a dead letter: somebody waits for this very one."""
     return row is not None and row.entry == entry and not row.over() and not final
 
 
 def given_up(row: ActionRow | None, entry: int, without: Mutation | None = None) -> Receipt | None:
-    """What hp2_dead_letter records for an action whose entry it buries; None: it was another's, or is over."""
+    """What hp2_dead_letter records for an action whose entry it takes; None: it was another's, or is over."""
     if row is None or row.entry != entry or row.receipt is not None:
         return None
     return Receipt.DOUBT if row.doubtful(without) else Receipt.FAILED

@@ -113,7 +113,7 @@ def test_a_heartbeat_must_fit_into_its_lease() -> None:
 
 def test_an_old_name_is_refused_with_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALTPOINT_BEAT", "1s")
-    with pytest.raises(SettingsError, match="HALTPOINT_BEAT .* is no setting; did you mean HALTPOINT_HEARTBEAT?"):
+    with pytest.raises(SettingsError, match="did you mean HALTPOINT_HEARTBEAT"):
         settings_sources.load()
 
 

@@ -190,7 +190,7 @@ class FunctionsModel:
                 self._record(about, receipt)
         elif row.stream == PLANS and told:
             self._record_thought(about, "failed")
-        return "buried"
+        return "moved"
 
     def requeue(self, letter: int) -> str:
         kept = self.letters.get(letter)

@@ -202,7 +202,7 @@ async def test_a_child_that_cannot_be_written_ends_its_parent_too(desk: Desk) ->
     await desk.redis.delete(desk.key("log", child))
     await desk.redis.set(desk.key("log", child), "no list")
     await desk.decide_all()
-    assert desk.commits[-1] is CommitStatus.FAULT
+    assert desk.commits[-1] is CommitStatus.QUARANTINED
     (lost,) = [one for one in await desk.messages() if isinstance(one, MessageLost)]
     assert (lost.subject, lost.data.message_id) == (parent, f"{parent}.s1.1/child/done")
     await desk.decide_all()
@@ -231,7 +231,7 @@ async def test_a_parent_that_cannot_be_written_takes_its_child_with_it(desk: Des
     await desk.redis.set(desk.key("log", parent), "no list")
     await desk.store.cancel(TaskCancelled(id="x", source="t", subject=parent, data=Cancellation(by="ann")))
     await desk.decide_all()
-    assert desk.commits[-1] is CommitStatus.FAULT
+    assert desk.commits[-1] is CommitStatus.QUARANTINED
     await desk.run()
     assert (await desk.chain(child)).status is ChainStatus.CANCELLED
     assert await desk.backlog(Stream.EVENTS) == 0

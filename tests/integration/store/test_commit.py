@@ -97,9 +97,9 @@ async def test_a_fault_quarantines_one_chain_and_not_its_neighbours(desk: Desk) 
     await desk.redis.set(desk.key("log", bad), "not a list")
     commits = [await decided(desk, one, *entries[one]) for one in (bad, good)]
     batch = await desk.store.commit(0, commits)
-    assert [one.status for one in batch.chains] == [CommitStatus.FAULT, CommitStatus.OK]
+    assert [one.status for one in batch.chains] == [CommitStatus.QUARANTINED, CommitStatus.OK]
     (letter,) = await desk.redis.xrange(desk.key("dead"))
-    assert letter[1][b"reason"] == b"fault"
+    assert letter[1][b"reason"] == b"quarantined"
     assert letter[1][b"chain"].decode() == bad
     assert b"WRONGTYPE" in letter[1][b"detail"]
     assert json.loads(letter[1][b"__data__"])["id"] == bad
@@ -120,7 +120,7 @@ async def test_a_decision_that_cannot_be_written_down_is_a_fault_too(desk: Desk)
     fact = Fact(FactType.CHAIN_STARTED, {"what": object()})
     wrong = replace(commit.decided[0], decision=replace(commit.decided[0].decision, facts=(fact,)))
     batch = await desk.store.commit(0, [replace(commit, decided=[wrong])])
-    assert batch.chains[0].status is CommitStatus.FAULT
+    assert batch.chains[0].status is CommitStatus.QUARANTINED
     (letter,) = await desk.redis.xrange(desk.key("dead"))
     assert b"TypeError" in letter[1][b"detail"]
     (line,) = await desk.stored.log(chain_id)

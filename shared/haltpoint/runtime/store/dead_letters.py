@@ -12,7 +12,7 @@ from haltpoint.runtime.store.ledger import encode_data
 from haltpoint.runtime.streams.connection import Argument, Coalescer
 from haltpoint.runtime.streams.outgoing import completed_parts, split_message
 from haltpoint.runtime.streams.topology import PREFIX, Place, Topology
-from haltpoint.runtime.streams.wire import encode
+from haltpoint.runtime.streams.wire import DeadLetterReason, encode
 
 
 class RequeueStatus(StrEnum):
@@ -34,7 +34,7 @@ class DeadAction:
 
 
 @dataclass(frozen=True, slots=True)
-class Unheard:
+class Orphan:
     """Whose an entry was that its chain hears nothing of. `about`: the action, thought or request, if one knows."""
 
     chain_id: str
@@ -48,13 +48,13 @@ class DeadLetters:
         self._calls = calls
         self._topology = topology
 
-    async def bury(
+    async def add(
         self,
         place: Place,
-        reason: str,
+        reason: DeadLetterReason,
         detail: str = "",
         *,
-        about: DeadAction | ThoughtFailed | MessageLost | Unheard | None = None,
+        about: DeadAction | ThoughtFailed | MessageLost | Orphan | None = None,
     ) -> str | None:
         """Move an entry to its partition's dead letters and tell its chain. The letter's id; None when it was gone.
 
@@ -64,7 +64,7 @@ class DeadLetters:
         match about:
             case None:
                 args.append("")
-            case Unheard():
+            case Orphan():
                 args += (about.chain_id, "", about.about)
             case DeadAction():
                 chain = chain_of(about.action_id)
@@ -79,7 +79,7 @@ class DeadLetters:
             case MessageLost():
                 args += (about.subject, "lost", "", encode(about))
         status, letter = await self._function("dead_letter", place.partition, *args)
-        return letter.decode() if status == b"buried" else None
+        return letter.decode() if status == b"moved" else None
 
     async def requeue(self, partition: int, letter: str) -> RequeueStatus:
         """Give a dead letter back to its stream, once."""

@@ -124,7 +124,7 @@ async def _read_one(calls: Coalescer, topology: Topology, partition: int, chain_
     head, (task, plan, end) = await asyncio.gather(
         calls.call("HGETALL", head_key), calls.call("HMGET", data_key, *Data)
     )
-    if not head or task is None or head.get(Head.VERSION.encode()) == b"fault":
+    if not head or task is None or head.get(Head.VERSION.encode()) == b"quarantined":
         return None
     chain = _bare(chain_id, head, task, plan, end)
     version = head[Head.VERSION.encode()].decode()

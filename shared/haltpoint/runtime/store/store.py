@@ -51,14 +51,16 @@ class Submitted:
 
 
 class CommitStatus(StrEnum):
-    """`conflict`: somebody else changed the chain, load it again; `fault`: it is quarantined, dead letters say so."""
+    """`conflict`: somebody else changed the chain, load it again; `quarantined`: it failed for good, dead letters say
+    so.
+    """
 
     OK = "ok"
     CONFLICT = "conflict"
-    FAULT = "fault"
+    QUARANTINED = "quarantined"
 
 
-_COMMIT_STATUS: Final = (CommitStatus.OK, CommitStatus.CONFLICT, CommitStatus.FAULT)
+_COMMIT_STATUS: Final = (CommitStatus.OK, CommitStatus.CONFLICT, CommitStatus.QUARANTINED)
 
 
 @value
