@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from opentelemetry.trace import Span
 
 from haltpoint.contracts.base import chain_of
-from haltpoint.contracts.events import RequestedTool
+from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.tools import NestedCall
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.ledger import Finished, Held
@@ -27,7 +27,7 @@ class Job:
     """
 
     place: Place
-    request: RequestedTool
+    request: ToolRequested.Data
     arguments: str
     trace: str | None
     deliveries: int

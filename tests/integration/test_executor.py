@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from haltpoint.chain.model.state import ActionStatus, ChainStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.catalogue import GROUP, Stream
-from haltpoint.contracts.events import ActionProposed, CompletedTool, ProposedActions, ToolCompleted, ToolRequested
+from haltpoint.contracts.events import ActionProposed, ToolCompleted, ToolRequested
 from haltpoint.contracts.intent import Intent, IntentEntry
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.policy import PolicyFile
@@ -82,7 +82,7 @@ async def test_an_open_ended_step_may_call_a_tool_that_has_just_come_up(bed: Bed
 
 async def propose(bed: Bed, chain_id: str, turn: int, *calls: Call) -> None:
     """What a planner would say in this turn of an open-ended task, and the executor has taken it."""
-    data = ProposedActions(
+    data = ActionProposed.Data(
         thought_id=thought_id(chain_id, "react", turn, 1), step_id="react", proposal=Proposal(calls=calls, content="ok")
     )
     message = ActionProposed(id=data.thought_id, source="test", subject=chain_id, data=data)
@@ -201,7 +201,7 @@ async def say_again(bed: Bed, ids: list[str]) -> None:
                 id=f"{action}/1/done",
                 source="haltpoint/tool-worker",
                 subject=chain_id,
-                data=CompletedTool(action_id=action, outcome=OK),
+                data=ToolCompleted.Data(action_id=action, outcome=OK),
             )
             await bed.add_event(bed.topology.partition(chain_id), {"__data__": encode(done)})
 
@@ -258,7 +258,7 @@ async def test_a_task_on_a_stream_that_wants_nothing_is_put_aside_as_http_refuse
 
 async def test_a_message_for_no_chain_is_kept(bed: Bed) -> None:
     late = ToolCompleted(
-        id="gone.s1.1/1/done", source="w", subject="gone", data=CompletedTool(action_id="gone.s1.1", outcome=OK)
+        id="gone.s1.1/1/done", source="w", subject="gone", data=ToolCompleted.Data(action_id="gone.s1.1", outcome=OK)
     )
     async with executing(bed):
         await bed.add_event(0, {"__data__": encode(late)})
@@ -272,7 +272,7 @@ async def test_a_message_for_no_chain_is_kept(bed: Bed) -> None:
 
 
 def hostile() -> list[dict[str, bytes | str]]:
-    good = json.loads(encode(ToolCompleted(id="x", source="w", data=CompletedTool(action_id="a", outcome=OK))))
+    good = json.loads(encode(ToolCompleted(id="x", source="w", data=ToolCompleted.Data(action_id="a", outcome=OK))))
 
     def changed(**more: object) -> dict[str, bytes | str]:
         return {"__data__": json.dumps(good | more)}

@@ -18,7 +18,7 @@ from redis.asyncio import Redis
 import haltpoint
 from haltpoint.chain.checks.human_tool import NAME as ASK_HUMAN
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import Cancellation, TaskCancelled, ToolCompleted, ToolRequested
+from haltpoint.contracts.events import TaskCancelled, ToolCompleted, ToolRequested
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Outcome, ToolKind
 from haltpoint.runtime.config.errors import HaltpointError
@@ -651,7 +651,9 @@ async def test_nothing_of_a_chain_that_is_over_is_given_back(bench: Bench, anoth
     chain = action.partition(".")[0]
     async with bench.process(another_release):
         ((letter, _),) = await put_aside(bench)
-    await bench.desk.store.cancel(TaskCancelled(id=f"{chain}/cancel", source="x", subject=chain, data=Cancellation()))
+    await bench.desk.store.cancel(
+        TaskCancelled(id=f"{chain}/cancel", source="x", subject=chain, data=TaskCancelled.Data())
+    )
     await bench.desk.decide_all()
     assert await bench.desk.letters.requeue(0, letter) is RequeueStatus.DONE
 

@@ -132,16 +132,16 @@ def _received(message: Sent, chain: Chain, requests: tuple[Request, ...]) -> Rec
         case "submitted":
             return Received(events.TaskSubmitted(id=CHAIN, source=source, data=chain.task))
         case "cancelled":
-            who = events.Cancellation(by="a person")
+            who = events.TaskCancelled.Data(by="a person")
             return Received(events.TaskCancelled(id=f"{CHAIN}/cancel", source=source, data=who))
         case "due":
             at = CREATED + TIMES[message.number]
             expired = tuple(f"{CHAIN}.r{number}" for number in message.detail.split(",") if number)
-            due = events.Due(at=at, expired=expired)
+            due = events.TimerDue.Data(at=at, expired=expired)
             return Received(events.TimerDue(id=f"{CHAIN}/due/{at}", source=source, data=due))
         case "completed":
             action = f"{CHAIN}.s{message.number}.1"
-            done = events.CompletedTool(action_id=action, outcome=_outcome(Receipt(message.detail)))
+            done = events.ToolCompleted.Data(action_id=action, outcome=_outcome(Receipt(message.detail)))
             name = f"{action}/{message.attempt}/done"
             return Received(events.ToolCompleted(id=name, source=source, data=done), "{}")
         case "answered":
@@ -150,7 +150,7 @@ def _received(message: Sent, chain: Chain, requests: tuple[Request, ...]) -> Rec
             kind = RequestKind(asked.kind)
             decision = Choice(message.detail)
             answer = Answer(kind=kind, decision=decision, option_id="o1" if decision is Choice.SELECT else None)
-            said = events.HumanAnswer(
+            said = events.HumanAnswered.Data(
                 request_id=request, answer=answer, by="a person", at=CREATED + TIMES[asked.since] + 1
             )
             return Received(events.HumanAnswered(id=f"{request}/answer", source=source, data=said))

@@ -14,7 +14,7 @@ from haltpoint.chain.decide import decide
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts.catalogue import GROUP, Stream
-from haltpoint.contracts.events import Message, Received, RequestedTool, ToolRequested
+from haltpoint.contracts.events import Message, Received, ToolRequested
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Outcome, ToolSpec
 from haltpoint.runtime.store.committing import ChainCommit, Decided
@@ -39,7 +39,7 @@ class Order:
     """A tool.requested that a worker has read."""
 
     place: Place
-    data: RequestedTool
+    data: ToolRequested.Data
     body: str
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_RESULT
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import RequestedTool, TaskSubmitted, ToolRequested
+from haltpoint.contracts.events import TaskSubmitted, ToolRequested
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.streams.wire import (
     MAX_MESSAGE,
@@ -169,7 +169,7 @@ def test_what_a_task_may_bring_fits_into_the_messages_about_it(context: dict[str
     task = Task(goal="x", context=context)
     assert len(encode(task)) <= MAX_BODY
     assert not too_deep(encode(task))  # the gateway takes it
-    data = RequestedTool(
+    data = ToolRequested.Data(
         action_id="c.s.1", tool="t", attempt=1, repeatable=True, timeout=1, deadline=1, position=1, context=context
     )
     message = encode(ToolRequested(id="c.s.1/1", source="haltpoint/executor", subject="c", data=data))

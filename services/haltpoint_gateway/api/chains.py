@@ -8,7 +8,7 @@ from fastapi.sse import EventSourceResponse
 from pydantic import BaseModel
 
 from haltpoint.contracts.base import chain_of
-from haltpoint.contracts.events import Cancellation, TaskCancelled
+from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page
 from haltpoint.runtime.store.store import CancelStatus
 from haltpoint_gateway.auth import Principal
@@ -131,5 +131,5 @@ def _cancelled(chain_id: str, who: Principal, reason: str) -> TaskCancelled:
         source="haltpoint/gateway",
         subject=chain_id,
         time=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        data=Cancellation(by=who.name, reason=reason),
+        data=TaskCancelled.Data(by=who.name, reason=reason),
     )

@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 from haltpoint.chain.model.outputs import Ask, Decision
 from haltpoint.chain.model.state import WAITING, Chain, ChainStatus, OpenRequest, PlanOrigin, StepRun, StepStatus
 from haltpoint.contracts.base import action_id, request_id
-from haltpoint.contracts.events import Cancellation, Received, TaskCancelled
+from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.thoughts import Strike
@@ -160,7 +160,7 @@ class System:
         partition = self.topology.partition(chain_id)
         loaded = (await self.gateway.store.load(partition, [chain_id]))[chain_id]
         # Any input will do: the store does not ask whether it has led to this decision.
-        message = TaskCancelled(id=f"{chain_id}/x", source="test", subject=chain_id, data=Cancellation())
+        message = TaskCancelled(id=f"{chain_id}/x", source="test", subject=chain_id, data=TaskCancelled.Data())
         decided = Decided(Received(message), decision, decision.chain.updated_at + 1)
         batch = await self.gateway.store.commit(partition, [ChainCommit(loaded, [decided], [])])
         assert [each.status for each in batch.chains] == [CommitStatus.OK]

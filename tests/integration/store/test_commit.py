@@ -13,7 +13,7 @@ from haltpoint.chain.decide import decide
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.chain.model.world import World
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import Cancellation, Received, TaskCancelled
+from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.runtime.store.committing import ChainCommit, Decided
 from haltpoint.runtime.store.rows import Data
@@ -141,7 +141,7 @@ async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: 
                 msgspec.structs.replace(literal_task(), conversation_id="c1", goal="Tell John hi")
             )
             assert foreign.status is SubmitStatus.CREATED, "what lies in a stream takes room there anyway"
-        cancelled = TaskCancelled(id="c", source="test", subject=foreign.chain_id, data=Cancellation())
+        cancelled = TaskCancelled(id="c", source="test", subject=foreign.chain_id, data=TaskCancelled.Data())
         assert await desk.store.cancel(cancelled) is CancelStatus.SENT, "cancelling makes room"
         await desk.decide_all()
         await desk.finish(order)

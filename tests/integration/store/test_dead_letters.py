@@ -4,7 +4,7 @@ import json
 
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import FailedThought, ThoughtFailed, ToolCompleted
+from haltpoint.contracts.events import ThoughtFailed, ToolCompleted
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ErrorType
@@ -109,7 +109,7 @@ async def test_a_chain_hears_that_its_thought_was_given_up_and_the_thought_stays
     await desk.decide_all()
     ((place, request),) = await desk.read(Stream.PLANS)
     thought = request.message.id
-    failure = FailedThought(thought_id=thought, kind=ThoughtKind.PLAN, code="HP-000", message="given up")
+    failure = ThoughtFailed.Data(thought_id=thought, kind=ThoughtKind.PLAN, code="HP-000", message="given up")
     about = ThoughtFailed(id=f"{thought}/reply", source="haltpoint/planner", subject=chain_id, data=failure)
     await desk.letters.add(place, DeadLetterReason.DELIVERIES_EXHAUSTED, about=about)
     assert await desk.messages() == [about]

@@ -4,7 +4,7 @@ import pytest
 
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import Cancellation, HumanAnswered, TaskCancelled
+from haltpoint.contracts.events import HumanAnswered, TaskCancelled
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.tools import ErrorType
 from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown
@@ -26,7 +26,7 @@ async def asked(desk: Desk) -> str:
 
 
 def cancellation(chain_id: str) -> TaskCancelled:
-    return TaskCancelled(id=f"{chain_id}/cancel", source="test", subject=chain_id, data=Cancellation(by="ann"))
+    return TaskCancelled(id=f"{chain_id}/cancel", source="test", subject=chain_id, data=TaskCancelled.Data(by="ann"))
 
 
 async def test_r6_an_answer_is_taken_and_told(desk: Desk) -> None:

@@ -6,7 +6,7 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import Cancellation, TaskCancelled, ToolCompleted, ToolRequested
+from haltpoint.contracts.events import TaskCancelled, ToolCompleted, ToolRequested
 from haltpoint.contracts.tools import ErrorType
 from haltpoint.runtime.store.ledger import Claimed, ClaimStatus, Completion, Finished, Held, Ledger
 from haltpoint.runtime.store.rows import Kind
@@ -23,7 +23,7 @@ async def claim(desk: Desk, order: Order) -> Claimed:
 
 
 async def cancel(desk: Desk, chain_id: str) -> None:
-    message = TaskCancelled(id=f"{chain_id}/cancel", source="test", subject=chain_id, data=Cancellation())
+    message = TaskCancelled(id=f"{chain_id}/cancel", source="test", subject=chain_id, data=TaskCancelled.Data())
     await desk.store.cancel(message)
     await desk.decide_all()
 

@@ -3,14 +3,7 @@
 import msgspec
 
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import (
-    AnswerDrafted,
-    Cancellation,
-    DraftedAnswer,
-    DraftedPlan,
-    PlanDrafted,
-    TaskCancelled,
-)
+from haltpoint.contracts.events import AnswerDrafted, PlanDrafted, TaskCancelled
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.store.ledger import Held, Recorded
 from haltpoint.runtime.streams.topology import Place
@@ -24,7 +17,7 @@ async def asked(desk: Desk) -> tuple[Place, PlanDrafted]:
     await desk.decide_all()
     ((place, request),) = await desk.read(Stream.PLANS)
     thought = request.message.id
-    drafted = DraftedPlan(thought_id=thought, plan=line_plan(2, text="hello ☎"))
+    drafted = PlanDrafted.Data(thought_id=thought, plan=line_plan(2, text="hello ☎"))
     return place, PlanDrafted(id=f"{thought}/reply", source="haltpoint/planner", subject=chain_id, data=drafted)
 
 
@@ -36,7 +29,7 @@ async def test_a_thought_is_recorded_with_its_words_and_told(desk: Desk) -> None
     kept = await desk.stored.thought(reply.data.thought_id)
     assert kept is not None
     assert (kept.type, kept.raw) == ("plan.drafted.v1", "I think ? so")
-    assert msgspec.json.decode(kept.data, type=DraftedPlan) == reply.data
+    assert msgspec.json.decode(kept.data, type=PlanDrafted.Data) == reply.data
 
 
 async def test_r2_the_second_thought_of_the_same_id_is_not_taken(desk: Desk) -> None:
@@ -49,11 +42,11 @@ async def test_r2_the_second_thought_of_the_same_id_is_not_taken(desk: Desk) -> 
 
 async def test_a_thought_for_a_final_or_unknown_chain_is_dropped(desk: Desk) -> None:
     place, reply = await asked(desk)
-    message = TaskCancelled(id="c", source="test", subject=reply.subject, data=Cancellation())
+    message = TaskCancelled(id="c", source="test", subject=reply.subject, data=TaskCancelled.Data())
     await desk.store.cancel(message)
     await desk.decide_all()
     assert await desk.ledger.think(place, reply) is Recorded.FINAL
-    nobody = AnswerDrafted(id="x", source="test", data=DraftedAnswer(thought_id="nobody.answer.t1.1", text=""))
+    nobody = AnswerDrafted(id="x", source="test", data=AnswerDrafted.Data(thought_id="nobody.answer.t1.1", text=""))
     assert await desk.ledger.think(place, nobody) is Recorded.FINAL
     assert (await desk.backlog(Stream.EVENTS), await desk.backlog(Stream.PLANS)) == (0, 0)
 

@@ -20,7 +20,7 @@ from haltpoint.chain.model.outputs import CancelChild, Decision, Report, StartCh
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.base import action_of, child_id, levels_of, root_of
-from haltpoint.contracts.events import CompletedTool, ToolCompleted
+from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Call, OnFailure, Plan, Step
 from haltpoint.contracts.policy import Pattern
@@ -91,7 +91,7 @@ def tell_parent(story: Story, child: Story) -> Decision:
 
 
 def hear_of(story: Story, said: Report) -> Decision:
-    data = CompletedTool(action_id=said.action_id, outcome=said.outcome)
+    data = ToolCompleted.Data(action_id=said.action_id, outcome=said.outcome)
     return story.hear(ToolCompleted(id=f"{said.action_id}/child/done", source="t", subject="c", data=data), said.data)
 
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
-from haltpoint.contracts.events import ActionProposed, ProposedActions
+from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.plans import Call
 from haltpoint.contracts.thoughts import Proposal
 from haltpoint.runtime.streams.wire import encode
@@ -179,7 +179,7 @@ def test_hostile_words_become_a_message_that_fits_its_stream(words: str) -> None
     said(Reply(words))
     assert time.process_time() - started < 5
     assert isinstance(plan, str)
-    data = ProposedActions(thought_id="c.s1.t1.1", step_id="s1", proposal=proposal)
+    data = ActionProposed.Data(thought_id="c.s1.t1.1", step_id="s1", proposal=proposal)
     assert len(encode(ActionProposed(id="c.s1.t1.1/reply", source="haltpoint/planner", data=data))) < MAX_BODY
 
 

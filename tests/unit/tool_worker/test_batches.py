@@ -11,7 +11,7 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from haltpoint import tool
-from haltpoint.contracts.events import RequestedTool, ToolRequested
+from haltpoint.contracts.events import ToolRequested
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.ledger import Completion, Finished
 from haltpoint.runtime.streams.delivery import Entry
@@ -100,7 +100,7 @@ class Worker:
         for number, name in enumerate(tools):
             found = tool_of(globals()[name])
             assert found is not None
-            request = RequestedTool(
+            request = ToolRequested.Data(
                 action_id=f"c.{name}.{number + 1}",
                 tool=name,
                 repeatable=True,

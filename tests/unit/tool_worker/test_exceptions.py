@@ -15,7 +15,7 @@ import structlog
 from pydantic import BaseModel, TypeAdapter
 
 from haltpoint import Ctx
-from haltpoint.contracts.events import RequestedTool
+from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.tools import ErrorType, Fault, Option, Target
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
@@ -117,7 +117,7 @@ def raising(make: Callable[[], BaseException], *, after: bool, is_async: bool, *
 async def run_call(tool: Tool, arguments: str = "{}", *, no_effect: Any = (), **order: Any) -> Finished:
     registry, paper, runner = Registry(), Paper(), Runner()
     registry.add(tool, None, no_effect)
-    request = RequestedTool(
+    request = ToolRequested.Data(
         action_id="c.s.1",
         tool=tool.spec.name,
         repeatable=tool.spec.repeatable,

@@ -16,7 +16,7 @@ from redis.exceptions import OutOfMemoryError
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
 from haltpoint.chain.model.state import Action
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.events import RequestedTool
+from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.contracts.tools import ErrorType, NextAction, Outcome, Target
 from haltpoint.runtime.observability.telemetry import Tracing
@@ -160,7 +160,7 @@ async def run_call(
         registry.add(found)
     registry.surround(sorted(map(declared, hooks), key=lambda each: (each.order, each.name)))
     paper, runner = ledger or Paper(), Runner()
-    request = RequestedTool(
+    request = ToolRequested.Data(
         action_id="c.s.9",
         tool=name,
         repeatable=name in ("look", "broken"),

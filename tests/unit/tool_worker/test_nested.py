@@ -14,7 +14,7 @@ from haltpoint import Ctx, FromResult, Option, Target, ToolError, ToolResult, ho
 from haltpoint.chain.checks.checked import signature_of
 from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import Action, ActionStatus
-from haltpoint.contracts.events import RequestedTool
+from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tools import ErrorType, Metadata, NestedCall, NextAction, Outcome
 from haltpoint.runtime.observability.telemetry import Tracing
@@ -202,7 +202,7 @@ async def run_call(
     found = registry.find(name)
     assert found is not None
     paper, runner = paper or Paper(), Runner()
-    request = RequestedTool(
+    request = ToolRequested.Data(
         action_id="c.s.1",
         tool=name,
         repeatable=found.spec.repeatable,

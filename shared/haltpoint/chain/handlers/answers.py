@@ -24,7 +24,7 @@ from haltpoint.chain.turns.strikes import escalate, forgive
 from haltpoint.chain.turns.thinking import think_plan, think_step
 from haltpoint.contracts.base import request_id, thought_id
 from haltpoint.contracts.doors import in_full
-from haltpoint.contracts.events import HumanAnswer, HumanAnswered, TaskCancelled, TimerDue
+from haltpoint.contracts.events import HumanAnswered, TaskCancelled, TimerDue
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import Choice, RequestKind, answer_fault
 from haltpoint.contracts.plans import Plan
@@ -56,7 +56,7 @@ def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
     return _apply(work, request, data)
 
 
-def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> Next | None:
+def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next | None:
     """The receipt that waits is completed, or its call sent again; a case, or a question about the plan, continues."""
     answer, said, by = data.answer, data.answer.text, data.by
     picked = next((option for option in request.options if option.id == answer.option_id), None)
@@ -176,7 +176,7 @@ def check_due(work: Work, message: TimerDue) -> Next | None:
 # ---- a case that was escalated (D3) ----------------------------------------------------------------------------------
 
 
-def _try_again(work: Work, request: OpenRequest, data: HumanAnswer) -> Next:
+def _try_again(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next:
     """Another model, or other words; the row of violations is over. What was recorded before counts on."""
     index = None if request.step < 0 else request.step
     if data.answer.decision is Choice.RETRY:
@@ -200,7 +200,7 @@ def _rephrase(work: Work, index: int | None, words: str) -> None:
         work.steps = work.plan.steps
 
 
-def _by_hand(work: Work, request: OpenRequest, data: HumanAnswer) -> Next | None:
+def _by_hand(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next | None:
     """The person gives the result of the missing tool, or the words of a reasoning step; it counts and is marked."""
     answer, index = data.answer, request.step
     if not request.tool:

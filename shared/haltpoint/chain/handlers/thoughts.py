@@ -19,14 +19,7 @@ from haltpoint.chain.turns.delivering import deliver, take_findings
 from haltpoint.chain.turns.exits import ask_while_planning
 from haltpoint.chain.turns.strikes import escalate, struck_out, violate
 from haltpoint.chain.turns.thinking import overspent, stand_in, think_answer, think_intent, think_plan
-from haltpoint.contracts.events import (
-    AnswerDrafted,
-    DraftedAnswer,
-    DraftedPlan,
-    IntentDrafted,
-    PlanDrafted,
-    ThoughtFailed,
-)
+from haltpoint.contracts.events import AnswerDrafted, IntentDrafted, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.phrases import count
 from haltpoint.contracts.plans import Plan
@@ -88,7 +81,7 @@ def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Cor
     return tuple(Correction(violation=Violation.BAD_PLAN, message=text) for text in found), missing
 
 
-def _amiss(work: Work, data: DraftedPlan, misquoted: tuple[str, ...]) -> tuple[str, ...]:
+def _amiss(work: Work, data: PlanDrafted.Data, misquoted: tuple[str, ...]) -> tuple[str, ...]:
     """What a plan with an intent is sent back for once, without a strike (C12)."""
     read = data.intent is not None or work.task.intent is not None
     return (*misquoted, *left_out(work, data.plan)) if data.plan is not None and read else ()
@@ -130,7 +123,7 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     return Completed(stand_in(work, f"the model {said}"))
 
 
-def _no_words(data: DraftedAnswer) -> list[Correction]:
+def _no_words(data: AnswerDrafted.Data) -> list[Correction]:
     """What an answer holds that is no words for the user: calls, and what could not be read."""
     faults: list[Correction] = []
     if data.called:

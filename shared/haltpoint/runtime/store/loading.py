@@ -13,7 +13,7 @@ from haltpoint.chain.model.needs import needed_actions, needed_thoughts, with_pl
 from haltpoint.chain.model.state import Action, ActionStatus, Chain, ChainError, Failure, OpenRequest, Rest
 from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import Contract, request_id
-from haltpoint.contracts.events import ProposedActions, TaskSubmitted
+from haltpoint.contracts.events import ActionProposed, TaskSubmitted
 from haltpoint.contracts.humans import Question
 from haltpoint.contracts.intent import ChainIntent
 from haltpoint.contracts.plans import Plan
@@ -151,7 +151,7 @@ async def _read_one(calls: Coalescer, topology: Topology, partition: int, chain_
             _open_request(chain, number, question) for number, question in zip(numbers, questions, strict=True)
         ),
         proposals={
-            index: msgspec.json.decode(thought_of(text).data, type=ProposedActions).proposal
+            index: msgspec.json.decode(thought_of(text).data, type=ActionProposed.Data).proposal
             for index, thought in thoughts.items()
             if (text := data.get(local(thought).encode())) is not None
         },

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from haltpoint.contracts.base import Contract
-from haltpoint.contracts.events import LostMessage, Message, MessageLost
+from haltpoint.contracts.events import Message, MessageLost
 from haltpoint.runtime.store.dead_letters import Orphan
 from haltpoint.runtime.streams.wire import DATA, MAX_MESSAGE, MESSAGE_DEPTH, DeadLetterReason, Rejected, too_deep
 
@@ -55,5 +55,5 @@ def _label_of(fields: Mapping[bytes, bytes]) -> _Label | None:
 
 
 def _lost(message_id: str, chain_id: str, reason: str) -> MessageLost:
-    data = LostMessage(message_id=message_id, reason=reason[:1000])
+    data = MessageLost.Data(message_id=message_id, reason=reason[:1000])
     return MessageLost(id=f"{message_id}/lost"[:512], source="haltpoint/dead-letters", subject=chain_id, data=data)
