@@ -31,7 +31,7 @@ from haltpoint.runtime.store.losses import loss_of, loss_of_message
 from haltpoint.runtime.store.store import CommitStatus, Store
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.foreign_formats import read_foreign
-from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock
@@ -207,8 +207,8 @@ class Executor:
         return conflicts
 
     async def _dead_letter(self, one: Undeliverable) -> None:
-        place = Place.of(one.entry.stream, one.entry.id)
-        await self._dead_letters.add(place, one.reason, one.detail, about=one.about)
+        ref = EntryRef.of(one.entry.stream, one.entry.id)
+        await self._dead_letters.add(ref, one.reason, one.detail, about=one.about)
 
 
 def _decode(entries: list[Entry], undeliverable: list[Undeliverable]) -> dict[str, ChainEvents]:

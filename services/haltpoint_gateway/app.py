@@ -25,7 +25,7 @@ from haltpoint.runtime.streams.connection import Coalescer
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.streams.topology import Place, Topology
+from haltpoint.runtime.streams.topology import EntryRef, Topology
 from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint.runtime.views.history import History
 from haltpoint.runtime.views.views import Views
@@ -102,7 +102,7 @@ async def _listen(here: service.Service, gateway: Gateway) -> None:
     letters = DeadLetters(here.calls, here.topology)
 
     async def dead_letter(entry: Entry, reason: DeadLetterReason, detail: str) -> None:
-        await letters.add(Place.of(entry.stream, entry.id), reason, detail, about=owner_of(entry.fields))
+        await letters.add(EntryRef.of(entry.stream, entry.id), reason, detail, about=owner_of(entry.fields))
 
     path = gateway.settings.escalation_handler
     handler = EscalationHandler.load(path) if path else None

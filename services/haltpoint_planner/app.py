@@ -59,7 +59,7 @@ async def run(settings: Settings) -> None:
                 thinker.handle,
                 max_records=1,
                 on_exhausted=thinker.exhausted,
-                holds=partial(thinker.holds, stream),
+                has_lease=partial(thinker.has_lease, stream),
                 alone=thinker.alone,
             )
         await here.serve()

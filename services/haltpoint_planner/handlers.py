@@ -19,12 +19,12 @@ from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.dead_letters import DeadLetters
-from haltpoint.runtime.store.ledger import Held, Ledger
+from haltpoint.runtime.store.ledger import Lease, Ledger
 from haltpoint.runtime.store.losses import loss_of
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tasks import ended
-from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_planner.model import Model
 from haltpoint_planner.prompting import prompts, verifying
@@ -65,7 +65,7 @@ class Thinker:
         self._slots = asyncio.Semaphore(slots)
         # So many may run while each reader still waits for one more, and all together never are more than the slots.
         self._spare = slots - streams
-        self._running: dict[Place, asyncio.Task[None]] = {}
+        self._running: dict[EntryRef, asyncio.Task[None]] = {}
         self._ended = asyncio.Condition()
         self._one_suspect = asyncio.Lock()
         self._paused = False
@@ -75,21 +75,21 @@ class Thinker:
 
     async def handle(self, entries: list[Entry]) -> None:
         """Put entries into slots; return when a slot is free for the next one, or when a suspect is finished."""
-        places = {Place.of(entry.stream, entry.id): entry for entry in entries}
-        for place, entry in places.items():
-            if place not in self._running:
-                self._running[place] = asyncio.create_task(self._slot(place, entry), name=f"thought {entry.id}")
+        refs = {EntryRef.of(entry.stream, entry.id): entry for entry in entries}
+        for ref, entry in refs.items():
+            if ref not in self._running:
+                self._running[ref] = asyncio.create_task(self._slot(ref, entry), name=f"thought {entry.id}")
         if entries[0].deliveries > 1:
-            await asyncio.wait([self._running[place] for place in places])
+            await asyncio.wait([self._running[ref] for ref in refs])
             return
         async with self._ended:
             await self._ended.wait_for(
                 lambda: self._stopping.is_set() or (not self._paused and len(self._running) <= self._spare)
             )
 
-    def holds(self, stream: str, entry_id: str) -> bool:
+    def has_lease(self, stream: str, entry_id: str) -> bool:
         """Whether this process works on the entry."""
-        return Place.of(stream, entry_id) in self._running
+        return EntryRef.of(stream, entry_id) in self._running
 
     @asynccontextmanager
     async def alone(self, still_wanted: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bool]:
@@ -109,10 +109,10 @@ class Thinker:
     async def renew_leases(self) -> None:
         """Keep the leases of all thoughts under way; one that was lost is somebody else's, and ours is broken off."""
         running = list(self._running.items())
-        kept = await self._ledger.heartbeat([Held(place) for place, _ in running]) if running else []
-        for (place, task), ours in zip(running, kept, strict=True):
+        kept = await self._ledger.heartbeat([Lease(ref) for ref, _ in running]) if running else []
+        for (ref, task), ours in zip(running, kept, strict=True):
             if not ours and not task.done():
-                _log.warning("lost the lease of a thought", entry=place.entry)
+                _log.warning("lost the lease of a thought", entry=ref.entry)
                 task.cancel()
 
     async def exhausted(self, entry: Entry) -> None:
@@ -121,7 +121,7 @@ class Thinker:
         fix = "Look at the planner's log; haltpoint dlq list has the message"
         error = HaltpointError("HP-308", "the thought was given up", why, fix)
         await self._dead_letters.add(
-            Place.of(entry.stream, entry.id),
+            EntryRef.of(entry.stream, entry.id),
             DeadLetterReason.DELIVERIES_EXHAUSTED,
             about=loss_of(entry.fields, message) if isinstance(message, Rejected) else failed(message, error),
         )
@@ -138,32 +138,32 @@ class Thinker:
         if not running:
             return
         await asyncio.wait(running.values(), timeout=DRAIN)
-        unfinished = {place: task for place, task in running.items() if not task.done()}
+        unfinished = {ref: task for ref, task in running.items() if not task.done()}
         for task in unfinished.values():
             task.cancel()
         await asyncio.gather(*unfinished.values(), return_exceptions=True)
-        await asyncio.gather(*(self._ledger.release(Held(place)) for place in unfinished), return_exceptions=True)
+        await asyncio.gather(*(self._ledger.release(Lease(ref)) for ref in unfinished), return_exceptions=True)
 
-    async def _slot(self, place: Place, entry: Entry) -> None:
+    async def _slot(self, ref: EntryRef, entry: Entry) -> None:
         try:
             if entry.deliveries == 1:
                 await self._begin.wait()
             async with self._slots:
-                await self._think(place, entry)
+                await self._think(ref, entry)
         except UNREACHABLE as error:
             _log.warning("the server is away; the thought comes back after its lease", reason=str(error))
         except Exception:  # noqa: BLE001 - a fault of ours is no reason to lose the others
             _log.exception("a thought failed; it comes back after its lease", entry=entry.id)
         finally:
-            del self._running[place]
+            del self._running[ref]
             async with self._ended:
                 self._ended.notify_all()
 
-    async def _think(self, place: Place, entry: Entry) -> None:
+    async def _think(self, ref: EntryRef, entry: Entry) -> None:
         message = _question(entry)
         if isinstance(message, Rejected):
             about = loss_of(entry.fields, message)
-            await self._dead_letters.add(place, message.reason, message.detail, about=about)
+            await self._dead_letters.add(ref, message.reason, message.detail, about=about)
             return
         request = message.data
         with logs.about(chain=chain_of(request.thought_id), step=request.step_id, trace=message.traceparent):
@@ -172,11 +172,11 @@ class Thinker:
                 error = HaltpointError(
                     "HP-309", "nobody waits for the thought", "its chain or step is not there", "Nothing is to be done"
                 )
-                await self._ledger.think(place, failed(message, error))
+                await self._ledger.think(ref, failed(message, error))
                 return
             if self._check is not None and request.kind is ThoughtKind.VERIFY:
                 found = await verifying.run(self._check, verifying.case_of(context))
-                await self._ledger.think(place, checked(message, found), request.words or "")
+                await self._ledger.think(ref, checked(message, found), request.words or "")
                 return
             span = self._span(message, context.task.conversation_id)
             message = msgspec.structs.replace(message, traceparent=telemetry.context_of(span, message.traceparent))
@@ -185,12 +185,12 @@ class Thinker:
             except HaltpointError as error:
                 telemetry.finish(span, error.code)
                 _log.warning(str(error), code=error.code, thought=request.kind.value)
-                await self._ledger.think(place, failed(message, error))
+                await self._ledger.think(ref, failed(message, error))
                 return
             asked, said = reply.usage.input_tokens, reply.usage.output_tokens
             telemetry.finish(span, attributes={telemetry.INPUT_TOKENS: asked, telemetry.OUTPUT_TOKENS: said})
             thought = reply_to(message, reply, context.known)
-            outcome = await self._ledger.think(place, thought, request.words or words_of(reply))
+            outcome = await self._ledger.think(ref, thought, request.words or words_of(reply))
             _log.info("thought", kind=request.kind.value, outcome=outcome.value, input_tokens=asked, output_tokens=said)
 
     def _span(self, message: ToPlanner, conversation: str | None) -> Span | None:

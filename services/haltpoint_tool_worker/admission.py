@@ -181,7 +181,7 @@ class Admission:
         They name the hooks that have changed the arguments: the model may have done as it should.
         """
         request = job.request
-        actions = await self._ledger.receipts(job.place.partition, request.action_id, request.origins or ())
+        actions = await self._ledger.receipts(job.ref.partition, request.action_id, request.origins or ())
         proposed = Proposed(tool=request.tool, arguments=from_json(trip.text))
         own, words = authors_own(job), words_of_the_goal(job)
         found = without_origin(proposed, tool.spec, request.context, actions, words, own)

@@ -87,7 +87,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
                     handlers.handle,
                     max_records=slots.share,
                     on_exhausted=handlers.exhausted,
-                    holds=partial(handlers.holds, stream),
+                    has_lease=partial(handlers.has_lease, stream),
                     alone=handlers.alone,
                 )
         await here.serve()

@@ -77,6 +77,6 @@ class Heartbeat:
                     _log.exception("a heartbeat failed")
 
     async def _once(self, ledger: Ledger, main: asyncio.AbstractEventLoop) -> None:
-        at, held = time.monotonic(), self._handlers.held()
-        if held:
-            main.call_soon_threadsafe(self._handlers.renewed, at, held, await ledger.heartbeat(held))
+        at, leases = time.monotonic(), self._handlers.leases()
+        if leases:
+            main.call_soon_threadsafe(self._handlers.renewed, at, leases, await ledger.heartbeat(leases))

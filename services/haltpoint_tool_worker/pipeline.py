@@ -130,7 +130,7 @@ class Pipeline:
 
     async def _claim(self, job: Job) -> ClaimStatus:
         job.claiming = True
-        claimed = await self._ledger.claim(job.place, job.request.action_id)
+        claimed = await self._ledger.claim(job.ref, job.request.action_id)
         job.claiming = False
         job.epoch = claimed.epoch
         # The plan took it for repeatable: whether it was started did not matter. Its tool now says that it is not.
@@ -151,7 +151,7 @@ class Pipeline:
     async def _has_lease(self, job: Job) -> bool:
         """Whether no other worker can have taken the action. What our clock cannot say, the server is asked."""
         while not job.lost and (now := time.monotonic()) - job.leased_at >= self._lease:
-            (kept,) = await self._ledger.heartbeat([job.held])
+            (kept,) = await self._ledger.heartbeat([job.lease])
             if not kept:
                 return False
             job.leased_at = now
@@ -204,14 +204,12 @@ class Pipeline:
         trace = job.trace if job.span is None else telemetry.context_of(job.span, job.trace)
         if request.notes:
             outcome = msgspec.structs.replace(outcome, warnings=(*request.notes, *outcome.warnings))
-        return Finished(
-            job.place, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata
-        )
+        return Finished(job.ref, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata)
 
     async def _kept(self, job: Job, whole: str) -> bool:
         """Whether the uncut data lie beside the receipt: a help, and not worth failing for."""
         try:
-            await self._ledger.keep_whole(job.place.partition, job.request.action_id, whole, job.request.deadline)
+            await self._ledger.keep_whole(job.ref.partition, job.request.action_id, whole, job.request.deadline)
         except (*UNREACHABLE, RedisError) as error:
             _log.warning("an uncut result could not be kept", reason=str(error))
             return False

@@ -53,7 +53,7 @@ async def subscribed(
     consumer: str,
     *,
     max_records: int = 8,
-    holds: Callable[[str], bool] | None = None,
+    has_lease: Callable[[str], bool] | None = None,
     alone: Alone = at_once,
 ) -> AsyncIterator[Subscription]:
     subscription = Subscription(
@@ -67,7 +67,7 @@ async def subscribed(
         max_deliveries=3,
         on_exhausted=reader.dead_letter,
         on_fatal=reader.fatal.append,
-        holds=holds,
+        has_lease=has_lease,
         alone=alone,
     )
     try:
@@ -283,7 +283,7 @@ async def test_slots_keep_what_they_hold(server: EmbeddedServer, redis: Redis) -
 
     reader.then = hold
     await add(redis, 1, 2, 3)
-    async with subscribed(reader, "a", holds=held.__contains__):
+    async with subscribed(reader, "a", has_lease=held.__contains__):
         await wait_until(lambda: len(held) == 3)
         await idle_for(redis, 2 * LEASE_MS)
         assert reader.numbers == [1, 2, 3], "a late heartbeat does not make us run it twice"

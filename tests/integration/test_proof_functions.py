@@ -20,7 +20,7 @@ from haltpoint.runtime.store.dead_letters import DeadAction, Orphan
 from haltpoint.runtime.store.inbox import AnsweredAlready, Stale, Taken
 from haltpoint.runtime.store.ledger import Finished, Ledger
 from haltpoint.runtime.store.rows import ActionState, StoredAction
-from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, decode
 from tests.proofs import functions
 from tests.proofs.decisions import CHAIN, Decisions, Kind
@@ -93,7 +93,7 @@ class Pair:
         if (item := self.some_item()) is None:
             return
         token = f"one/{self.chance.randint(1, 3)}"
-        args = (self.place(item).stream, self.place(item).entry, self.action(item.action), self.consumer(item), token)
+        args = (self.ref(item).stream, self.ref(item).entry, self.action(item.action), self.consumer(item), token)
         real = await self.desk.calls.call("FCALL", "hp2_claim", 1, self.desk.key("events"), *args)
         self.store, status, epoch = functions.claim(self.store, item, token, None)
         assert (real[0].decode(), real[1]) == (status, epoch)
@@ -104,7 +104,7 @@ class Pair:
         row = self.store.actions[item.action]
         epoch = self.chance.choice((0, row.epoch, row.epoch))
         receipt = self.chance.choice(list(Receipt))
-        finished = Finished(self.place(item), self.action(item.action), epoch, row.attempt, OUTCOMES[receipt], "{}")
+        finished = Finished(self.ref(item), self.action(item.action), epoch, row.attempt, OUTCOMES[receipt], "{}")
         real = await Ledger(self.desk.calls, self.desk.topology, self.consumer(item)).complete(finished)
         self.store, status = functions.complete(self.store, item, epoch, receipt, None)
         assert real == status
@@ -114,7 +114,7 @@ class Pair:
         if item is None or self.chance.random() < 0.7:
             return
         about = DeadAction(self.action(item.action), self.store.actions[item.action].attempt, "it came too often")
-        letter = await self.desk.letters.add(self.place(item), DeadLetterReason.DELIVERIES_EXHAUSTED, about=about)
+        letter = await self.desk.letters.add(self.ref(item), DeadLetterReason.DELIVERIES_EXHAUSTED, about=about)
         there = {(each.action, each.entry) for each in self.store.tools}
         assert (letter is None) == ((item.action, item.entry) not in there)
         self.store = functions.dead_letter(self.store, item, None)
@@ -125,7 +125,7 @@ class Pair:
             return
         item = self.chance.choice(items)
         about = Orphan(CHAIN, self.action(item.action))
-        letter = await self.desk.letters.add(self.place(item), DeadLetterReason.UNKNOWN_VERSION, about=about)
+        letter = await self.desk.letters.add(self.ref(item), DeadLetterReason.UNKNOWN_VERSION, about=about)
         assert letter is not None
         self.letters[Item(item.action, item.entry)] = letter
         self.store = functions.put_aside(self.store, item)
@@ -171,9 +171,9 @@ class Pair:
             return
         item = self.chance.choice(sorted(self.store.tools))
         taken = item._replace(deliveries=item.deliveries + 1)
-        place = self.place(item)
+        ref = self.ref(item)
         await self.desk.redis.xclaim(
-            self.desk.key("tools:default"), "tool-worker", self.consumer(taken), 0, [place.entry]
+            self.desk.key("tools:default"), "tool-worker", self.consumer(taken), 0, [ref.entry]
         )
         self.store = self.store._replace(tools=self.store.tools - {item} | {taken})
 
@@ -185,8 +185,8 @@ class Pair:
     def action(self, number: int) -> str:
         return action_id(CHAIN, f"s{number}", 1)
 
-    def place(self, item: Item) -> Place:
-        return Place.of(self.desk.key("tools:default"), self.items[item.action, item.entry])
+    def ref(self, item: Item) -> EntryRef:
+        return EntryRef.of(self.desk.key("tools:default"), self.items[item.action, item.entry])
 
     def some_item(self) -> Item | None:
         """One that is there, or sometimes one that was."""

@@ -635,7 +635,7 @@ async def test_r9_an_order_for_another_release_is_given_back_and_done_once(
 async def test_r4_what_another_release_has_begun_is_given_back_as_a_doubt(bench: Bench, another_release: Path) -> None:
     action = await bench.order("send", text="hi")
     (begun,) = await bench.desk.orders(consumer="dying")
-    await Ledger(bench.desk.calls, bench.desk.topology, "dying").claim(begun.place, action)
+    await Ledger(bench.desk.calls, bench.desk.topology, "dying").claim(begun.ref, action)
     async with bench.process(another_release):
         ((letter, _),) = await put_aside(bench)
     assert await bench.desk.letters.requeue(0, letter) is RequeueStatus.REQUEUED

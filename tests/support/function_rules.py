@@ -75,17 +75,17 @@ def renewed(row: ActionRow, entry: int, without: Mutation | None = None) -> Acti
 
 
 def claim(
-    row: ActionRow | None, entry: int, token: str, *, final: bool, holds: bool, without: Mutation | None = None
+    row: ActionRow | None, entry: int, token: str, *, final: bool, has_lease: bool, without: Mutation | None = None
 ) -> tuple[str, ActionRow | None]:
     """hp2_claim: the status, and the row after it; None when the entry is finished instead.
 
-    `holds`: the entry is pending for the worker that claims.
+    `has_lease`: the entry is pending for the worker that claims.
     """
     if final or (row is not None and row.over(without)):
         return "done", None
     if row is None or not row.bound(entry, without):
         return "stale", None
-    if not holds and without is not Mutation.HOLDER:
+    if not has_lease and without is not Mutation.HOLDER:
         return "lost", row
     if row.owner == token:
         return row.verdict, row
@@ -94,14 +94,14 @@ def claim(
     return verdict, row._replace(epoch=row.epoch + 1, owner=token, verdict=verdict, started=row.started or not doubtful)
 
 
-def complete(row: ActionRow | None, entry: int, epoch: int, *, holds: bool, without: Mutation | None = None) -> str:
+def complete(row: ActionRow | None, entry: int, epoch: int, *, has_lease: bool, without: Mutation | None = None) -> str:
     """hp2_complete: recorded, again (the entry is finished, no more), or stale (nothing is done)."""
     if row is not None and row.over(without):
         return "again"
     if row is None or not row.bound(entry, without):
         return "stale"
     fenced = row.epoch != epoch and without is not Mutation.FENCE
-    lost = not holds and without not in (Mutation.FENCE, Mutation.DEDUPE)
+    lost = not has_lease and without not in (Mutation.FENCE, Mutation.DEDUPE)
     return "stale" if fenced or lost else "recorded"
 
 

@@ -12,7 +12,7 @@ from haltpoint.runtime.store.ledger import Finished, Ledger
 from haltpoint.runtime.streams.connection import Coalescer, connect
 from haltpoint.runtime.streams.tasks import end
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.streams.topology import Place, Topology
+from haltpoint.runtime.streams.topology import EntryRef, Topology
 from haltpoint.runtime.streams.wire import Decoded, decode
 from tests.support.builders import OK
 
@@ -50,8 +50,8 @@ async def _serve(redis: Any, ledger: Ledger, topology: Topology, act: Act, queue
                 request = decoded.message
                 assert isinstance(request, ToolRequested)
                 outcome, data = act(request, decoded.body)
-                place = Place.of(key.decode(), entry.decode())
+                ref = EntryRef.of(key.decode(), entry.decode())
                 # Not awaited: completions of one turn of the loop go together, as a worker's do.
                 ledger.complete(
-                    Finished(place, request.data.action_id, 0, request.data.attempt, outcome, data, request.traceparent)
+                    Finished(ref, request.data.action_id, 0, request.data.attempt, outcome, data, request.traceparent)
                 )

@@ -16,7 +16,7 @@ from haltpoint.contracts.tools import Clarification, NextAction, Option, Outcome
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.ledger import Finished, Ledger
 from haltpoint.runtime.streams.connection import Coalescer
-from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint_executor import app as executor
 from tests.integration.gateway.conftest import ADMIN, LOOKUP, System
 from tests.support.builders import OK
@@ -90,11 +90,11 @@ async def _play_tools(system: System, calls: Coalescer) -> None:
         for key, batches in (read or {}).items():
             for entry, fields in (each for batch in batches for each in batch):
                 wanted = msgspec.json.decode(fields[b"__data__"], type=ToolRequested).data
-                place = Place.of(key.decode(), entry.decode())
-                claimed = await ledger.claim(place, wanted.action_id)
+                ref = EntryRef.of(key.decode(), entry.decode())
+                claimed = await ledger.claim(ref, wanted.action_id)
                 outcome = WHICH_JOHN if wanted.tool == LOOKUP.name else OK
                 data = json.dumps({} if wanted.tool == LOOKUP.name else {"sent": True})
-                await ledger.complete(Finished(place, wanted.action_id, claimed.epoch, wanted.attempt, outcome, data))
+                await ledger.complete(Finished(ref, wanted.action_id, claimed.epoch, wanted.attempt, outcome, data))
 
 
 async def test_a_person_chooses_and_the_message_goes_to_that_one(client: Client) -> None:

@@ -119,8 +119,8 @@ class FunctionsModel:
     # ---- workers and planner ----------------------------------------------------------------------------------------
 
     def claim(self, entry: int, action: str, consumer: str, token: str) -> tuple[str, int]:
-        final, holds = self.final(chain_of(action)), self.pending.get(entry) == consumer
-        status, after = rules.claim(self.actions.get(action), entry, token, final=final, holds=holds)
+        final, has_lease = self.final(chain_of(action)), self.pending.get(entry) == consumer
+        status, after = rules.claim(self.actions.get(action), entry, token, final=final, has_lease=has_lease)
         if after is None:
             self.finish(entry)
             return status, 0
@@ -128,7 +128,7 @@ class FunctionsModel:
         return status, 0 if status == "lost" else after.epoch
 
     def complete(self, entry: int, action: str, epoch: int, consumer: str, receipt: Receipt) -> str:
-        status = rules.complete(self.actions.get(action), entry, epoch, holds=self.pending.get(entry) == consumer)
+        status = rules.complete(self.actions.get(action), entry, epoch, has_lease=self.pending.get(entry) == consumer)
         if status == "recorded":
             self._record(action, receipt)
         if status != "stale":

@@ -249,7 +249,7 @@ async def test_a_worker_that_lets_a_call_pass_too_late_records_nothing(desk: Des
     action = await desk.action(f"{parent}.s1.1")
     assert (action.child, action.earlier[1].data) == (child, '{"arguments":{"who":"Jane"}}')
     assert await desk.finish(order, data='{"arguments":{"who":"John"}}') is Completion.STALE
-    assert (await desk.ledger.claim(order.place, order.data.action_id)).status is ClaimStatus.STALE
+    assert (await desk.ledger.claim(order.ref, order.data.action_id)).status is ClaimStatus.STALE
     await desk.decide_all()
     (first,) = await desk.orders()
     assert json.loads(first.body) == {"query": "Jane"}

@@ -45,7 +45,7 @@ async def test_the_first_action_goes_out_with_its_arguments_beside_it(desk: Desk
     assert json.loads(order.body) == {"text": "hello"}
     assert (order.data.tool, order.data.attempt, order.data.repeatable) == ("note", 1, True)
     action = await desk.action(order.data.action_id)
-    assert (action.row.entry, action.tool, action.arguments) == (order.place.entry, "note", order.body)
+    assert (action.row.entry, action.tool, action.arguments) == (order.ref.entry, "note", order.body)
     assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
 
 

@@ -142,7 +142,7 @@ async def test_quick_calls_of_a_batch_share_one_task(worker: Worker) -> None:
 
 async def test_all_of_a_batch_are_held_while_its_first_call_runs(worker: Worker) -> None:
     """It may block the event loop, and the leases of all have to be kept."""
-    LOOKS.append(lambda: len(worker.handlers.held()))
+    LOOKS.append(lambda: len(worker.handlers.leases()))
     await worker.read(*["looking"] * 5)
     await wait_until(lambda: len(worker.receipts.written) == 5)
     assert worker.receipts.data[0] == '{"value":5}'
@@ -172,7 +172,7 @@ async def test_a_tool_that_does_not_end_is_answered_and_keeps_its_slot(
     error = worker.receipts.written[1].outcome.error
     assert error is not None
     assert error.error_type.value == "TIMEOUT"
-    await wait_until(lambda: worker.handlers.held() == [])  # no lease is renewed for it any more
+    await wait_until(lambda: worker.handlers.leases() == [])  # no lease is renewed for it any more
     assert worker.handlers.slots.held == 1
     await worker.handlers.drain()  # which does not wait for it
     GATES["stubborn"].set()

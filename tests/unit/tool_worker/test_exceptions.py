@@ -21,7 +21,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.ledger import Finished
-from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import DeclarationError, Tool, ToolError, register
 from haltpoint_tool_worker.failures import TABLE, Cause, Effects, Verdict
 from haltpoint_tool_worker.job import Job
@@ -125,7 +125,7 @@ async def run_call(tool: Tool, arguments: str = "{}", *, no_effect: Any = (), **
         deadline=time.time_ns() // 1_000_000 + 20_000,
         **order,
     )
-    job = Job(Place.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
+    job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
     pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0)  # type: ignore[arg-type]
     finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
     runner.close()

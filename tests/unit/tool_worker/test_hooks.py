@@ -21,7 +21,7 @@ from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.contracts.tools import ErrorType, NextAction, Outcome, Target
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.ledger import Claimed, ClaimStatus, Finished
-from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import tool_of
 from haltpoint.tools.hooks import Hook, hook_of
 from haltpoint_tool_worker.approval import digest_of
@@ -46,7 +46,7 @@ class Paper:
     asked_for: list[str] = field(default_factory=list)
     wholes: list[str] = field(default_factory=list)
 
-    async def claim(self, place: Place, action_id: str) -> Claimed:
+    async def claim(self, ref: EntryRef, action_id: str) -> Claimed:
         self.claims += 1
         return Claimed(ClaimStatus.GO, 1)
 
@@ -172,7 +172,7 @@ async def run_call(
         context=context or {},
         reasons=reasons or None,
     )
-    job = Job(Place.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
+    job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
     pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0)  # type: ignore[arg-type]
     finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
     runner.close()
@@ -751,5 +751,5 @@ def test_h4_a_hook_is_testable_alone() -> None:
 def test_c13_what_hooks_have_written_is_theirs() -> None:
     known = {"to": Source(source=SourceKind.GOAL)}
     found = after_hooks(known, '{"to": "a", "x": 1}', '{"to": "a", "x": 2, "more": ["b"]}')
-    assert {place: one.source.value for place, one in found.items()} == {"to": "goal", "x": "hook", "more[0]": "hook"}
+    assert {ref: one.source.value for ref, one in found.items()} == {"to": "goal", "x": "hook", "more[0]": "hook"}
     assert after_hooks({}, '{"x": 1}', '{"x": 1}') == {}

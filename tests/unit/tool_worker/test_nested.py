@@ -19,7 +19,7 @@ from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tools import ErrorType, Metadata, NestedCall, NextAction, Outcome
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.ledger import Finished
-from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import tool_of
 from haltpoint_tool_worker.approval import digest_of
 from haltpoint_tool_worker.job import Job
@@ -211,7 +211,7 @@ async def run_call(
         tenant="acme",
         **order,
     )
-    job = Job(Place.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
+    job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
     pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0)  # type: ignore[arg-type]
     finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
     runner.close()

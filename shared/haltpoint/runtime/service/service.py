@@ -100,7 +100,7 @@ class Service:
         max_records: int,
         on_exhausted: Exhausted,
         lease: float | None = None,
-        holds: Callable[[str], bool] | None = None,
+        has_lease: Callable[[str], bool] | None = None,
         alone: Alone = at_once,
     ) -> Subscription:
         """Start to read `stream` (a whole key). `lease` in seconds, default: settings.lease. See `Subscription`."""
@@ -115,7 +115,7 @@ class Service:
             max_deliveries=self.settings.deliveries,
             on_exhausted=on_exhausted,
             on_fatal=self.fail,
-            holds=holds,
+            has_lease=has_lease,
             alone=alone,
         )
         await subscription.start()

@@ -11,7 +11,7 @@ from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
 from haltpoint.runtime.store.ledger import encode_data
 from haltpoint.runtime.streams.connection import Argument, Coalescer
 from haltpoint.runtime.streams.outgoing import completed_parts, split_message
-from haltpoint.runtime.streams.topology import PREFIX, Place, Topology
+from haltpoint.runtime.streams.topology import PREFIX, EntryRef, Topology
 from haltpoint.runtime.streams.wire import DeadLetterReason, encode
 
 
@@ -50,7 +50,7 @@ class DeadLetters:
 
     async def add(
         self,
-        place: Place,
+        ref: EntryRef,
         reason: DeadLetterReason,
         detail: str = "",
         *,
@@ -60,7 +60,7 @@ class DeadLetters:
 
         `about` None: not even whose it was can be read.
         """
-        args: list[Argument] = [place.stream, place.entry, reason, detail.encode(errors="replace")]
+        args: list[Argument] = [ref.stream, ref.entry, reason, detail.encode(errors="replace")]
         match about:
             case None:
                 args.append("")
@@ -78,7 +78,7 @@ class DeadLetters:
                 args += (chain_of(thought), "thought", thought, head, data)
             case MessageLost():
                 args += (about.subject, "lost", "", encode(about))
-        status, letter = await self._function("dead_letter", place.partition, *args)
+        status, letter = await self._function("dead_letter", ref.partition, *args)
         return letter.decode() if status == b"moved" else None
 
     async def requeue(self, partition: int, letter: str) -> RequeueStatus:

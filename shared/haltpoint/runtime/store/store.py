@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.contracts.base import Entrance, derived_chain_id, value
+from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.tasks import Task
@@ -88,7 +88,7 @@ class Fired:
 
 
 @value
-class Lease:
+class PartitionLease:
     """Who may decide for a partition ("" for nobody), at the server's time `now` (ms)."""
 
     holder: str
@@ -199,10 +199,10 @@ class Store:
         now, told = await self._function("fire_due", partition, limit, _REFIRE)
         return Fired(told, now)
 
-    async def lease(self, partition: int, owner: str, seconds: float) -> Lease:
+    async def lease(self, partition: int, owner: str, seconds: float) -> PartitionLease:
         """Take or renew the partition's lease, when it is free or ours."""
         holder, now = await self._function("lease", partition, owner, max(1, round(seconds * 1000)))
-        return Lease(holder.decode(), now)
+        return PartitionLease(holder.decode(), now)
 
     async def give_up(self, partition: int, owner: str) -> None:
         """Free the partition's lease if it is ours."""
@@ -238,7 +238,7 @@ def new_chain_id() -> str:
 
 def foreign_chain_id(message: TaskSubmitted) -> str:
     """The chain of a task that somebody put on a stream: (source, id) is its key."""
-    return derived_chain_id(Entrance.STREAM, message.data.tenant, message.source, message.id)
+    return derived_chain_id(Ingress.STREAM, message.data.tenant, message.source, message.id)
 
 
 def _deadline(task: Task) -> int:

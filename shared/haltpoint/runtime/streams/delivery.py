@@ -15,10 +15,10 @@ Two kinds of consumers use it:
 - A batch consumer (executor) does all its work before its handler returns.
 - A slot consumer (worker, planner) puts the entries into slots and returns when `max_records` slots are free again, or
   returns for how many there is room instead, so that the next read cannot bring more than fits. The entries are its
-  own from the moment of the call: it renews their leases, also of those that still wait for a slot, and says by `holds`
-  which ones it has, so that a late heartbeat does not make the reclaimer hand them to it a second time. Its handler
-  returns for a suspect when that is finished, and `alone` waits until all else is, or until another process has the
-  suspect.
+  own from the moment of the call: it renews their leases, also of those that still wait for a slot, and says by
+  `has_lease` which ones it has, so that a late heartbeat does not make the reclaimer hand them to it a second time. Its
+  handler returns for a suspect when that is finished, and `alone` waits until all else is, or until another process has
+  the suspect.
 
 Reader and reclaimer may call the handler at the same time. A handler that raises leaves its entries pending: they come
 back after a lease.
@@ -44,7 +44,7 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.broker import POLL_MS, UNREACHABLE
 from haltpoint.runtime.streams.connection import Coalescer
 from haltpoint.runtime.streams.tasks import AT_THE_END, end
-from haltpoint.runtime.streams.topology import PREFIX, Place
+from haltpoint.runtime.streams.topology import PREFIX, EntryRef
 
 _log = logs.get(__name__)
 
@@ -90,7 +90,7 @@ class Subscription:
 
     `redis` is what it takes over and hands back through: without retries, so that it waits for no server that is away.
     It reads over a connection of its own, which waits as long as it takes.
-    `handler` gets at most `max_records` entries, or what it returned for the read before. `holds` says whether this
+    `handler` gets at most `max_records` entries, or what it returned for the read before. `has_lease` says whether this
     process still works on an entry (default: while the handler runs with it). `alone` is entered before an entry is
     taken over and left when its handler has returned: nothing else is in hand in between.
     `on_fatal` hears once that the group is gone; nothing is read from then on.
@@ -109,7 +109,7 @@ class Subscription:
         max_deliveries: int,
         on_exhausted: Exhausted,
         on_fatal: Callable[[HaltpointError], None],
-        holds: Callable[[str], bool] | None = None,
+        has_lease: Callable[[str], bool] | None = None,
         alone: Alone = at_once,
     ) -> None:
         self.stream = stream
@@ -122,7 +122,7 @@ class Subscription:
         self._max_deliveries = max_deliveries
         self._on_exhausted = on_exhausted
         self._on_fatal = on_fatal
-        self._holds = holds
+        self._has_lease = has_lease
         self._alone = alone
         self._handled: set[str] = set()
         self._closing = asyncio.Event()
@@ -275,13 +275,13 @@ class Subscription:
         )
 
     def _is_mine(self, entry_id: str) -> bool:
-        return entry_id in self._handled or (self._holds is not None and self._holds(entry_id))
+        return entry_id in self._handled or (self._has_lease is not None and self._has_lease(entry_id))
 
 
 async def hand_back(redis: Redis, stream: str, consumer: str, ids: Sequence[str], lease_ms: int) -> None:
     """Let the next reclaimer take these entries unless they are somebody else's already. Counts no delivery."""
     if ids:
-        name = Place.of(stream, ids[0]).stream
+        name = EntryRef.of(stream, ids[0]).stream
         key = stream.removesuffix(name) + Stream.EVENTS
         await redis.fcall(PREFIX + "hand_back", 1, key, name, consumer, str(lease_ms), *ids)
 
