@@ -72,7 +72,7 @@ class Humans:
         )
 
     async def _tell(self, message: HumanRequested) -> None:
-        request = await self._views.request(message.data.request_id, sees=lambda _: True)
+        request = await self._views.request(message.data.request_id, visible_to=lambda _: True)
         if request is None or request.status is not RequestStatus.OPEN:
             return  # answered, late or forgotten while the message was on its way
         ids = {"chain": request.chain_id, "step": request.step_id, "action": request.action_id}
@@ -97,8 +97,8 @@ class Humans:
         if faults:
             _log.error("the answer of the escalation handler does not fit", handler=handler.name, faults=list(faults))
             return False
-        standing = await self._views.standing(case.chain_id, sees=lambda _: True)
-        trace = standing.trace if standing else None
+        header = await self._views.header(case.chain_id, visible_to=lambda _: True)
+        trace = header.trace if header else None
         # The case as token: a handler that is asked a second time says the same, or is too late.
         await self._inbox.answer(case.id, answer, by=handler.name, trace=trace, token=f"{handler.name}/{case.id}")
         _log.info("an escalation was settled", handler=handler.name, decision=answer.decision.value)

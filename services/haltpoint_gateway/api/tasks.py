@@ -35,7 +35,7 @@ def routes(gateway: Gateway) -> APIRouter:
         if idempotency_key is not None:
             chain_id = derived_chain_id(Ingress.HTTP, task.tenant, idempotency_key)
         # A repeat gets its first outcome, whatever has become of the tools meanwhile.
-        known = idempotency_key is not None and await gateway.views.standing(chain_id, who.sees) is not None
+        known = idempotency_key is not None and await gateway.views.header(chain_id, who.can_see) is not None
         if task.plan is not None and not known:
             await _check(task.plan, gateway)
         traceparent = None
