@@ -33,7 +33,7 @@ from haltpoint_gateway import feed, unattended
 from haltpoint_gateway.auth import Keyring, admin_key
 from haltpoint_gateway.escalations import EscalationHandler
 from haltpoint_gateway.gateway import Gateway
-from haltpoint_gateway.handlers import Humans
+from haltpoint_gateway.handlers import RequestsHandler
 from haltpoint_gateway.http_api import make_api
 from haltpoint_gateway.unattended import Unattended
 
@@ -106,16 +106,16 @@ async def _listen(here: service.Service, gateway: Gateway) -> None:
 
     path = gateway.settings.escalation_handler
     handler = EscalationHandler.load(path) if path else None
-    humans = Humans(
+    requests = RequestsHandler(
         here.redis, gateway.views, dead_letter, Inbox(here.calls, here.topology), gateway.catalogue, handler
     )
     for partition in range(here.topology.partitions):
         await here.subscribe(
             here.topology.stream(partition, Stream.HUMANS),
             GROUP[Stream.HUMANS].value,
-            humans.handle,
+            requests.handle,
             max_records=_BATCH,
-            on_exhausted=humans.exhausted,
+            on_exhausted=requests.exhausted,
         )
     await feed.listen(here, gateway.watchers)
 

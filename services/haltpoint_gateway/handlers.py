@@ -28,7 +28,7 @@ AddDeadLetter = Callable[[Entry, DeadLetterReason, str], Awaitable[None]]
 _log = logs.get(__name__)
 
 
-class Humans:
+class RequestsHandler:
     """Calls people by a line in the log; an escalation goes to `handler` first."""
 
     def __init__(

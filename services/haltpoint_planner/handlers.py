@@ -38,7 +38,7 @@ DRAIN: Final = 5.0
 _log = logs.get(__name__)
 
 
-class Thinker:
+class PlannerHandler:
     """The planner's handlers: `slots` thoughts at once, over all of `streams` together, each read one by one."""
 
     def __init__(
