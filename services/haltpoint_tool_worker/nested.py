@@ -142,7 +142,7 @@ class Nested:
             effects.pop(key, None)
         if reading.outcome.satisfies and not (spec.read_only or spec.repeats):
             effects[key] = entry("done")
-        if call.around is not None and call.around.post:
+        if call.hook_chain is not None and call.hook_chain.post:
             worked = reading.outcome.satisfies
             reading, records = await self._admission.review(job, call, reading)
             return (with_deed(call.tool, call.text, reading) if worked else reading), records
