@@ -21,7 +21,7 @@ from haltpoint.runtime.store.losses import owner_of
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
@@ -51,7 +51,10 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
     key = admin_key(settings)
     tracing = start_tracing(Party.GATEWAY.value)
     try:
-        async with service.running(Party.GATEWAY, settings) as here, Coalescer(here.redis, patience=_PATIENCE) as calls:
+        async with (
+            service.running(Party.GATEWAY, settings) as here,
+            AutoPipeline(here.redis, patience=_PATIENCE) as calls,
+        ):
             gateway = assemble(settings, here.redis, calls, here.topology, tracing, key, beside)
             await _listen(here, gateway)
             here.every(unattended.EVERY, Unattended(here.redis, here.topology, gateway.catalogue).look, "unattended")
@@ -71,7 +74,7 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
 def assemble(
     settings: Settings,
     redis: Redis,
-    calls: Coalescer,
+    calls: AutoPipeline,
     topology: Topology,
     tracing: Tracing,
     key: str,

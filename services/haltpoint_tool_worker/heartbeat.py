@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.ledger import Ledger
 from haltpoint.runtime.streams.broker import UNREACHABLE
-from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.loop_watch import EVERY, LoopWatch
@@ -61,7 +61,7 @@ class Heartbeat:
         def waits() -> bool:
             return not self._stop.is_set()
 
-        async with connect(self._url) as redis, Coalescer(redis, patience=self._heartbeat, waits=waits) as calls:
+        async with connect(self._url) as redis, AutoPipeline(redis, patience=self._heartbeat, waits=waits) as calls:
             ledger = Ledger(calls, self._topology, self._consumer)
             watch, due = LoopWatch(main, self._running), time.monotonic() + self._heartbeat
             while not self._stop.wait(max(0.0, min(EVERY, due - time.monotonic()))):

@@ -16,7 +16,7 @@ from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.library import load as load_library
 from haltpoint.runtime.store.rows import Key
 from haltpoint.runtime.store.store import Store, SubmitStatus
-from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.topology import Topology
 from tests.bench.processes import running
 
@@ -167,7 +167,7 @@ async def driver(url: str, executors: int = 1) -> AsyncIterator[Driver]:
     """A driver, once the executors have shared the partitions and the services have done some first chains."""
     redis = connect(url)
     topology = Topology(4)
-    drive = Driver(url, redis, Store(Coalescer(redis), topology, backlog_limit=1_000_000), topology)
+    drive = Driver(url, redis, Store(AutoPipeline(redis), topology, backlog_limit=1_000_000), topology)
     while not await redis.hexists(topology.key(3, "catalogue"), "noop"):  # noqa: ASYNC110 - no event tells it
         await asyncio.sleep(0.02)
     await drive.shared(executors)

@@ -10,7 +10,7 @@ from haltpoint.contracts.plans import Call, Plan, Step, StepType
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.store.inbox import Inbox, Taken
 from haltpoint.runtime.store.rows import Data, Key
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from tests.bench.system import TEXT, Driver
 
 CHAINS = 100
@@ -34,7 +34,7 @@ async def waiting_bytes(drive: Driver) -> tuple[list[float], int]:
     while await drive.count("awaiting_clarification") < CHAINS:  # noqa: ASYNC110 - the index is the condition
         await asyncio.sleep(0.01)
     sizes = [await held(drive, chain) for chain in chains]
-    calls = Coalescer(drive.redis)
+    calls = AutoPipeline(drive.redis)
     inbox = Inbox(calls, drive.topology)
     choice = Answer(kind=RequestKind.CLARIFICATION, option_id="left")
     times = []

@@ -20,7 +20,7 @@ from haltpoint.runtime.config.settings import ModelSettings, Settings
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import encode
@@ -68,7 +68,7 @@ class Board:
     url: str
     redis: Any
     topology: Topology
-    calls: Coalescer
+    calls: AutoPipeline
 
     @property
     def stored(self) -> Stored:

@@ -22,7 +22,7 @@ from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.inbox import Inbox, Taken
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel
@@ -92,7 +92,7 @@ async def town(request: pytest.FixtureRequest, server: EmbeddedServer, redis: Re
     topology = Topology(1)
     await topology.ensure(redis, [])
     async with AsyncExitStack() as stack:
-        calls = await stack.enter_async_context(Coalescer(redis))
+        calls = await stack.enter_async_context(AutoPipeline(redis))
         board = Board(server.url, redis, topology, calls)
         here = Town(board, Inbox(calls, topology))
         model = await stack.enter_async_context(ScriptedModel(Script.read(Path(request.param))))

@@ -18,7 +18,7 @@ from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.store import Store
-from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.wire import encode
@@ -32,7 +32,7 @@ from tests.support.builders import literal_task, spec
 READS = ("HGETALL", "HMGET", "HGET", "MGET", "GET")
 
 
-class Counted(Coalescer):
+class Counted(AutoPipeline):
     """Notes what is asked for."""
 
     def __init__(self, redis: Redis) -> None:

@@ -23,7 +23,7 @@ from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.store.step_codec import encode_step
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.testing.script_model import ScriptedModel
@@ -42,7 +42,7 @@ CALL = {"say": {"calls": [{"name": "lookup_contacts", "arguments": {"query": "Jo
 async def board(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Board]:
     topology = Topology(2)
     await topology.ensure(redis, [])
-    async with Coalescer(redis) as calls:
+    async with AutoPipeline(redis) as calls:
         board = Board(server.url, redis, topology, calls)
         await board.know(LOOKUP, SEND)
         yield board

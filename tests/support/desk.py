@@ -23,7 +23,7 @@ from haltpoint.runtime.store.inbox import Inbox
 from haltpoint.runtime.store.ledger import Completion, Finished, Ledger
 from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.store.store import CommitStatus, Store
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import EntryRef, Topology
 from haltpoint.runtime.streams.wire import Decoded, decode
 from tests.support.builders import OK, spec
@@ -46,7 +46,7 @@ class Order:
 @dataclass
 class Desk:
     redis: Any  # redis-py's hints cannot tell bytes from text
-    calls: Coalescer
+    calls: AutoPipeline
     store: Store
     ledger: Ledger
     inbox: Inbox
@@ -170,7 +170,7 @@ async def desk_at(redis: Redis, **settings: Any) -> AsyncIterator[Desk]:
     """A desk on an empty server; settings are those of the store."""
     topology = Topology(1)
     await topology.ensure(redis, ["default"])
-    async with Coalescer(redis) as calls:
+    async with AutoPipeline(redis) as calls:
         yield Desk(
             redis=redis,
             calls=calls,

@@ -9,7 +9,7 @@ from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.tools import Outcome, ToolSpec
 from haltpoint.runtime.store.ledger import Finished, Ledger
-from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.tasks import end
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import EntryRef, Topology
@@ -29,7 +29,7 @@ async def ledger_worker(
     url: str, topology: Topology, *tools: ToolSpec, act: Act = succeed, queue: str = "default"
 ) -> AsyncIterator[None]:
     """Serve `tools` on `queue` until the block ends; the tools are in the catalogue when it begins."""
-    async with connect(url) as redis, Coalescer(redis) as calls:
+    async with connect(url) as redis, AutoPipeline(redis) as calls:
         await topology.ensure(redis, [queue])
         await ToolCatalogue(calls, topology).announce(tools)
         task = asyncio.create_task(_serve(redis, Ledger(calls, topology, "test"), topology, act, queue))

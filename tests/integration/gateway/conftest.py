@@ -26,7 +26,7 @@ from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.committing import ChainCommit, Decided
 from haltpoint.runtime.store.store import CommitStatus
 from haltpoint.runtime.streams import presence
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint_gateway.app import assemble, run
 from haltpoint_gateway.auth import Scope, create_key
@@ -179,7 +179,7 @@ async def system(redis: Redis) -> AsyncIterator[System]:
         gateway=GatewaySettings(admin_key=SecretStr(ADMIN)),
         policy=PolicySettings(backlog_limit=BACKLOG),
     )
-    async with Coalescer(redis, patience=1.0) as calls:
+    async with AutoPipeline(redis, patience=1.0) as calls:
         gateway = assemble(settings, redis, calls, topology, Tracing(None), ADMIN)
         await gateway.catalogue.announce([LOOKUP, SECRET])
         transport = httpx.ASGITransport(make_api(gateway))

@@ -9,7 +9,7 @@ import pytest
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store import library
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint_gateway.app import assemble
 from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import ADMIN, System, bearer, problem, task
@@ -120,7 +120,7 @@ async def test_a_gateway_is_ready_when_all_that_was_started_with_it_is(system: S
         await redis.set(key, json.dumps({"name": name, "parent": parent, "host": socket.gethostname(), "queues": []}))
 
     beside = ("executor", "tool-worker", "tool-worker")
-    async with Coalescer(system.redis) as calls:
+    async with AutoPipeline(system.redis) as calls:
         gateway = assemble(system.gateway.settings, system.redis, calls, topology, Tracing(None), ADMIN, beside)
         assert await gateway.faults() == ["executor: 0 of 1 ready", "tool-worker: 0 of 2 ready"]
         await heartbeat("executor", 1, os.getppid())

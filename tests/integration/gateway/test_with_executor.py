@@ -15,7 +15,7 @@ from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.tools import Clarification, NextAction, Option, Outcome, ToolSpec
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.ledger import Finished, Ledger
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint_executor import app as executor
 from tests.integration.gateway.conftest import ADMIN, LOOKUP, System
@@ -72,7 +72,7 @@ async def client(system: System, server: EmbeddedServer, url: str) -> AsyncItera
     await system.gateway.catalogue.announce([LOOKUP, SEND])
     await system.topology.ensure(system.redis, [LOOKUP.queue])
     settings = system.gateway.settings.model_copy(update={"redis_url": server.url})
-    async with Client(url, ADMIN) as client, Coalescer(system.redis) as calls:
+    async with Client(url, ADMIN) as client, AutoPipeline(system.redis) as calls:
         tasks = [asyncio.create_task(executor.run(settings)), asyncio.create_task(_play_tools(system, calls))]
         yield client
         for task in tasks:
@@ -81,7 +81,7 @@ async def client(system: System, server: EmbeddedServer, url: str) -> AsyncItera
                 await task
 
 
-async def _play_tools(system: System, calls: Coalescer) -> None:
+async def _play_tools(system: System, calls: AutoPipeline) -> None:
     """lookup_contacts is not sure which John, send_message sends."""
     ledger = Ledger(calls, system.topology, "player")
     keys = {system.topology.stream(p, Stream.TOOLS, LOOKUP.queue): ">" for p in range(2)}

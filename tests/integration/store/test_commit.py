@@ -18,7 +18,7 @@ from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.runtime.store.committing import ChainCommit, Decided
 from haltpoint.runtime.store.rows import Data
 from haltpoint.runtime.store.store import CancelStatus, CommitStatus, Store, SubmitStatus
-from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.refused import RefusedForNow
 from tests.support.builders import asks, literal_task
 from tests.support.desk import Desk, desk_at
@@ -133,7 +133,7 @@ async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: 
     await desk.redis.config_set("maxmemory", 1)
     try:
         before = await desk.snapshot()
-        async with Coalescer(desk.redis, patience=0) as calls:
+        async with AutoPipeline(desk.redis, patience=0) as calls:
             with pytest.raises(RefusedForNow, match="memory is full"):
                 await Store(calls, desk.topology).submit(literal_task())
             assert await desk.snapshot() == before, "refused whole"
@@ -161,7 +161,7 @@ async def test_r13_a_commit_is_refused_whole_and_no_fault_of_its_chain(desk: Des
     await desk.redis.config_set("min-replicas-to-write", 1)
     try:
         before = await desk.snapshot()
-        async with Coalescer(desk.redis, patience=0) as calls:
+        async with AutoPipeline(desk.redis, patience=0) as calls:
             with pytest.raises(RefusedForNow, match="NOREPLICAS"):
                 await Store(calls, desk.topology).commit(0, [commit])
         assert await desk.snapshot() == before

@@ -39,7 +39,7 @@ from haltpoint.runtime.service import preflight
 from haltpoint.runtime.service.address import redis_url
 from haltpoint.runtime.service.http import HttpServer, health_app
 from haltpoint.runtime.streams.broker import UNREACHABLE, make_broker, reach
-from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.delivery import Alone, Exhausted, Handler, Subscription, at_once
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.tasks import end
@@ -66,7 +66,7 @@ class Service:
         self.name = name
         self.settings = settings
         self.redis = redis
-        self.calls = Coalescer(redis, waits=lambda: not self.stopping.is_set())
+        self.calls = AutoPipeline(redis, waits=lambda: not self.stopping.is_set())
         self.topology = topology
         self.instance = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self.stopping = asyncio.Event()

@@ -9,7 +9,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, ThoughtFailed
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
 from haltpoint.runtime.store.ledger import encode_data
-from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.outgoing import completed_parts, split_message
 from haltpoint.runtime.streams.topology import PREFIX, EntryRef, Topology
 from haltpoint.runtime.streams.wire import DeadLetterReason, encode
@@ -44,7 +44,7 @@ class Orphan:
 class DeadLetters:
     """For all services."""
 
-    def __init__(self, calls: Coalescer, topology: Topology) -> None:
+    def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
         self._calls = calls
         self._topology = topology
 

@@ -22,7 +22,7 @@ from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDraf
 from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
 from haltpoint.runtime.store.loading import decode_action
 from haltpoint.runtime.store.rows import Key, action_of, action_parts, local
-from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.outgoing import completed_parts, split_message
 from haltpoint.runtime.streams.tasks import AT_THE_END
 from haltpoint.runtime.streams.topology import PREFIX, EntryRef, Topology
@@ -103,7 +103,9 @@ class Ledger:
     `retention` in seconds: how long uncut data outlive their chain's deadline.
     """
 
-    def __init__(self, calls: Coalescer, topology: Topology, consumer: str, *, retention: float = 7 * 86400.0) -> None:
+    def __init__(
+        self, calls: AutoPipeline, topology: Topology, consumer: str, *, retention: float = 7 * 86400.0
+    ) -> None:
         self._calls = calls
         self._topology = topology
         self._consumer = consumer

@@ -34,7 +34,7 @@ from haltpoint.runtime.store.rows import (
     local,
     thought_of,
 )
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 
 _log = structlog.get_logger(__name__)
@@ -96,13 +96,13 @@ def arrived(message: TaskSubmitted, fields: Fields) -> Loaded | None:
         return None
 
 
-async def load(calls: Coalescer, topology: Topology, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
+async def load(calls: AutoPipeline, topology: Topology, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
     """Read chains of one partition; what is missing or cannot be read is left out (the latter is logged)."""
     found = await asyncio.gather(*(_load_one(calls, topology, partition, one) for one in chain_ids))
     return {loaded.chain.id: loaded for loaded in found if loaded is not None}
 
 
-async def _load_one(calls: Coalescer, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
+async def _load_one(calls: AutoPipeline, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
     """A chain is read by several commands, and somebody may commit between them. What was read then may fit together,
     and its commit will be a conflict; or it does not, and is read again for as long as the version moves on.
     """
@@ -118,7 +118,7 @@ async def _load_one(calls: Coalescer, topology: Topology, partition: int, chain_
             before = version
 
 
-async def _read_one(calls: Coalescer, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
+async def _read_one(calls: AutoPipeline, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
     """Raises ValueError, KeyError or TypeError when the parts do not fit together."""
     head_key, data_key = (topology.key(partition, key, chain_id) for key in (Key.CHAIN, Key.DATA))
     head, (task, plan, end) = await asyncio.gather(

@@ -23,7 +23,7 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.committing import ChainCommit, Loaded, changes, unspeakable, writes
 from haltpoint.runtime.store.conversations import Conversations
 from haltpoint.runtime.store.loading import load
-from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.outgoing import rfc3339
 from haltpoint.runtime.streams.topology import PREFIX, Topology
 from haltpoint.runtime.streams.wire import encode
@@ -111,7 +111,7 @@ class Store:
 
     def __init__(
         self,
-        calls: Coalescer,
+        calls: AutoPipeline,
         topology: Topology,
         *,
         chain_timeout: float = 7 * 86400.0,

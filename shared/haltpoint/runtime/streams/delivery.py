@@ -42,7 +42,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.broker import POLL_MS, UNREACHABLE
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tasks import AT_THE_END, end
 from haltpoint.runtime.streams.topology import PREFIX, EntryRef
 
@@ -129,7 +129,7 @@ class Subscription:
         self._tasks: list[asyncio.Task[None]] = []
         # An entry lies idle for at most a quarter of a lease after its lease has run out.
         self._pause = min(max(lease_ms / 4000, 0.02), 1.0)
-        self._reading = Coalescer(redis, patience=math.inf, timeout=POLL_MS / 1000 + 6)
+        self._reading = AutoPipeline(redis, patience=math.inf, timeout=POLL_MS / 1000 + 6)
 
     async def start(self) -> None:
         """Begin to read, as soon as the server is there. Raises HaltpointError HP-020 when there is no such group."""

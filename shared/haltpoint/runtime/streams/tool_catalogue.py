@@ -14,7 +14,7 @@ from haltpoint.chain.model.policy import without_blocked
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.topology import PREFIX, Topology
 from haltpoint.runtime.streams.wire import encode
 
@@ -55,7 +55,7 @@ def _spec(text: bytes, gone: bool) -> ToolSpec:
 class ToolCatalogue:
     """Written by tool workers into every partition, read by everybody from one; `blocked` ones are internal."""
 
-    def __init__(self, calls: Coalescer, topology: Topology, blocked: Collection[str] = ()) -> None:
+    def __init__(self, calls: AutoPipeline, topology: Topology, blocked: Collection[str] = ()) -> None:
         self._blocked = blocked
         self._calls = calls
         self._topology = topology
