@@ -16,7 +16,7 @@ from pydantic_core import from_json
 
 from haltpoint.chain.checks.provenance import told, without_origin
 from haltpoint.contracts.base import MAX_ARGUMENTS, value
-from haltpoint.contracts.plans import Call as Proposed
+from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import CONFIRMED, ErrorType, HookRecord, HookVerdict, ToolSpec
 from haltpoint.runtime.store.ledger import Ledger
@@ -52,7 +52,7 @@ class Calls(Protocol):
 
 
 @value
-class Call:
+class ToolCall:
     """A call that may run: the tool, its parsed arguments (with the context), and for how many seconds.
 
     `text` are the arguments as JSON; `changed`: hooks have written them. `records` say which hooks ran. `calls` is what
@@ -97,7 +97,7 @@ class Admission:
         self._ledger = ledger
         self._runner = runner
 
-    def look(self, job: Job, now_ms: int, caller: ToolSpec | None = None) -> Call | Refusal:
+    def look(self, job: Job, now_ms: int, caller: ToolSpec | None = None) -> ToolCall | Refusal:
         """The call, or why it is refused, as far as that can be told at once. `caller` is the tool that calls it."""
         request, tool = job.request, self._registry.find(job.request.tool)
         if tool is None:
@@ -129,10 +129,10 @@ class Admission:
         watched = hook_chain is not None or bool(request.reasons) or request.approval is not None
         asks = watched or (request.unasked is None and (bool(spec.provenance) or any(spec.targets.values())))
         no_effect = self._registry.no_effect.get(request.tool, ())
-        call = Call(tool, arguments, seconds, text, hook_chain, asks=asks, no_effect=no_effect)
+        call = ToolCall(tool, arguments, seconds, text, hook_chain, asks=asks, no_effect=no_effect)
         return call if tool.inputs.context is None and not tool.inputs.confirms else self._with_context(job, call)
 
-    async def ask(self, job: Job, call: Call) -> Call | Refusal:
+    async def ask(self, job: Job, call: ToolCall) -> ToolCall | Refusal:
         """The call as its hooks leave it, or why it is refused. Raises redis-py's errors."""
         tool, request = call.tool, job.request
         run = HookRun(tool, job, call.text, call.arguments)
@@ -165,7 +165,7 @@ class Admission:
         )
         return self._with_context(job, call)
 
-    async def review(self, job: Job, call: Call, reading: Reading) -> tuple[Reading, tuple[HookRecord, ...]]:
+    async def review(self, job: Job, call: ToolCall, reading: Reading) -> tuple[Reading, tuple[HookRecord, ...]]:
         """The result as the post-hooks leave it, and all hooks that ran for the call."""
         review = Review(call.tool, job, reading, records=list(call.records))
         for hook in call.hook_chain.post if call.hook_chain is not None else ():
@@ -182,7 +182,7 @@ class Admission:
         """
         request = job.request
         actions = await self._ledger.receipts(job.ref.partition, request.action_id, request.origins or ())
-        proposed = Proposed(tool=request.tool, arguments=from_json(run.text))
+        proposed = ProposedCall(tool=request.tool, arguments=from_json(run.text))
         own, words = authors_own(job), words_of_the_goal(job)
         found = without_origin(proposed, tool.spec, request.context, actions, words, own)
         if found is None:
@@ -197,7 +197,7 @@ class Admission:
     def _left(self, job: Job) -> float:
         return job.request.deadline / 1000 - time.time()
 
-    def _with_context(self, job: Job, call: Call) -> Call:
+    def _with_context(self, job: Job, call: ToolCall) -> ToolCall:
         """The call with what no plan and no model sets: `confirmed`, and the context."""
         name = call.tool.inputs.context
         if call.tool.inputs.confirms:
@@ -238,7 +238,7 @@ def _beyond(caller: ToolSpec, called: ToolSpec) -> str | None:
     return None
 
 
-def _hook_call(call: Call) -> HookCall:
+def _hook_call(call: ToolCall) -> HookCall:
     return HookCall(call.tool.spec.name, from_json(call.text), call.tool.spec)
 
 

@@ -23,7 +23,7 @@ from pydantic_core import from_json, to_jsonable_python
 from haltpoint.chain.checks.checked import ledger_entry
 from haltpoint.contracts.tools import DeedWords, ErrorType, HookRecord, NestedCall, ToolSpec
 from haltpoint.tools import Tool, ToolError
-from haltpoint_tool_worker.admission import Admission, Call, Refusal
+from haltpoint_tool_worker.admission import Admission, Refusal, ToolCall
 from haltpoint_tool_worker.classify import classify
 from haltpoint_tool_worker.failures import Cause, Effects, Failure, NestedError, fault_of, judge
 from haltpoint_tool_worker.given import Given, handed_on, target_fault
@@ -120,7 +120,7 @@ class Nested:
             return _refused(ErrorType.BLOCKED, f"{name} was not called: {fault}"), ()
         self._begun.append(job)
         call = self._admission.look(job, time.time_ns() // 1_000_000, caller=self._caller.spec)
-        if isinstance(call, Call) and call.asks:
+        if isinstance(call, ToolCall) and call.asks:
             call = await self._admission.ask(job, call)
         if isinstance(call, Refusal):
             return call.reading, call.records

@@ -25,7 +25,7 @@ from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.ledger import ClaimStatus, Finished, Ledger
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.tools import Tool
-from haltpoint_tool_worker.admission import Admission, Call, Refusal
+from haltpoint_tool_worker.admission import Admission, Refusal, ToolCall
 from haltpoint_tool_worker.approval import bound
 from haltpoint_tool_worker.failures import Cause, Effects, Failure, fault_of, judge
 from haltpoint_tool_worker.given import after_hooks
@@ -74,7 +74,7 @@ class Pipeline:
             return self._unclaimed(job, status)
         began = time.time_ns() // 1_000_000
         call = self._admission.look(job, began)
-        if isinstance(call, Call) and call.asks:
+        if isinstance(call, ToolCall) and call.asks:
             call = await self._admission.ask(job, call)
             if job.lost:
                 return None
@@ -104,7 +104,7 @@ class Pipeline:
         ended = await self._runner.here(run, call.arguments)
         return None if ended is None else await self._finish(job, call, began, ended)
 
-    async def _finish(self, job: Job, call: Call, began: int, ended: Ended) -> Finished | None:
+    async def _finish(self, job: Job, call: ToolCall, began: int, ended: Ended) -> Finished | None:
         """What is to be recorded of a call that has ended, or is left behind; what it called ends with it."""
         job.at_timeout = None
         if call.calls is not None:
@@ -157,7 +157,7 @@ class Pipeline:
             job.leased_at = now
         return not job.lost
 
-    def _timed_out(self, job: Job, call: Call, began: int) -> Finished:
+    def _timed_out(self, job: Job, call: ToolCall, began: int) -> Finished:
         """What the heartbeat's thread records when the time is over and the event loop does not turn."""
         ran = call.text if call.changed else None
         return self._finished(job, _judged(job, call, timed_out(call.tool, call.seconds)), began, call.records, ran=ran)
@@ -231,7 +231,7 @@ class Pipeline:
         )
 
 
-def _judged(job: Job, call: Call, reading: Reading) -> Reading:
+def _judged(job: Job, call: ToolCall, reading: Reading) -> Reading:
     """The reading of a call that was started, its failure as it is recorded (E5)."""
     if reading.failure is None:
         return reading

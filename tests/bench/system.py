@@ -10,7 +10,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from haltpoint.contracts.plans import Call, Plan, Step, StepType
+from haltpoint.contracts.plans import Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.library import load as load_library
@@ -36,7 +36,7 @@ def sequence(steps: int, tool: str = "noop", *, chained: bool = True, parallel: 
                     step_type=StepType.TOOL,
                     required_tools=(tool,),
                     dependencies=(f"s{number - 1}",) if chained and number else (),
-                    actions=(Call(tool=tool, arguments={"text": TEXT}),),
+                    actions=(ProposedCall(tool=tool, arguments={"text": TEXT}),),
                 )
                 for number in range(steps)
             )

@@ -6,7 +6,7 @@ from typing import Any
 
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.humans import Answer, RequestKind
-from haltpoint.contracts.plans import Call, Plan, Step, StepType
+from haltpoint.contracts.plans import Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.store.inbox import Inbox, Taken
 from haltpoint.runtime.store.rows import Data, Key
@@ -22,7 +22,7 @@ def question() -> Task:
     """A plan whose first step asks, and whose second needs the answer."""
 
     def step(name: str, tool: str, *needs: str) -> Step:
-        call = Call(tool=tool, arguments={"text": TEXT})
+        call = ProposedCall(tool=tool, arguments={"text": TEXT})
         return Step(id=name, step_type=StepType.TOOL, required_tools=(tool,), dependencies=needs, actions=(call,))
 
     return Task(goal="bench", plan=Plan(steps=(step("ask", "ask"), step("act", "noop", "ask"))))

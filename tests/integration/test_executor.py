@@ -14,7 +14,7 @@ from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ActionProposed, ToolCompleted, ToolRequested
 from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import Call
+from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tasks import Budget, Style, Task
 from haltpoint.contracts.thoughts import Proposal
@@ -80,7 +80,7 @@ async def test_an_open_ended_step_may_call_a_tool_that_has_just_come_up(bed: Bed
         assert plan.steps[0].allowed_tools == ("askHuman", "late")
 
 
-async def propose(bed: Bed, chain_id: str, turn: int, *calls: Call) -> None:
+async def propose(bed: Bed, chain_id: str, turn: int, *calls: ProposedCall) -> None:
     """What a planner would say in this turn of an open-ended task, and the executor has taken it."""
     data = ActionProposed.Data(
         thought_id=thought_id(chain_id, "react", turn, 1), step_id="react", proposal=Proposal(calls=calls, content="ok")

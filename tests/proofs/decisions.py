@@ -15,7 +15,7 @@ from haltpoint.contracts import events
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
-from haltpoint.contracts.plans import Call, Plan, Step
+from haltpoint.contracts.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Clarification, ErrorType, Fault, NextAction, Option, Outcome, ToolSpec
 from tests.proofs.functions import BrokenError, Change, Operation, Promise, Request, Sent
@@ -101,7 +101,7 @@ def _submitted(actions: tuple[Kind, ...]) -> Chain:
             id=f"s{number}",
             required_tools=(kind.value,),
             dependencies=(f"s{number - 1}",) if number else (),
-            actions=(Call(tool=kind.value, arguments={}),),
+            actions=(ProposedCall(tool=kind.value, arguments={}),),
         )
         for number, kind in enumerate(actions)
     ]

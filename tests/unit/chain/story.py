@@ -27,7 +27,7 @@ from haltpoint.contracts.events import (
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import Call, Plan
+from haltpoint.contracts.plans import Plan, ProposedCall
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Proposal, StepDecision, ThoughtKind, Usage
 from haltpoint.contracts.tools import Outcome, ToolSpec
@@ -101,7 +101,7 @@ class Story:
 
     def propose(
         self,
-        *calls: Call,
+        *calls: ProposedCall,
         content: str = "",
         give_up: bool = False,
         repaired: bool = False,

@@ -22,7 +22,7 @@ from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.base import action_of, child_id, levels_of, root_of
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import Call, OnFailure, Plan, Step
+from haltpoint.contracts.plans import OnFailure, Plan, ProposedCall, Step
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.tools import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target, ToolKind, ToolSpec
@@ -285,7 +285,7 @@ def posting(arguments: dict[str, Any]) -> Plan:
         tool_step("mixed", call("find", query="a"), call("echo", words={"$from": "input.who"})),
         tool_step("echo", call("echo", words={"$from": "input.who"})),
         tool_step("person", call("askHuman", question="Who?")),
-        tool_step("post", Call(tool="post", arguments=arguments), after=("find", "mixed", "echo", "person")),
+        tool_step("post", ProposedCall(tool="post", arguments=arguments), after=("find", "mixed", "echo", "person")),
     )
 
 

@@ -13,7 +13,7 @@ from haltpoint.chain.model.outputs import Record, Report, StartChild
 from haltpoint.chain.model.state import ActionStatus, ChainStatus, StepStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import Call, OnFailure, Step
+from haltpoint.contracts.plans import OnFailure, ProposedCall, Step
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.tasks import Mode, Style, Task
@@ -56,12 +56,12 @@ def ran(told: Story, data: str = "{}", **more: Any) -> None:
     told.result(msgspec.structs.replace(OK, metadata=metadata), data)
 
 
-def done(told: Story, made: Call, data: str = "{}") -> None:
+def done(told: Story, made: ProposedCall, data: str = "{}") -> None:
     told.propose(made)
     ran(told, data)
 
 
-def repeated(told: Story, made: Call) -> list[str]:
+def repeated(told: Story, made: ProposedCall) -> list[str]:
     """Propose it; the words of the reasons for which a person is asked about it as a repeat."""
     before = len(told.dispatches)
     told.propose(made)
@@ -69,7 +69,7 @@ def repeated(told: Story, made: Call) -> list[str]:
     return [one.words for one in told.dispatches[-1].reasons if one.kind is ReasonKind.REPEAT]
 
 
-def refused(told: Story, made: Call) -> str:
+def refused(told: Story, made: ProposedCall) -> str:
     before = len(told.dispatches)
     told.propose(made)
     assert len(told.dispatches) == before
@@ -81,7 +81,7 @@ def refused(told: Story, made: Call) -> str:
 
 
 @pytest.mark.parametrize("again", [PAID, call("pay", to=" ann "), call("pay", eur=5.0, to="ann")])
-def test_c14_an_effect_is_had_again_only_after_a_yes(again: Call) -> None:
+def test_c14_an_effect_is_had_again_only_after_a_yes(again: ProposedCall) -> None:
     told = open_ended()
     told.now += 50_400_000
     assert repeated(told, PAID) == []

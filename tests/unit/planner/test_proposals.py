@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.events import ActionProposed
-from haltpoint.contracts.plans import Call
+from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.thoughts import Proposal
 from haltpoint.runtime.streams.wire import encode
 from haltpoint_planner.drafting import MAX_CALLS, draft_proposal, said
@@ -18,8 +18,8 @@ from haltpoint_planner.parsing.replies import NativeCall, Reply, read_reply
 from haltpoint_planner.plan_drafting import draft_plan
 from tests.support.builders import spec, specs
 
-LOOKUP = Call(tool="lookup_contacts", arguments={"query": "John"})
-SEND = Call(tool="send_message", arguments={"recipient_id": "user_abc123", "content": "hi"})
+LOOKUP = ProposedCall(tool="lookup_contacts", arguments={"query": "John"})
+SEND = ProposedCall(tool="send_message", arguments={"recipient_id": "user_abc123", "content": "hi"})
 KNOWN = specs(spec("a"))
 BARE = '{"name": "lookup_contacts", "arguments": {"query": "John"}}'
 
@@ -234,7 +234,7 @@ WORDS = (
 def test_whatever_is_said_a_value_comes_out(words: str, calls: list[NativeCall], cut: bool) -> None:
     reply = Reply(words, tuple(calls), cut=cut)
     proposal = draft_proposal(reply, KNOWN)
-    assert all(isinstance(call, Call) for call in proposal.calls)
+    assert all(isinstance(call, ProposedCall) for call in proposal.calls)
     assert msgspec.json.decode(encode(proposal), type=Proposal) == proposal
     plan = draft_plan(reply)
     assert isinstance(plan, str) or msgspec.json.decode(encode(plan), type=type(plan)) == plan

@@ -25,7 +25,7 @@ from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.plans import Call, Plan
+from haltpoint.contracts.plans import Plan, ProposedCall
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome, ToolSpec
 
@@ -101,7 +101,7 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan, argumen
     faults = argument_faults(spec, arguments)
     strict = work.mode(action.step) is Mode.STRICT
     if strict and work.origin is not PlanOrigin.LITERAL and arguments != read_json(action.arguments):
-        call = Call(tool=action.tool, arguments=arguments)
+        call = ProposedCall(tool=action.tool, arguments=arguments)
         made_up = provenance_fault(call, spec, work.task.context, work.actions, users_words(work))
         faults = faults if made_up is None else (*faults, made_up.message)
     refused: StartChild | tuple[Code, str] = (Code.NOT_RESOLVED, f"{action.tool}: {'; '.join(faults)}")
@@ -126,8 +126,8 @@ def _check_hooks_changes(work: Work, action: Action, ran: str) -> None:
     if spec is None or not isinstance(arguments, dict):
         return
     known = work.task.context, work.actions, users_words(work)
-    proposed = Call(tool=action.tool, arguments=read_json(action.arguments))
-    fault = provenance_fault(Call(tool=action.tool, arguments=arguments), spec, *known)
+    proposed = ProposedCall(tool=action.tool, arguments=read_json(action.arguments))
+    fault = provenance_fault(ProposedCall(tool=action.tool, arguments=arguments), spec, *known)
     if fault is not None and fault != provenance_fault(proposed, spec, *known):
         told = msgspec.structs.replace(fault, message=f"Hooks have changed the call. {fault.message}")
         strike(work, index, told)

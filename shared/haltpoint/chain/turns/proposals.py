@@ -34,7 +34,7 @@ from haltpoint.chain.turns.receipts import succeed
 from haltpoint.chain.turns.strikes import MOST_CALLS, escalate, let_pass, no_call, strike, struck_out, unread, violate
 from haltpoint.chain.turns.thinking import may_think, overspent, think_intent, think_step
 from haltpoint.contracts.events import ActionProposed
-from haltpoint.contracts.plans import Call, StepType
+from haltpoint.contracts.plans import ProposedCall, StepType
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import BROKEN, Correction, Proposal, StepDecision, Violation
 from haltpoint.contracts.tools import ToolSpec
@@ -177,13 +177,13 @@ def release(work: Work, index: int) -> Next | Gate | None:
     return None
 
 
-def _form_fault(work: Work, index: int, call: Call) -> Correction | None:
+def _form_fault(work: Work, index: int, call: ProposedCall) -> Correction | None:
     """Whether the tool may be called here, with these arguments (C6)."""
     named = partial(tellable, work, index)
     return call_fault(call, work.steps[index], work.world.tools, work.mode(index), work.task, named)
 
 
-def _check(work: Work, index: int, proposed: Call) -> tuple[CheckedCall, Correction | None]:
+def _check(work: Work, index: int, proposed: ProposedCall) -> tuple[CheckedCall, Correction | None]:
     """The call, and the first reason to refuse it, in this order: its form, the user's words, a person, the ledger,
     origins.
     """
