@@ -13,7 +13,7 @@ from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import telemetry
 from haltpoint.runtime.service import service
 from haltpoint.runtime.store.dead_letters import DeadLetters
-from haltpoint.runtime.store.ledger import Ledger
+from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint_planner.chat_completions import ChatCompletions
 from haltpoint_planner.handlers import PlannerHandler
@@ -40,7 +40,7 @@ async def run(settings: Settings) -> None:
             ContextReader(here.calls, here.topology, ToolCatalogue(here.calls, here.topology, policy.blocked_tools)),
             ChatCompletions(settings.model, http),
             settings.model.chosen,
-            Ledger(here.calls, here.topology, here.instance, retention=retention),
+            ReceiptStore(here.calls, here.topology, here.instance, retention=retention),
             DeadLetters(here.calls, here.topology),
             tracing,
             slots=settings.slots,

@@ -19,8 +19,8 @@ from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.dead_letters import DeadLetters
-from haltpoint.runtime.store.ledger import Lease, Ledger
 from haltpoint.runtime.store.losses import loss_of
+from haltpoint.runtime.store.receipts import Lease, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tasks import ended
@@ -46,7 +46,7 @@ class PlannerHandler:
         reader: ContextReader,
         model: Model,
         chosen: Callable[[bool], str],
-        ledger: Ledger,
+        receipt_store: ReceiptStore,
         dead_letters: DeadLetters,
         tracing: telemetry.Tracing,
         *,
@@ -58,7 +58,7 @@ class PlannerHandler:
         self._reader = reader
         self._model = model
         self._chosen = chosen
-        self._ledger = ledger
+        self._receipt_store = receipt_store
         self._dead_letters = dead_letters
         self._tracing = tracing
         self._check = check
@@ -109,7 +109,7 @@ class PlannerHandler:
     async def renew_leases(self) -> None:
         """Keep the leases of all thoughts under way; one that was lost is somebody else's, and ours is broken off."""
         running = list(self._running.items())
-        kept = await self._ledger.heartbeat([Lease(ref) for ref, _ in running]) if running else []
+        kept = await self._receipt_store.heartbeat([Lease(ref) for ref, _ in running]) if running else []
         for (ref, task), ours in zip(running, kept, strict=True):
             if not ours and not task.done():
                 _log.warning("lost the lease of a thought", entry=ref.entry)
@@ -142,7 +142,7 @@ class PlannerHandler:
         for task in unfinished.values():
             task.cancel()
         await asyncio.gather(*unfinished.values(), return_exceptions=True)
-        await asyncio.gather(*(self._ledger.release(Lease(ref)) for ref in unfinished), return_exceptions=True)
+        await asyncio.gather(*(self._receipt_store.release(Lease(ref)) for ref in unfinished), return_exceptions=True)
 
     async def _slot(self, ref: EntryRef, entry: Entry) -> None:
         try:
@@ -172,11 +172,11 @@ class PlannerHandler:
                 error = HaltpointError(
                     "HP-309", "nobody waits for the thought", "its chain or step is not there", "Nothing is to be done"
                 )
-                await self._ledger.think(ref, failed(message, error))
+                await self._receipt_store.think(ref, failed(message, error))
                 return
             if self._check is not None and request.kind is ThoughtKind.VERIFY:
                 found = await verifying.run(self._check, verifying.case_of(context))
-                await self._ledger.think(ref, checked(message, found), request.words or "")
+                await self._receipt_store.think(ref, checked(message, found), request.words or "")
                 return
             span = self._span(message, context.task.conversation_id)
             message = msgspec.structs.replace(message, traceparent=telemetry.context_of(span, message.traceparent))
@@ -185,12 +185,12 @@ class PlannerHandler:
             except HaltpointError as error:
                 telemetry.finish(span, error.code)
                 _log.warning(str(error), code=error.code, thought=request.kind.value)
-                await self._ledger.think(ref, failed(message, error))
+                await self._receipt_store.think(ref, failed(message, error))
                 return
             asked, said = reply.usage.input_tokens, reply.usage.output_tokens
             telemetry.finish(span, attributes={telemetry.INPUT_TOKENS: asked, telemetry.OUTPUT_TOKENS: said})
             thought = reply_to(message, reply, context.known)
-            outcome = await self._ledger.think(ref, thought, request.words or words_of(reply))
+            outcome = await self._receipt_store.think(ref, thought, request.words or words_of(reply))
             _log.info("thought", kind=request.kind.value, outcome=outcome.value, input_tokens=asked, output_tokens=said)
 
     def _span(self, message: ToPlanner, conversation: str | None) -> Span | None:

@@ -18,7 +18,7 @@ from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.thoughts import Finding, ThoughtKind, Usage
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.store.ledger import Thought
+from haltpoint.runtime.store.receipts import Thought
 from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal, said, without_thoughts
 from haltpoint_planner.intent_drafting import draft_intent
 from haltpoint_planner.parsing.json_text import without_surrogates

@@ -19,7 +19,7 @@ from haltpoint.contracts.base import MAX_ARGUMENTS, value
 from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import CONFIRMED, ErrorType, HookRecord, HookVerdict, ToolSpec
-from haltpoint.runtime.store.ledger import Ledger
+from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.hooks import Call as HookCall
 from haltpoint_tool_worker.approval import approves
@@ -91,10 +91,10 @@ CallsOf = Callable[[Job, Tool, float], Calls]
 class Admission:
     """For all calls of a worker."""
 
-    def __init__(self, registry: Registry, ledger: Ledger, runner: Runner, calls_of: CallsOf) -> None:
+    def __init__(self, registry: Registry, receipt_store: ReceiptStore, runner: Runner, calls_of: CallsOf) -> None:
         self._calls_of = calls_of
         self._registry = registry
-        self._ledger = ledger
+        self._receipt_store = receipt_store
         self._runner = runner
 
     def look(self, job: Job, now_ms: int, caller: ToolSpec | None = None) -> ToolCall | Refusal:
@@ -181,7 +181,7 @@ class Admission:
         They name the hooks that have changed the arguments: the model may have done as it should.
         """
         request = job.request
-        actions = await self._ledger.receipts(job.ref.partition, request.action_id, request.origins or ())
+        actions = await self._receipt_store.receipts(job.ref.partition, request.action_id, request.origins or ())
         proposed = ProposedCall(tool=request.tool, arguments=from_json(run.text))
         own, words = authors_own(job), words_of_the_goal(job)
         found = without_origin(proposed, tool.spec, request.context, actions, words, own)

@@ -10,7 +10,7 @@ from haltpoint.runtime.service import service
 from haltpoint.runtime.service.address import redis_url
 from haltpoint.runtime.service.service import Service
 from haltpoint.runtime.store.dead_letters import DeadLetters
-from haltpoint.runtime.store.ledger import Ledger
+from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.tool_catalogue import ANNOUNCE_EVERY, ToolCatalogue
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.heartbeat import Heartbeat
@@ -48,11 +48,11 @@ def _slots(settings: Settings, registry: Registry) -> Slots:
 
 async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     settings, retention = here.settings, here.settings.policy.retention
-    ledger = Ledger(here.calls, here.topology, here.instance, retention=retention)
+    receipt_store = ReceiptStore(here.calls, here.topology, here.instance, retention=retention)
     runner, tracing = Runner(), telemetry.start_tracing(Party.WORKER.value)
-    pipeline = Pipeline(registry, ledger, runner, tracing, settings.lease)
+    pipeline = Pipeline(registry, receipt_store, runner, tracing, settings.lease)
     dead_letters = DeadLetters(here.calls, here.topology)
-    handlers = Handlers(slots, pipeline, ledger, dead_letters, here.stopping.is_set)
+    handlers = Handlers(slots, pipeline, receipt_store, dead_letters, here.stopping.is_set)
     heartbeat = Heartbeat(
         redis_url(settings), here.topology, here.instance, settings.heartbeat, handlers, runner.running
     )

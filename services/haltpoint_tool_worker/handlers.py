@@ -17,8 +17,8 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, ToolRequested
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.dead_letters import DeadAction, DeadLetters, Orphan
-from haltpoint.runtime.store.ledger import Completion, Finished, Lease, Ledger
 from haltpoint.runtime.store.losses import loss_of
+from haltpoint.runtime.store.receipts import Completion, Finished, Lease, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tasks import ended
@@ -48,13 +48,13 @@ class Handlers:
         self,
         slots: Slots,
         pipeline: Pipeline,
-        ledger: Ledger,
+        receipt_store: ReceiptStore,
         dead_letters: DeadLetters,
         stopping: Callable[[], bool],
     ) -> None:
         self.slots = slots
         self._pipeline = pipeline
-        self._ledger = ledger
+        self._receipt_store = receipt_store
         self._dead_letters = dead_letters
         self._jobs: dict[EntryRef, Job] = {}
         self._stopping = stopping
@@ -170,7 +170,7 @@ class Handlers:
                     if not job.left:
                         self._record(job, finished)
                 else:
-                    await self._ledger.release(job.lease)
+                    await self._receipt_store.release(job.lease)
                     self._leave(job)
             except Exception as error:  # noqa: BLE001 - logged; the entry comes back until its deliveries are used up
                 self._failed(job, error)
@@ -197,7 +197,7 @@ class Handlers:
         if finished is None or job.lost:
             self._leave(job)
             return
-        receipt = self._ledger.complete(finished)
+        receipt = self._receipt_store.complete(finished)
         self._under_way.add(receipt)
         receipt.add_done_callback(partial(self._recorded, job, finished))
 

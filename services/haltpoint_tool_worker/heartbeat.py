@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 
 from haltpoint.runtime.observability import logs
-from haltpoint.runtime.store.ledger import Ledger
+from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.topology import Topology
@@ -62,21 +62,21 @@ class Heartbeat:
             return not self._stop.is_set()
 
         async with connect(self._url) as redis, AutoPipeline(redis, patience=self._heartbeat, waits=waits) as calls:
-            ledger = Ledger(calls, self._topology, self._consumer)
+            receipt_store = ReceiptStore(calls, self._topology, self._consumer)
             watch, due = LoopWatch(main, self._running), time.monotonic() + self._heartbeat
             while not self._stop.wait(max(0.0, min(EVERY, due - time.monotonic()))):
                 watch.look()
                 try:
-                    await asyncio.gather(*map(ledger.complete, self._handlers.overdue()))
+                    await asyncio.gather(*map(receipt_store.complete, self._handlers.overdue()))
                     if time.monotonic() >= due:
                         due = time.monotonic() + self._heartbeat
-                        await self._once(ledger, main)
+                        await self._once(receipt_store, main)
                 except UNREACHABLE as error:
                     _log.warning("the server is away; leases cannot be kept", reason=str(error))
                 except Exception:  # noqa: BLE001 - logged; without heartbeats all leases would be lost
                     _log.exception("a heartbeat failed")
 
-    async def _once(self, ledger: Ledger, main: asyncio.AbstractEventLoop) -> None:
+    async def _once(self, receipt_store: ReceiptStore, main: asyncio.AbstractEventLoop) -> None:
         at, leases = time.monotonic(), self._handlers.leases()
         if leases:
-            main.call_soon_threadsafe(self._handlers.renewed, at, leases, await ledger.heartbeat(leases))
+            main.call_soon_threadsafe(self._handlers.renewed, at, leases, await receipt_store.heartbeat(leases))

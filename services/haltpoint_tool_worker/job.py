@@ -9,7 +9,7 @@ from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.tools import NestedCall
 from haltpoint.runtime.observability import logs
-from haltpoint.runtime.store.ledger import Finished, Lease
+from haltpoint.runtime.store.receipts import Finished, Lease
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint_tool_worker.runner import Run, Stopped
 

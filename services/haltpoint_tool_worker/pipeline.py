@@ -22,7 +22,7 @@ from redis.exceptions import RedisError
 
 from haltpoint.contracts.tools import ErrorType, HookRecord, Metadata
 from haltpoint.runtime.observability import logs, telemetry
-from haltpoint.runtime.store.ledger import ClaimStatus, Finished, Ledger
+from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.tools import Tool
 from haltpoint_tool_worker.admission import Admission, Refusal, ToolCall
@@ -48,14 +48,14 @@ class Pipeline:
     def __init__(
         self,
         registry: Registry,
-        ledger: Ledger,
+        receipt_store: ReceiptStore,
         runner: Runner,
         tracing: telemetry.Tracing,
         lease: float,
     ) -> None:
         self._registry = registry
-        self._admission = Admission(registry, ledger, runner, self._nested)
-        self._ledger = ledger
+        self._admission = Admission(registry, receipt_store, runner, self._nested)
+        self._receipt_store = receipt_store
         self._runner = runner
         self._tracing = tracing
         self._lease = lease
@@ -130,7 +130,7 @@ class Pipeline:
 
     async def _claim(self, job: Job) -> ClaimStatus:
         job.claiming = True
-        claimed = await self._ledger.claim(job.ref, job.request.action_id)
+        claimed = await self._receipt_store.claim(job.ref, job.request.action_id)
         job.claiming = False
         job.epoch = claimed.epoch
         # The plan took it for repeatable: whether it was started did not matter. Its tool now says that it is not.
@@ -151,7 +151,7 @@ class Pipeline:
     async def _has_lease(self, job: Job) -> bool:
         """Whether no other worker can have taken the action. What our clock cannot say, the server is asked."""
         while not job.lost and (now := time.monotonic()) - job.leased_at >= self._lease:
-            (kept,) = await self._ledger.heartbeat([job.lease])
+            (kept,) = await self._receipt_store.heartbeat([job.lease])
             if not kept:
                 return False
             job.leased_at = now
@@ -209,7 +209,7 @@ class Pipeline:
     async def _kept(self, job: Job, whole: str) -> bool:
         """Whether the uncut data lie beside the receipt: a help, and not worth failing for."""
         try:
-            await self._ledger.keep_whole(job.ref.partition, job.request.action_id, whole, job.request.deadline)
+            await self._receipt_store.keep_whole(job.ref.partition, job.request.action_id, whole, job.request.deadline)
         except (*UNREACHABLE, RedisError) as error:
             _log.warning("an uncut result could not be kept", reason=str(error))
             return False

@@ -30,7 +30,7 @@ from haltpoint_executor.app import run as execute
 from tests.integration.planning import LOOKUP, SEND, Board
 from tests.support import wait_until
 from tests.support.builders import OK, failed
-from tests.support.ledger_worker import ledger_worker
+from tests.support.recording_worker import recording_worker
 from tests.support.stored import Stored
 
 BOOK = {
@@ -96,7 +96,7 @@ async def town(request: pytest.FixtureRequest, server: EmbeddedServer, redis: Re
         board = Board(server.url, redis, topology, calls)
         here = Town(board, Inbox(calls, topology))
         model = await stack.enter_async_context(ScriptedModel(Script.read(Path(request.param))))
-        await stack.enter_async_context(ledger_worker(server.url, topology, LOOKUP, SEND, act=here.act))
+        await stack.enter_async_context(recording_worker(server.url, topology, LOOKUP, SEND, act=here.act))
         await stack.enter_async_context(board.planner(model))
         executor = asyncio.create_task(execute(Settings(redis_url=server.url, partitions=1, executor_lease=1.0)))
 

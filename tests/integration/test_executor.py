@@ -1,4 +1,4 @@
-"""The executor in this process, against a real server and a worker that is only a ledger."""
+"""The executor in this process, against a real server and a worker that only records."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ from haltpoint_executor.world import CurrentWorld, policy_of
 from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
 from tests.support import wait_until
 from tests.support.builders import OK, call, literal_task, spec
-from tests.support.ledger_worker import ledger_worker
+from tests.support.recording_worker import recording_worker
 from tests.support.stored import Stored
 
 DAY = 86_400_000
@@ -51,7 +51,7 @@ async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
 
 
 async def test_a_literal_chain_runs_to_its_end(bed: Bed) -> None:
-    async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
         chain_id = await bed.submit(literal_task(5, text="hi"))
         await wait_until(lambda: bed.ended(chain_id))
         chain = await bed.chain(chain_id)
@@ -61,14 +61,14 @@ async def test_a_literal_chain_runs_to_its_end(bed: Bed) -> None:
 
 
 async def test_a_tool_that_comes_up_after_the_executor_is_known_in_time(bed: Bed) -> None:
-    async with executing(bed), ledger_worker(bed.url, bed.topology, spec("late")):
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec("late")):
         chain_id = await bed.submit(literal_task(1, "late"))
         await wait_until(lambda: bed.ended(chain_id))
         assert (await bed.chain(chain_id)).status is ChainStatus.COMPLETED
 
 
 async def test_an_open_ended_step_may_call_a_tool_that_has_just_come_up(bed: Bed) -> None:
-    async with executing(bed), ledger_worker(bed.url, bed.topology, spec("late")):
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec("late")):
         chain_id = await bed.submit(Task(goal="do it", style=Style.REACT, intent=Intent()))
 
         async def planned() -> bool:
@@ -97,7 +97,7 @@ async def propose(bed: Bed, chain_id: str, turn: int, *calls: ProposedCall) -> N
 
 async def test_c14_a_receipt_that_is_given_back_is_an_action_of_its_own_without_a_worker(bed: Bed) -> None:
     put = spec("put", read_only=False, idempotent=True)
-    async with executing(bed), ledger_worker(bed.url, bed.topology, put):
+    async with executing(bed), recording_worker(bed.url, bed.topology, put):
         asked = Intent(effects_asked=(IntentEntry(tools=("put",)),))
         chain_id = await bed.submit(Task(goal="put it here", style=Style.REACT, intent=asked))
 
@@ -173,7 +173,7 @@ async def test_duplicates_of_every_message_change_nothing(bed: Bed) -> None:
         await wait_until(first_requests)
         await repeat_all()
         copier = asyncio.create_task(repeat_for_ever())
-        async with ledger_worker(bed.url, bed.topology, spec(), act=act):
+        async with recording_worker(bed.url, bed.topology, spec(), act=act):
             await wait_until(lambda: bed.ended(*ids))
             await end(copier)
             await say_again(bed, ids)
@@ -213,7 +213,7 @@ async def test_a_task_that_somebody_put_on_any_stream_is_submitted_once(bed: Bed
         "type": "task.submitted.v1",
         "data": {"goal": "Tell John I am late", "plan": msgspec.to_builtins(literal_task(2).plan)},
     }
-    async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
         for partition in range(PARTITIONS):
             await bed.add_event(partition, {"__data__": json.dumps(message)})
             await bed.add_event(partition, {"__data__": json.dumps(message | {"subject": "orders"})})
@@ -316,7 +316,7 @@ async def test_hostile_entries_are_put_aside_and_stop_nobody(bed: Bed) -> None:
     kinds = hostile()
     assert 200 % len(kinds) == 0
     bad = kinds * (200 // len(kinds))
-    async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
         ids: list[str] = []
         for number, fields in enumerate(bad):
             ids += await asyncio.gather(*(bed.submit(literal_task(1)) for _ in range(5)))
@@ -393,7 +393,7 @@ async def test_two_that_decide_for_one_partition_lose_and_double_nothing(bed: Be
                     turn += 1
                     await pair[turn % 2].handle([Entry(key, entry.decode(), fields)])
 
-    async with ledger_worker(bed.url, bed.topology, spec()):
+    async with recording_worker(bed.url, bed.topology, spec()):
         await world.refresh()
         deciders = [asyncio.create_task(decide_alternately(p)) for p in range(PARTITIONS)]
         ids = [await bed.submit(literal_task(6)) for _ in range(10)]
@@ -415,7 +415,7 @@ async def test_executors_share_the_partitions_and_hand_them_over(bed: Bed) -> No
         held = Counter(owner for owner in await owners(bed) if owner)
         return sorted(held.values()) == sorted(expected)
 
-    async with ledger_worker(bed.url, bed.topology, spec()), executing(bed):
+    async with recording_worker(bed.url, bed.topology, spec()), executing(bed):
         await wait_until(lambda: shares(4))
         async with executing(bed):
             await wait_until(lambda: shares(2))

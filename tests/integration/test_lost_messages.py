@@ -20,7 +20,7 @@ from haltpoint_executor import executor
 from tests.integration.deciding import Bed, bed_at, executing
 from tests.support import wait_until
 from tests.support.builders import literal_task, spec
-from tests.support.ledger_worker import ledger_worker
+from tests.support.recording_worker import recording_worker
 from tests.support.stored import Stored
 
 
@@ -106,7 +106,7 @@ async def test_r1_an_event_that_cannot_be_decided_on_ends_its_chain_and_no_other
         return decide(chain, received, world, now)
 
     monkeypatch.setattr(executor, "decide", faulty)
-    async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
         cursed.append(await bed.submit(literal_task(2)))
         healthy = await bed.submit(literal_task(2))
         error = await error_of(bed, cursed[0])

@@ -18,7 +18,7 @@ from haltpoint.runtime.store import rows
 from haltpoint.runtime.store.committing import ChainCommit, Decided, Loaded
 from haltpoint.runtime.store.dead_letters import DeadAction, Orphan
 from haltpoint.runtime.store.inbox import AnsweredAlready, Stale, Taken
-from haltpoint.runtime.store.ledger import Finished, Ledger
+from haltpoint.runtime.store.receipts import Finished, ReceiptStore
 from haltpoint.runtime.store.rows import ActionState, StoredAction
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, decode
@@ -105,7 +105,7 @@ class Pair:
         epoch = self.chance.choice((0, row.epoch, row.epoch))
         receipt = self.chance.choice(list(Receipt))
         finished = Finished(self.ref(item), self.action(item.action), epoch, row.attempt, OUTCOMES[receipt], "{}")
-        real = await Ledger(self.desk.calls, self.desk.topology, self.consumer(item)).complete(finished)
+        real = await ReceiptStore(self.desk.calls, self.desk.topology, self.consumer(item)).complete(finished)
         self.store, status = functions.complete(self.store, item, epoch, receipt, None)
         assert real == status
 

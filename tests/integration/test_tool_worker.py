@@ -24,7 +24,7 @@ from haltpoint.contracts.tools import Outcome, ToolKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.store.dead_letters import RequeueStatus
-from haltpoint.runtime.store.ledger import Ledger
+from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.store.rows import Kind
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.wire import encode
@@ -637,7 +637,7 @@ async def test_r9_an_order_for_another_release_is_given_back_and_done_once(
 async def test_r4_what_another_release_has_begun_is_given_back_as_a_doubt(bench: Bench, another_release: Path) -> None:
     action = await bench.order("send", text="hi")
     (begun,) = await bench.desk.orders(consumer="dying")
-    await Ledger(bench.desk.calls, bench.desk.topology, "dying").claim(begun.ref, action)
+    await ReceiptStore(bench.desk.calls, bench.desk.topology, "dying").claim(begun.ref, action)
     async with bench.process(another_release):
         ((letter, _),) = await put_aside(bench)
     assert await bench.desk.letters.requeue(0, letter) is RequeueStatus.REQUEUED

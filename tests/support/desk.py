@@ -20,7 +20,7 @@ from haltpoint.contracts.tools import Outcome, ToolSpec
 from haltpoint.runtime.store.committing import ChainCommit, Decided
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.inbox import Inbox
-from haltpoint.runtime.store.ledger import Completion, Finished, Ledger
+from haltpoint.runtime.store.receipts import Completion, Finished, ReceiptStore
 from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.store.store import CommitStatus, Store
 from haltpoint.runtime.streams.connection import AutoPipeline
@@ -48,7 +48,7 @@ class Desk:
     redis: Any  # redis-py's hints cannot tell bytes from text
     calls: AutoPipeline
     store: Store
-    ledger: Ledger
+    receipt_store: ReceiptStore
     inbox: Inbox
     letters: DeadLetters
     topology: Topology
@@ -111,7 +111,7 @@ class Desk:
         self, order: Order, outcome: Outcome = OK, data: str = '{"done":true}', *, epoch: int = 0
     ) -> Completion:
         finished = Finished(order.ref, order.data.action_id, epoch, order.data.attempt, outcome, data)
-        return await self.ledger.complete(finished)
+        return await self.receipt_store.complete(finished)
 
     async def work_all(self, outcome: Outcome = OK) -> bool:
         """One turn of a worker that does all it finds with this outcome."""
@@ -119,7 +119,7 @@ class Desk:
         for order in orders:
             epoch = 0
             if not order.data.repeatable:
-                epoch = (await self.ledger.claim(order.ref, order.data.action_id)).epoch
+                epoch = (await self.receipt_store.claim(order.ref, order.data.action_id)).epoch
             await self.finish(order, outcome, epoch=epoch)
         return bool(orders)
 
@@ -175,7 +175,7 @@ async def desk_at(redis: Redis, **settings: Any) -> AsyncIterator[Desk]:
             redis=redis,
             calls=calls,
             store=Store(calls, topology, **settings),
-            ledger=Ledger(calls, topology, "one"),
+            receipt_store=ReceiptStore(calls, topology, "one"),
             inbox=Inbox(calls, topology),
             letters=DeadLetters(calls, topology),
             topology=topology,

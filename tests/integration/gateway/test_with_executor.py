@@ -14,7 +14,7 @@ from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.tools import Clarification, NextAction, Option, Outcome, ToolSpec
 from haltpoint.runtime.service.embedded import EmbeddedServer
-from haltpoint.runtime.store.ledger import Finished, Ledger
+from haltpoint.runtime.store.receipts import Finished, ReceiptStore
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint_executor import app as executor
@@ -83,7 +83,7 @@ async def client(system: System, server: EmbeddedServer, url: str) -> AsyncItera
 
 async def _play_tools(system: System, calls: AutoPipeline) -> None:
     """lookup_contacts is not sure which John, send_message sends."""
-    ledger = Ledger(calls, system.topology, "player")
+    receipt_store = ReceiptStore(calls, system.topology, "player")
     keys = {system.topology.stream(p, Stream.TOOLS, LOOKUP.queue): ">" for p in range(2)}
     while True:
         read: Any = await system.redis.xreadgroup(GROUP[Stream.TOOLS], "player", cast("Any", keys), block=500)
@@ -91,10 +91,12 @@ async def _play_tools(system: System, calls: AutoPipeline) -> None:
             for entry, fields in (each for batch in batches for each in batch):
                 wanted = msgspec.json.decode(fields[b"__data__"], type=ToolRequested).data
                 ref = EntryRef.of(key.decode(), entry.decode())
-                claimed = await ledger.claim(ref, wanted.action_id)
+                claimed = await receipt_store.claim(ref, wanted.action_id)
                 outcome = WHICH_JOHN if wanted.tool == LOOKUP.name else OK
                 data = json.dumps({} if wanted.tool == LOOKUP.name else {"sent": True})
-                await ledger.complete(Finished(ref, wanted.action_id, claimed.epoch, wanted.attempt, outcome, data))
+                await receipt_store.complete(
+                    Finished(ref, wanted.action_id, claimed.epoch, wanted.attempt, outcome, data)
+                )
 
 
 async def test_a_person_chooses_and_the_message_goes_to_that_one(client: Client) -> None:

@@ -17,7 +17,7 @@ from haltpoint.contracts.events import MessageLost, Received, TaskCancelled, Too
 from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.runtime.store.committing import ChainCommit, Decided
-from haltpoint.runtime.store.ledger import ClaimStatus, Completion
+from haltpoint.runtime.store.receipts import ClaimStatus, Completion
 from haltpoint.runtime.store.rows import Key
 from haltpoint.runtime.store.store import CommitStatus
 from haltpoint.runtime.streams.connection import Argument
@@ -249,7 +249,7 @@ async def test_a_worker_that_lets_a_call_pass_too_late_records_nothing(desk: Des
     action = await desk.action(f"{parent}.s1.1")
     assert (action.child, action.earlier[1].data) == (child, '{"arguments":{"who":"Jane"}}')
     assert await desk.finish(order, data='{"arguments":{"who":"John"}}') is Completion.STALE
-    assert (await desk.ledger.claim(order.ref, order.data.action_id)).status is ClaimStatus.STALE
+    assert (await desk.receipt_store.claim(order.ref, order.data.action_id)).status is ClaimStatus.STALE
     await desk.decide_all()
     (first,) = await desk.orders()
     assert json.loads(first.body) == {"query": "Jane"}

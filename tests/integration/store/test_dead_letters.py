@@ -9,7 +9,7 @@ from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ErrorType
 from haltpoint.runtime.store.dead_letters import DeadAction, Orphan, RequeueStatus
-from haltpoint.runtime.store.ledger import Recorded
+from haltpoint.runtime.store.receipts import Recorded
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, encode
 from tests.support.builders import literal_task
@@ -81,7 +81,7 @@ async def test_a_chain_hears_that_its_action_was_given_up(desk: Desk) -> None:
 
 async def test_e5_a_started_action_with_effects_is_given_up_in_doubt(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "send"))
-    await desk.ledger.claim(order.ref, order.data.action_id)
+    await desk.receipt_store.claim(order.ref, order.data.action_id)
     await desk.letters.add(order.ref, DeadLetterReason.DELIVERIES_EXHAUSTED, about=dead(order))
     await desk.decide_all()
     chain = await desk.chain(order.data.action_id.split(".")[0])
@@ -116,7 +116,7 @@ async def test_a_chain_hears_that_its_thought_was_given_up_and_the_thought_stays
     kept = await desk.stored.thought(thought)
     assert kept is not None
     assert json.loads(kept.data) == json.loads(encode(failure).decode())
-    assert await desk.ledger.think(ref, about) is Recorded.AGAIN
+    assert await desk.receipt_store.think(ref, about) is Recorded.AGAIN
     await desk.decide_all()
     assert (await desk.chain(chain_id)).status is ChainStatus.FAILED
-    assert await desk.ledger.think(ref, about) is Recorded.AGAIN
+    assert await desk.receipt_store.think(ref, about) is Recorded.AGAIN

@@ -112,8 +112,8 @@ async def test_a_chain_is_cancelled_once_and_an_unknown_one_never(desk: Desk) ->
 @pytest.mark.parametrize(("decision", "runs_again"), [(Choice.HAPPENED, False), (Choice.NOT_HAPPENED, True)])
 async def test_e5_a_person_settles_a_doubt(desk: Desk, decision: Choice, runs_again: bool) -> None:
     order = await desk.order_of(literal_task(1, "send"))
-    await desk.ledger.claim(order.ref, order.data.action_id)
-    epoch = (await desk.ledger.claim(order.ref, order.data.action_id)).epoch
+    await desk.receipt_store.claim(order.ref, order.data.action_id)
+    epoch = (await desk.receipt_store.claim(order.ref, order.data.action_id)).epoch
     await desk.finish(order, failed(ErrorType.IN_DOUBT), "", epoch=epoch)
     await desk.decide_all()
     chain_id = order.data.action_id.split(".")[0]
@@ -128,7 +128,7 @@ async def test_e5_a_person_settles_a_doubt(desk: Desk, decision: Choice, runs_ag
         assert again[0].data.attempt == 2
         assert action.receipt is None
         assert action.earlier[1].kind is Kind.DOUBT
-        assert (await desk.ledger.claim(again[0].ref, order.data.action_id)).status == "go"
+        assert (await desk.receipt_store.claim(again[0].ref, order.data.action_id)).status == "go"
     else:
         assert action.settled is not None
         assert action.counts == action.settled

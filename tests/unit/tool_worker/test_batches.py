@@ -13,7 +13,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from haltpoint import tool
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.runtime.observability.telemetry import Tracing
-from haltpoint.runtime.store.ledger import Completion, Finished
+from haltpoint.runtime.store.receipts import Completion, Finished
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.tools import tool_of
@@ -69,7 +69,7 @@ async def stubborn() -> str:
 
 @dataclass
 class Receipts:
-    """The ledger, without a server. `fails`: how many more times it cannot be written to."""
+    """The receipt store, without a server. `fails`: how many more times it cannot be written to."""
 
     fails: int = 0
     written: list[Finished] = field(default_factory=list)
@@ -122,9 +122,9 @@ async def worker() -> AsyncIterator[Worker]:
         found = tool_of(globals()[name])
         assert found is not None
         registry.add(found)
-    ledger: Any = receipts
-    pipeline = Pipeline(registry, ledger, runner, Tracing(None), 10.0)
-    handlers = Handlers(Slots(16, 1), pipeline, ledger, ledger, lambda: False)
+    receipt_store: Any = receipts
+    pipeline = Pipeline(registry, receipt_store, runner, Tracing(None), 10.0)
+    handlers = Handlers(Slots(16, 1), pipeline, receipt_store, receipt_store, lambda: False)
     yield Worker(receipts, handlers)
     for gate in GATES.values():
         gate.set()

@@ -20,7 +20,7 @@ from haltpoint.contracts.tools import ErrorType, Fault, Option, Target
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability.telemetry import Tracing
-from haltpoint.runtime.store.ledger import Finished
+from haltpoint.runtime.store.receipts import Finished
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import DeclarationError, Tool, ToolError, register
 from haltpoint_tool_worker.failures import TABLE, Cause, Effects, Verdict

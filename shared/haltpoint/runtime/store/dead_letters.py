@@ -8,7 +8,7 @@ from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, ThoughtFailed
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
-from haltpoint.runtime.store.ledger import encode_data
+from haltpoint.runtime.store.receipts import encode_data
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.outgoing import completed_parts, split_message
 from haltpoint.runtime.streams.topology import PREFIX, EntryRef, Topology

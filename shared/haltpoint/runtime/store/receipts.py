@@ -97,7 +97,7 @@ class Lease:
     epoch: int = 0
 
 
-class Ledger:
+class ReceiptStore:
     """The worker's and the planner's side of the store. `consumer` is the name under which they read.
 
     `retention` in seconds: how long uncut data outlive their chain's deadline.

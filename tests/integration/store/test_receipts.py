@@ -8,7 +8,7 @@ from redis.asyncio import Redis
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, ToolCompleted, ToolRequested
 from haltpoint.contracts.tools import ErrorType
-from haltpoint.runtime.store.ledger import Claimed, ClaimStatus, Completion, Finished, Lease, Ledger
+from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Completion, Finished, Lease, ReceiptStore
 from haltpoint.runtime.store.rows import Kind
 from haltpoint.runtime.streams.topology import EntryRef
 from tests.support.builders import OK, failed, literal_task
@@ -19,7 +19,7 @@ STALE, LOST = ClaimStatus.STALE, ClaimStatus.LOST
 
 
 async def claim(desk: Desk, order: Order) -> Claimed:
-    return await desk.ledger.claim(order.ref, order.data.action_id)
+    return await desk.receipt_store.claim(order.ref, order.data.action_id)
 
 
 async def cancel(desk: Desk, chain_id: str) -> None:
@@ -96,16 +96,16 @@ async def test_r8_who_lost_the_lease_changes_nothing_and_acknowledges_nothing(de
 async def test_r8_who_slept_while_another_took_over_changes_nothing(desk: Desk, begun: bool) -> None:
     """Claim, heartbeat, complete and release of a consumer for which the entry is not pending any more."""
     order = await desk.order_of(literal_task(1, "send"))
-    awake = Ledger(desk.calls, desk.topology, "two")
+    awake = ReceiptStore(desk.calls, desk.topology, "two")
     stream = desk.topology.stream(0, Stream.TOOLS, "default")
     await desk.redis.xclaim(stream, "tool-worker", "two", 0, [order.ref.entry])
     epoch = (await awake.claim(order.ref, order.data.action_id)).epoch if begun else 0
     before = await desk.snapshot()
     lease = Lease(order.ref, order.data.action_id, epoch)
     assert await claim(desk, order) == Claimed(LOST, 0)
-    assert await desk.ledger.heartbeat([lease]) == [False]
+    assert await desk.receipt_store.heartbeat([lease]) == [False]
     assert await desk.finish(order, epoch=epoch) is Completion.STALE
-    assert await desk.ledger.release(lease) is False
+    assert await desk.receipt_store.release(lease) is False
     assert await desk.snapshot() == before
     finished = Finished(order.ref, order.data.action_id, epoch, order.data.attempt, OK, "{}")
     assert await awake.complete(finished) is Completion.RECORDED
@@ -118,7 +118,7 @@ async def test_an_entry_that_was_never_read_is_claimed_by_no_consumer(desk: Desk
     (message,) = await desk.messages(Stream.TOOLS, "default")
     assert isinstance(message, ToolRequested)
     ref = EntryRef(0, "tools:default", entry.decode())
-    assert await desk.ledger.claim(ref, message.data.action_id) == Claimed(LOST, 0)
+    assert await desk.receipt_store.claim(ref, message.data.action_id) == Claimed(LOST, 0)
 
 
 async def test_r13_a_receipt_does_not_wait_for_a_help_that_is_refused(desk: Desk) -> None:
@@ -126,7 +126,7 @@ async def test_r13_a_receipt_does_not_wait_for_a_help_that_is_refused(desk: Desk
     await desk.redis.config_set("maxmemory", 1)
     try:
         with pytest.raises(TimeoutError):
-            await desk.ledger.keep_whole(0, order.data.action_id, "{}", 0)
+            await desk.receipt_store.keep_whole(0, order.data.action_id, "{}", 0)
         assert await desk.finish(order) is Completion.RECORDED
     finally:
         await desk.redis.config_set("maxmemory", 0)
@@ -162,7 +162,7 @@ async def test_a_forged_or_doubled_entry_is_finished_and_never_run(desk: Desk, k
     forged = await desk.redis.xadd(desk.topology.stream(0, Stream.TOOLS, "default"), {"__data__": "{}"})
     ref = EntryRef(0, "tools:default", forged.decode())
     action = order.data.action_id if known else "nobody.knows.1"
-    assert (await desk.ledger.claim(ref, action)).status is STALE
+    assert (await desk.receipt_store.claim(ref, action)).status is STALE
     assert await desk.backlog(Stream.TOOLS, "default") == 1
     assert await claim(desk, order) == Claimed(GO, 1)
 
@@ -184,7 +184,7 @@ async def test_a_heartbeat_keeps_what_is_held_and_says_what_is_lost(desk: Desk) 
     lease, other = await desk.order_of(literal_task()), await desk.order_of(literal_task())
     gone = Lease(EntryRef(0, "tools:default", "1-1"), other.data.action_id)
     await asyncio.sleep(0.02)
-    kept = await desk.ledger.heartbeat([Lease(lease.ref, lease.data.action_id, 0), gone])
+    kept = await desk.receipt_store.heartbeat([Lease(lease.ref, lease.data.action_id, 0), gone])
     assert kept == [True, False]
     pending = await desk.redis.xpending_range(
         desk.topology.stream(0, Stream.TOOLS, "default"), "tool-worker", "-", "+", 10
@@ -197,45 +197,45 @@ async def test_a_heartbeat_keeps_what_is_held_and_says_what_is_lost(desk: Desk) 
 
 async def test_r8_a_heartbeat_of_another_consumer_or_epoch_is_lost(desk: Desk) -> None:
     order = await desk.order_of(literal_task())
-    stranger = Ledger(desk.calls, desk.topology, "two")
+    stranger = ReceiptStore(desk.calls, desk.topology, "two")
     assert await stranger.heartbeat([Lease(order.ref, order.data.action_id, 0)]) == [False]
     await claim(desk, order)
-    assert await desk.ledger.heartbeat([Lease(order.ref, order.data.action_id, 0)]) == [False]
-    assert await desk.ledger.heartbeat([Lease(order.ref, order.data.action_id, 1)]) == [True]
+    assert await desk.receipt_store.heartbeat([Lease(order.ref, order.data.action_id, 0)]) == [False]
+    assert await desk.receipt_store.heartbeat([Lease(order.ref, order.data.action_id, 1)]) == [True]
 
 
 async def test_what_is_handed_back_is_read_anew_by_anybody(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "send", to="john"))
     lease = Lease(order.ref, order.data.action_id, 0)
-    assert await desk.ledger.release(lease) is True
-    assert await desk.ledger.release(lease) is False
+    assert await desk.receipt_store.release(lease) is True
+    assert await desk.receipt_store.release(lease) is False
     (again,) = await desk.orders(consumer="two")
     assert (again.data, again.body) == (order.data, order.body)
     assert again.ref != order.ref
     assert (await claim(desk, order)).status is STALE
     assert await claim(desk, again) == Claimed(LOST, 0)
-    assert await Ledger(desk.calls, desk.topology, "two").claim(again.ref, again.data.action_id) == Claimed(GO, 1)
+    assert await ReceiptStore(desk.calls, desk.topology, "two").claim(again.ref, again.data.action_id) == Claimed(GO, 1)
 
 
 async def test_r4_what_was_started_and_cannot_be_repeated_is_not_handed_back(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "send"))
     epoch = (await claim(desk, order)).epoch
-    assert await desk.ledger.release(Lease(order.ref, order.data.action_id, epoch)) is False
+    assert await desk.receipt_store.release(Lease(order.ref, order.data.action_id, epoch)) is False
     repeatable = await desk.order_of(literal_task())
     epoch = (await claim(desk, repeatable)).epoch
-    assert await desk.ledger.release(Lease(repeatable.ref, repeatable.data.action_id, epoch)) is True
+    assert await desk.receipt_store.release(Lease(repeatable.ref, repeatable.data.action_id, epoch)) is True
 
 
 async def test_r8_after_a_release_the_old_holder_cannot_complete(desk: Desk) -> None:
     order = await desk.order_of(literal_task())
-    await desk.ledger.release(Lease(order.ref, order.data.action_id, 0))
+    await desk.receipt_store.release(Lease(order.ref, order.data.action_id, 0))
     assert await desk.finish(order) is Completion.STALE
 
 
 async def test_epochs_of_a_second_attempt_begin_anew_under_a_new_entry(desk: Desk, redis: Redis) -> None:
     order = await desk.order_of(literal_task())
     await claim(desk, order)
-    await desk.ledger.release(Lease(order.ref, order.data.action_id, 1))
+    await desk.receipt_store.release(Lease(order.ref, order.data.action_id, 1))
     (again,) = await desk.orders()
     assert await desk.finish(order, epoch=1) is Completion.STALE
     assert await desk.finish(again, epoch=0) is Completion.RECORDED
