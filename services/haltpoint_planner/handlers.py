@@ -168,15 +168,15 @@ class PlannerHandler:
         request = message.data
         with logs.about(chain=chain_of(request.thought_id), step=request.step_id, trace=message.traceparent):
             context = await self._reader.read(request)
-            if context is None:  # `think` finds that out again, in one step with the acknowledgement
+            if context is None:  # `record_thought` finds that out again, in one step with the acknowledgement
                 error = HaltpointError(
                     "HP-309", "nobody waits for the thought", "its chain or step is not there", "Nothing is to be done"
                 )
-                await self._receipt_store.think(ref, failed(message, error))
+                await self._receipt_store.record_thought(ref, failed(message, error))
                 return
             if self._check is not None and request.kind is ThoughtKind.VERIFY:
                 found = await verifying.run(self._check, verifying.case_of(context))
-                await self._receipt_store.think(ref, checked(message, found), request.words or "")
+                await self._receipt_store.record_thought(ref, checked(message, found), request.words or "")
                 return
             span = self._span(message, context.task.conversation_id)
             message = msgspec.structs.replace(message, traceparent=telemetry.context_of(span, message.traceparent))
@@ -185,12 +185,12 @@ class PlannerHandler:
             except HaltpointError as error:
                 telemetry.finish(span, error.code)
                 _log.warning(str(error), code=error.code, thought=request.kind.value)
-                await self._receipt_store.think(ref, failed(message, error))
+                await self._receipt_store.record_thought(ref, failed(message, error))
                 return
             asked, said = reply.usage.input_tokens, reply.usage.output_tokens
             telemetry.finish(span, attributes={telemetry.INPUT_TOKENS: asked, telemetry.OUTPUT_TOKENS: said})
             thought = reply_to(message, reply, context.known)
-            outcome = await self._receipt_store.think(ref, thought, request.words or words_of(reply))
+            outcome = await self._receipt_store.record_thought(ref, thought, request.words or words_of(reply))
             _log.info("thought", kind=request.kind.value, outcome=outcome.value, input_tokens=asked, output_tokens=said)
 
     def _span(self, message: ToPlanner, conversation: str | None) -> Span | None:

@@ -162,7 +162,7 @@ class FunctionsModel:
         if action:
             self.actions[action] = rules.renewed(self.actions[action], fresh)
 
-    def think(self, entry: int, thought: str, said: str) -> str:
+    def record_thought(self, entry: int, thought: str, said: str) -> str:
         status = self._record_thought(thought, said)
         self.finish(entry)
         return status

@@ -47,24 +47,24 @@ async def tell(desk: Desk, *replies: Said) -> None:
             match message:
                 case IntentRequested():
                     read = IntentDrafted.Data(thought_id=message.id, intent=said if isinstance(said, Intent) else None)
-                    await desk.receipt_store.think(place, IntentDrafted(**head, data=read))
+                    await desk.receipt_store.record_thought(place, IntentDrafted(**head, data=read))
                 case PlanRequested():
                     asked = said if isinstance(said, str) else None
                     drafted = PlanDrafted.Data(
                         thought_id=message.id, plan=said if isinstance(said, Plan) else None, question=asked
                     )
-                    await desk.receipt_store.think(place, PlanDrafted(**head, data=drafted))
+                    await desk.receipt_store.record_thought(place, PlanDrafted(**head, data=drafted))
                 case ActionRequested():
                     assert isinstance(said, Proposal)
                     step = message.data.step_id or ""
                     data = ActionProposed.Data(thought_id=message.id, step_id=step, proposal=said)
-                    await desk.receipt_store.think(place, ActionProposed(**head, data=data))
+                    await desk.receipt_store.record_thought(place, ActionProposed(**head, data=data))
                 case AnswerRequested():
                     found_in = said if isinstance(said, tuple) else None
                     answer = AnswerDrafted.Data(
                         thought_id=message.id, text="" if found_in else str(said), findings=found_in
                     )
-                    await desk.receipt_store.think(place, AnswerDrafted(**head, data=answer))
+                    await desk.receipt_store.record_thought(place, AnswerDrafted(**head, data=answer))
         if not found:
             assert left == []
             return

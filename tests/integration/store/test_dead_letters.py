@@ -116,7 +116,7 @@ async def test_a_chain_hears_that_its_thought_was_given_up_and_the_thought_stays
     kept = await desk.stored.thought(thought)
     assert kept is not None
     assert json.loads(kept.data) == json.loads(encode(failure).decode())
-    assert await desk.receipt_store.think(ref, about) is Recorded.AGAIN
+    assert await desk.receipt_store.record_thought(ref, about) is Recorded.AGAIN
     await desk.decide_all()
     assert (await desk.chain(chain_id)).status is ChainStatus.FAILED
-    assert await desk.receipt_store.think(ref, about) is Recorded.AGAIN
+    assert await desk.receipt_store.record_thought(ref, about) is Recorded.AGAIN

@@ -191,13 +191,13 @@ class Functions(FunctionsBeside):
         return entry, stream, action, row.epoch if row and lucky else epoch
 
     @rule(data=st.data(), chain=CHAINS)
-    def think(self, data: st.DataObject, chain: str) -> None:
+    def record_thought(self, data: st.DataObject, chain: str) -> None:
         entry = self.some_entry(data, PLANS)
         row = self.model.entries.get(entry)
         thought = row.about if row else f"{chain}.s.t1.1"
         head = f'{{"id":"{thought}/reply","data":'
-        reply = self.call("think", self.entry(entry), thought, "kind", "{}", "raw", head)
-        assert reply.decode() == self.model.think(entry, thought, "{}")
+        reply = self.call("record_thought", self.entry(entry), thought, "kind", "{}", "raw", head)
+        assert reply.decode() == self.model.record_thought(entry, thought, "{}")
 
     # ---- dead letters -----------------------------------------------------------------------------------------------
 

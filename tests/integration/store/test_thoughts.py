@@ -1,4 +1,4 @@
-"""hp2_think: a thought is recorded once, and the executor hears of it once (R2)."""
+"""hp2_record_thought: a thought is recorded once, and the executor hears of it once (R2)."""
 
 import msgspec
 
@@ -23,7 +23,7 @@ async def asked(desk: Desk) -> tuple[EntryRef, PlanDrafted]:
 
 async def test_a_thought_is_recorded_with_its_words_and_told(desk: Desk) -> None:
     ref, reply = await asked(desk)
-    assert await desk.receipt_store.think(ref, reply, raw="I think \ud800 so") is Recorded.RECORDED
+    assert await desk.receipt_store.record_thought(ref, reply, raw="I think \ud800 so") is Recorded.RECORDED
     assert await desk.messages() == [reply]
     assert await desk.backlog(Stream.PLANS) == 0
     kept = await desk.stored.thought(reply.data.thought_id)
@@ -34,9 +34,9 @@ async def test_a_thought_is_recorded_with_its_words_and_told(desk: Desk) -> None
 
 async def test_r2_the_second_thought_of_the_same_id_is_not_taken(desk: Desk) -> None:
     ref, reply = await asked(desk)
-    await desk.receipt_store.think(ref, reply)
+    await desk.receipt_store.record_thought(ref, reply)
     other = msgspec.structs.replace(reply, data=msgspec.structs.replace(reply.data, plan=line_plan(3)))
-    assert await desk.receipt_store.think(ref, other) is Recorded.AGAIN
+    assert await desk.receipt_store.record_thought(ref, other) is Recorded.AGAIN
     assert await desk.messages() == [reply]
 
 
@@ -45,9 +45,9 @@ async def test_a_thought_for_a_final_or_unknown_chain_is_dropped(desk: Desk) -> 
     message = TaskCancelled(id="c", source="test", subject=reply.subject, data=TaskCancelled.Data())
     await desk.store.cancel(message)
     await desk.decide_all()
-    assert await desk.receipt_store.think(ref, reply) is Recorded.FINAL
+    assert await desk.receipt_store.record_thought(ref, reply) is Recorded.FINAL
     nobody = AnswerDrafted(id="x", source="test", data=AnswerDrafted.Data(thought_id="nobody.answer.t1.1", text=""))
-    assert await desk.receipt_store.think(ref, nobody) is Recorded.FINAL
+    assert await desk.receipt_store.record_thought(ref, nobody) is Recorded.FINAL
     assert (await desk.backlog(Stream.EVENTS), await desk.backlog(Stream.PLANS)) == (0, 0)
 
 

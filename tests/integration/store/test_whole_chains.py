@@ -58,15 +58,15 @@ async def think(desk: Desk) -> bool:
             case PlanRequested():
                 steps = line_plan(2).steps
                 drafted = plan(*(msgspec.structs.replace(step, actions=()) for step in steps))
-                await desk.receipt_store.think(
+                await desk.receipt_store.record_thought(
                     place, PlanDrafted(**head, data=PlanDrafted.Data(thought_id=message.id, plan=drafted))
                 )
             case ActionRequested():
                 proposal = Proposal(content="so be it", calls=(call("note", text="x"), call("note", text="y")))
                 data = ActionProposed.Data(thought_id=message.id, step_id=message.data.step_id or "", proposal=proposal)
-                await desk.receipt_store.think(place, ActionProposed(**head, data=data))
+                await desk.receipt_store.record_thought(place, ActionProposed(**head, data=data))
             case AnswerRequested():
-                await desk.receipt_store.think(
+                await desk.receipt_store.record_thought(
                     place, AnswerDrafted(**head, data=AnswerDrafted.Data(thought_id=message.id, text="done"))
                 )
     return bool(found)

@@ -185,12 +185,12 @@ class ReceiptStore:
             reply = await self._function("release", ref.partition, *args)
         return bool(reply == b"released")
 
-    async def think(self, ref: EntryRef, reply: Thought, raw: str = "") -> Recorded:
+    async def record_thought(self, ref: EntryRef, reply: Thought, raw: str = "") -> Recorded:
         """Record a thought once and reply to the executor. `raw` are the model's words."""
         message = encode(reply)
         data = encode_data(reply)
         status = await self._function(
-            "think",
+            "record_thought",
             ref.partition,
             *(ref.entry, reply.data.thought_id, reply.type, data),
             *(raw.encode(errors="replace"), split_message(message, data)),
