@@ -19,8 +19,8 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.dispatching import send_again
 from haltpoint.chain.turns.ending import too_late
-from haltpoint.chain.turns.receipts import err, settle, settle_error, succeed
-from haltpoint.chain.turns.strikes import escalate, forgive
+from haltpoint.chain.turns.receipts import fail_action, settle, settle_error, succeed
+from haltpoint.chain.turns.strikes import escalate, reset_strikes
 from haltpoint.chain.turns.thinking import think_plan, think_step
 from haltpoint.contracts.base import request_id, thought_id
 from haltpoint.contracts.doors import in_full
@@ -153,7 +153,7 @@ def _given(
 
 
 def _settle_error(work: Work, action: Action, fault: Fault, said: str = "", by: str = "") -> Next | None:
-    return err(work, settle_error(work, action, fault, said, by), fault)
+    return fail_action(work, settle_error(work, action, fault, said, by), fault)
 
 
 def cancel(_: Work, message: TaskCancelled) -> Next | None:
@@ -183,7 +183,7 @@ def _try_again(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Ne
         work.other_model = True
     else:
         _rephrase(work, index, data.answer.text.strip())
-    forgive(work, index)
+    reset_strikes(work, index)
     return think_plan(work) if index is None else think_step(work, index, again=True)
 
 
@@ -220,7 +220,7 @@ def _by_hand(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next
 
 def _record(work: Work, index: int, tool: str, value: dict[str, Any], by: str) -> Action:
     """The receipt that a person gave, as an action in a turn of its own: no thought and no worker has a part in it."""
-    forgive(work, index)
+    reset_strikes(work, index)
     action = work.next_action(index, tool, "{}")
     run = work.edit(index)
     run.actions, run.turn, run.in_turn = action.number, run.turn + 1, 1

@@ -19,7 +19,7 @@ from haltpoint.chain.turns.asking import next_request, question
 from haltpoint.chain.turns.children import child_for
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.held import drop_held
-from haltpoint.chain.turns.receipts import err, record, settle, succeed
+from haltpoint.chain.turns.receipts import fail_action, record, settle, succeed
 from haltpoint.chain.turns.strikes import strike
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
@@ -69,7 +69,7 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> Next | None:
     if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
         return _stop(work, action, outcome, RequestKind.IN_DOUBT, fault.message)
     if fault is not None:
-        return err(work, action, fault)
+        return fail_action(work, action, fault)
     if outcome.clarification is not None:
         return _stop(work, action, outcome, RequestKind.CLARIFICATION, outcome.clarification.question)
     if outcome.confirmation is not None:

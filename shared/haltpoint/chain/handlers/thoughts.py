@@ -17,7 +17,7 @@ from haltpoint.chain.model.state import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.delivering import deliver, take_findings
 from haltpoint.chain.turns.exits import ask_while_planning
-from haltpoint.chain.turns.strikes import escalate, struck_out, violate
+from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
 from haltpoint.chain.turns.thinking import overspent, stand_in, think_answer, think_intent, think_plan
 from haltpoint.contracts.events import AnswerDrafted, IntentDrafted, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.intent import Intent
@@ -57,7 +57,7 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
         work.thought = None
         adopt(work, _without_calls(data.plan), PlanOrigin.DRAFTED)
         return None
-    if not struck_out(work, None) and (mode is not Mode.OFF or work.plan_attempts < work.world.policy.strikes):
+    if not strikes_exhausted(work, None) and (mode is not Mode.OFF or work.plan_attempts < work.world.policy.strikes):
         return think_plan(work, corrections, data.thought_id)
     if mode is Mode.STRICT:
         work.thought = None
@@ -110,7 +110,7 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     corrections = tuple(no_words) or false_marks(work, None, data.text)
     if corrections:
         violate(work, None, data.thought_id, corrections, data.text, place="answer")
-        if work.mode(None) is Mode.STRICT and not struck_out(work, None):
+        if work.mode(None) is Mode.STRICT and not strikes_exhausted(work, None):
             return think_answer(work, corrections, data.thought_id, "" if no_words else data.text)
     words = "" if data.faults else data.text
     if not corrections and (owed := remind(work)):

@@ -13,7 +13,7 @@ from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.children import advice_on
 from haltpoint.chain.turns.ending import failed_by_tool
 from haltpoint.chain.turns.held import drop_held
-from haltpoint.chain.turns.strikes import forgive, let_pass, violate
+from haltpoint.chain.turns.strikes import complete_unmet, reset_strikes, violate
 from haltpoint.contracts.base import levels_of, request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
@@ -71,7 +71,7 @@ def _end_of_open_step(work: Work, index: int) -> StepEnd | None:
     if not faults:
         return StepEnd(index)
     violate(work, index, work.acted_on(index), faults, "")
-    return let_pass(work, index)
+    return complete_unmet(work, index)
 
 
 def end_of_calls(work: Work, index: int) -> StepEnd | None:
@@ -85,7 +85,7 @@ def is_optional(work: Work, action: Action) -> bool:
     return work.origin is PlanOrigin.LITERAL and work.steps[action.step].actions[action.number - 1].optional
 
 
-def err(work: Work, action: Action, fault: Fault) -> StepEnd | None:
+def fail_action(work: Work, action: Action, fault: Fault) -> StepEnd | None:
     """A receipt with an error ends the turn. The model may try something else if that can help (C11, E3, E4)."""
     index, literal = action.step, work.origin is PlanOrigin.LITERAL
     record(work, action, succeeded=False)
@@ -132,6 +132,6 @@ def go_without(work: Work, request: OpenRequest) -> StepEnd | Failed | None:
         if is_optional(work, action):
             return end_of_calls(work, index)
     else:
-        forgive(work, index)  # the case is closed, and its row of violations with it
+        reset_strikes(work, index)  # the case is closed, and its row of violations with it
     drop_held(work, index, f"stopped by {Code.NO_ANSWER}")
     return step_failed(index, Code.NO_ANSWER, words)

@@ -136,7 +136,7 @@ def _ended(chain: Chain) -> dict[str, Any]:
     return {"answer": chain.answer, "error": chain.error, **{name: one for name, one in beside.items() if one}}
 
 
-def unspeakable(commit: ChainCommit, error: Exception) -> bytes:
+def poison(commit: ChainCommit, error: Exception) -> bytes:
     """The argument for a chain whose decision could not be written down: it becomes a fault, and is reported."""
     loaded = commit.loaded
     problem = f"{type(error).__name__}: {error}".encode(errors="replace")[:1000].decode(errors="replace")

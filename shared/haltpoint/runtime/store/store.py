@@ -20,7 +20,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.observability import logs
-from haltpoint.runtime.store.committing import ChainCommit, Loaded, changes, unspeakable, writes
+from haltpoint.runtime.store.committing import ChainCommit, Loaded, changes, poison, writes
 from haltpoint.runtime.store.conversations import Conversations
 from haltpoint.runtime.store.loading import load
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
@@ -183,7 +183,7 @@ class Store:
             except Exception as error:  # noqa: BLE001 - one chain's fault must not stop the others
                 with logs.about(chain=chain.loaded.chain.id, trace=chain.loaded.trace):
                     _log.error("decision cannot be written", exc_info=error)
-                args.append(unspeakable(chain, error))
+                args.append(poison(chain, error))
             versions.append(version)
         reply = await self._function("commit", partition, *args)
         return Batch(
