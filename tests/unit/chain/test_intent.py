@@ -640,7 +640,9 @@ def test_c12_at_the_answer_of_a_plan_the_words_say_why_not(words: str) -> None:
 def test_c12_the_call_of_a_skill_is_a_deed_of_what_it_called() -> None:
     story = open_ended("Tell them", asks(entry("Tell them")))
     story.propose(call("tell_all"))
-    report = msgspec.structs.replace(OK, metadata=msgspec.structs.replace(OK.metadata, inside=("send_message",)))
+    report = msgspec.structs.replace(
+        OK, metadata=msgspec.structs.replace(OK.metadata, nested_successes=("send_message",))
+    )
     data = ToolCompleted.Data(action_id="c.react.1", outcome=report)
     story.hear(ToolCompleted(id="c.react.1/child/done", source="t", subject="c", data=data), "{}")
     story.propose(content="They know.")

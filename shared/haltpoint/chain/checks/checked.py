@@ -79,7 +79,7 @@ class CheckedCall:
         return found
 
     @cached_property
-    def inside(self) -> list["CheckedCall"]:
+    def nested(self) -> list["CheckedCall"]:
         """The calls that a skill makes of it by its template; one that takes an earlier result is not known."""
         tools, found = self.work.world.tools, list[tuple[CheckedCall, int]]([(self, 0)])
         for made, level in found:  # grows while it is walked

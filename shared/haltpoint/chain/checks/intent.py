@@ -256,4 +256,4 @@ def _succeeded(work: Work) -> set[str]:
     """The tools that have a successful receipt in this chain, in a skill's for it, or inside of another call."""
     receipts = [(one.tool, one.outcome) for one in work.actions.values() if one.outcome is not None]
     nested = {call.tool for _, outcome in receipts for call in outcome.metadata.calls if call.error is None}
-    return {*work.inside, *nested, *(tool for tool, outcome in receipts if outcome.satisfies)}
+    return {*work.nested_successes, *nested, *(tool for tool, outcome in receipts if outcome.satisfies)}

@@ -55,7 +55,7 @@ def decided_before(checked: CheckedCall) -> Correction | None:
     not repeated in this chain.
     """
     tool, text = checked.spec.name, ""
-    for made in (checked, *checked.inside):
+    for made in (checked, *checked.nested):
         if any(done.mark == _DENIED for done in _before(made)):
             text = f"A person denied exactly this call of {made.spec.name}. Do not propose it again."
     for action, outcome in checked.equal:
@@ -86,7 +86,7 @@ def repeat_fault(checked: CheckedCall) -> Correction | None:
 
 def effect_before(checked: CheckedCall) -> Done | None:
     """The effect that this call, or one that it makes as a skill, has had in this chain; None when it may run."""
-    for made in (checked, *checked.inside):
+    for made in (checked, *checked.nested):
         had = [done for done in _before(made) if done.mark in (_DONE, _DOUBT)]
         once = not (made.spec.read_only or made.spec.repeats)
         if had and once and _rule(made.work, made.spec.name) is not Treatment.ALLOW:
@@ -98,8 +98,8 @@ def note_inside(work: Work, outcome: Outcome) -> None:
     """Keep which tools succeeded in a child that is over or were called by a tool, whatever came of these (F1)."""
     keep_effects(work, *outcome.metadata.effects)
     nested = (one.tool for one in outcome.metadata.calls if one.error is None)
-    if more := {*outcome.metadata.inside, *nested}.difference(work.inside):
-        work.inside = tuple(sorted(more.union(work.inside)))
+    if more := {*outcome.metadata.nested_successes, *nested}.difference(work.nested_successes):
+        work.nested_successes = tuple(sorted(more.union(work.nested_successes)))
 
 
 def keep_effects(work: Work, *entries: str) -> None:
@@ -118,7 +118,7 @@ def note_effect(work: Work, action: Action) -> None:
     if action_of(work.id) is None or action.outcome is None:
         return
     if action.outcome.satisfies:
-        work.inside = tuple(sorted({*work.inside, action.tool}))
+        work.nested_successes = tuple(sorted({*work.nested_successes, action.tool}))
     spec = work.world.tools.get(action.tool)
     mark, metadata = _mark(action, action.outcome), action.outcome.metadata
     if spec is not None and mark and (mark == _DENIED or not (spec.read_only or spec.repeats)):

@@ -40,7 +40,8 @@ _RANK: Final = 10**14
 """What one rank weighs in the inbox's order: more than any time in ms, so that urgent questions come first."""
 
 BESIDE_PLAN: Final = (
-    *("goal", "case", "inside", "intent", "effects", "questions", "granted", "failing", "verdicts", "resting"),
+    *("goal", "case", "nested_successes", "intent", "effects"),
+    *("questions", "granted", "failing", "verdicts", "resting"),
 )
 """What of a chain is stored with its plan, as it changes as rarely."""
 _beside_plan: Final = attrgetter(*BESIDE_PLAN)

@@ -43,9 +43,9 @@ _log = structlog.get_logger(__name__)
 class StoredPlan(Contract):
     """What is stored with the plan: the plan, unless it is the task's own or there is none yet, and its tools' digests.
 
-    `goal` are a person's words in place of the task's; `case` the row of violations that is being counted; `inside` the
-    tools that succeeded inside the skills that were called, `effects` the signatures of their calls,
-    `questions` those that the model asked while planning, `granted` the yeses that cover later calls,
+    `goal` are a person's words in place of the task's; `case` the row of violations that is being counted;
+    `nested_successes` the tools that succeeded inside the skills that were called, `effects` the signatures of their
+    calls, `questions` those that the model asked while planning, `granted` the yeses that cover later calls,
     `verdicts` the calls of proposals that are refused, `resting` the actions that wait for a moment.
     """
 
@@ -53,7 +53,7 @@ class StoredPlan(Contract):
     plan: Plan | None = None
     goal: str | None = None
     case: tuple[Strike, ...] = ()
-    inside: tuple[str, ...] = ()
+    nested_successes: tuple[str, ...] = ()
     intent: ChainIntent | None = None
     effects: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
