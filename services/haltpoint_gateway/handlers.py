@@ -77,7 +77,7 @@ class RequestsHandler:
             return  # answered, late or forgotten while the message was on its way
         ids = {"chain": request.chain_id, "step": request.step_id, "action": request.action_id}
         with logs.about(**ids, trace=message.traceparent):
-            if request.kind is RequestKind.ESCALATION and await self._settled(request):
+            if request.kind is RequestKind.ESCALATION and await self._resolved(request):
                 return
             # Without the question: what people are asked, and about whom, is for the inbox and not for logs.
             _log.info(
@@ -87,7 +87,7 @@ class RequestsHandler:
                 until=request.deadline.isoformat(),
             )
 
-    async def _settled(self, case: RequestView) -> bool:
+    async def _resolved(self, case: RequestView) -> bool:
         """Whether the handler has decided the case; its answer is checked and taken as a person's is."""
         handler = self._handler
         answer = None if handler is None else await handler.decide(case)
@@ -101,7 +101,7 @@ class RequestsHandler:
         trace = header.trace if header else None
         # The case as token: a handler that is asked a second time says the same, or is too late.
         await self._inbox.answer(case.id, answer, by=handler.name, trace=trace, token=f"{handler.name}/{case.id}")
-        _log.info("an escalation was settled", handler=handler.name, decision=answer.decision.value)
+        _log.info("an escalation was resolved", handler=handler.name, decision=answer.decision.value)
         return True
 
     async def _finish(self, entry: Entry) -> None:

@@ -248,8 +248,8 @@ async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: 
                 '{"query": "John"}',
                 receipt=encode(Outcome(success=True, next_action=NextAction.CONTINUE)),
                 data="{}",
-                settled=encode(found),
-                settled_data=json.dumps(data),
+                resolution=encode(found),
+                resolution_data=json.dumps(data),
             )
         )
         thought = await board.ask(

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from haltpoint.chain.decide import decide
-from haltpoint.chain.model.outputs import Ask, Dispatch, Settle, Withdraw
+from haltpoint.chain.model.outputs import Ask, Dispatch, Resolve, Withdraw
 from haltpoint.chain.model.state import Chain, next_due
 from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts import events
@@ -80,7 +80,7 @@ class Decisions:
                     operations.append(Operation("ask", output.request.step, output.request.kind.value, moment))
                 case Withdraw():
                     operations.append(Operation("withdraw", output.number))
-                case Settle():
+                case Resolve():
                     pass
                 case _:
                     raise AssertionError(f"a literal plan wants {output}")

@@ -162,11 +162,11 @@ def outputs(store: Store, change: Change) -> Store:
         elif name == "ask":
             store = store._replace(requests=(*store.requests, Request(number, kind, since)))
         elif name == "withdraw":
-            store = _settle(store, number, "withdrawn")
+            store = _resolve(store, number, "withdrawn")
     return store
 
 
-def _settle(store: Store, number: int, status: str) -> Store:
+def _resolve(store: Store, number: int, status: str) -> Store:
     requests = list(store.requests)
     if requests[number - 1].status == "open":
         requests[number - 1] = requests[number - 1]._replace(status=status)
@@ -241,7 +241,7 @@ def answer(store: Store, number: int, choice: str, moment: int) -> tuple[Store, 
     request = store.requests[number - 1]
     status = rules.answer(request.status, late=request.since < moment, final=store.final)
     if status == "taken":
-        store = _settle(store, number, "answered")
+        store = _resolve(store, number, "answered")
         store = store._replace(events=store.events | {Sent("answered", number, choice)})
     return store, status
 
@@ -251,7 +251,7 @@ def expire(store: Store, moment: int) -> tuple[Store, tuple[int, ...]]:
     expired: list[int] = []
     for number, request in enumerate(store.requests, 1):
         if request.since < moment and request.status in ("open", "expired"):
-            store = _settle(store, number, "expired")
+            store = _resolve(store, number, "expired")
             expired.append(number)
     return store, tuple(expired)
 

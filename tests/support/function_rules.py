@@ -43,7 +43,7 @@ class ActionRow(NamedTuple):
     verdict: str = ""
     started: bool = False
     receipt: Receipt | None = None
-    settled: bool = False
+    resolution: bool = False
 
     def bound(self, entry: int, without: Mutation | None = None) -> bool:
         """Whether the entry is the one that counts."""
@@ -66,7 +66,7 @@ def dispatched(row: ActionRow, entry: int, *, again: bool) -> ActionRow:
     """The next attempt under a new entry. A first dispatch clears no receipt: what it finds there is nobody's."""
     if again:
         return ActionRow(row.repeatable, row.attempt + 1, entry)
-    return ActionRow(row.repeatable, row.attempt + 1, entry, receipt=row.receipt, settled=row.settled)
+    return ActionRow(row.repeatable, row.attempt + 1, entry, receipt=row.receipt, resolution=row.resolution)
 
 
 def renewed(row: ActionRow, entry: int, without: Mutation | None = None) -> ActionRow:

@@ -14,7 +14,16 @@ from redis import Redis
 from haltpoint.contracts.base import chain_of
 from haltpoint.runtime.store import operations as ops
 from haltpoint.runtime.store.rows import ActionState, Kind, action_of, local, request_of
-from tests.integration.store.functions_model import Ask, Dispatch, Finish, FunctionsModel, Settle, Step, Think, Withdraw
+from tests.integration.store.functions_model import (
+    Ask,
+    Dispatch,
+    Finish,
+    FunctionsModel,
+    Resolve,
+    Step,
+    Think,
+    Withdraw,
+)
 from tests.integration.store.functions_rows import EVENTS, HUMANS, PLANS, TOOLS, EntryRow
 from tests.support.function_rules import Receipt
 
@@ -97,8 +106,8 @@ class FunctionsBeside(RuleBasedStateMachine):
                 ]
             case Withdraw(number):
                 written.append(ops.WithdrawRequest(f"r{number}", f'{{"id":"{chain}.r{number}/withdrawn"}}'))
-            case Settle(action):
-                written.append(ops.SettleAction(local(action), "{}", "{}"))
+            case Resolve(action):
+                written.append(ops.ResolveAction(local(action), "{}", "{}"))
             case Finish():
                 written += [ops.WriteHead(["status", "completed", "open", ""]), ops.EndChain("1000")]
         return written
@@ -127,7 +136,7 @@ class FunctionsBeside(RuleBasedStateMachine):
             assert found is not None
             assert (found.row.entry, found.row.epoch) == (self.entry(action.entry), action.epoch), name
             started = found.row.state in (ActionState.STARTED, ActionState.DOUBTED)
-            assert (started, found.settled is not None) == (action.started, action.settled), name
+            assert (started, found.resolution is not None) == (action.started, action.resolution), name
             doubt, over = action.receipt is Receipt.DOUBT, action.over()
             assert (found.receipt is not None) is over, name
             assert found.receipt is None or (found.receipt.kind is Kind.DOUBT) is doubt, name

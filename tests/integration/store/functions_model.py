@@ -255,11 +255,11 @@ class Withdraw:
 
 
 @dataclass(frozen=True)
-class Settle:
+class Resolve:
     action: str
 
     def apply(self, model: FunctionsModel, chain: str) -> None:
-        model.actions[self.action] = model.actions[self.action]._replace(settled=True)
+        model.actions[self.action] = model.actions[self.action]._replace(resolution=True)
 
 
 @dataclass(frozen=True)
@@ -269,4 +269,4 @@ class Finish:
         model.timers.pop(chain, None)
 
 
-Step = Dispatch | Think | Ask | Withdraw | Settle | Finish
+Step = Dispatch | Think | Ask | Withdraw | Resolve | Finish

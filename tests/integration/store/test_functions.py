@@ -10,7 +10,7 @@ from hypothesis.stateful import initialize, precondition, rule, run_state_machin
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.operations import ChainWrites, pack
 from tests.integration.store.functions_beside import GROUPS, KEY, TICK, FunctionsBeside
-from tests.integration.store.functions_model import Ask, Dispatch, Finish, Settle, Step, Think, Withdraw
+from tests.integration.store.functions_model import Ask, Dispatch, Finish, Resolve, Step, Think, Withdraw
 from tests.integration.store.functions_rows import EVENTS, PLANS, TOOLS
 from tests.support.function_rules import Receipt
 
@@ -99,7 +99,7 @@ class Functions(FunctionsBeside):
         if row is None:
             choices += [Dispatch(action, repeatable=True), Dispatch(action, repeatable=False)]
         elif row.over():
-            choices += [Dispatch(action, row.repeatable, again=True)] * 3 + [Settle(action)]
+            choices += [Dispatch(action, row.repeatable, again=True)] * 3 + [Resolve(action)]
         if request not in model.requests:
             choices.append(Ask(number, model.now + data.draw(st.integers(1, 4))))
         elif number in model.chains[chain].open:

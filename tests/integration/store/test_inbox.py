@@ -130,7 +130,7 @@ async def test_e5_a_person_settles_a_doubt(desk: Desk, decision: Choice, runs_ag
         assert action.earlier[1].kind is Kind.DOUBT
         assert (await desk.receipt_store.claim(again[0].ref, order.data.action_id)).status == "go"
     else:
-        assert action.settled is not None
-        assert action.counts == action.settled
-        assert action.settled.data == '{"sent":true}'
+        assert action.resolution is not None
+        assert action.counts == action.resolution
+        assert action.resolution.data == '{"sent":true}'
         assert (await desk.chain(chain_id)).status is ChainStatus.COMPLETED

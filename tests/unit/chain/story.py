@@ -5,7 +5,7 @@ from typing import Any
 
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.needs import forget
-from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Settle, Think
+from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Resolve, Think
 from haltpoint.chain.model.policy import deadline_of
 from haltpoint.chain.model.state import Action, Chain, ChainStatus, StepStatus
 from haltpoint.chain.model.world import Policy, World
@@ -186,8 +186,8 @@ class Story:
         return self._said(Ask)
 
     @property
-    def settled(self) -> list[Settle]:
-        return self._said(Settle)
+    def resolved(self) -> list[Resolve]:
+        return self._said(Resolve)
 
     @property
     def action(self) -> Action:

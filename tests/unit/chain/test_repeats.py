@@ -156,7 +156,7 @@ def test_c14_an_idempotent_tool_gives_its_receipt_back_as_the_same_deed() -> Non
     assert action.outcome is not None
     assert (action.status, action.data, action.outcome.metadata.cached) == (ActionStatus.DONE, '{"set": 1}', True)
     assert action.outcome.metadata.repeats == "c.a.1"
-    assert [type(one) for one in told.last.outputs[:2]] == [Record, type(told.settled[0])]
+    assert [type(one) for one in told.last.outputs[:2]] == [Record, type(told.resolved[0])]
     assert told.told("action.completed")[-1]["cached"] == "c.a.1"
     assert (len(told.dispatches), told.chain.actions_used) == (1, used)
 

@@ -213,14 +213,14 @@ def test_d3_a_result_given_by_hand_counts_and_is_marked_as_theirs() -> None:
     told.answer(ESCALATION, Choice.MANUAL, value={"id": "u1"})
 
     assert told.statuses == {"find": "completed", "send": "in_progress"}
-    [settled] = told.settled
-    assert (settled.action.id, settled.action.tool, json.loads(settled.action.data)) == (
+    [resolved] = told.resolved
+    assert (resolved.action.id, resolved.action.tool, json.loads(resolved.action.data)) == (
         "c.find.1",
         "lookup",
         {"id": "u1"},
     )
-    assert settled.action.outcome is not None
-    assert settled.action.outcome.metadata.by == "ann"
+    assert resolved.action.outcome is not None
+    assert resolved.action.outcome.metadata.by == "ann"
     assert told.dispatches == []
     assert told.thought.receipts == ("c.find.1",)
     told.propose(call("send", to="u1"))  # the result that a person gave is an origin of values
@@ -496,13 +496,13 @@ def test_i4_the_answer_in_words_is_the_receipt() -> None:
     told.answer(RequestKind.INPUT, Choice.ANSWER, text=" green ")
 
     assert told.status_of("ask") is StepStatus.COMPLETED
-    assert json.loads(told.settled[0].action.data) == {"answer": " green ", "said": "green"}
+    assert json.loads(told.resolved[0].action.data) == {"answer": " green ", "said": "green"}
 
 
 def test_i4_an_option_is_words_and_no_origin_of_an_id() -> None:
     told = asking(question="Who?", options=["u1", "u2"])
     told.answer(RequestKind.INPUT, option="1")
-    assert json.loads(told.settled[0].action.data)["answer"] == "u1"
+    assert json.loads(told.resolved[0].action.data)["answer"] == "u1"
     told.propose(call("send", to="u1"))
 
     assert told.dispatches == []
@@ -528,7 +528,7 @@ def test_i4_a_form_is_answered_with_a_value() -> None:
     assert told.chain is before
     told.answer(RequestKind.INPUT, Choice.ANSWER, value={"size": 7})
 
-    assert json.loads(told.settled[0].action.data) == {"answer": {"size": 7}}
+    assert json.loads(told.resolved[0].action.data) == {"answer": {"size": 7}}
 
 
 @pytest.mark.parametrize(

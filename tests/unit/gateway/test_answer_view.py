@@ -91,7 +91,7 @@ def test_f1_a_deed_says_what_was_done_to_whom_when_and_with_which_warnings() -> 
 def test_f1_a_receipt_that_came_when_the_chain_was_over_has_its_workers_time() -> None:
     (one,) = answer(action(receipt=receipt(deed=deed(), started_at=AT, duration_ms=9))).deeds
     assert one.at.timestamp() == (AT + 9) / 1000
-    (other,) = answer(action(settled=receipt(deed=deed()), settled_data="{}")).deeds
+    (other,) = answer(action(resolution=receipt(deed=deed()), resolution_data="{}")).deeds
     assert other.at.timestamp() == (AT + 5000) / 1000
 
 
@@ -162,7 +162,7 @@ def test_f1_a_skill_that_failed_by_itself_says_so_and_one_that_was_stopped_too()
         ({"receipt": receipt("NOT_FOUND")}, "failed", "it broke"),
         ({"receipt": receipt("DENIED")}, "denied", "it broke"),
         ({"receipt": receipt("BLOCKED")}, "denied", "it broke"),
-        ({"settled": receipt("IN_DOUBT"), "settled_data": "{}"}, "in_doubt", "it broke"),
+        ({"resolution": receipt("IN_DOUBT"), "resolution_data": "{}"}, "in_doubt", "it broke"),
         (
             {"doubt": receipt("IN_DOUBT")},
             "in_doubt",

@@ -79,7 +79,7 @@ def test_a_chain_without_a_plan_says_so() -> None:
 
 
 def test_a_step_shows_its_actions_with_the_receipt_that_counts() -> None:
-    settled = json.dumps({"contact_id": "u1", "selected": {"id": "u1"}})
+    resolution = json.dumps({"contact_id": "u1", "selected": {"id": "u1"}})
     view = view_of(
         record(
             runs=(
@@ -92,8 +92,8 @@ def test_a_step_shows_its_actions_with_the_receipt_that_counts() -> None:
                     "tool": "lookup_contacts",
                     "args": '{"query":"John"}',
                     "receipt": json.dumps(ASKS),
-                    "settled": OK,
-                    "settled_data": settled,
+                    "resolution": OK,
+                    "resolution_data": resolution,
                 },
                 "c1.send.1": {"tool": "send_message", "args": '{"recipient_id":"u1"}'},
             },
@@ -104,7 +104,7 @@ def test_a_step_shows_its_actions_with_the_receipt_that_counts() -> None:
     assert find.actions[0].status == "done"
     assert find.actions[0].receipt is not None
     assert find.actions[0].receipt.data["contact_id"] == "u1"
-    assert find.result == json.loads(settled)
+    assert find.result == json.loads(resolution)
     assert find.validation_status == "passed"
     assert send.actions[0].status == "dispatched"
     assert send.actions[0].receipt is None

@@ -14,7 +14,7 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import CheckedCall, ledger_entry
 from haltpoint.chain.checks.provenance import denied
 from haltpoint.chain.model import policy
-from haltpoint.chain.model.outputs import Record, Settle
+from haltpoint.chain.model.outputs import Record, Resolve
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import Action, PlanOrigin
 from haltpoint.chain.model.work import Work
@@ -169,7 +169,7 @@ def give_back(work: Work, index: int, earlier: Action) -> Action:
     action = work.next_action(index, earlier.tool, earlier.arguments)
     action = action.done(msgspec.structs.replace(outcome, metadata=cached), earlier.data)
     work.begin(action)
-    work.outputs += (Record(action), Settle(action))
+    work.outputs += (Record(action), Resolve(action))
     work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, cached=earlier.id)
     return action
 

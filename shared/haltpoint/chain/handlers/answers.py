@@ -19,7 +19,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.dispatching import send_again
 from haltpoint.chain.turns.ending import too_late
-from haltpoint.chain.turns.receipts import fail_action, settle, settle_error, succeed
+from haltpoint.chain.turns.receipts import fail_action, resolve, resolve_error, succeed
 from haltpoint.chain.turns.strikes import escalate, reset_strikes
 from haltpoint.chain.turns.thinking import think_plan, think_step
 from haltpoint.contracts.base import request_id, thought_id
@@ -65,7 +65,7 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
         case Choice.SELECT if picked is not None and request.kind is RequestKind.INPUT:
             selected = {name: one for name, one in in_full(picked).items() if name != "value"}
             shown = {"answer": picked.title, "selected": selected}
-            return _settle_success(work, action, shown, by)
+            return _resolve_success(work, action, shown, by)
         case Choice.SELECT:
             return _select(work, action, picked or Option(id="", title=""), by)
         case Choice.ANSWER if action is _NONE:
@@ -75,22 +75,22 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
             return think_plan(work, previous=before, answered=said.strip())
         case Choice.ANSWER:
             given = {"answer": said, SAID: said.strip()} if request.form is None else {"answer": answer.value}
-            return _settle_success(work, action, given, by)
+            return _resolve_success(work, action, given, by)
         case Choice.NONE:
             text = f"A person was asked and said: {said or 'none of the options is the right one'}"
             fault = Fault(error_type=ErrorType.NOT_FOUND, message=text, recoverable=True)
-            return _settle_error(work, action, fault, said)
+            return _resolve_error(work, action, fault, said)
         case Choice.REJECT:
             text = f"A person was asked and did not allow it: {said or 'no'}"
             fault = Fault(error_type=ErrorType.DENIED, message=text, recoverable=False)
-            return _settle_error(work, action, fault, said)
+            return _resolve_error(work, action, fault, said)
         case Choice.HAPPENED:
             return _happened(work, action, answer.value, by)
         case Choice.FAILED:  # the failure behind the doubt is the error; a worker that died did not live to say one
             doubt = None if action.outcome is None else action.outcome.error
             words = f"{action.tool} did not happen, a person says"
             unknown = Fault(error_type=ErrorType.UNKNOWN, message=words, recoverable=True)
-            return _settle_error(work, action, (doubt and doubt.cause) or unknown, by=by)
+            return _resolve_error(work, action, (doubt and doubt.cause) or unknown, by=by)
         case Choice.NOT_HAPPENED:
             return send_again(work, action, approval=None)
         case Choice.APPROVE:
@@ -119,8 +119,8 @@ def _select(work: Work, action: Action, option: Option, by: str) -> Next | None:
     faults = () if option.value is None or spec is None else result_faults(spec, value)
     if faults or not isinstance(value, dict):
         text = f"{action.tool} offered an option whose value is not a result of it: {'; '.join(faults)}"
-        return _settle_error(work, action, Fault(error_type=ErrorType.SERVER, message=text, recoverable=False))
-    return _settle_success(work, action, {**value, "selected": in_full(option)}, by)
+        return _resolve_error(work, action, Fault(error_type=ErrorType.SERVER, message=text, recoverable=False))
+    return _resolve_success(work, action, {**value, "selected": in_full(option)}, by)
 
 
 def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str) -> Next | None:
@@ -130,10 +130,10 @@ def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str)
     warnings = (f"a person gave this result and it does not fit the schema: {'; '.join(faults)}",) if faults else ()
     if value is None:
         warnings = ("a person says that it happened; its result is not known",)
-    return _settle_success(work, action, value or {}, by, warnings)
+    return _resolve_success(work, action, value or {}, by, warnings)
 
 
-def _settle_success(
+def _resolve_success(
     work: Work, action: Action, value: dict[str, Any], by: str, warnings: tuple[str, ...] = ()
 ) -> Next | None:
     ran = None if action.outcome is None else action.outcome.metadata.arguments
@@ -149,11 +149,11 @@ def _given(
         tool=action.tool, by=by, deed=deed_of(work.world.tools.get(action.tool), action.tool, ran, data)
     )
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=warnings, metadata=metadata)
-    return settle(work, action, outcome, data)
+    return resolve(work, action, outcome, data)
 
 
-def _settle_error(work: Work, action: Action, fault: Fault, said: str = "", by: str = "") -> Next | None:
-    return fail_action(work, settle_error(work, action, fault, said, by), fault)
+def _resolve_error(work: Work, action: Action, fault: Fault, said: str = "", by: str = "") -> Next | None:
+    return fail_action(work, resolve_error(work, action, fault, said, by), fault)
 
 
 def cancel(_: Work, message: TaskCancelled) -> Next | None:

@@ -19,7 +19,7 @@ from haltpoint.chain.turns.asking import next_request, question
 from haltpoint.chain.turns.children import child_for
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.held import drop_held
-from haltpoint.chain.turns.receipts import fail_action, record, settle, succeed
+from haltpoint.chain.turns.receipts import fail_action, record, resolve, succeed
 from haltpoint.chain.turns.strikes import strike
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
@@ -110,7 +110,7 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan, argumen
     if isinstance(refused, StartChild):
         return refused
     fault = Fault(error_type=ErrorType.VALIDATION, message=refused[1], recoverable=False)
-    failed = settle(work, action, Outcome(success=False, next_action=NextAction.ERROR, error=fault), "{}")
+    failed = resolve(work, action, Outcome(success=False, next_action=NextAction.ERROR, error=fault), "{}")
     record(work, failed, succeeded=False)
     return step_failed(action.step, *refused)
 

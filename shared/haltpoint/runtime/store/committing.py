@@ -16,7 +16,7 @@ from haltpoint.chain.model.outputs import (
     Output,
     Record,
     Report,
-    Settle,
+    Resolve,
     StartChild,
     Think,
     Withdraw,
@@ -182,11 +182,11 @@ def _operations(each: Decided, output: Output) -> list[ops.Operation]:
             return [ops.WithdrawRequest(local(request), message)]
         case Record():
             return [_record(output.action)]
-        case Settle():
+        case Resolve():
             action = output.action
             if action.outcome is None:
-                raise ValueError(f"action {action.id} is settled without an outcome")
-            return [ops.SettleAction(local(action.id), encode(action.outcome).decode(), action.data)]
+                raise ValueError(f"action {action.id} is resolved without an outcome")
+            return [ops.ResolveAction(local(action.id), encode(action.outcome).decode(), action.data)]
         case StartChild():
             begun = _begin_child(output, envelope)
             return [begun] if output.admitted else [_record(output.action), begun]

@@ -42,7 +42,7 @@ local function put_aside(data, name, attempt)
   if receipt then
     redis.call('HSET', data, name .. '.' .. PART.RECEIPT .. '.' .. attempt, receipt)
   end
-  redis.call('HDEL', data, name .. '.' .. PART.RECEIPT, name .. '.' .. PART.SETTLED)
+  redis.call('HDEL', data, name .. '.' .. PART.RECEIPT, name .. '.' .. PART.RESOLUTION)
 end
 
 function operations.dispatch(run, op)
@@ -60,8 +60,8 @@ function operations.record_action(run, op)
   redis.call('HSET', run.data, op.id .. '.' .. PART.CALL, op.tool .. '\n' .. op.arguments)
 end
 
-function operations.settle_action(run, op)
-  redis.call('HSET', run.data, op.id .. '.' .. PART.SETTLED, KIND.RECEIPT .. '\n' .. op.outcome .. '\n' .. op.data)
+function operations.resolve_action(run, op)
+  redis.call('HSET', run.data, op.id .. '.' .. PART.RESOLUTION, KIND.RECEIPT .. '\n' .. op.outcome .. '\n' .. op.data)
 end
 
 function operations.begin_child(run, op)

@@ -43,7 +43,7 @@ end)
 hp2_complete consumer [stream entry action epoch doubt outcome data head tail]...
 
 Record receipts of entries that are pending for this consumer. `doubt` '1': the outcome says IN_DOUBT, which is no receipt
-but takes its place until a person's answer settles the action or has it dispatched again. The message to the executor is
+but takes its place until a person's answer resolves the action or has it dispatched again. The message to the executor is
 head .. outcome .. tail, its body the data.
 Returns for each: recorded | again (a receipt is there: the entry was finished) | stale (not current, or not this
 consumer's: nothing was done).
