@@ -129,7 +129,7 @@ class Nested:
         spec, effects = call.tool.spec, self._job.effects
         entry = partial(ledger_entry, spec, call.text, time.time_ns() // 1_000_000, key)
         if not spec.read_only:
-            effects[key] = entry("doubt")  # until it has ended
+            effects[key] = entry("in_doubt")  # until it has ended
         try:
             ended = await self._runner.run(call.tool, call.arguments, call.seconds, job.running)
         finally:

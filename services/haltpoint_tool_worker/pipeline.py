@@ -117,7 +117,7 @@ class Pipeline:
         if reading.failure is not None:
             reading = _judged(job, call, reading)
         records, effect = call.records, not tool.spec.read_only and reading.outcome.satisfies
-        if call.hook_chain is not None and call.hook_chain.post and not reading.doubtful:
+        if call.hook_chain is not None and call.hook_chain.post and not reading.in_doubt:
             # What was cut away has not been reviewed, so it is not kept.
             reading, records = await self._admission.review(job, call, replace(reading, whole=""))
         if reading.outcome.confirmation is not None:

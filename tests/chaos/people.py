@@ -143,7 +143,7 @@ class Watcher:
         if stored is None:
             return
         for attempt, found in {**stored.earlier, stored.row.attempt: stored.receipt}.items():
-            if found is None or found.kind is Kind.DOUBT:
+            if found is None or found.kind is Kind.IN_DOUBT:
                 continue
             digest = hashlib.sha256(f"{found.outcome}{found.data}".encode()).hexdigest()[:16]
             success = bool(json.loads(found.outcome)["success"])

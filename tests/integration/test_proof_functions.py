@@ -35,7 +35,7 @@ OUTCOMES = {
     Receipt.OK: OK,
     Receipt.ASKS: asks("o1", "o2"),
     Receipt.FAILED: failed(),
-    Receipt.DOUBT: failed(ErrorType.IN_DOUBT),
+    Receipt.IN_DOUBT: failed(ErrorType.IN_DOUBT),
 }
 CHOICES = {"in_doubt": ("happened", "not_happened"), "clarification": ("select",)}
 
@@ -242,12 +242,12 @@ def _row(found: StoredAction | None) -> tuple[int, int, bool, Receipt | None]:
     row, receipt = found.row, None
     if found.receipt is not None:
         receipt = next(kind for kind, outcome in OUTCOMES.items() if _alike(found.receipt, kind, outcome))
-    return row.attempt, row.epoch, row.state in (ActionState.STARTED, ActionState.DOUBTED), receipt
+    return row.attempt, row.epoch, row.state in (ActionState.STARTED, ActionState.IN_DOUBT), receipt
 
 
 def _alike(stored: rows.Receipt, kind: Receipt, outcome: Any) -> bool:
-    if stored.kind is rows.Kind.DOUBT:
-        return kind is Receipt.DOUBT
+    if stored.kind is rows.Kind.IN_DOUBT:
+        return kind is Receipt.IN_DOUBT
     found = msgspec.json.decode(stored.outcome, type=type(outcome))
     return bool((found.success, found.next_action) == (outcome.success, outcome.next_action))
 
@@ -262,7 +262,7 @@ def _name(message: Any) -> Sent:
             doubtful = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
             plain = next(kind for kind in Receipt if OUTCOMES[kind].next_action is outcome.next_action)
             number = int(action.removeprefix(f"{CHAIN}.s").partition(".")[0])
-            return Sent("completed", number, (Receipt.DOUBT if doubtful else plain).value, int(attempt))
+            return Sent("completed", number, (Receipt.IN_DOUBT if doubtful else plain).value, int(attempt))
         case events.HumanAnswered():
             number = int(message.data.request_id.rpartition(".r")[2])
             return Sent("answered", number, message.data.answer.decision.value)

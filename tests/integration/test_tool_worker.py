@@ -300,7 +300,7 @@ async def test_a_tool_with_effects_that_breaks_is_in_doubt_unless_it_knows_bette
     assert bench.effects() == [action]
     receipt = (await bench.desk.action(action)).receipt
     assert receipt is not None
-    assert (receipt.kind is Kind.DOUBT) == (kind == "IN_DOUBT"), "a doubt is no receipt"
+    assert (receipt.kind is Kind.IN_DOUBT) == (kind == "IN_DOUBT"), "a doubt is no receipt"
 
 
 @pytest.mark.parametrize(("tool", "kind"), [("slow_read", "TIMEOUT"), ("slow_send", "IN_DOUBT")])

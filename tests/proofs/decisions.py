@@ -119,7 +119,7 @@ def _outcome(kind: Receipt) -> Outcome:
             )
             question = Clarification(type="contact", question="Which one?", options=options)
             return Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=question)
-        case Receipt.FAILED | Receipt.DOUBT:
+        case Receipt.FAILED | Receipt.IN_DOUBT:
             error_type = ErrorType.SERVER if kind is Receipt.FAILED else ErrorType.IN_DOUBT
             fault = Fault(error_type=error_type, message="it broke")
             return Outcome(success=False, next_action=NextAction.ERROR, error=fault)

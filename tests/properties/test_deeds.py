@@ -96,7 +96,7 @@ class Drawn:
         receipts = {"fails": failed(), "asks": asks()}
         if kind in receipts:
             return {**fields, "receipt": _told(receipts[kind], **worked)}
-        return {**fields, "doubt": _told(failed(), **worked)} if kind == "in doubt" else fields
+        return {**fields, "in_doubt": _told(failed(), **worked)} if kind == "in doubt" else fields
 
     def _calls(self, name: str) -> list[dict[str, Any]]:
         made: list[dict[str, Any]] = []

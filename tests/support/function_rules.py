@@ -29,7 +29,7 @@ class Receipt(StrEnum):
     OK = "ok"
     ASKS = "asks"
     FAILED = "failed"
-    DOUBT = "doubt"
+    IN_DOUBT = "in_doubt"
 
 
 class ActionRow(NamedTuple):
@@ -57,7 +57,7 @@ class ActionRow(NamedTuple):
         """What the functions and workers take the action for."""
         return self.repeatable or without is Mutation.EFFECTS
 
-    def doubtful(self, without: Mutation | None = None) -> bool:
+    def in_doubt(self, without: Mutation | None = None) -> bool:
         """Whether its effects may be there and cannot be repeated."""
         return self.started and not self.may_run_again(without)
 
@@ -89,7 +89,7 @@ def claim(
         return "lost", row
     if row.owner == token:
         return row.verdict, row
-    doubtful = row.doubtful(without)
+    doubtful = row.in_doubt(without)
     verdict = "in_doubt" if doubtful else "go"
     return verdict, row._replace(epoch=row.epoch + 1, owner=token, verdict=verdict, started=row.started or not doubtful)
 
@@ -107,7 +107,7 @@ def complete(row: ActionRow | None, entry: int, epoch: int, *, has_lease: bool, 
 
 def may_release(row: ActionRow | None, entry: int, epoch: int) -> bool:
     """hp2_release of an action's entry, by its owner."""
-    return row is not None and (row.entry, row.epoch) == (entry, epoch) and not row.over() and not row.doubtful()
+    return row is not None and (row.entry, row.epoch) == (entry, epoch) and not row.over() and not row.in_doubt()
 
 
 def may_requeue(row: ActionRow | None, entry: int, *, final: bool) -> bool:
@@ -119,7 +119,7 @@ def given_up(row: ActionRow | None, entry: int, without: Mutation | None = None)
     """What hp2_dead_letter records for an action whose entry it takes; None: it was another's, or is over."""
     if row is None or row.entry != entry or row.receipt is not None:
         return None
-    return Receipt.DOUBT if row.doubtful(without) else Receipt.FAILED
+    return Receipt.IN_DOUBT if row.in_doubt(without) else Receipt.FAILED
 
 
 def answer(status: str, *, late: bool, final: bool) -> str:

@@ -85,7 +85,7 @@ def stored_action(
     *,
     receipt: str | bytes = "",
     data: str = "",
-    doubt: str | bytes = "",
+    in_doubt: str | bytes = "",
     resolution: str | bytes = "",
     resolution_data: str = "",
     earlier: dict[int, str] | None = None,
@@ -100,6 +100,6 @@ def stored_action(
     row = ActionRow(
         "1-1", 0, attempt, repeatable=True, state=ActionState.CHILD if child else ActionState.SENT, token="-"
     )
-    first = recorded(receipt, data) or recorded(doubt, "", Kind.DOUBT)
+    first = recorded(receipt, data) or recorded(in_doubt, "", Kind.IN_DOUBT)
     before = {number: Receipt(Kind.RECEIPT, text, "") for number, text in (earlier or {}).items()}
     return StoredAction(name, row, tool, args, first, recorded(resolution, resolution_data), before)

@@ -197,7 +197,7 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
 def _receipt(stored: StoredAction | None, inside: tuple[str, ...]) -> Receipt | None:
     """An action as it counts; None while nothing is sure."""
     counts = stored.counts if stored else None
-    if stored is None or counts is None or counts.kind is Kind.DOUBT:
+    if stored is None or counts is None or counts.kind is Kind.IN_DOUBT:
         return None
     outcome = msgspec.json.decode(counts.outcome, type=Outcome)
     step_id, told = stored.id.rsplit(".", 2)[1], outcome.metadata

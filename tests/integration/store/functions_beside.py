@@ -135,11 +135,11 @@ class FunctionsBeside(RuleBasedStateMachine):
             found = action_of(name, *rows[chain_of(name)])
             assert found is not None
             assert (found.row.entry, found.row.epoch) == (self.entry(action.entry), action.epoch), name
-            started = found.row.state in (ActionState.STARTED, ActionState.DOUBTED)
+            started = found.row.state in (ActionState.STARTED, ActionState.IN_DOUBT)
             assert (started, found.resolution is not None) == (action.started, action.resolution), name
-            doubt, over = action.receipt is Receipt.DOUBT, action.over()
+            doubt, over = action.receipt is Receipt.IN_DOUBT, action.over()
             assert (found.receipt is not None) is over, name
-            assert found.receipt is None or (found.receipt.kind is Kind.DOUBT) is doubt, name
+            assert found.receipt is None or (found.receipt.kind is Kind.IN_DOUBT) is doubt, name
         for name, request in self.model.requests.items():
             asked = request_of(name, *rows[chain_of(name)])
             assert asked is not None

@@ -166,7 +166,9 @@ class Functions(FunctionsBeside):
             attempt = row.attempt if row else 1
             head = f'{{"id":"{action}/{attempt}/done","outcome":'
             args += [TOOLS, self.entry(entry), action, right, int(doubt), '"said"', "{}", head, "}"]
-            expected.append(self.model.complete(entry, action, right, consumer, Receipt.DOUBT if doubt else Receipt.OK))
+            expected.append(
+                self.model.complete(entry, action, right, consumer, Receipt.IN_DOUBT if doubt else Receipt.OK)
+            )
         assert [status.decode() for status in self.call("complete", *args)] == expected
 
     @rule(data=st.data(), lucky=st.booleans(), epoch=EPOCHS, consumer=CONSUMERS)

@@ -127,7 +127,7 @@ async def test_e5_a_person_settles_a_doubt(desk: Desk, decision: Choice, runs_ag
     if runs_again:
         assert again[0].data.attempt == 2
         assert action.receipt is None
-        assert action.earlier[1].kind is Kind.DOUBT
+        assert action.earlier[1].kind is Kind.IN_DOUBT
         assert (await desk.receipt_store.claim(again[0].ref, order.data.action_id)).status == "go"
     else:
         assert action.resolution is not None

@@ -175,7 +175,7 @@ async def test_a_doubt_is_no_receipt_and_is_reported_once(desk: Desk) -> None:
     assert await desk.finish(order, outcome, "", epoch=doubtful.epoch) is Completion.RECORDED
     receipt = (await desk.action(order.data.action_id)).receipt
     assert receipt is not None
-    assert receipt.kind is Kind.DOUBT
+    assert receipt.kind is Kind.IN_DOUBT
     assert await desk.finish(order, OK, epoch=1) is Completion.AGAIN
     assert await desk.backlog(Stream.EVENTS) == 1
 

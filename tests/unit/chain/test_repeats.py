@@ -260,7 +260,7 @@ def test_c14_what_a_skill_would_do_is_looked_up_before_it_begins() -> None:
         assert isinstance(told.last.outputs[0], StartChild)
 
 
-@pytest.mark.parametrize(("mark", "end"), [("done", "succeeded"), ("doubt", "may have taken effect")])
+@pytest.mark.parametrize(("mark", "end"), [("done", "succeeded"), ("in_doubt", "may have taken effect")])
 def test_c14_what_a_tool_did_by_calling_others_is_in_the_ledger(mark: str, end: str) -> None:
     told = open_ended(Mode.STRICT, None, *SKILLED)
     told.propose(call("set", to="eve"))
@@ -281,7 +281,7 @@ def test_c14_an_effect_in_doubt_inside_of_a_skill_is_kept() -> None:
     child.due(f"{child.chain.id}.r1", at=child.chain.requests[0].deadline)
     [report] = [one for one in child.last.outputs if isinstance(one, Report)]
     [entry] = report.outcome.metadata.effects
-    assert entry.endswith(" 0 c~react-1.pay.1 doubt")
+    assert entry.endswith(" 0 c~react-1.pay.1 in_doubt")
 
 
 def test_c14_a_literal_plan_may_hold_a_call_twice_and_keeps_no_ledger() -> None:

@@ -114,7 +114,7 @@ def test_f1_calls_of_a_tool_are_deeds_also_when_it_failed_or_ran_twice() -> None
     found = answer(twice)
     assert [(one.action_id, one.tool, one.says) for one in found.deeds] == [("c.s.1/1", "pay", "Paid")]
     lost = [{"tool": "pay", "key": "c.s.1/1", "error": "IN_DOUBT"}]
-    later = action(receipt=receipt(deed=deed(), calls=calls), doubt=receipt("IN_DOUBT", calls=lost))
+    later = action(receipt=receipt(deed=deed(), calls=calls), in_doubt=receipt("IN_DOUBT", calls=lost))
     assert [one.action_id for one in answer(later).deeds] == ["c.s.1/1", "c.s.1"]
     assert not_done(action(receipt=receipt(calls=lost)))[0][:2] == ("c.s.1/1", "in_doubt")
 
@@ -164,7 +164,7 @@ def test_f1_a_skill_that_failed_by_itself_says_so_and_one_that_was_stopped_too()
         ({"receipt": receipt("BLOCKED")}, "denied", "it broke"),
         ({"resolution": receipt("IN_DOUBT"), "resolution_data": "{}"}, "in_doubt", "it broke"),
         (
-            {"doubt": receipt("IN_DOUBT")},
+            {"in_doubt": receipt("IN_DOUBT")},
             "in_doubt",
             "It was under way when the chain ended; nobody knows whether it happened.",
         ),
@@ -235,7 +235,7 @@ def test_c12_what_the_goal_asks_for_conditionally_stands_there_with_its_conditio
             {"receipt": receipt("NOT_FOUND", calls=[{"tool": "a", "key": "k", "error": "BLOCKED", "deed": deed()}])},
             False,
         ),
-        ({"doubt": receipt("IN_DOUBT")}, False),
+        ({"in_doubt": receipt("IN_DOUBT")}, False),
         ({"receipt": receipt(deed=deed())}, False),
     ],
 )

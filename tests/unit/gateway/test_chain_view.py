@@ -113,7 +113,7 @@ def test_a_step_shows_its_actions_with_the_receipt_that_counts() -> None:
     assert (view.current.step_id, view.current.tool, view.current.index) == ("send", "send_message", 1)
 
 
-@pytest.mark.parametrize("word", ["receipt", "doubt", "earlier"])
+@pytest.mark.parametrize("word", ["receipt", "in_doubt", "earlier"])
 def test_h1_an_action_shows_the_arguments_that_its_hooks_left(word: str) -> None:
     """Also those of a doubt, and of a skill, whose receipt is its chain's: the worker's word is put aside."""
     said = json.dumps({"success": True, "next_action": "continue", "metadata": {"arguments": '{"query":"Jane"}'}})
@@ -140,7 +140,7 @@ def test_an_action_that_asked_or_is_in_doubt_waits_for_a_person() -> None:
             runs=(StepRun(StepStatus.WAITING, actions=2), StepRun(), StepRun()),
             actions={
                 "c1.find.1": {"tool": "lookup_contacts", "args": "{}", "receipt": json.dumps(ASKS)},
-                "c1.find.2": {"tool": "lookup_contacts", "args": "{}", "doubt": DOUBT},
+                "c1.find.2": {"tool": "lookup_contacts", "args": "{}", "in_doubt": DOUBT},
             },
         )
     )

@@ -437,14 +437,14 @@ async def test_c14_what_a_tool_did_by_calling_others_is_for_the_chains_ledger() 
     assert (sign, key, mark) == (signature_of(spec[0], '{"to": " Ann@X.org"}'), "c.s.1/2", "done")
     assert 0 < int(at) <= time.time() * 1000
     assert doubt.startswith(signature_of(spec[1], "{}"))
-    assert doubt.endswith(" c.s.1/5 doubt")
+    assert doubt.endswith(" c.s.1/5 in_doubt")
 
 
 async def test_c14_what_is_stopped_with_its_caller_is_in_doubt_for_the_ledger() -> None:
     finished = await run_call("hurried")
     assert finished.metadata is not None
     (entry,) = finished.metadata.effects
-    assert entry.endswith(" c.s.1/1 doubt")
+    assert entry.endswith(" c.s.1/1 in_doubt")
 
 
 async def test_a_skill_with_steps_is_no_tools_to_call(tmp_path: Any) -> None:

@@ -25,7 +25,7 @@ from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
 from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
 
-_DENIED, _DOUBT, _DONE = "denied", "doubt", "done"
+_DENIED, _IN_DOUBT, _DONE = "denied", "in_doubt", "done"
 """How an entry ends: see `ledger_entry`."""
 
 MOST_KEPT: Final = 500
@@ -46,7 +46,7 @@ class Done:
 
     def __str__(self) -> str:
         at = f" at {datetime.fromtimestamp(self.at / 1000, UTC):%Y-%m-%d %H:%M} UTC" if self.at else ""
-        end = "may have taken effect" if self.mark == _DOUBT else "succeeded"
+        end = "may have taken effect" if self.mark == _IN_DOUBT else "succeeded"
         return f"The same call of {self.tool} was made{at} ({self.action_id}) and {end}."
 
 
@@ -87,7 +87,7 @@ def repeat_fault(checked: CheckedCall) -> Correction | None:
 def effect_before(checked: CheckedCall) -> Done | None:
     """The effect that this call, or one that it makes as a skill, has had in this chain; None when it may run."""
     for made in (checked, *checked.nested):
-        had = [done for done in _before(made) if done.mark in (_DONE, _DOUBT)]
+        had = [done for done in _before(made) if done.mark in (_DONE, _IN_DOUBT)]
         once = not (made.spec.read_only or made.spec.repeats)
         if had and once and _rule(made.work, made.spec.name) is not Treatment.ALLOW:
             return max(had, key=lambda done: (done.at, done.action_id))
@@ -138,8 +138,8 @@ def _mark(action: Action, outcome: Outcome) -> str:
         return _DENIED
     if outcome.metadata.repeats or action.tool == human_tool.NAME:
         return ""
-    doubt = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
-    return _DOUBT if doubt else _DONE if outcome.satisfies else ""
+    in_doubt = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
+    return _IN_DOUBT if in_doubt else _DONE if outcome.satisfies else ""
 
 
 def _rule(work: Work, tool: str) -> Treatment:

@@ -87,10 +87,10 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
         case Choice.HAPPENED:
             return _happened(work, action, answer.value, by)
         case Choice.FAILED:  # the failure behind the doubt is the error; a worker that died did not live to say one
-            doubt = None if action.outcome is None else action.outcome.error
+            in_doubt = None if action.outcome is None else action.outcome.error
             words = f"{action.tool} did not happen, a person says"
             unknown = Fault(error_type=ErrorType.UNKNOWN, message=words, recoverable=True)
-            return _resolve_error(work, action, (doubt and doubt.cause) or unknown, by=by)
+            return _resolve_error(work, action, (in_doubt and in_doubt.cause) or unknown, by=by)
         case Choice.NOT_HAPPENED:
             return send_again(work, action, approval=None)
         case Choice.APPROVE:

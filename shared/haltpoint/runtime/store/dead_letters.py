@@ -69,8 +69,8 @@ class DeadLetters:
             case DeadAction():
                 chain = chain_of(about.action_id)
                 head, tail = completed_parts(about.action_id, about.attempt, chain, about.trace)
-                failed, doubt = _failed(ErrorType.SERVER, about.message), _failed(ErrorType.IN_DOUBT, about.message)
-                args += (chain, "action", about.action_id, head, failed, doubt, tail)
+                failed, in_doubt = _failed(ErrorType.SERVER, about.message), _failed(ErrorType.IN_DOUBT, about.message)
+                args += (chain, "action", about.action_id, head, failed, in_doubt, tail)
             case ThoughtFailed():
                 data = encode_data(about)
                 thought = about.data.thought_id

@@ -202,13 +202,13 @@ class ReceiptStore:
         args: list[Argument] = [self._consumer]
         for one, _ in batch:
             outcome, chain = one.outcome, one.action_id.partition(".")[0]
-            doubtful = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
+            in_doubt = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
             if one.metadata is not None:
                 outcome = copy(outcome)  # its rules (B1) were looked at when it was made
                 structs.force_setattr(outcome, "metadata", one.metadata)
             receipt = encode(outcome)
             head, tail = completed_parts(one.action_id, one.attempt, chain, one.trace)
-            args += (one.ref.stream, one.ref.entry, one.action_id, one.epoch, int(doubtful))
+            args += (one.ref.stream, one.ref.entry, one.action_id, one.epoch, int(in_doubt))
             args += (receipt, one.data, head, tail)
         reply = self._calls.call("FCALL", f"{PREFIX}complete", 1, self._streams[partition], *args)
         reply.add_done_callback(partial(_recorded, [future for _, future in batch]))

@@ -78,14 +78,14 @@ class Part(StrEnum):
 
 
 class ActionState(StrEnum):
-    """How far an action's current entry is. `doubted`: somebody claimed it who may not run it again.
+    """How far an action's current entry is. `in_doubt`: somebody claimed it who may not run it again.
 
     `child`: a chain of its own carries it out. `recorded`: it was written down, and no worker is asked.
     """
 
     SENT = "sent"
     STARTED = "started"
-    DOUBTED = "doubted"
+    IN_DOUBT = "in_doubt"
     CHILD = "child"
     RECORDED = "recorded"
 
@@ -94,7 +94,7 @@ class Kind(StrEnum):
     """A receipt, or the doubt that takes its place."""
 
     RECEIPT = "receipt"
-    DOUBT = "doubt"
+    IN_DOUBT = "in_doubt"
 
 
 @value

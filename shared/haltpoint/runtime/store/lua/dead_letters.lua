@@ -19,9 +19,9 @@ local function tell_of_action(prefix, entry, args)
   if not action or action.entry ~= entry then
     return
   end
-  local in_doubt = doubtful(action)
+  local in_doubt = is_in_doubt(action)
   local outcome = in_doubt and args[10] or args[9]
-  local first = record(prefix, chain, name, in_doubt and KIND.DOUBT or KIND.RECEIPT, outcome, '')
+  local first = record(prefix, chain, name, in_doubt and KIND.IN_DOUBT or KIND.RECEIPT, outcome, '')
   if first and not FINAL[status] then
     add(prefix, 'events', args[8] .. outcome .. args[11])
   end
