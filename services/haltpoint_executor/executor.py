@@ -25,14 +25,14 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import HumanAnswered, MessageLost, Received, TaskSubmitted, TimerDue, ToExecutor
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.committing import ChainCommit, Decided, Loaded
-from haltpoint.runtime.store.dead_letters import DeadLetters, Unheard
+from haltpoint.runtime.store.dead_letters import DeadLetters, Orphan
 from haltpoint.runtime.store.loading import arrived
 from haltpoint.runtime.store.losses import loss_of, loss_of_message
 from haltpoint.runtime.store.store import CommitStatus, Store
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.foreign_formats import read_foreign
-from haltpoint.runtime.streams.topology import Place
-from haltpoint.runtime.streams.wire import Rejected, decode
+from haltpoint.runtime.streams.topology import EntryRef
+from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock
 from haltpoint_executor.foreign import Undeliverable, submit_foreign
@@ -99,7 +99,7 @@ class Executor:
             about = loss_of(entry.fields, decoded)
         else:
             about = loss_of_message(decoded.message, detail)
-        await self._dead_letter(Undeliverable(entry, "exhausted", detail, about))
+        await self._dead_letter(Undeliverable(entry, DeadLetterReason.DELIVERIES_EXHAUSTED, detail, about))
 
     async def _load(self, heard: dict[str, ChainEvents]) -> dict[str, Loaded]:
         """3. These chains. Missing: there is no such chain, or it cannot be used."""
@@ -125,7 +125,9 @@ class Executor:
                     tasks.append((entry, message))
                 else:
                     detail = f"{message.type} for {events.chain_id}"
-                    undeliverable.append(Undeliverable(entry, "unknown_chain", detail, Unheard(events.chain_id)))
+                    undeliverable.append(
+                        Undeliverable(entry, DeadLetterReason.UNKNOWN_CHAIN, detail, Orphan(events.chain_id))
+                    )
         submitted = await asyncio.gather(*(submit_foreign(self._store, self._tracing, *task) for task in tasks))
         undeliverable += [one for one in submitted if one is not None]
         return [entry.id for (entry, _), refused in zip(tasks, submitted, strict=True) if refused is None]
@@ -205,8 +207,8 @@ class Executor:
         return conflicts
 
     async def _dead_letter(self, one: Undeliverable) -> None:
-        place = Place.of(one.entry.stream, one.entry.id)
-        await self._dead_letters.bury(place, one.reason, one.detail, about=one.about)
+        ref = EntryRef.of(one.entry.stream, one.entry.id)
+        await self._dead_letters.add(ref, one.reason, one.detail, about=one.about)
 
 
 def _decode(entries: list[Entry], undeliverable: list[Undeliverable]) -> dict[str, ChainEvents]:
@@ -218,7 +220,7 @@ def _decode(entries: list[Entry], undeliverable: list[Undeliverable]) -> dict[st
             decoded = read_foreign(entry.stream, entry.id, entry.fields, decoded)
         if isinstance(decoded, Rejected):
             loss = loss_of(entry.fields, decoded)
-            undeliverable.append(Undeliverable(entry, decoded.reason.value, decoded.detail, loss))
+            undeliverable.append(Undeliverable(entry, decoded.reason, decoded.detail, loss))
             continue
         chain_id = decoded.message.subject
         events = heard.get(chain_id)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from haltpoint.chain.checks.plan_check import task_fault
 from haltpoint.contracts.events import MessageLost, TaskSubmitted
 from haltpoint.runtime.observability.telemetry import Tracing
-from haltpoint.runtime.store.dead_letters import Unheard
+from haltpoint.runtime.store.dead_letters import Orphan
 from haltpoint.runtime.store.store import Store, SubmitStatus, foreign_chain_id
 from haltpoint.runtime.streams.delivery import Entry
-from haltpoint.runtime.streams.wire import Reason
+from haltpoint.runtime.streams.wire import DeadLetterReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,19 +16,19 @@ class Undeliverable:
     """What becomes a dead letter, and what its chain hears of that."""
 
     entry: Entry
-    reason: str
+    reason: DeadLetterReason
     detail: str
-    about: MessageLost | Unheard | None
+    about: MessageLost | Orphan | None
 
 
 async def submit_foreign(store: Store, tracing: Tracing, entry: Entry, message: TaskSubmitted) -> Undeliverable | None:
     """Start the chain of a task from outside, once. One that wants nothing, or whose key is taken, is undeliverable."""
     if fault := task_fault(message.data):
-        return Undeliverable(entry, Reason.BAD_FIELDS.value, fault, None)
+        return Undeliverable(entry, DeadLetterReason.BAD_FIELDS, fault, None)
     chain_id = foreign_chain_id(message)
     trace = tracing.submission(chain_id, message.data, message.traceparent)
     submitted = await store.submit(message.data, chain_id=chain_id, trace=trace or None)
     if submitted.status is SubmitStatus.CONFLICT:
         detail = f"{message.source} already sent another task with the id {message.id}"
-        return Undeliverable(entry, "conflict", detail, Unheard(chain_id))
+        return Undeliverable(entry, DeadLetterReason.CONFLICT, detail, Orphan(chain_id))
     return None

@@ -21,18 +21,19 @@ from haltpoint.runtime.store.losses import owner_of
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.streams.topology import Place, Topology
+from haltpoint.runtime.streams.topology import EntryRef, Topology
+from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint.runtime.views.history import History
 from haltpoint.runtime.views.views import Views
 from haltpoint_gateway import feed, unattended
 from haltpoint_gateway.auth import Keyring, admin_key
 from haltpoint_gateway.escalations import EscalationHandler
 from haltpoint_gateway.gateway import Gateway
-from haltpoint_gateway.handlers import Humans
+from haltpoint_gateway.handlers import RequestsHandler
 from haltpoint_gateway.http_api import make_api
 from haltpoint_gateway.unattended import Unattended
 
@@ -50,7 +51,10 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
     key = admin_key(settings)
     tracing = start_tracing(Party.GATEWAY.value)
     try:
-        async with service.running(Party.GATEWAY, settings) as here, Coalescer(here.redis, patience=_PATIENCE) as calls:
+        async with (
+            service.running(Party.GATEWAY, settings) as here,
+            AutoPipeline(here.redis, patience=_PATIENCE) as calls,
+        ):
             gateway = assemble(settings, here.redis, calls, here.topology, tracing, key, beside)
             await _listen(here, gateway)
             here.every(unattended.EVERY, Unattended(here.redis, here.topology, gateway.catalogue).look, "unattended")
@@ -70,7 +74,7 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
 def assemble(
     settings: Settings,
     redis: Redis,
-    calls: Coalescer,
+    calls: AutoPipeline,
     topology: Topology,
     tracing: Tracing,
     key: str,
@@ -100,19 +104,21 @@ def assemble(
 async def _listen(here: service.Service, gateway: Gateway) -> None:
     letters = DeadLetters(here.calls, here.topology)
 
-    async def bury(entry: Entry, reason: str, detail: str) -> None:
-        await letters.bury(Place.of(entry.stream, entry.id), reason, detail, about=owner_of(entry.fields))
+    async def dead_letter(entry: Entry, reason: DeadLetterReason, detail: str) -> None:
+        await letters.add(EntryRef.of(entry.stream, entry.id), reason, detail, about=owner_of(entry.fields))
 
     path = gateway.settings.escalation_handler
     handler = EscalationHandler.load(path) if path else None
-    humans = Humans(here.redis, gateway.views, bury, Inbox(here.calls, here.topology), gateway.catalogue, handler)
+    requests = RequestsHandler(
+        here.redis, gateway.views, dead_letter, Inbox(here.calls, here.topology), gateway.catalogue, handler
+    )
     for partition in range(here.topology.partitions):
         await here.subscribe(
             here.topology.stream(partition, Stream.HUMANS),
             GROUP[Stream.HUMANS].value,
-            humans.handle,
+            requests.handle,
             max_records=_BATCH,
-            on_exhausted=humans.exhausted,
+            on_exhausted=requests.exhausted,
         )
     await feed.listen(here, gateway.watchers)
 

@@ -50,7 +50,7 @@ class Principal:
         """Whether the key has this scope, or admin."""
         return self.admin or scope in self.scopes
 
-    def sees(self, tenant: str | None) -> bool:
+    def can_see(self, tenant: str | None) -> bool:
         """Whether a chain of this tenant exists at all as far as this one is concerned."""
         return self.admin or self.tenant == tenant
 

@@ -7,7 +7,7 @@ from fastapi.sse import format_sse_event
 
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.views import EventView
-from haltpoint.runtime.views.views import Sees, Views
+from haltpoint.runtime.views.views import Views, VisibleTo
 from haltpoint_gateway.watchers import Watchers
 
 HEARTBEAT = 10.0
@@ -17,15 +17,15 @@ _LINES = 200
 
 
 async def follow(
-    views: Views, watchers: Watchers, chain_id: str, after: str | None, sees: Sees
+    views: Views, watchers: Watchers, chain_id: str, after: str | None, visible_to: VisibleTo
 ) -> AsyncIterator[bytes]:
     """Every event behind `after` as it happens, until the final fact was sent or the chain is gone."""
     with watchers.watch(chain_id) as woken:
         while not watchers.closing:
             woken.clear()
             # The state is read before the log: when it is final the log is whole.
-            standing = await views.standing(chain_id, sees)
-            part = await views.events(chain_id, after, _LINES, sees)
+            header = await views.header(chain_id, visible_to)
+            part = await views.events(chain_id, after, _LINES, visible_to)
             for event in part.events:
                 yield as_sse(event)
                 if event.type in FINAL_FACTS:
@@ -33,7 +33,7 @@ async def follow(
             after = part.place
             if part.more:
                 continue
-            if standing is None or standing.status.final:
+            if header is None or header.status.final:
                 return
             try:
                 await asyncio.wait_for(woken.wait(), HEARTBEAT)

@@ -17,32 +17,32 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.inbox import Inbox
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.streams.wire import Rejected, decode
+from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.answering import faults_of
 from haltpoint_gateway.escalations import EscalationHandler
 
-Bury = Callable[[Entry, str, str], Awaitable[None]]
+AddDeadLetter = Callable[[Entry, DeadLetterReason, str], Awaitable[None]]
 """Put an entry among the dead letters, for a reason and with a detail in words."""
 
 _log = logs.get(__name__)
 
 
-class Humans:
+class RequestsHandler:
     """Calls people by a line in the log; an escalation goes to `handler` first."""
 
     def __init__(
         self,
         redis: Redis,
         views: Views,
-        bury: Bury,
+        dead_letter: AddDeadLetter,
         inbox: Inbox,
         catalogue: ToolCatalogue,
         handler: EscalationHandler | None,
     ) -> None:
         self._redis = redis
         self._views = views
-        self._bury = bury
+        self._dead_letter = dead_letter
         self._inbox = inbox
         self._catalogue = catalogue
         self._handler = handler
@@ -55,7 +55,7 @@ class Humans:
         decoded = decode(Stream.HUMANS, entry.fields)
         if isinstance(decoded, Rejected):
             _log.error("a message to the gateway cannot be read", reason=decoded.reason.value, detail=decoded.detail)
-            await self._bury(entry, decoded.reason.value, decoded.detail)
+            await self._dead_letter(entry, decoded.reason, decoded.detail)
             return
         message = decoded.message
         if isinstance(message, HumanRequested):
@@ -66,16 +66,18 @@ class Humans:
         await self._finish(entry)
 
     async def exhausted(self, entry: Entry) -> None:
-        """Bury what could not be told about again and again."""
-        await self._bury(entry, "deliveries", f"delivered {entry.deliveries} times without success")
+        """Dead-letter what could not be told about again and again."""
+        await self._dead_letter(
+            entry, DeadLetterReason.DELIVERIES_EXHAUSTED, f"delivered {entry.deliveries} times without success"
+        )
 
     async def _tell(self, message: HumanRequested) -> None:
-        request = await self._views.request(message.data.request_id, sees=lambda _: True)
+        request = await self._views.request(message.data.request_id, visible_to=lambda _: True)
         if request is None or request.status is not RequestStatus.OPEN:
             return  # answered, late or forgotten while the message was on its way
         ids = {"chain": request.chain_id, "step": request.step_id, "action": request.action_id}
         with logs.about(**ids, trace=message.traceparent):
-            if request.kind is RequestKind.ESCALATION and await self._settled(request):
+            if request.kind is RequestKind.ESCALATION and await self._resolved(request):
                 return
             # Without the question: what people are asked, and about whom, is for the inbox and not for logs.
             _log.info(
@@ -85,7 +87,7 @@ class Humans:
                 until=request.deadline.isoformat(),
             )
 
-    async def _settled(self, case: RequestView) -> bool:
+    async def _resolved(self, case: RequestView) -> bool:
         """Whether the handler has decided the case; its answer is checked and taken as a person's is."""
         handler = self._handler
         answer = None if handler is None else await handler.decide(case)
@@ -95,8 +97,8 @@ class Humans:
         if faults:
             _log.error("the answer of the escalation handler does not fit", handler=handler.name, faults=list(faults))
             return False
-        standing = await self._views.standing(case.chain_id, sees=lambda _: True)
-        trace = standing.trace if standing else None
+        header = await self._views.header(case.chain_id, visible_to=lambda _: True)
+        trace = header.trace if header else None
         # The case as token: a handler that is asked a second time says the same, or is too late.
         await self._inbox.answer(case.id, answer, by=handler.name, trace=trace, token=f"{handler.name}/{case.id}")
         _log.info("an escalation was resolved", handler=handler.name, decision=answer.decision.value)

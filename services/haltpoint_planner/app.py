@@ -13,10 +13,10 @@ from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import telemetry
 from haltpoint.runtime.service import service
 from haltpoint.runtime.store.dead_letters import DeadLetters
-from haltpoint.runtime.store.ledger import Ledger
+from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint_planner.chat_completions import ChatCompletions
-from haltpoint_planner.handlers import Thinker
+from haltpoint_planner.handlers import PlannerHandler
 from haltpoint_planner.prompting import verifying
 from haltpoint_planner.prompting.context import ContextReader
 
@@ -36,11 +36,11 @@ async def run(settings: Settings) -> None:
     check = verifying.load(policy.claims_check) if ":" in policy.claims_check else None
     tracing = telemetry.start_tracing(Party.PLANNER.value)
     async with service.running(Party.PLANNER, settings) as here, httpx.AsyncClient() as http:
-        thinker = Thinker(
+        handler = PlannerHandler(
             ContextReader(here.calls, here.topology, ToolCatalogue(here.calls, here.topology, policy.blocked_tools)),
             ChatCompletions(settings.model, http),
             settings.model.chosen,
-            Ledger(here.calls, here.topology, here.instance, retention=retention),
+            ReceiptStore(here.calls, here.topology, here.instance, retention=retention),
             DeadLetters(here.calls, here.topology),
             tracing,
             slots=settings.slots,
@@ -49,19 +49,19 @@ async def run(settings: Settings) -> None:
             check=check,
         )
         here.about.update(slots=settings.slots, model=settings.model.name)
-        here.spawn(thinker.let_go(), "let go")
-        here.every(settings.beat, thinker.beat, "leases")
+        here.spawn(handler.let_go(), "let go")
+        here.every(settings.heartbeat, handler.renew_leases, "leases")
         for number in range(settings.partitions):
             stream = here.topology.stream(number, Stream.PLANS)
             await here.subscribe(
                 stream,
                 GROUP[Stream.PLANS].value,
-                thinker.handle,
+                handler.handle,
                 max_records=1,
-                on_exhausted=thinker.exhausted,
-                holds=partial(thinker.holds, stream),
-                alone=thinker.alone,
+                on_exhausted=handler.exhausted,
+                has_lease=partial(handler.has_lease, stream),
+                alone=handler.alone,
             )
         await here.serve()
-        await thinker.drain()
+        await handler.drain()
         await asyncio.to_thread(tracing.close)

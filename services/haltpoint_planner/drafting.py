@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from haltpoint.chain.model.typed import typed
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
-from haltpoint.contracts.plans import Call
+from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.thoughts import Proposal, StepDecision
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.parsing.dialects import (
@@ -68,7 +68,7 @@ class _Draft:
     """A proposal in the making; `tools`: all that are known."""
 
     tools: Mapping[str, ToolSpec]
-    calls: list[Call] = field(default_factory=list)
+    calls: list[ProposedCall] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     decision: StepDecision = StepDecision.CONTINUE
@@ -271,7 +271,7 @@ def _add_call(draft: _Draft, name: str, arguments: object, *, texts: bool = Fals
         draft.faults.append(f"the arguments of {tool} have {size} bytes; at most {MAX_ARGUMENTS} are taken")
     elif len(draft.calls) == MAX_CALLS:
         draft.faults.append(f"more than {MAX_CALLS} calls; {tool} was left out")
-    elif (call := Call(tool=tool, arguments=exact.value)) not in draft.calls:  # the same once more is a stutter
+    elif (call := ProposedCall(tool=tool, arguments=exact.value)) not in draft.calls:  # the same once more is a stutter
         draft.calls.append(call)
         draft.size += size
         draft.repaired = draft.repaired or found.repaired or exact.repaired

@@ -1,4 +1,4 @@
-"""One task per question to the model, in slots, under a lease that is beaten (R9): think once, record once.
+"""One task per question to the model, in slots, under a lease that is renewed (R9): think once, record once.
 
 A thought costs money and takes seconds. One that is recorded is never paid for again; one that was paid for and not
 recorded (a crash in between) is paid for a second time, and still only one is recorded.
@@ -19,13 +19,13 @@ from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.dead_letters import DeadLetters
-from haltpoint.runtime.store.ledger import Held, Ledger
 from haltpoint.runtime.store.losses import loss_of
+from haltpoint.runtime.store.receipts import Lease, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tasks import ended
-from haltpoint.runtime.streams.topology import Place
-from haltpoint.runtime.streams.wire import Rejected, decode
+from haltpoint.runtime.streams.topology import EntryRef
+from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_planner.model import Model
 from haltpoint_planner.prompting import prompts, verifying
 from haltpoint_planner.prompting.context import ContextReader
@@ -38,7 +38,7 @@ DRAIN: Final = 5.0
 _log = logs.get(__name__)
 
 
-class Thinker:
+class PlannerHandler:
     """The planner's handlers: `slots` thoughts at once, over all of `streams` together, each read one by one."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Thinker:
         reader: ContextReader,
         model: Model,
         chosen: Callable[[bool], str],
-        ledger: Ledger,
+        receipt_store: ReceiptStore,
         dead_letters: DeadLetters,
         tracing: telemetry.Tracing,
         *,
@@ -58,14 +58,14 @@ class Thinker:
         self._reader = reader
         self._model = model
         self._chosen = chosen
-        self._ledger = ledger
+        self._receipt_store = receipt_store
         self._dead_letters = dead_letters
         self._tracing = tracing
         self._check = check
         self._slots = asyncio.Semaphore(slots)
         # So many may run while each reader still waits for one more, and all together never are more than the slots.
         self._spare = slots - streams
-        self._running: dict[Place, asyncio.Task[None]] = {}
+        self._running: dict[EntryRef, asyncio.Task[None]] = {}
         self._ended = asyncio.Condition()
         self._one_suspect = asyncio.Lock()
         self._paused = False
@@ -75,21 +75,21 @@ class Thinker:
 
     async def handle(self, entries: list[Entry]) -> None:
         """Put entries into slots; return when a slot is free for the next one, or when a suspect is finished."""
-        places = {Place.of(entry.stream, entry.id): entry for entry in entries}
-        for place, entry in places.items():
-            if place not in self._running:
-                self._running[place] = asyncio.create_task(self._slot(place, entry), name=f"thought {entry.id}")
+        refs = {EntryRef.of(entry.stream, entry.id): entry for entry in entries}
+        for ref, entry in refs.items():
+            if ref not in self._running:
+                self._running[ref] = asyncio.create_task(self._slot(ref, entry), name=f"thought {entry.id}")
         if entries[0].deliveries > 1:
-            await asyncio.wait([self._running[place] for place in places])
+            await asyncio.wait([self._running[ref] for ref in refs])
             return
         async with self._ended:
             await self._ended.wait_for(
                 lambda: self._stopping.is_set() or (not self._paused and len(self._running) <= self._spare)
             )
 
-    def holds(self, stream: str, entry_id: str) -> bool:
+    def has_lease(self, stream: str, entry_id: str) -> bool:
         """Whether this process works on the entry."""
-        return Place.of(stream, entry_id) in self._running
+        return EntryRef.of(stream, entry_id) in self._running
 
     @asynccontextmanager
     async def alone(self, still_wanted: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bool]:
@@ -106,13 +106,13 @@ class Thinker:
                 async with self._ended:
                     self._ended.notify_all()
 
-    async def beat(self) -> None:
+    async def renew_leases(self) -> None:
         """Keep the leases of all thoughts under way; one that was lost is somebody else's, and ours is broken off."""
         running = list(self._running.items())
-        kept = await self._ledger.heartbeat([Held(place) for place, _ in running]) if running else []
-        for (place, task), ours in zip(running, kept, strict=True):
+        kept = await self._receipt_store.heartbeat([Lease(ref) for ref, _ in running]) if running else []
+        for (ref, task), ours in zip(running, kept, strict=True):
             if not ours and not task.done():
-                _log.warning("lost the lease of a thought", entry=place.entry)
+                _log.warning("lost the lease of a thought", entry=ref.entry)
                 task.cancel()
 
     async def exhausted(self, entry: Entry) -> None:
@@ -120,9 +120,9 @@ class Thinker:
         message, why = _question(entry), f"it was begun {entry.deliveries - 1} times and never finished"
         fix = "Look at the planner's log; haltpoint dlq list has the message"
         error = HaltpointError("HP-308", "the thought was given up", why, fix)
-        await self._dead_letters.bury(
-            Place.of(entry.stream, entry.id),
-            "exhausted",
+        await self._dead_letters.add(
+            EntryRef.of(entry.stream, entry.id),
+            DeadLetterReason.DELIVERIES_EXHAUSTED,
             about=loss_of(entry.fields, message) if isinstance(message, Rejected) else failed(message, error),
         )
 
@@ -138,45 +138,45 @@ class Thinker:
         if not running:
             return
         await asyncio.wait(running.values(), timeout=DRAIN)
-        unfinished = {place: task for place, task in running.items() if not task.done()}
+        unfinished = {ref: task for ref, task in running.items() if not task.done()}
         for task in unfinished.values():
             task.cancel()
         await asyncio.gather(*unfinished.values(), return_exceptions=True)
-        await asyncio.gather(*(self._ledger.release(Held(place)) for place in unfinished), return_exceptions=True)
+        await asyncio.gather(*(self._receipt_store.release(Lease(ref)) for ref in unfinished), return_exceptions=True)
 
-    async def _slot(self, place: Place, entry: Entry) -> None:
+    async def _slot(self, ref: EntryRef, entry: Entry) -> None:
         try:
             if entry.deliveries == 1:
                 await self._begin.wait()
             async with self._slots:
-                await self._think(place, entry)
+                await self._think(ref, entry)
         except UNREACHABLE as error:
             _log.warning("Redis is unreachable; the thought comes back after its lease", reason=str(error))
         except Exception:  # noqa: BLE001 - a fault of ours is no reason to lose the others
             _log.exception("a thought failed; it comes back after its lease", entry=entry.id)
         finally:
-            del self._running[place]
+            del self._running[ref]
             async with self._ended:
                 self._ended.notify_all()
 
-    async def _think(self, place: Place, entry: Entry) -> None:
+    async def _think(self, ref: EntryRef, entry: Entry) -> None:
         message = _question(entry)
         if isinstance(message, Rejected):
             about = loss_of(entry.fields, message)
-            await self._dead_letters.bury(place, message.reason.value, message.detail, about=about)
+            await self._dead_letters.add(ref, message.reason, message.detail, about=about)
             return
         request = message.data
         with logs.about(chain=chain_of(request.thought_id), step=request.step_id, trace=message.traceparent):
             context = await self._reader.read(request)
-            if context is None:  # `think` finds that out again, in one step with the acknowledgement
+            if context is None:  # `record_thought` finds that out again, in one step with the acknowledgement
                 error = HaltpointError(
                     "HP-309", "a model reply came too late", "its chain or step has ended", "Do nothing"
                 )
-                await self._ledger.think(place, failed(message, error))
+                await self._receipt_store.record_thought(ref, failed(message, error))
                 return
             if self._check is not None and request.kind is ThoughtKind.VERIFY:
                 found = await verifying.run(self._check, verifying.case_of(context))
-                await self._ledger.think(place, checked(message, found), request.words or "")
+                await self._receipt_store.record_thought(ref, checked(message, found), request.words or "")
                 return
             span = self._span(message, context.task.conversation_id)
             message = msgspec.structs.replace(message, traceparent=telemetry.context_of(span, message.traceparent))
@@ -185,12 +185,12 @@ class Thinker:
             except HaltpointError as error:
                 telemetry.finish(span, error.code)
                 _log.warning(str(error), code=error.code, thought=request.kind.value)
-                await self._ledger.think(place, failed(message, error))
+                await self._receipt_store.record_thought(ref, failed(message, error))
                 return
             asked, said = reply.usage.input_tokens, reply.usage.output_tokens
             telemetry.finish(span, attributes={telemetry.INPUT_TOKENS: asked, telemetry.OUTPUT_TOKENS: said})
             thought = reply_to(message, reply, context.known)
-            outcome = await self._ledger.think(place, thought, request.words or words_of(reply))
+            outcome = await self._receipt_store.record_thought(ref, thought, request.words or words_of(reply))
             _log.info("thought", kind=request.kind.value, outcome=outcome.value, input_tokens=asked, output_tokens=said)
 
     def _span(self, message: ToPlanner, conversation: str | None) -> Span | None:

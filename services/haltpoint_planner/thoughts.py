@@ -9,13 +9,8 @@ from haltpoint.contracts.base import MAX_BODY, chain_of
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
-    DraftedAnswer,
-    DraftedIntent,
-    DraftedPlan,
-    FailedThought,
     IntentDrafted,
     PlanDrafted,
-    ProposedActions,
     ThoughtFailed,
     ToPlanner,
 )
@@ -23,7 +18,7 @@ from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.thoughts import Finding, ThoughtKind, Usage
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.store.ledger import Thought
+from haltpoint.runtime.store.receipts import Thought
 from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal, said, without_thoughts
 from haltpoint_planner.intent_drafting import draft_intent
 from haltpoint_planner.parsing.json_text import without_surrogates
@@ -44,16 +39,16 @@ def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec]) ->
     about: dict[str, Any] = {"thought_id": request.thought_id, "usage": reply.usage}
     match request.kind:
         case ThoughtKind.INTENT:
-            return IntentDrafted(**envelope, data=DraftedIntent(**about, intent=draft_intent(reply)))
+            return IntentDrafted(**envelope, data=IntentDrafted.Data(**about, intent=draft_intent(reply)))
         case ThoughtKind.PLAN:
             drafted = draft_plan(reply)
             about["intent"] = draft_intent(reply)
             if isinstance(drafted, Plan):
-                return PlanDrafted(**envelope, data=DraftedPlan(**about, plan=drafted))
-            return PlanDrafted(**envelope, data=DraftedPlan(**about, fault=drafted, question=question_in(reply)))
+                return PlanDrafted(**envelope, data=PlanDrafted.Data(**about, plan=drafted))
+            return PlanDrafted(**envelope, data=PlanDrafted.Data(**about, fault=drafted, question=question_in(reply)))
         case ThoughtKind.ACT | ThoughtKind.REASON:
             proposal = draft_proposal(reply, tools)
-            data = ProposedActions(**about, step_id=request.step_id or "", proposal=proposal)
+            data = ActionProposed.Data(**about, step_id=request.step_id or "", proposal=proposal)
             return ActionProposed(**envelope, data=data)
         case ThoughtKind.ANSWER:
             return AnswerDrafted(**envelope, data=_answer(reply, request.thought_id, tools))
@@ -65,18 +60,18 @@ def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec]) ->
 
 def checked(message: ToPlanner, findings: tuple[Finding, ...], usage: Usage | None = None) -> AnswerDrafted:
     """What a check found in the words of the request; `usage` when a model made it."""
-    data = DraftedAnswer(thought_id=message.data.thought_id, text="", findings=findings, usage=usage or Usage())
+    data = AnswerDrafted.Data(thought_id=message.data.thought_id, text="", findings=findings, usage=usage or Usage())
     return AnswerDrafted(**_envelope(message), data=data)
 
 
-def _answer(reply: Reply, thought: str, tools: Mapping[str, ToolSpec]) -> DraftedAnswer:
+def _answer(reply: Reply, thought: str, tools: Mapping[str, ToolSpec]) -> AnswerDrafted.Data:
     """An answer is words; a call in it is told apart from them, since no tool can be called any more."""
     proposal = draft_proposal(reply, tools)
     called = tuple(call.tool for call in proposal.calls)
     whole, told = reply.content, without_thoughts(reply.content)
     # Words may quote what looks like pieces of a call: a line of a file, a key of a configuration.
     in_words = not reply.calls and len(whole) <= MAX_BODY and quoted(whole) and quoted(told)
-    return DraftedAnswer(
+    return AnswerDrafted.Data(
         thought_id=thought,
         text=proposal.content if called else said(reply),
         called=called,
@@ -95,7 +90,7 @@ def failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
     """The thought that cannot be had, and why."""
     request = message.data
     words = without_surrogates(f"{error.what}: {error.why}. {error.fix}")[:MAX_CONTENT]  # some are the server's own
-    data = FailedThought(thought_id=request.thought_id, kind=request.kind, code=error.code, message=words)
+    data = ThoughtFailed.Data(thought_id=request.thought_id, kind=request.kind, code=error.code, message=words)
     return ThoughtFailed(**_envelope(message), data=data)
 
 

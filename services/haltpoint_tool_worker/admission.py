@@ -16,12 +16,12 @@ from pydantic_core import from_json
 
 from haltpoint.chain.checks.provenance import told, without_origin
 from haltpoint.contracts.base import MAX_ARGUMENTS, value
-from haltpoint.contracts.plans import Call as Proposed
+from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import CONFIRMED, ErrorType, HookRecord, HookVerdict, ToolSpec
-from haltpoint.runtime.store.ledger import Ledger
+from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
-from haltpoint.tools.hooks import Call as Seen
+from haltpoint.tools.hooks import Call as HookCall
 from haltpoint_tool_worker.approval import approves
 from haltpoint_tool_worker.classify import invalid_arguments
 from haltpoint_tool_worker.failures import Cause, Effects, Failure, fault_of, judge
@@ -29,8 +29,8 @@ from haltpoint_tool_worker.given import authors_own, words_of_the_goal
 from haltpoint_tool_worker.hooks import builtin
 from haltpoint_tool_worker.hooks.after import Review
 from haltpoint_tool_worker.hooks.asking import ask
-from haltpoint_tool_worker.hooks.before import Round
-from haltpoint_tool_worker.hooks.loading import Around
+from haltpoint_tool_worker.hooks.before import HookRun
+from haltpoint_tool_worker.hooks.loading import HookChain
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.links import reasons_for_links
 from haltpoint_tool_worker.raised import read_exception
@@ -52,7 +52,7 @@ class Calls(Protocol):
 
 
 @value
-class Call:
+class ToolCall:
     """A call that may run: the tool, its parsed arguments (with the context), and for how many seconds.
 
     `text` are the arguments as JSON; `changed`: hooks have written them. `records` say which hooks ran. `calls` is what
@@ -64,7 +64,7 @@ class Call:
     arguments: dict[str, Any]
     seconds: float
     text: str
-    around: Around | None = None
+    hook_chain: HookChain | None = None
     changed: bool = False
     records: tuple[HookRecord, ...] = ()
     calls: Calls | None = None
@@ -91,13 +91,13 @@ CallsOf = Callable[[Job, Tool, float], Calls]
 class Admission:
     """For all calls of a worker."""
 
-    def __init__(self, registry: Registry, ledger: Ledger, runner: Runner, calls_of: CallsOf) -> None:
+    def __init__(self, registry: Registry, receipt_store: ReceiptStore, runner: Runner, calls_of: CallsOf) -> None:
         self._calls_of = calls_of
         self._registry = registry
-        self._ledger = ledger
+        self._receipt_store = receipt_store
         self._runner = runner
 
-    def look(self, job: Job, now_ms: int, caller: ToolSpec | None = None) -> Call | Refusal:
+    def look(self, job: Job, now_ms: int, caller: ToolSpec | None = None) -> ToolCall | Refusal:
         """The call, or why it is refused, as far as that can be told at once. `caller` is the tool that calls it."""
         request, tool = job.request, self._registry.find(job.request.tool)
         if tool is None:
@@ -125,69 +125,69 @@ class Admission:
         except BaseException as error:  # noqa: BLE001 - a validator of the tool's author failed
             failure = judge(read_exception(tool, error, ()), Effects.NOT_STARTED, request.tool)
             return Refusal(read_failure(failure), (builtin.refused_by(builtin.ARGUMENTS),))
-        around, spec = self._registry.around(request.tool), tool.spec
-        watched = around is not None or bool(request.reasons) or request.approval is not None
+        hook_chain, spec = self._registry.hook_chain(request.tool), tool.spec
+        watched = hook_chain is not None or bool(request.reasons) or request.approval is not None
         asks = watched or (request.unasked is None and (bool(spec.provenance) or any(spec.targets.values())))
         no_effect = self._registry.no_effect.get(request.tool, ())
-        call = Call(tool, arguments, seconds, text, around, asks=asks, no_effect=no_effect)
+        call = ToolCall(tool, arguments, seconds, text, hook_chain, asks=asks, no_effect=no_effect)
         return call if tool.inputs.context is None and not tool.inputs.confirms else self._with_context(job, call)
 
-    async def ask(self, job: Job, call: Call) -> Call | Refusal:
+    async def ask(self, job: Job, call: ToolCall) -> ToolCall | Refusal:
         """The call as its hooks leave it, or why it is refused. Raises redis-py's errors."""
         tool, request = call.tool, job.request
-        trip = Round(tool, job, call.text, call.arguments)
-        for hook in call.around.pre if call.around is not None else ():
-            context = self._context(job, tool, trip.text)
-            trip.take(await ask(self._runner, hook, job, self._left(job), trip.call(), context))
-            if trip.refusal is not None:
-                return Refusal(trip.refusal, tuple(trip.records))
-        if tool.spec.provenance and request.unasked is None and (made_up := await self._made_up(job, tool, trip)):
-            records = (*trip.records, builtin.refused_by(builtin.PROVENANCE))
+        run = HookRun(tool, job, call.text, call.arguments)
+        for hook in call.hook_chain.pre if call.hook_chain is not None else ():
+            context = self._context(job, tool, run.text)
+            run.take(await ask(self._runner, hook, job, self._left(job), run.call(), context))
+            if run.refusal is not None:
+                return Refusal(run.refusal, tuple(run.records))
+        if tool.spec.provenance and request.unasked is None and (made_up := await self._made_up(job, tool, run)):
+            records = (*run.records, builtin.refused_by(builtin.PROVENANCE))
             return Refusal(_reading(ErrorType.BLOCKED, f"{request.tool} was not called: {made_up}"), records)
-        links = reasons_for_links(tool.spec, from_json(trip.text)) if request.unasked is None else ()
-        if trip.asked or request.reasons or links or request.approval is not None:
-            if not approves(request.approval, request.tool, trip.text):
+        links = reasons_for_links(tool.spec, from_json(run.text)) if request.unasked is None else ()
+        if run.asked or request.reasons or links or request.approval is not None:
+            if not approves(request.approval, request.tool, run.text):
                 reasons = (*(request.reasons or ()), *links)
                 reasons = reasons if request.approval is None else (*reasons, _CHANGED)
-                return Refusal(trip.question(reasons), tuple(trip.records), trip.text, trip.changed)
-            trip.approved()
+                return Refusal(run.question(reasons), tuple(run.records), run.text, run.changed)
+            run.approved()
         seconds = min(request.timeout, self._left(job))
         if seconds <= 0:
             words = "the deadline had passed before it could begin"
-            return Refusal(_reading(ErrorType.TIMEOUT, words), tuple(trip.records))
+            return Refusal(_reading(ErrorType.TIMEOUT, words), tuple(run.records))
         call = replace(
             call,
-            arguments=trip.parsed,
+            arguments=run.parsed,
             seconds=seconds,
-            text=trip.text,
-            changed=trip.changed,
-            records=tuple(trip.records),
+            text=run.text,
+            changed=run.changed,
+            records=tuple(run.records),
         )
         return self._with_context(job, call)
 
-    async def review(self, job: Job, call: Call, reading: Reading) -> tuple[Reading, tuple[HookRecord, ...]]:
+    async def review(self, job: Job, call: ToolCall, reading: Reading) -> tuple[Reading, tuple[HookRecord, ...]]:
         """The result as the post-hooks leave it, and all hooks that ran for the call."""
         review = Review(call.tool, job, reading, records=list(call.records))
-        for hook in call.around.post if call.around is not None else ():
+        for hook in call.hook_chain.post if call.hook_chain is not None else ():
             if review.over:
                 break
             context = self._context(job, call.tool, call.text)
-            review.take(await ask(self._runner, hook, job, self._left(job), _seen(call), review.result(), context))
+            review.take(await ask(self._runner, hook, job, self._left(job), _hook_call(call), review.result(), context))
         return review.reading, tuple(review.records)
 
-    async def _made_up(self, job: Job, tool: Tool, trip: Round) -> str | None:
+    async def _made_up(self, job: Job, tool: Tool, run: HookRun) -> str | None:
         """The words about the first value that has no origin in the receipts that the order names, or None.
 
         They name the hooks that have changed the arguments: the model may have done as it should.
         """
         request = job.request
-        actions = await self._ledger.receipts(job.place.partition, request.action_id, request.origins or ())
-        proposed = Proposed(tool=request.tool, arguments=from_json(trip.text))
+        actions = await self._receipt_store.receipts(job.ref.partition, request.action_id, request.origins or ())
+        proposed = ProposedCall(tool=request.tool, arguments=from_json(run.text))
         own, words = authors_own(job), words_of_the_goal(job)
         found = without_origin(proposed, tool.spec, request.context, actions, words, own)
         if found is None:
             return None
-        changed = [record.name for record in trip.records if record.verdict is HookVerdict.MODIFY]
+        changed = [record.name for record in run.records if record.verdict is HookVerdict.MODIFY]
         since = f" that it has since {', '.join(changed)} changed the arguments" if changed else ""
         fix = "; declare the parameter of its caller with FromResult too" if job.nested else ""
         return (
@@ -197,7 +197,7 @@ class Admission:
     def _left(self, job: Job) -> float:
         return job.request.deadline / 1000 - time.time()
 
-    def _with_context(self, job: Job, call: Call) -> Call:
+    def _with_context(self, job: Job, call: ToolCall) -> ToolCall:
         """The call with what no plan and no model sets: `confirmed`, and the context."""
         name = call.tool.inputs.context
         if call.tool.inputs.confirms:
@@ -238,8 +238,8 @@ def _beyond(caller: ToolSpec, called: ToolSpec) -> str | None:
     return None
 
 
-def _seen(call: Call) -> Seen:
-    return Seen(call.tool.spec.name, from_json(call.text), call.tool.spec)
+def _hook_call(call: ToolCall) -> HookCall:
+    return HookCall(call.tool.spec.name, from_json(call.text), call.tool.spec)
 
 
 def _reading(kind: ErrorType, words: str, *, recoverable: bool | None = None) -> Reading:

@@ -10,8 +10,8 @@ from haltpoint.runtime.service import service
 from haltpoint.runtime.service.address import redis_url
 from haltpoint.runtime.service.service import Service
 from haltpoint.runtime.store.dead_letters import DeadLetters
-from haltpoint.runtime.store.ledger import Ledger
-from haltpoint.runtime.streams.tool_catalogue import BEAT, ToolCatalogue
+from haltpoint.runtime.store.receipts import ReceiptStore
+from haltpoint.runtime.streams.tool_catalogue import ANNOUNCE_EVERY, ToolCatalogue
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.heartbeat import Heartbeat
 from haltpoint_tool_worker.pipeline import Pipeline
@@ -48,12 +48,14 @@ def _slots(settings: Settings, registry: Registry) -> Slots:
 
 async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     settings, retention = here.settings, here.settings.policy.retention
-    ledger = Ledger(here.calls, here.topology, here.instance, retention=retention)
+    receipt_store = ReceiptStore(here.calls, here.topology, here.instance, retention=retention)
     runner, tracing = Runner(), telemetry.start_tracing(Party.WORKER.value)
-    pipeline = Pipeline(registry, ledger, runner, tracing, settings.lease)
+    pipeline = Pipeline(registry, receipt_store, runner, tracing, settings.lease)
     dead_letters = DeadLetters(here.calls, here.topology)
-    handlers = Handlers(slots, pipeline, ledger, dead_letters, here.stopping.is_set)
-    heartbeat = Heartbeat(redis_url(settings), here.topology, here.instance, settings.beat, handlers, runner.running)
+    handlers = Handlers(slots, pipeline, receipt_store, dead_letters, here.stopping.is_set)
+    heartbeat = Heartbeat(
+        redis_url(settings), here.topology, here.instance, settings.heartbeat, handlers, runner.running
+    )
     catalogue = ToolCatalogue(here.calls, here.topology)
     here.about.update(queues=registry.queues, tools=[spec.name for spec in registry.specs], slots=slots.capacity)
 
@@ -65,14 +67,14 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
         )
 
     async def list_tools() -> None:
-        await catalogue.beat(registry.specs)
+        await catalogue.announce(registry.specs)
 
     async def stop_waiting() -> None:
         await here.stopping.wait()
         slots.close()
 
     await list_tools()
-    here.every(min(BEAT, max(1.0, settings.beat)), list_tools, "catalogue")
+    here.every(min(ANNOUNCE_EVERY, max(1.0, settings.heartbeat)), list_tools, "catalogue")
     here.spawn(stop_waiting(), "stop waiting")
     heartbeat.start()
     try:
@@ -85,7 +87,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
                     handlers.handle,
                     max_records=slots.share,
                     on_exhausted=handlers.exhausted,
-                    holds=partial(handlers.holds, stream),
+                    has_lease=partial(handlers.has_lease, stream),
                     alone=handlers.alone,
                 )
         await here.serve()

@@ -69,7 +69,7 @@ class Verdict(Enum):
     IN_DOUBT = "a person says whether it happened"
 
 
-_ERROR, _TEXT, _MAY, _DOUBT = Verdict
+_ERROR, _TEXT, _MAY, _IN_DOUBT = Verdict
 TABLE: Final[Mapping[Cause, Mapping[Effects, Verdict]]] = {
     cause: dict(zip(Effects, row, strict=True))
     for cause, row in {
@@ -77,9 +77,9 @@ TABLE: Final[Mapping[Cause, Mapping[Effects, Verdict]]] = {
         Cause.NO_EFFECT: (_ERROR, _ERROR, _ERROR, _ERROR),
         Cause.MISUSED: (_ERROR, _ERROR, _ERROR, _ERROR),
         Cause.DECLARED: (_ERROR, _ERROR, _ERROR, _ERROR),
-        Cause.BROKEN: (_ERROR, _ERROR, _MAY, _DOUBT),
-        Cause.MALFORMED: (_ERROR, _ERROR, _MAY, _DOUBT),
-        Cause.UNDECLARED: (_ERROR, _TEXT, _MAY, _DOUBT),
+        Cause.BROKEN: (_ERROR, _ERROR, _MAY, _IN_DOUBT),
+        Cause.MALFORMED: (_ERROR, _ERROR, _MAY, _IN_DOUBT),
+        Cause.UNDECLARED: (_ERROR, _TEXT, _MAY, _IN_DOUBT),
     }.items()
 }
 

@@ -1,4 +1,4 @@
-"""From entries to slots and back: what is read is held and beaten until its receipt is written.
+"""From entries to slots and back: what is read is kept, and its lease renewed, until its receipt is written.
 
 A batch is worked through in one task. What has to wait keeps that task, and what is behind it gets tasks of its own.
 """
@@ -16,14 +16,14 @@ from redis.exceptions import RedisError
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, ToolRequested
 from haltpoint.runtime.observability import logs, telemetry
-from haltpoint.runtime.store.dead_letters import DeadAction, DeadLetters, Unheard
-from haltpoint.runtime.store.ledger import Completion, Finished, Held, Ledger
+from haltpoint.runtime.store.dead_letters import DeadAction, DeadLetters, Orphan
 from haltpoint.runtime.store.losses import loss_of
+from haltpoint.runtime.store.receipts import Completion, Finished, Lease, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tasks import ended
-from haltpoint.runtime.streams.topology import Place
-from haltpoint.runtime.streams.wire import Reason, Rejected, decode
+from haltpoint.runtime.streams.topology import EntryRef
+from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.slots import Slots
@@ -39,7 +39,7 @@ _log = logs.get(__name__)
 
 
 class Handlers:
-    """What a worker does with what it reads. For one event loop; `held` and `overdue` are for other threads too.
+    """What a worker does with what it reads. For one event loop; `leases` and `overdue` are for other threads too.
 
     `stopping` says whether the worker ends.
     """
@@ -48,15 +48,15 @@ class Handlers:
         self,
         slots: Slots,
         pipeline: Pipeline,
-        ledger: Ledger,
+        receipt_store: ReceiptStore,
         dead_letters: DeadLetters,
         stopping: Callable[[], bool],
     ) -> None:
         self.slots = slots
         self._pipeline = pipeline
-        self._ledger = ledger
+        self._receipt_store = receipt_store
         self._dead_letters = dead_letters
-        self._jobs: dict[Place, Job] = {}
+        self._jobs: dict[EntryRef, Job] = {}
         self._stopping = stopping
         self._under_way: set[asyncio.Future[Any]] = set()
         self._suspect_ended = asyncio.Event()
@@ -77,7 +77,7 @@ class Handlers:
             if isinstance(job, Rejected):
                 self._spawn(self._reject(entry, job))
             else:
-                self._jobs[job.place] = job
+                self._jobs[job.ref] = job
                 jobs.append(job)
         self._spawn(self._work_through(jobs))
         if not read:
@@ -106,11 +106,11 @@ class Handlers:
     async def exhausted(self, entry: Entry) -> None:
         """An entry that was handed out too often: it may be what kills workers (R9)."""
         words = f"it was delivered {entry.deliveries - 1} times and never finished"
-        await self._bury(entry, "deliveries", words)
+        await self._dead_letter(entry, DeadLetterReason.DELIVERIES_EXHAUSTED, words)
 
-    def held(self) -> Sequence[Held]:
-        """What to beat."""
-        return [job.held for job in list(self._jobs.values())]
+    def leases(self) -> Sequence[Lease]:
+        """What it has now."""
+        return [job.lease for job in list(self._jobs.values())]
 
     def overdue(self) -> Sequence[Finished]:
         """What is to be recorded of calls whose time is over while the event loop does not turn (E5), each once.
@@ -124,17 +124,17 @@ class Handlers:
                 found.append(made())
         return found
 
-    def holds(self, stream: str, entry_id: str) -> bool:
+    def has_lease(self, stream: str, entry_id: str) -> bool:
         """Whether an entry of the stream with this key is in our hands."""
-        return Place.of(stream, entry_id) in self._jobs
+        return EntryRef.of(stream, entry_id) in self._jobs
 
-    def renewed(self, at: float, held: Sequence[Held], kept: Sequence[bool]) -> None:
+    def renewed(self, at: float, leases: Sequence[Lease], kept: Sequence[bool]) -> None:
         """A heartbeat has kept the leases of some and found that others are not ours any more.
 
         It began `at` this moment of the monotonic clock. A claim meanwhile makes the finding void.
         """
-        for one, ours in zip(held, kept, strict=True):
-            job = self._jobs.get(one.place)
+        for one, ours in zip(leases, kept, strict=True):
+            job = self._jobs.get(one.ref)
             if job is None or job.epoch != one.epoch or job.claiming:
                 continue
             if ours:
@@ -170,7 +170,7 @@ class Handlers:
                     if not job.left:
                         self._record(job, finished)
                 else:
-                    await self._ledger.release(job.held)
+                    await self._receipt_store.release(job.lease)
                     self._leave(job)
             except Exception as error:  # noqa: BLE001 - logged; the entry comes back until its deliveries are used up
                 self._failed(job, error)
@@ -197,7 +197,7 @@ class Handlers:
         if finished is None or job.lost:
             self._leave(job)
             return
-        receipt = self._ledger.complete(finished)
+        receipt = self._receipt_store.complete(finished)
         self._under_way.add(receipt)
         receipt.add_done_callback(partial(self._recorded, job, finished))
 
@@ -231,45 +231,45 @@ class Handlers:
         self._record(job, finished)
 
     def _failed(self, job: Job, error: BaseException) -> None:
-        place, words = job.place, "an entry could not be processed"
+        ref, words = job.ref, "an entry could not be processed"
         if isinstance(error, (*UNREACHABLE, RedisError)):
             # Nothing has begun: what has is recorded with more patience. It comes back after its lease.
-            _log.warning(words, entry=place.entry, stream=place.stream, reason=str(error))
+            _log.warning(words, entry=ref.entry, stream=ref.stream, reason=str(error))
         else:
-            _log.error(words, entry=place.entry, stream=place.stream, exc_info=error)
+            _log.error(words, entry=ref.entry, stream=ref.stream, exc_info=error)
         self._leave(job)
 
     def _leave(self, job: Job) -> None:
         """It is out of our hands; its slot is free when nothing runs in it any more."""
-        if self._jobs.get(job.place) is job:
-            del self._jobs[job.place]
+        if self._jobs.get(job.ref) is job:
+            del self._jobs[job.ref]
             if job.deliveries > 1:
                 self._suspect_ended.set()
         running = next((run for run in job.runs if not run.gone), None)
         if running is None:
             self.slots.end(ran=job.ran)
             return
-        place = job.place
-        _log.warning("a tool or hook does not end and keeps its slot", entry=place.entry, stream=place.stream)
+        ref = job.ref
+        _log.warning("a tool or hook does not end and keeps its slot", entry=ref.entry, stream=ref.stream)
         running.when_gone = partial(self._leave, job)
 
     async def _reject(self, entry: Entry, why: Rejected) -> None:
         try:
-            await self._bury(entry, why.reason.value, why.detail)
+            await self._dead_letter(entry, why.reason, why.detail)
         except (*UNREACHABLE, RedisError) as error:
             _log.warning("an entry could not be processed", entry=entry.id, stream=entry.stream, reason=str(error))
         self.slots.end(ran=False)
         if entry.deliveries > 1:
             self._suspect_ended.set()
 
-    async def _bury(self, entry: Entry, reason: str, words: str) -> None:
-        place = Place.of(entry.stream, entry.id)
-        about: DeadAction | MessageLost | Unheard | None
+    async def _dead_letter(self, entry: Entry, reason: DeadLetterReason, words: str) -> None:
+        ref = EntryRef.of(entry.stream, entry.id)
+        about: DeadAction | MessageLost | Orphan | None
         if isinstance(job := _read(entry), Rejected):
             about = loss_of(entry.fields, job)
         else:
             about = DeadAction(job.request.action_id, job.request.attempt, words, job.trace)
-        await self._dead_letters.bury(place, reason, words, about=about)
+        await self._dead_letters.add(ref, reason, words, about=about)
         _log.warning("an entry is now a dead letter", entry=entry.id, stream=entry.stream, reason=reason)
 
 
@@ -280,6 +280,6 @@ def _read(entry: Entry) -> Job | Rejected:
         return decoded
     message = decoded.message
     if not isinstance(message, ToolRequested):
-        return Rejected(Reason.UNKNOWN_MESSAGE, f"{message.type} is not a tool call")
-    place = Place.of(entry.stream, entry.id)
-    return Job(place, message.data, decoded.body, message.traceparent, entry.deliveries, entry.leased_at)
+        return Rejected(DeadLetterReason.UNKNOWN_MESSAGE, f"{message.type} is not a tool call")
+    ref = EntryRef.of(entry.stream, entry.id)
+    return Job(ref, message.data, decoded.body, message.traceparent, entry.deliveries, entry.leased_at)

@@ -6,9 +6,9 @@ import time
 from collections.abc import Mapping
 
 from haltpoint.runtime.observability import logs
-from haltpoint.runtime.store.ledger import Ledger
+from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
-from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.loop_watch import EVERY, LoopWatch
@@ -18,11 +18,11 @@ _log = logs.get(__name__)
 
 
 class Heartbeat:
-    """Beats from `start` to `stop`, every `beat` seconds, over a connection of its own.
+    """Runs from `start` to `stop`, every `heartbeat` seconds, over a connection of its own.
 
-    It keeps what `handlers` hold; they hear in the event loop that called `start` when the beat began and what is still
-    ours. That loop is watched while there are tasks in `running`: a call that keeps it from turning is named, and when
-    its time is over that is recorded from here.
+    It keeps what `handlers` hold; they hear in the event loop that called `start` when the round began and what is
+    still ours. That loop is watched while there are tasks in `running`: a call that keeps it from turning is named, and
+    when its time is over that is recorded from here.
     """
 
     def __init__(
@@ -30,53 +30,53 @@ class Heartbeat:
         url: str,
         topology: Topology,
         consumer: str,
-        beat: float,
+        heartbeat: float,
         handlers: Handlers,
         running: Mapping[asyncio.Task[None], Run],
     ) -> None:
         self._url = url
         self._topology = topology
         self._consumer = consumer
-        self._beat = beat
+        self._heartbeat = heartbeat
         self._handlers = handlers
         self._running = running
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to beat."""
+        """Begin."""
         main = asyncio.get_running_loop()
         self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._beat_for_ever(main)), name="heartbeat", daemon=True
+            target=lambda: asyncio.run(self._renew_for_ever(main)), name="heartbeat", daemon=True
         )
         self._thread.start()
 
     async def stop(self) -> None:
-        """Beat no more; returns when the thread has ended."""
+        """Renew no more; returns when the thread has ended."""
         self._stop.set()
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
 
-    async def _beat_for_ever(self, main: asyncio.AbstractEventLoop) -> None:
+    async def _renew_for_ever(self, main: asyncio.AbstractEventLoop) -> None:
         def waits() -> bool:
             return not self._stop.is_set()
 
-        async with connect(self._url) as redis, Coalescer(redis, patience=self._beat, waits=waits) as calls:
-            ledger = Ledger(calls, self._topology, self._consumer)
-            watch, due = LoopWatch(main, self._running), time.monotonic() + self._beat
+        async with connect(self._url) as redis, AutoPipeline(redis, patience=self._heartbeat, waits=waits) as calls:
+            receipt_store = ReceiptStore(calls, self._topology, self._consumer)
+            watch, due = LoopWatch(main, self._running), time.monotonic() + self._heartbeat
             while not self._stop.wait(max(0.0, min(EVERY, due - time.monotonic()))):
                 watch.look()
                 try:
-                    await asyncio.gather(*map(ledger.complete, self._handlers.overdue()))
+                    await asyncio.gather(*map(receipt_store.complete, self._handlers.overdue()))
                     if time.monotonic() >= due:
-                        due = time.monotonic() + self._beat
-                        await self._once(ledger, main)
+                        due = time.monotonic() + self._heartbeat
+                        await self._once(receipt_store, main)
                 except UNREACHABLE as error:
                     _log.warning("Redis is unreachable; leases cannot be renewed", reason=str(error))
-                except Exception:  # noqa: BLE001 - logged; without beats all leases would be lost
+                except Exception:  # noqa: BLE001 - logged; without heartbeats all leases would be lost
                     _log.exception("a heartbeat failed")
 
-    async def _once(self, ledger: Ledger, main: asyncio.AbstractEventLoop) -> None:
-        at, held = time.monotonic(), self._handlers.held()
-        if held:
-            main.call_soon_threadsafe(self._handlers.renewed, at, held, await ledger.heartbeat(held))
+    async def _once(self, receipt_store: ReceiptStore, main: asyncio.AbstractEventLoop) -> None:
+        at, leases = time.monotonic(), self._handlers.leases()
+        if leases:
+            main.call_soon_threadsafe(self._handlers.renewed, at, leases, await receipt_store.heartbeat(leases))

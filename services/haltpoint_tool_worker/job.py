@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from opentelemetry.trace import Span
 
 from haltpoint.contracts.base import chain_of
-from haltpoint.contracts.events import RequestedTool
+from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.tools import NestedCall
 from haltpoint.runtime.observability import logs
-from haltpoint.runtime.store.ledger import Finished, Held
-from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.store.receipts import Finished, Lease
+from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint_tool_worker.runner import Run, Stopped
 
 
@@ -26,8 +26,8 @@ class Job:
     does the rest. `ran`: it has a slot.
     """
 
-    place: Place
-    request: RequestedTool
+    ref: EntryRef
+    request: ToolRequested.Data
     arguments: str
     trace: str | None
     deliveries: int
@@ -46,9 +46,9 @@ class Job:
     ran: bool = False
 
     @property
-    def held(self) -> Held:
+    def lease(self) -> Lease:
         """As a heartbeat names it."""
-        return Held(self.place, self.request.action_id, self.epoch)
+        return Lease(self.ref, self.request.action_id, self.epoch)
 
     def ids(self) -> dict[str, str]:
         """What the lines of the log are about."""

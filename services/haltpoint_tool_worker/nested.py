@@ -23,7 +23,7 @@ from pydantic_core import from_json, to_jsonable_python
 from haltpoint.chain.checks.checked import ledger_entry
 from haltpoint.contracts.tools import DeedWords, ErrorType, HookRecord, NestedCall, ToolSpec
 from haltpoint.tools import Tool, ToolError
-from haltpoint_tool_worker.admission import Admission, Call, Refusal
+from haltpoint_tool_worker.admission import Admission, Refusal, ToolCall
 from haltpoint_tool_worker.classify import classify
 from haltpoint_tool_worker.failures import Cause, Effects, Failure, NestedError, fault_of, judge
 from haltpoint_tool_worker.given import Given, handed_on, target_fault
@@ -120,7 +120,7 @@ class Nested:
             return _refused(ErrorType.BLOCKED, f"{name} was not called: {fault}"), ()
         self._begun.append(job)
         call = self._admission.look(job, time.time_ns() // 1_000_000, caller=self._caller.spec)
-        if isinstance(call, Call) and call.asks:
+        if isinstance(call, ToolCall) and call.asks:
             call = await self._admission.ask(job, call)
         if isinstance(call, Refusal):
             return call.reading, call.records
@@ -129,7 +129,7 @@ class Nested:
         spec, effects = call.tool.spec, self._job.effects
         entry = partial(ledger_entry, spec, call.text, time.time_ns() // 1_000_000, key)
         if not spec.read_only:
-            effects[key] = entry("doubt")  # until it has ended
+            effects[key] = entry("in_doubt")  # until it has ended
         try:
             ended = await self._runner.run(call.tool, call.arguments, call.seconds, job.running)
         finally:
@@ -142,7 +142,7 @@ class Nested:
             effects.pop(key, None)
         if reading.outcome.satisfies and not (spec.read_only or spec.repeats):
             effects[key] = entry("done")
-        if call.around is not None and call.around.post:
+        if call.hook_chain is not None and call.hook_chain.post:
             worked = reading.outcome.satisfies
             reading, records = await self._admission.review(job, call, reading)
             return (with_deed(call.tool, call.text, reading) if worked else reading), records

@@ -22,10 +22,10 @@ from redis.exceptions import RedisError
 
 from haltpoint.contracts.tools import ErrorType, HookRecord, Metadata
 from haltpoint.runtime.observability import logs, telemetry
-from haltpoint.runtime.store.ledger import ClaimStatus, Finished, Ledger
+from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.tools import Tool
-from haltpoint_tool_worker.admission import Admission, Call, Refusal
+from haltpoint_tool_worker.admission import Admission, Refusal, ToolCall
 from haltpoint_tool_worker.approval import bound
 from haltpoint_tool_worker.failures import Cause, Effects, Failure, fault_of, judge
 from haltpoint_tool_worker.given import after_hooks
@@ -48,14 +48,14 @@ class Pipeline:
     def __init__(
         self,
         registry: Registry,
-        ledger: Ledger,
+        receipt_store: ReceiptStore,
         runner: Runner,
         tracing: telemetry.Tracing,
         lease: float,
     ) -> None:
         self._registry = registry
-        self._admission = Admission(registry, ledger, runner, self._nested)
-        self._ledger = ledger
+        self._admission = Admission(registry, receipt_store, runner, self._nested)
+        self._receipt_store = receipt_store
         self._runner = runner
         self._tracing = tracing
         self._lease = lease
@@ -74,7 +74,7 @@ class Pipeline:
             return self._unclaimed(job, status)
         began = time.time_ns() // 1_000_000
         call = self._admission.look(job, began)
-        if isinstance(call, Call) and call.asks:
+        if isinstance(call, ToolCall) and call.asks:
             call = await self._admission.ask(job, call)
             if job.lost:
                 return None
@@ -104,7 +104,7 @@ class Pipeline:
         ended = await self._runner.here(run, call.arguments)
         return None if ended is None else await self._finish(job, call, began, ended)
 
-    async def _finish(self, job: Job, call: Call, began: int, ended: Ended) -> Finished | None:
+    async def _finish(self, job: Job, call: ToolCall, began: int, ended: Ended) -> Finished | None:
         """What is to be recorded of a call that has ended, or is left behind; what it called ends with it."""
         job.at_timeout = None
         if call.calls is not None:
@@ -117,7 +117,7 @@ class Pipeline:
         if reading.failure is not None:
             reading = _judged(job, call, reading)
         records, effect = call.records, not tool.spec.read_only and reading.outcome.satisfies
-        if call.around is not None and call.around.post and not reading.doubtful:
+        if call.hook_chain is not None and call.hook_chain.post and not reading.in_doubt:
             # What was cut away has not been reviewed, so it is not kept.
             reading, records = await self._admission.review(job, call, replace(reading, whole=""))
         if reading.outcome.confirmation is not None:
@@ -130,7 +130,7 @@ class Pipeline:
 
     async def _claim(self, job: Job) -> ClaimStatus:
         job.claiming = True
-        claimed = await self._ledger.claim(job.place, job.request.action_id)
+        claimed = await self._receipt_store.claim(job.ref, job.request.action_id)
         job.claiming = False
         job.epoch = claimed.epoch
         # The plan took it for repeatable: whether it was started did not matter. Its tool now says that it is not.
@@ -151,13 +151,13 @@ class Pipeline:
     async def _has_lease(self, job: Job) -> bool:
         """Whether no other worker can have taken the action. What our clock cannot say, the server is asked."""
         while not job.lost and (now := time.monotonic()) - job.leased_at >= self._lease:
-            (kept,) = await self._ledger.heartbeat([job.held])
+            (kept,) = await self._receipt_store.heartbeat([job.lease])
             if not kept:
                 return False
             job.leased_at = now
         return not job.lost
 
-    def _timed_out(self, job: Job, call: Call, began: int) -> Finished:
+    def _timed_out(self, job: Job, call: ToolCall, began: int) -> Finished:
         """What the heartbeat's thread records when the time is over and the event loop does not turn."""
         ran = call.text if call.changed else None
         return self._finished(job, _judged(job, call, timed_out(call.tool, call.seconds)), began, call.records, ran=ran)
@@ -204,14 +204,12 @@ class Pipeline:
         trace = job.trace if job.span is None else telemetry.context_of(job.span, job.trace)
         if request.notes:
             outcome = msgspec.structs.replace(outcome, warnings=(*request.notes, *outcome.warnings))
-        return Finished(
-            job.place, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata
-        )
+        return Finished(job.ref, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata)
 
     async def _kept(self, job: Job, whole: str) -> bool:
         """Whether the uncut data lie beside the receipt: a help, and not worth failing for."""
         try:
-            await self._ledger.keep_whole(job.place.partition, job.request.action_id, whole, job.request.deadline)
+            await self._receipt_store.keep_whole(job.ref.partition, job.request.action_id, whole, job.request.deadline)
         except (*UNREACHABLE, RedisError) as error:
             _log.warning("an uncut result could not be kept", reason=str(error))
             return False
@@ -233,7 +231,7 @@ class Pipeline:
         )
 
 
-def _judged(job: Job, call: Call, reading: Reading) -> Reading:
+def _judged(job: Job, call: ToolCall, reading: Reading) -> Reading:
     """The reading of a call that was started, its failure as it is recorded (E5)."""
     if reading.failure is None:
         return reading

@@ -17,7 +17,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import DeclarationError, Tool, tools_in
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.hooks.builtin import names_around, names_before
-from haltpoint_tool_worker.hooks.loading import Around, around, load_hooks
+from haltpoint_tool_worker.hooks.loading import HookChain, hook_chain, load_hooks
 from haltpoint_tool_worker.no_effect import exceptions_named, exceptions_of
 from haltpoint_tool_worker.skills.folders import check_origins, skills_in
 
@@ -33,14 +33,14 @@ class Registry:
         self._tools: dict[str, Tool] = {}
         self._lifespans: dict[str, Lifespan] = {}
         self._deps: dict[str, Any] = {}
-        self._around: dict[str, Around] = {}
+        self._hook_chains: dict[str, HookChain] = {}
         self.no_effect: dict[str, tuple[type[BaseException], ...]] = {}
         """The exceptions of a tool after which nothing has happened."""
         self.repeatable: set[str] = set()
         """The tools of which an interrupted call may simply run again."""
         self.find: Callable[[str], Tool | None] = self._tools.get
         """The tool of that name, if it is offered here."""
-        self.around: Callable[[str], Around | None] = self._around.get
+        self.hook_chain: Callable[[str], HookChain | None] = self._hook_chains.get
         """The hooks of a tool; None when it has none but those that every tool has."""
 
     def add(
@@ -69,15 +69,15 @@ class Registry:
     def surround(self, hooks: Sequence[Hook]) -> None:
         """Put hooks around all tools that are offered by now, and list them with the tools."""
         for name, tool in self._tools.items():
-            found = around(name, hooks)
+            found = hook_chain(name, hooks)
             if tool.spec.plan is not None:
                 # Its steps are carried out elsewhere: what is reviewed here are the results of the tools in them.
-                found = None if found is None or not found.pre else Around(found.pre, ())
+                found = None if found is None or not found.pre else HookChain(found.pre, ())
                 names = names_before(tool.spec, found) if found is not None else ()
             else:
                 names = names_around(tool.spec, found)
             if found is not None:
-                self._around[name] = found
+                self._hook_chains[name] = found
             self._tools[name] = replace(tool, spec=msgspec.structs.replace(tool.spec, hooks=names))
 
     def deps_of(self, tool: Tool) -> Any:

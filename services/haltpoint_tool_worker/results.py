@@ -63,7 +63,7 @@ class Reading:
     deed: DeedWords | None = None
 
     @property
-    def doubtful(self) -> bool:
+    def in_doubt(self) -> bool:
         """Whether nobody knows what came of it."""
         return self.failure is not None and self.failure.fault.error_type is ErrorType.IN_DOUBT
 

@@ -26,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer
 from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import ResponseError
 
-from haltpoint.contracts.base import Entrance, derived_chain_id
+from haltpoint.contracts.base import Ingress, derived_chain_id
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.public_facts import (
     PUBLIC,
@@ -118,7 +118,7 @@ class TaskSubmitted(BaseModel):
     @property
     def chain_id(self) -> str:
         """The id of the chain that this task starts: that of its facts."""
-        return derived_chain_id(Entrance.STREAM, self.data.tenant, self.source, self.id)
+        return derived_chain_id(Ingress.STREAM, self.data.tenant, self.source, self.id)
 
 
 def stream_of(task: TaskSubmitted, partitions: int = 1) -> str:

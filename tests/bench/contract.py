@@ -19,10 +19,7 @@ from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts.events import (
     ActionProposed,
-    CompletedTool,
-    DraftedPlan,
     PlanDrafted,
-    ProposedActions,
     Received,
     TaskSubmitted,
     ThoughtRequest,
@@ -95,7 +92,9 @@ def _proposed(thought: Think, tool: str, arguments: str = ARGUMENTS) -> ActionPr
     reply = read_reply(body)
     if reply is None:
         raise RuntimeError("the answer was not read: the measurement is void")
-    data = ProposedActions(thought_id=thought.thought_id, step_id=thought.step_id or "", proposal=draft_proposal(reply))
+    data = ActionProposed.Data(
+        thought_id=thought.thought_id, step_id=thought.step_id or "", proposal=draft_proposal(reply)
+    )
     return ActionProposed(id=f"{thought.thought_id}/reply", source="bench", subject="c", data=data)
 
 
@@ -111,13 +110,13 @@ def _last_turn(world: World) -> tuple[Chain, Think]:
         return list(decision.outputs)
 
     (planning,) = hear(TaskSubmitted(id="c", source="bench", subject="c", data=task))
-    drafted = DraftedPlan(thought_id=planning.thought_id, plan=_plan())
+    drafted = PlanDrafted.Data(thought_id=planning.thought_id, plan=_plan())
     (thought,) = hear(PlanDrafted(id="p", source="bench", subject="c", data=drafted))
     for number in range(STEPS - 1):
         said = hear(_proposed(thought, f"tool_{number:02}"))
         (action,) = [one.action for one in said if isinstance(one, Dispatch)]
         outcome = msgspec.structs.replace(OK, metadata=Metadata(action_id=action.id))
-        done = CompletedTool(action_id=action.id, outcome=outcome)
+        done = ToolCompleted.Data(action_id=action.id, outcome=outcome)
         said = hear(ToolCompleted(id=f"{action.id}/1/done", source="bench", subject="c", data=done), _data(number))
         (thought,) = [one for one in said if isinstance(one, Think)]
     return chain, thought

@@ -10,13 +10,13 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from haltpoint.contracts.plans import Call, Plan, Step, StepType
+from haltpoint.contracts.plans import Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.library import load as load_library
 from haltpoint.runtime.store.rows import Key
 from haltpoint.runtime.store.store import Store, SubmitStatus
-from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.topology import Topology
 from tests.bench.processes import running
 
@@ -36,7 +36,7 @@ def sequence(steps: int, tool: str = "noop", *, chained: bool = True, parallel: 
                     step_type=StepType.TOOL,
                     required_tools=(tool,),
                     dependencies=(f"s{number - 1}",) if chained and number else (),
-                    actions=(Call(tool=tool, arguments={"text": TEXT}),),
+                    actions=(ProposedCall(tool=tool, arguments={"text": TEXT}),),
                 )
                 for number in range(steps)
             )
@@ -167,7 +167,7 @@ async def driver(url: str, executors: int = 1) -> AsyncIterator[Driver]:
     """A driver, once the executors have shared the partitions and the services have done some first chains."""
     redis = connect(url)
     topology = Topology(4)
-    drive = Driver(url, redis, Store(Coalescer(redis), topology, backlog_limit=1_000_000), topology)
+    drive = Driver(url, redis, Store(AutoPipeline(redis), topology, backlog_limit=1_000_000), topology)
     while not await redis.hexists(topology.key(3, "catalogue"), "noop"):  # noqa: ASYNC110 - no event tells it
         await asyncio.sleep(0.02)
     await drive.shared(executors)

@@ -6,11 +6,11 @@ from typing import Any
 
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.humans import Answer, RequestKind
-from haltpoint.contracts.plans import Call, Plan, Step, StepType
+from haltpoint.contracts.plans import Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.store.inbox import Inbox, Taken
 from haltpoint.runtime.store.rows import Data, Key
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from tests.bench.system import TEXT, Driver
 
 CHAINS = 100
@@ -22,7 +22,7 @@ def question() -> Task:
     """A plan whose first step asks, and whose second needs the answer."""
 
     def step(name: str, tool: str, *needs: str) -> Step:
-        call = Call(tool=tool, arguments={"text": TEXT})
+        call = ProposedCall(tool=tool, arguments={"text": TEXT})
         return Step(id=name, step_type=StepType.TOOL, required_tools=(tool,), dependencies=needs, actions=(call,))
 
     return Task(goal="bench", plan=Plan(steps=(step("ask", "ask"), step("act", "noop", "ask"))))
@@ -34,7 +34,7 @@ async def waiting_bytes(drive: Driver) -> tuple[list[float], int]:
     while await drive.count("awaiting_clarification") < CHAINS:  # noqa: ASYNC110 - the index is the condition
         await asyncio.sleep(0.01)
     sizes = [await held(drive, chain) for chain in chains]
-    calls = Coalescer(drive.redis)
+    calls = AutoPipeline(drive.redis)
     inbox = Inbox(calls, drive.topology)
     choice = Answer(kind=RequestKind.CLARIFICATION, option_id="left")
     times = []

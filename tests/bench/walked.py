@@ -22,7 +22,7 @@ import haltpoint_tool_worker.app
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.store import Store
-from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.topology import Topology
 from tests.bench.processes import running
 from tests.bench.system import prepare, sequence
@@ -97,7 +97,7 @@ async def walk(url: str, run: Callable[[Settings], Awaitable[None]], steps: Step
     settings = Settings(redis_url=url, tools=(TOOLS,), allow_unsafe=True, profile="dev")
     service = asyncio.ensure_future(run(settings))
     topology, plain = Topology(settings.partitions), Redis.from_url(url)
-    async with connect(url) as redis, Coalescer(redis) as calls:
+    async with connect(url) as redis, AutoPipeline(redis) as calls:
         while not await _are_ready(plain, topology, service):  # noqa: ASYNC110 - no event tells it
             await asyncio.sleep(0.02)
         chain = (await Store(calls, topology).submit(sequence(STEPS))).chain_id

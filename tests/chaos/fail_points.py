@@ -21,7 +21,7 @@ from typing import Any, cast
 import msgspec
 
 from haltpoint.runtime.service.service import Service
-from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.delivery import Entry, Handler, Subscription
 from haltpoint.runtime.streams.topology import PREFIX
 from tests.proofs.history import Claimed, Decided, Recorder
@@ -46,7 +46,7 @@ def passing(point: str) -> None:
 def install(actor: str) -> None:
     """Wrap what this process reads and calls by."""
     recorder = Recorder(Path(os.environ["CHAOS_HISTORY"]), actor)
-    subscribe, call = Service.subscribe, Coalescer.call
+    subscribe, call = Service.subscribe, AutoPipeline.call
 
     async def subscribe_and_pass(self: Service, stream: str, group: str, handler: Handler, **more: Any) -> Subscription:
         async def pass_on(entries: list[Entry]) -> None:
@@ -55,7 +55,7 @@ def install(actor: str) -> None:
 
         return await subscribe(self, stream, group, pass_on, **more)
 
-    def call_and_pass(self: Coalescer, *args: Argument) -> "asyncio.Future[Any]":
+    def call_and_pass(self: AutoPipeline, *args: Argument) -> "asyncio.Future[Any]":
         name = str(args[1]).removeprefix(PREFIX) if args[0] == "FCALL" else ""
         passing(f"before {name}")
         future = call(self, *args)
@@ -64,7 +64,7 @@ def install(actor: str) -> None:
         return future
 
     Service.subscribe = subscribe_and_pass  # type: ignore[method-assign]
-    Coalescer.call = call_and_pass  # type: ignore[method-assign]
+    AutoPipeline.call = call_and_pass  # type: ignore[method-assign]
 
 
 def _answered(recorder: Recorder, name: str, args: tuple[Argument, ...], future: "asyncio.Future[Any]") -> None:

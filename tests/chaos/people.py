@@ -14,7 +14,7 @@ from haltpoint.contracts.humans import Answer, Choice, Question, RequestKind, Re
 from haltpoint.runtime.store.inbox import AnsweredAlready, Inbox, Taken
 from haltpoint.runtime.store.log_lines import decode_line
 from haltpoint.runtime.store.rows import Key, Kind
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from tests.proofs.history import Answered, Effect, Receipt, Recorder, Told, read
 from tests.support.stored import Stored
@@ -25,7 +25,7 @@ class Person:
 
     name = "a person"
 
-    def __init__(self, redis: Any, calls: Coalescer, topology: Topology, history: Path) -> None:
+    def __init__(self, redis: Any, calls: AutoPipeline, topology: Topology, history: Path) -> None:
         self._redis = redis
         self._topology = topology
         self._history = history
@@ -143,7 +143,7 @@ class Watcher:
         if stored is None:
             return
         for attempt, found in {**stored.earlier, stored.row.attempt: stored.receipt}.items():
-            if found is None or found.kind is Kind.DOUBT:
+            if found is None or found.kind is Kind.IN_DOUBT:
                 continue
             digest = hashlib.sha256(f"{found.outcome}{found.data}".encode()).hexdigest()[:16]
             success = bool(json.loads(found.outcome)["success"])

@@ -35,7 +35,7 @@ from haltpoint.runtime.store.rows import Key
 from haltpoint.runtime.store.store import Store, SubmitStatus, new_chain_id
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE
-from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.tasks import end
 from haltpoint.runtime.streams.topology import Topology
 from tests.chaos.people import Person, Watcher
@@ -97,7 +97,7 @@ class System:
             tools=("tests.chaos.tools",),
             state_dir=folder,
             lease=2,
-            beat=0.5,
+            heartbeat=0.5,
             executor_lease=1,
             slots=8,
             deliveries=10,
@@ -123,7 +123,7 @@ class System:
         self.redis: Any = await stack.enter_async_context(connect(self.server.url))
         await library.load(self.redis)
         await self.topology.ensure(self.redis, [QUEUE])
-        self._calls = await stack.enter_async_context(Coalescer(self.redis))
+        self._calls = await stack.enter_async_context(AutoPipeline(self.redis))
         self.store = Store(self._calls, self.topology, chain_timeout=120)
         self.client = await stack.enter_async_context(
             Client(f"http://127.0.0.1:{self.settings.gateway.port}", KEY, timeout=10)
@@ -297,7 +297,7 @@ def _variables(settings: Settings) -> dict[str, str]:
         "TOOLS": ",".join(settings.tools),
         "STATE_DIR": settings.state_dir,
         "LEASE": settings.lease,
-        "BEAT": settings.beat,
+        "HEARTBEAT": settings.heartbeat,
         "EXECUTOR_LEASE": settings.executor_lease,
         "SLOTS": settings.slots,
         "DELIVERIES": settings.deliveries,

@@ -62,7 +62,7 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
         "HALTPOINT_MODEL__NAME": "contacts",
         "HALTPOINT_GATEWAY__PORT": str(free_port()),
         "HALTPOINT_LEASE": "2s",
-        "HALTPOINT_BEAT": "0.5s",
+        "HALTPOINT_HEARTBEAT": "0.5s",
         "HALTPOINT_EXECUTOR_LEASE": "1s",
         "CONTACTS_OUTBOX": str(outbox.path),
         "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{receiver.port}",

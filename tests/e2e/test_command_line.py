@@ -198,7 +198,7 @@ def test_init_may_be_repeated(system: Running) -> None:
 def test_settings_are_shown_with_their_origin(system: Running) -> None:
     shown = system.command("config", "show", "--origin").stdout
     assert re.search(r"^lease +=.*# environment, HALTPOINT_LEASE$", shown, re.MULTILINE)
-    assert document(system.command("config", "show", "--json"))["beat"]["value"] == "0.5"
+    assert document(system.command("config", "show", "--json"))["heartbeat"]["value"] == "0.5"
 
 
 @pytest.mark.parametrize(

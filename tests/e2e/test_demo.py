@@ -104,7 +104,7 @@ async def test_a_worker_killed_before_the_message_went_out_sends_it_once_told_th
         state_dir=str(tmp_path / "state"),
         tools="haltpoint.examples.contacts.tools",
         lease=2.0,
-        beat=0.5,
+        heartbeat=0.5,
         gateway={"port": 0},
     ).model_copy(update={"redis_url": None})
     environment = {"CONTACTS_OUTBOX": str(outbox.path), "CONTACTS_LINGER": "before:60"}

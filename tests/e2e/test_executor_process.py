@@ -17,11 +17,11 @@ from haltpoint.chain.model.state import ChainStatus
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from tests.support import PATIENCE, wait_until
 from tests.support.builders import literal_task, spec
-from tests.support.ledger_worker import ledger_worker
+from tests.support.recording_worker import recording_worker
 
 PARTITIONS = 4
 PROGRAM = """
@@ -87,7 +87,7 @@ async def test_it_stops_when_it_is_asked_to_and_leaves_nothing_behind(
     server: EmbeddedServer, redis: Any, topology: Topology, tmp_path: Path
 ) -> None:
     """SIGTERM under load: what was read is finished or handed back, the leases are free, exit code 0."""
-    async with Coalescer(redis) as calls, ledger_worker(server.url, topology, spec()):
+    async with AutoPipeline(redis) as calls, recording_worker(server.url, topology, spec()):
         store = Store(calls, topology)
         async with executor(server.url, tmp_path, "first") as first:
             await wait_until(lambda: first.says("ready"))
@@ -109,8 +109,8 @@ async def test_another_takes_over_from_one_that_is_killed(
     server: EmbeddedServer, redis: Any, topology: Topology, tmp_path: Path
 ) -> None:
     async with (
-        Coalescer(redis) as calls,
-        ledger_worker(server.url, topology, spec()),
+        AutoPipeline(redis) as calls,
+        recording_worker(server.url, topology, spec()),
         executor(server.url, tmp_path, "first") as first,
         executor(server.url, tmp_path, "second") as second,
     ):

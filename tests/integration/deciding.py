@@ -15,7 +15,7 @@ from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint_executor.app import run
 from tests.support import wait_until
@@ -31,7 +31,7 @@ class Bed:
     url: str
     redis: Any  # redis-py's hints say what any protocol version may answer
     topology: Topology
-    calls: Coalescer
+    calls: AutoPipeline
     store: Store
 
     @property
@@ -78,7 +78,7 @@ class Bed:
 async def bed_at(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
     topology = Topology(PARTITIONS)
     await topology.ensure(redis, ["default"])
-    async with Coalescer(redis) as calls:
+    async with AutoPipeline(redis) as calls:
         yield Bed(server.url, redis, topology, calls, Store(calls, topology))
 
 

@@ -20,7 +20,7 @@ from haltpoint.runtime.config.settings import ModelSettings, Settings
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import encode
@@ -68,7 +68,7 @@ class Board:
     url: str
     redis: Any
     topology: Topology
-    calls: Coalescer
+    calls: AutoPipeline
 
     @property
     def stored(self) -> Stored:
@@ -114,7 +114,7 @@ class Board:
         return int(await self.redis.xlen(key)) == 0
 
     async def know(self, *tools: ToolSpec) -> None:
-        await ToolCatalogue(self.calls, self.topology).beat(tools)
+        await ToolCatalogue(self.calls, self.topology).announce(tools)
 
     @asynccontextmanager
     async def planner(
@@ -125,7 +125,7 @@ class Board:
             redis_url=self.url,
             partitions=self.topology.partitions,
             lease=0.6,
-            beat=0.1,
+            heartbeat=0.1,
             policy_file=policy_file,
             model=ModelSettings(base_url=model.base_url if model else None, **({"name": "scripted"} | more)),
         )

@@ -22,7 +22,7 @@ from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.inbox import Inbox, Taken
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel
@@ -30,7 +30,7 @@ from haltpoint_executor.app import run as execute
 from tests.integration.planning import LOOKUP, SEND, Board
 from tests.support import wait_until
 from tests.support.builders import OK, failed
-from tests.support.ledger_worker import ledger_worker
+from tests.support.recording_worker import recording_worker
 from tests.support.stored import Stored
 
 BOOK = {
@@ -92,11 +92,11 @@ async def town(request: pytest.FixtureRequest, server: EmbeddedServer, redis: Re
     topology = Topology(1)
     await topology.ensure(redis, [])
     async with AsyncExitStack() as stack:
-        calls = await stack.enter_async_context(Coalescer(redis))
+        calls = await stack.enter_async_context(AutoPipeline(redis))
         board = Board(server.url, redis, topology, calls)
         here = Town(board, Inbox(calls, topology))
         model = await stack.enter_async_context(ScriptedModel(Script.read(Path(request.param))))
-        await stack.enter_async_context(ledger_worker(server.url, topology, LOOKUP, SEND, act=here.act))
+        await stack.enter_async_context(recording_worker(server.url, topology, LOOKUP, SEND, act=here.act))
         await stack.enter_async_context(board.planner(model))
         executor = asyncio.create_task(execute(Settings(redis_url=server.url, partitions=1, executor_lease=1.0)))
 

@@ -38,7 +38,7 @@ class Reader:
             await self.redis.xack(STREAM, GROUP, *(entry.id for entry in entries))
         return self.next_reads.pop(0) if self.next_reads else None
 
-    async def bury(self, entry: Entry) -> None:
+    async def dead_letter(self, entry: Entry) -> None:
         self.exhausted.append(entry)
         await self.redis.xack(STREAM, GROUP, entry.id)
 
@@ -53,7 +53,7 @@ async def subscribed(
     consumer: str,
     *,
     max_records: int = 8,
-    holds: Callable[[str], bool] | None = None,
+    has_lease: Callable[[str], bool] | None = None,
     alone: Alone = at_once,
 ) -> AsyncIterator[Subscription]:
     subscription = Subscription(
@@ -65,9 +65,9 @@ async def subscribed(
         max_records=max_records,
         lease_ms=LEASE_MS,
         max_deliveries=3,
-        on_exhausted=reader.bury,
+        on_exhausted=reader.dead_letter,
         on_fatal=reader.fatal.append,
-        holds=holds,
+        has_lease=has_lease,
         alone=alone,
     )
     try:
@@ -214,7 +214,9 @@ async def test_two_readers_take_over_an_entry_only_once(server: EmbeddedServer, 
     assert sorted(one.numbers + other.numbers) == list(range(40))
 
 
-async def test_past_the_limit_it_is_buried_and_never_runs_again(server: EmbeddedServer, redis: Redis) -> None:
+async def test_past_the_limit_it_becomes_a_dead_letter_and_never_runs_again(
+    server: EmbeddedServer, redis: Redis
+) -> None:
     """R9."""
 
     async def fail(entries: list[Entry]) -> None:
@@ -231,7 +233,7 @@ async def test_past_the_limit_it_is_buried_and_never_runs_again(server: Embedded
     assert [n for n in reader.numbers if n == 13] == [13, 13, 13]
 
 
-async def test_r9_what_was_read_beside_poison_is_not_buried_with_it(server: EmbeddedServer, redis: Redis) -> None:
+async def test_r9_what_was_read_beside_poison_is_no_dead_letter_with_it(server: EmbeddedServer, redis: Redis) -> None:
     """A handler that fails for the whole of its batch is like a process that died of one entry of it."""
 
     async def fail(entries: list[Entry]) -> None:
@@ -254,7 +256,7 @@ def _numbers(batch: list[Entry]) -> list[int]:
 
 
 async def test_an_entry_under_way_is_not_handed_out_again(server: EmbeddedServer, redis: Redis) -> None:
-    """The executor has no beat: a handler that takes longer than the lease keeps its entries in this process."""
+    """The executor has no heartbeat: a handler that takes longer than the lease keeps its entries in this process."""
     free = asyncio.Event()
 
     async def wait(entries: list[Entry]) -> None:
@@ -281,10 +283,10 @@ async def test_slots_keep_what_they_hold(server: EmbeddedServer, redis: Redis) -
 
     reader.then = hold
     await add(redis, 1, 2, 3)
-    async with subscribed(reader, "a", holds=held.__contains__):
+    async with subscribed(reader, "a", has_lease=held.__contains__):
         await wait_until(lambda: len(held) == 3)
         await idle_for(redis, 2 * LEASE_MS)
-        assert reader.numbers == [1, 2, 3], "a late beat does not make us run it twice"
+        assert reader.numbers == [1, 2, 3], "a late heartbeat does not make us run it twice"
         held.clear()
         await wait_until(lambda: len(reader.numbers) == 6)
         assert [len(batch) for batch in reader.batches[-3:]] == [1, 1, 1], "one suspect, and then the next"

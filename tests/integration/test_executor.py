@@ -1,4 +1,4 @@
-"""The executor in this process, against a real server and a worker that is only a ledger."""
+"""The executor in this process, against a real server and a worker that only records."""
 
 import asyncio
 import json
@@ -12,9 +12,9 @@ from redis.asyncio import Redis
 from haltpoint.chain.model.state import ActionStatus, ChainStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.catalogue import GROUP, Stream
-from haltpoint.contracts.events import ActionProposed, CompletedTool, ProposedActions, ToolCompleted, ToolRequested
+from haltpoint.contracts.events import ActionProposed, ToolCompleted, ToolRequested
 from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import Call
+from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tasks import Budget, Style, Task
 from haltpoint.contracts.thoughts import Proposal
@@ -38,7 +38,7 @@ from haltpoint_executor.world import CurrentWorld, policy_of
 from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
 from tests.support import wait_until
 from tests.support.builders import OK, call, literal_task, spec
-from tests.support.ledger_worker import ledger_worker
+from tests.support.recording_worker import recording_worker
 from tests.support.stored import Stored
 
 DAY = 86_400_000
@@ -51,7 +51,7 @@ async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
 
 
 async def test_a_literal_chain_runs_to_its_end(bed: Bed) -> None:
-    async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
         chain_id = await bed.submit(literal_task(5, text="hi"))
         await wait_until(lambda: bed.ended(chain_id))
         chain = await bed.chain(chain_id)
@@ -61,14 +61,14 @@ async def test_a_literal_chain_runs_to_its_end(bed: Bed) -> None:
 
 
 async def test_a_tool_that_comes_up_after_the_executor_is_known_in_time(bed: Bed) -> None:
-    async with executing(bed), ledger_worker(bed.url, bed.topology, spec("late")):
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec("late")):
         chain_id = await bed.submit(literal_task(1, "late"))
         await wait_until(lambda: bed.ended(chain_id))
         assert (await bed.chain(chain_id)).status is ChainStatus.COMPLETED
 
 
 async def test_an_open_ended_step_may_call_a_tool_that_has_just_come_up(bed: Bed) -> None:
-    async with executing(bed), ledger_worker(bed.url, bed.topology, spec("late")):
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec("late")):
         chain_id = await bed.submit(Task(goal="do it", style=Style.REACT, intent=Intent()))
 
         async def planned() -> bool:
@@ -80,9 +80,9 @@ async def test_an_open_ended_step_may_call_a_tool_that_has_just_come_up(bed: Bed
         assert plan.steps[0].allowed_tools == ("askHuman", "late")
 
 
-async def propose(bed: Bed, chain_id: str, turn: int, *calls: Call) -> None:
+async def propose(bed: Bed, chain_id: str, turn: int, *calls: ProposedCall) -> None:
     """What a planner would say in this turn of an open-ended task, and the executor has taken it."""
-    data = ProposedActions(
+    data = ActionProposed.Data(
         thought_id=thought_id(chain_id, "react", turn, 1), step_id="react", proposal=Proposal(calls=calls, content="ok")
     )
     message = ActionProposed(id=data.thought_id, source="test", subject=chain_id, data=data)
@@ -97,7 +97,7 @@ async def propose(bed: Bed, chain_id: str, turn: int, *calls: Call) -> None:
 
 async def test_c14_a_receipt_that_is_given_back_is_an_action_of_its_own_without_a_worker(bed: Bed) -> None:
     put = spec("put", read_only=False, idempotent=True)
-    async with executing(bed), ledger_worker(bed.url, bed.topology, put):
+    async with executing(bed), recording_worker(bed.url, bed.topology, put):
         asked = Intent(effects_asked=(IntentEntry(tools=("put",)),))
         chain_id = await bed.submit(Task(goal="put it here", style=Style.REACT, intent=asked))
 
@@ -118,7 +118,7 @@ async def test_c14_a_receipt_that_is_given_back_is_an_action_of_its_own_without_
         await propose(bed, chain_id, 3)
         assert (await bed.chain(chain_id)).status is ChainStatus.COMPLETED
         assert await bed.dead() == []
-        view = await Views(bed.redis, bed.topology).chain(chain_id, sees=lambda _: True)
+        view = await Views(bed.redis, bed.topology).chain(chain_id, visible_to=lambda _: True)
         assert view is not None
         assert [(one.cached, one.status, one.ended_at is None) for one in view.steps[0].actions] == [
             (False, "done", False),
@@ -162,7 +162,7 @@ async def test_duplicates_of_every_message_change_nothing(bed: Bed) -> None:
         while True:
             await repeat_all()
 
-    await ToolCatalogue(bed.calls, bed.topology).beat([spec()])
+    await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
     ids = await asyncio.gather(*(bed.submit(literal_task(4, text="hi")) for _ in range(20)))
     await repeat_all()
     async with executing(bed):
@@ -173,7 +173,7 @@ async def test_duplicates_of_every_message_change_nothing(bed: Bed) -> None:
         await wait_until(first_requests)
         await repeat_all()
         copier = asyncio.create_task(repeat_for_ever())
-        async with ledger_worker(bed.url, bed.topology, spec(), act=act):
+        async with recording_worker(bed.url, bed.topology, spec(), act=act):
             await wait_until(lambda: bed.ended(*ids))
             await end(copier)
             await say_again(bed, ids)
@@ -201,7 +201,7 @@ async def say_again(bed: Bed, ids: list[str]) -> None:
                 id=f"{action}/1/done",
                 source="haltpoint/tool-worker",
                 subject=chain_id,
-                data=CompletedTool(action_id=action, outcome=OK),
+                data=ToolCompleted.Data(action_id=action, outcome=OK),
             )
             await bed.add_event(bed.topology.partition(chain_id), {"__data__": encode(done)})
 
@@ -213,7 +213,7 @@ async def test_a_task_that_somebody_put_on_any_stream_is_submitted_once(bed: Bed
         "type": "task.submitted.v1",
         "data": {"goal": "Tell John I am late", "plan": msgspec.to_builtins(literal_task(2).plan)},
     }
-    async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
         for partition in range(PARTITIONS):
             await bed.add_event(partition, {"__data__": json.dumps(message)})
             await bed.add_event(partition, {"__data__": json.dumps(message | {"subject": "orders"})})
@@ -258,7 +258,7 @@ async def test_a_task_on_a_stream_that_wants_nothing_is_put_aside_as_http_refuse
 
 async def test_a_message_for_no_chain_is_kept(bed: Bed) -> None:
     late = ToolCompleted(
-        id="gone.s1.1/1/done", source="w", subject="gone", data=CompletedTool(action_id="gone.s1.1", outcome=OK)
+        id="gone.s1.1/1/done", source="w", subject="gone", data=ToolCompleted.Data(action_id="gone.s1.1", outcome=OK)
     )
     async with executing(bed):
         await bed.add_event(0, {"__data__": encode(late)})
@@ -272,7 +272,7 @@ async def test_a_message_for_no_chain_is_kept(bed: Bed) -> None:
 
 
 def hostile() -> list[dict[str, bytes | str]]:
-    good = json.loads(encode(ToolCompleted(id="x", source="w", data=CompletedTool(action_id="a", outcome=OK))))
+    good = json.loads(encode(ToolCompleted(id="x", source="w", data=ToolCompleted.Data(action_id="a", outcome=OK))))
 
     def changed(**more: object) -> dict[str, bytes | str]:
         return {"__data__": json.dumps(good | more)}
@@ -316,7 +316,7 @@ async def test_hostile_entries_are_put_aside_and_stop_nobody(bed: Bed) -> None:
     kinds = hostile()
     assert 200 % len(kinds) == 0
     bad = kinds * (200 // len(kinds))
-    async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
         ids: list[str] = []
         for number, fields in enumerate(bad):
             ids += await asyncio.gather(*(bed.submit(literal_task(1)) for _ in range(5)))
@@ -337,7 +337,7 @@ async def test_hostile_entries_are_put_aside_and_stop_nobody(bed: Bed) -> None:
     assert all(letter[b"detail"] for letter in letters)
 
 
-async def test_an_event_that_nobody_could_finish_is_buried(bed: Bed) -> None:
+async def test_an_event_that_nobody_could_finish_becomes_a_dead_letter(bed: Bed) -> None:
     """R9: five consumers died of it."""
     key, group = bed.topology.stream(0, Stream.EVENTS), GROUP[Stream.EVENTS]
     await bed.add_event(0, {"__data__": "poison"})
@@ -346,12 +346,12 @@ async def test_an_event_that_nobody_could_finish_is_buried(bed: Bed) -> None:
     await bed.redis.xclaim(key, group, "dead", 0, [entry], idle=60_000, retrycount=5, justid=True)
     async with executing(bed):
 
-        async def buried() -> bool:
+        async def is_dead() -> bool:
             return bool(await bed.dead())
 
-        await wait_until(buried)
+        await wait_until(is_dead)
     (letter,) = await bed.dead()
-    assert (letter[b"reason"], letter[b"entry"]) == (b"exhausted", entry)
+    assert (letter[b"reason"], letter[b"entry"]) == (b"deliveries_exhausted", entry)
 
 
 async def test_deadlines_go_off_by_the_clock_of_the_server(bed: Bed) -> None:
@@ -393,7 +393,7 @@ async def test_two_that_decide_for_one_partition_lose_and_double_nothing(bed: Be
                     turn += 1
                     await pair[turn % 2].handle([Entry(key, entry.decode(), fields)])
 
-    async with ledger_worker(bed.url, bed.topology, spec()):
+    async with recording_worker(bed.url, bed.topology, spec()):
         await world.refresh()
         deciders = [asyncio.create_task(decide_alternately(p)) for p in range(PARTITIONS)]
         ids = [await bed.submit(literal_task(6)) for _ in range(10)]
@@ -415,7 +415,7 @@ async def test_executors_share_the_partitions_and_hand_them_over(bed: Bed) -> No
         held = Counter(owner for owner in await owners(bed) if owner)
         return sorted(held.values()) == sorted(expected)
 
-    async with ledger_worker(bed.url, bed.topology, spec()), executing(bed):
+    async with recording_worker(bed.url, bed.topology, spec()), executing(bed):
         await wait_until(lambda: shares(4))
         async with executing(bed):
             await wait_until(lambda: shares(2))

@@ -29,7 +29,7 @@ from haltpoint.runtime.service.embedded import EmbeddedServer
 from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
 from tests.support import wait_until
 from tests.support.builders import literal_task, spec
-from tests.support.ledger_worker import ledger_worker
+from tests.support.recording_worker import recording_worker
 
 PLAN: Any = msgspec.to_builtins(literal_task(2, text="hi").plan)
 
@@ -56,7 +56,7 @@ async def test_a_task_starts_one_chain_in_whatever_format_it_comes(bed: Bed) -> 
         RedisBroker(bed.url) as binary,
         RedisBroker(bed.url, message_format=PlainJson) as plain,
         executing(bed),
-        ledger_worker(bed.url, bed.topology, spec()),
+        recording_worker(bed.url, bed.topology, spec()),
     ):
         await binary.publish(task, stream=stream_of(task))
         await plain.publish(task, stream=stream_of(task, PARTITIONS))
@@ -106,7 +106,7 @@ async def test_facts_from_before_the_group_and_after_it_reach_one_handler(bed: B
     async def on_fact(fact: ChainCompleted | ChainFailed) -> None:
         heard.append(fact)
 
-    async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
         early = [await bed.submit(literal_task(1, text="hi")) for _ in range(8)]
         await wait_until(lambda: bed.ended(*early))
         async with serving(app):
@@ -146,7 +146,7 @@ async def test_a_fact_whose_handler_fails_comes_again(bed: Bed, monkeypatch: pyt
         if len(heard) == 1:
             raise ConnectionError("the shop's database is away")
 
-    async with executing(bed), ledger_worker(bed.url, bed.topology, spec()), serving(app):
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec()), serving(app):
         chain = await bed.submit(literal_task(1))
 
         async def twice() -> bool:

@@ -12,7 +12,7 @@ from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.runtime.service.embedded import EmbeddedServer
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.testing.script_model import ScriptedModel
 from tests.integration.planning import Board, script
@@ -53,7 +53,7 @@ async def test_c6_c9_hostile_outputs_through_the_planner_have_no_effect(
     ]
     topology = Topology(2)
     await topology.ensure(redis, [])
-    async with Coalescer(redis) as calls:
+    async with AutoPipeline(redis) as calls:
         board = Board(server.url, redis, topology, calls)
         await board.know(*TOOLS)
         async with ScriptedModel(script(*rules)) as model, board.planner(model):

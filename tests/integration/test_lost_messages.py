@@ -20,7 +20,7 @@ from haltpoint_executor import executor
 from tests.integration.deciding import Bed, bed_at, executing
 from tests.support import wait_until
 from tests.support.builders import literal_task, spec
-from tests.support.ledger_worker import ledger_worker
+from tests.support.recording_worker import recording_worker
 from tests.support.stored import Stored
 
 
@@ -37,7 +37,7 @@ def garbage(chain_id: str, message_id: str, kind: str = "tool.completed.v1") -> 
 
 async def dispatched(bed: Bed) -> str:
     """A chain whose first action lies in a queue."""
-    await ToolCatalogue(bed.calls, bed.topology).beat([spec()])
+    await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
     chain_id = await bed.submit(literal_task(1))
 
     async def sent() -> bool:
@@ -106,7 +106,7 @@ async def test_r1_an_event_that_cannot_be_decided_on_ends_its_chain_and_no_other
         return decide(chain, received, world, now)
 
     monkeypatch.setattr(executor, "decide", faulty)
-    async with executing(bed), ledger_worker(bed.url, bed.topology, spec()):
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
         cursed.append(await bed.submit(literal_task(2)))
         healthy = await bed.submit(literal_task(2))
         error = await error_of(bed, cursed[0])
@@ -115,7 +115,7 @@ async def test_r1_an_event_that_cannot_be_decided_on_ends_its_chain_and_no_other
     assert error["code"] == "HP-211"
     assert "never finished" in error["message"]
     (letter,) = await bed.dead()
-    assert letter[b"reason"] == b"exhausted"
+    assert letter[b"reason"] == b"deliveries_exhausted"
 
 
 async def test_r1_a_chain_that_cannot_be_decided_on_at_all_is_made_a_fault(
@@ -129,5 +129,5 @@ async def test_r1_a_chain_that_cannot_be_decided_on_at_all_is_made_a_fault(
         chain_id = await bed.submit(literal_task(2))
         error = await error_of(bed, chain_id)
     assert error["code"] == "HP-002"
-    assert sorted(letter[b"reason"] for letter in await bed.dead()) == [b"exhausted", b"fault"]
+    assert sorted(letter[b"reason"] for letter in await bed.dead()) == [b"deliveries_exhausted", b"quarantined"]
     assert await bed.redis.xlen(bed.topology.stream(bed.topology.partition(chain_id), Stream.EVENTS)) == 0

@@ -18,7 +18,7 @@ from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.store import Store
-from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.wire import encode
@@ -32,7 +32,7 @@ from tests.support.builders import literal_task, spec
 READS = ("HGETALL", "HMGET", "HGET", "MGET", "GET")
 
 
-class Counted(Coalescer):
+class Counted(AutoPipeline):
     """Notes what is asked for."""
 
     def __init__(self, redis: Redis) -> None:
@@ -70,7 +70,7 @@ class Bench:
 async def bench(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bench]:
     calls = Counted(redis)
     async with bed_at(server, redis) as bed, calls:
-        await ToolCatalogue(bed.calls, bed.topology).beat([spec()])
+        await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
         world = CurrentWorld(ToolCatalogue(bed.calls, bed.topology), policy_of(PolicySettings(), PolicyFile()))
         await world.refresh()
         letters = DeadLetters(calls, bed.topology)

@@ -23,7 +23,7 @@ from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.store.step_codec import encode_step
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.testing.script_model import ScriptedModel
@@ -42,7 +42,7 @@ CALL = {"say": {"calls": [{"name": "lookup_contacts", "arguments": {"query": "Jo
 async def board(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Board]:
     topology = Topology(2)
     await topology.ensure(redis, [])
-    async with Coalescer(redis) as calls:
+    async with AutoPipeline(redis) as calls:
         board = Board(server.url, redis, topology, calls)
         await board.know(LOOKUP, SEND)
         yield board
@@ -248,8 +248,8 @@ async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: 
                 '{"query": "John"}',
                 receipt=encode(Outcome(success=True, next_action=NextAction.CONTINUE)),
                 data="{}",
-                settled=encode(found),
-                settled_data=json.dumps(data),
+                resolution=encode(found),
+                resolution_data=json.dumps(data),
             )
         )
         thought = await board.ask(
@@ -440,10 +440,10 @@ async def test_what_is_no_message_goes_to_the_dead_letters(board: Board) -> None
         await board.redis.xadd(key, {"__data__": newer})
         dead = board.topology.key(0, "dead")
 
-        async def buried() -> bool:
+        async def is_dead() -> bool:
             return int(await board.redis.xlen(dead)) == 2
 
-        await wait_until(buried)
+        await wait_until(is_dead)
         letters = {(fields[b"reason"], fields[b"chain"]) for _, fields in await board.redis.xrange(dead)}
         assert letters == {(b"bad_json", b""), (b"unknown_version", b"c")}
         assert await board.redis.xlen(key) == 0

@@ -16,12 +16,12 @@ from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.tools import ErrorType, ToolSpec
 from haltpoint.runtime.store import rows
 from haltpoint.runtime.store.committing import ChainCommit, Decided, Loaded
-from haltpoint.runtime.store.dead_letters import DeadAction, Unheard
+from haltpoint.runtime.store.dead_letters import DeadAction, Orphan
 from haltpoint.runtime.store.inbox import AnsweredAlready, Stale, Taken
-from haltpoint.runtime.store.ledger import Finished, Ledger
+from haltpoint.runtime.store.receipts import Finished, ReceiptStore
 from haltpoint.runtime.store.rows import ActionState, StoredAction
-from haltpoint.runtime.streams.topology import Place
-from haltpoint.runtime.streams.wire import Decoded, decode
+from haltpoint.runtime.streams.topology import EntryRef
+from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, decode
 from tests.proofs import functions
 from tests.proofs.decisions import CHAIN, Decisions, Kind
 from tests.proofs.functions import COPY, FORGED, REQUEUED, Item, Sent
@@ -35,7 +35,7 @@ OUTCOMES = {
     Receipt.OK: OK,
     Receipt.ASKS: asks("o1", "o2"),
     Receipt.FAILED: failed(),
-    Receipt.DOUBT: failed(ErrorType.IN_DOUBT),
+    Receipt.IN_DOUBT: failed(ErrorType.IN_DOUBT),
 }
 CHOICES = {"in_doubt": ("happened", "not_happened"), "clarification": ("select",)}
 
@@ -56,7 +56,7 @@ class Pair:
     async def step(self) -> None:
         """One command to both."""
         commands = (self.submit, self.load, self.commit, self.commit, self.claim, self.complete, self.answer)
-        rare = (self.bury, self.put_aside, self.requeue, self.copy, self.take_over)
+        rare = (self.dead_letter, self.put_aside, self.requeue, self.copy, self.take_over)
         await self.chance.choice((*commands, *rare))()
         await self.compare()
 
@@ -93,7 +93,7 @@ class Pair:
         if (item := self.some_item()) is None:
             return
         token = f"one/{self.chance.randint(1, 3)}"
-        args = (self.place(item).stream, self.place(item).entry, self.action(item.action), self.consumer(item), token)
+        args = (self.ref(item).stream, self.ref(item).entry, self.action(item.action), self.consumer(item), token)
         real = await self.desk.calls.call("FCALL", "hp2_claim", 1, self.desk.key("events"), *args)
         self.store, status, epoch = functions.claim(self.store, item, token, None)
         assert (real[0].decode(), real[1]) == (status, epoch)
@@ -104,17 +104,17 @@ class Pair:
         row = self.store.actions[item.action]
         epoch = self.chance.choice((0, row.epoch, row.epoch))
         receipt = self.chance.choice(list(Receipt))
-        finished = Finished(self.place(item), self.action(item.action), epoch, row.attempt, OUTCOMES[receipt], "{}")
-        real = await Ledger(self.desk.calls, self.desk.topology, self.consumer(item)).complete(finished)
+        finished = Finished(self.ref(item), self.action(item.action), epoch, row.attempt, OUTCOMES[receipt], "{}")
+        real = await ReceiptStore(self.desk.calls, self.desk.topology, self.consumer(item)).complete(finished)
         self.store, status = functions.complete(self.store, item, epoch, receipt, None)
         assert real == status
 
-    async def bury(self) -> None:
+    async def dead_letter(self) -> None:
         item = self.some_item()
         if item is None or self.chance.random() < 0.7:
             return
         about = DeadAction(self.action(item.action), self.store.actions[item.action].attempt, "it came too often")
-        letter = await self.desk.letters.bury(self.place(item), "exhausted", about=about)
+        letter = await self.desk.letters.add(self.ref(item), DeadLetterReason.DELIVERIES_EXHAUSTED, about=about)
         there = {(each.action, each.entry) for each in self.store.tools}
         assert (letter is None) == ((item.action, item.entry) not in there)
         self.store = functions.dead_letter(self.store, item, None)
@@ -124,8 +124,8 @@ class Pair:
         if not items or self.chance.random() < 0.5:
             return
         item = self.chance.choice(items)
-        about = Unheard(CHAIN, self.action(item.action))
-        letter = await self.desk.letters.bury(self.place(item), "unknown_version", about=about)
+        about = Orphan(CHAIN, self.action(item.action))
+        letter = await self.desk.letters.add(self.ref(item), DeadLetterReason.UNKNOWN_VERSION, about=about)
         assert letter is not None
         self.letters[Item(item.action, item.entry)] = letter
         self.store = functions.put_aside(self.store, item)
@@ -171,9 +171,9 @@ class Pair:
             return
         item = self.chance.choice(sorted(self.store.tools))
         taken = item._replace(deliveries=item.deliveries + 1)
-        place = self.place(item)
+        ref = self.ref(item)
         await self.desk.redis.xclaim(
-            self.desk.key("tools:default"), "tool-worker", self.consumer(taken), 0, [place.entry]
+            self.desk.key("tools:default"), "tool-worker", self.consumer(taken), 0, [ref.entry]
         )
         self.store = self.store._replace(tools=self.store.tools - {item} | {taken})
 
@@ -185,8 +185,8 @@ class Pair:
     def action(self, number: int) -> str:
         return action_id(CHAIN, f"s{number}", 1)
 
-    def place(self, item: Item) -> Place:
-        return Place.of(self.desk.key("tools:default"), self.items[item.action, item.entry])
+    def ref(self, item: Item) -> EntryRef:
+        return EntryRef.of(self.desk.key("tools:default"), self.items[item.action, item.entry])
 
     def some_item(self) -> Item | None:
         """One that is there, or sometimes one that was."""
@@ -242,12 +242,12 @@ def _row(found: StoredAction | None) -> tuple[int, int, bool, Receipt | None]:
     row, receipt = found.row, None
     if found.receipt is not None:
         receipt = next(kind for kind, outcome in OUTCOMES.items() if _alike(found.receipt, kind, outcome))
-    return row.attempt, row.epoch, row.state in (ActionState.STARTED, ActionState.DOUBTED), receipt
+    return row.attempt, row.epoch, row.state in (ActionState.STARTED, ActionState.IN_DOUBT), receipt
 
 
 def _alike(stored: rows.Receipt, kind: Receipt, outcome: Any) -> bool:
-    if stored.kind is rows.Kind.DOUBT:
-        return kind is Receipt.DOUBT
+    if stored.kind is rows.Kind.IN_DOUBT:
+        return kind is Receipt.IN_DOUBT
     found = msgspec.json.decode(stored.outcome, type=type(outcome))
     return bool((found.success, found.next_action) == (outcome.success, outcome.next_action))
 
@@ -262,7 +262,7 @@ def _name(message: Any) -> Sent:
             doubtful = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
             plain = next(kind for kind in Receipt if OUTCOMES[kind].next_action is outcome.next_action)
             number = int(action.removeprefix(f"{CHAIN}.s").partition(".")[0])
-            return Sent("completed", number, (Receipt.DOUBT if doubtful else plain).value, int(attempt))
+            return Sent("completed", number, (Receipt.IN_DOUBT if doubtful else plain).value, int(attempt))
         case events.HumanAnswered():
             number = int(message.data.request_id.rpartition(".r")[2])
             return Sent("answered", number, message.data.answer.decision.value)

@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from haltpoint.runtime.service.embedded import EmbeddedServer
-from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from tests.chaos.proxy import Proxy
 from tests.support import wait_until
 
@@ -38,7 +38,7 @@ async def test_what_was_asked_is_done_although_the_reply_is_lost(network: Proxy,
 
 
 async def test_a_reply_that_is_lost_is_asked_for_again(network: Proxy, redis: Any) -> None:
-    async with connect(network.url) as client, Coalescer(client) as calls:
+    async with connect(network.url) as client, AutoPipeline(client) as calls:
         await calls.call("SET", "a", "1")
         network.lose_replies()
         await calls.call("INCR", "a")
@@ -55,13 +55,13 @@ async def test_a_caller_who_waits_is_cut_off(network: Proxy, far: Any) -> None:
 
 async def test_what_is_slow_comes_in_its_order(network: Proxy, far: Any, redis: Any) -> None:
     network.slow(0.05)
-    async with connect(network.url) as client, Coalescer(client) as calls, asyncio.TaskGroup() as group:
+    async with connect(network.url) as client, AutoPipeline(client) as calls, asyncio.TaskGroup() as group:
         for number in range(20):
             group.create_task(_add(calls, number))
     assert await redis.lrange("told", 0, -1) == [str(number).encode() for number in range(20)]
 
 
-async def _add(calls: Coalescer, number: int) -> None:
+async def _add(calls: AutoPipeline, number: int) -> None:
     await calls.call("RPUSH", "told", number)
 
 

@@ -18,13 +18,13 @@ from redis.asyncio import Redis
 import haltpoint
 from haltpoint.chain.checks.human_tool import NAME as ASK_HUMAN
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import Cancellation, TaskCancelled, ToolCompleted, ToolRequested
+from haltpoint.contracts.events import TaskCancelled, ToolCompleted, ToolRequested
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Outcome, ToolKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.store.dead_letters import RequeueStatus
-from haltpoint.runtime.store.ledger import Ledger
+from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.store.rows import Kind
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.wire import encode
@@ -38,7 +38,7 @@ from tests.support.builders import line_plan
 from tests.support.desk import Desk, desk_at
 
 TOOLS = "tests.support.worker_tools"
-LEASE, BEAT = 1.5, 0.15
+LEASE, HEARTBEAT = 1.5, 0.15
 """Seconds that a process may take to start on a busy machine."""
 
 
@@ -72,7 +72,7 @@ class Bench:
             "partitions": 1,
             "tools": (TOOLS,),
             "lease": LEASE,
-            "beat": BEAT,
+            "heartbeat": HEARTBEAT,
             "slots": 4,
         }
         return Settings(**(given | more), allow_unsafe=True)
@@ -300,7 +300,7 @@ async def test_a_tool_with_effects_that_breaks_is_in_doubt_unless_it_knows_bette
     assert bench.effects() == [action]
     receipt = (await bench.desk.action(action)).receipt
     assert receipt is not None
-    assert (receipt.kind is Kind.DOUBT) == (kind == "IN_DOUBT"), "a doubt is no receipt"
+    assert (receipt.kind is Kind.IN_DOUBT) == (kind == "IN_DOUBT"), "a doubt is no receipt"
 
 
 @pytest.mark.parametrize(("tool", "kind"), [("slow_read", "TIMEOUT"), ("slow_send", "IN_DOUBT")])
@@ -491,7 +491,9 @@ async def test_a_queue_whose_only_worker_is_blocked_has_a_worker(bench: Bench) -
 
         await wait_until(is_silent)
         await bench.desk.stored.change(waiting, entry="1000000-0")
-        view = await Views(bench.desk.redis, bench.desk.topology).chain(waiting.partition(".")[0], sees=lambda _: True)
+        view = await Views(bench.desk.redis, bench.desk.topology).chain(
+            waiting.partition(".")[0], visible_to=lambda _: True
+        )
         assert view is not None
         assert view.current is not None
         assert view.current.waiting_for is None
@@ -518,7 +520,7 @@ async def test_a_thread_that_does_not_end_keeps_its_slot_until_it_does(bench: Be
         for action in stuck:
             assert error_of(await bench.outcome(action)) == "TIMEOUT"
         later = await bench.order("add", left=1, right=1)
-        await asyncio.sleep(2 * BEAT)
+        await asyncio.sleep(2 * HEARTBEAT)
         assert (await bench.desk.action(later)).receipt is None
         worker_tools.GATE.open()
         assert (await bench.outcome(later)).success
@@ -635,7 +637,7 @@ async def test_r9_an_order_for_another_release_is_given_back_and_done_once(
 async def test_r4_what_another_release_has_begun_is_given_back_as_a_doubt(bench: Bench, another_release: Path) -> None:
     action = await bench.order("send", text="hi")
     (begun,) = await bench.desk.orders(consumer="dying")
-    await Ledger(bench.desk.calls, bench.desk.topology, "dying").claim(begun.place, action)
+    await ReceiptStore(bench.desk.calls, bench.desk.topology, "dying").claim(begun.ref, action)
     async with bench.process(another_release):
         ((letter, _),) = await put_aside(bench)
     assert await bench.desk.letters.requeue(0, letter) is RequeueStatus.REQUEUED
@@ -651,7 +653,9 @@ async def test_nothing_of_a_chain_that_is_over_is_given_back(bench: Bench, anoth
     chain = action.partition(".")[0]
     async with bench.process(another_release):
         ((letter, _),) = await put_aside(bench)
-    await bench.desk.store.cancel(TaskCancelled(id=f"{chain}/cancel", source="x", subject=chain, data=Cancellation()))
+    await bench.desk.store.cancel(
+        TaskCancelled(id=f"{chain}/cancel", source="x", subject=chain, data=TaskCancelled.Data())
+    )
     await bench.desk.decide_all()
     assert await bench.desk.letters.requeue(0, letter) is RequeueStatus.DONE
 

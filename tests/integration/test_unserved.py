@@ -31,7 +31,7 @@ LONG_AGO = "1000000-0"
 @pytest.fixture
 async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
     async with bed_at(server, redis) as bed:
-        await ToolCatalogue(bed.calls, bed.topology).beat(TOOLS)
+        await ToolCatalogue(bed.calls, bed.topology).announce(TOOLS)
         yield bed
 
 
@@ -87,7 +87,7 @@ async def test_the_doctor_finds_it(bed: Bed) -> None:
 
 async def test_a_chain_says_that_it_waits_for_a_worker(bed: Bed) -> None:
     async def view() -> ChainView:
-        found = await Views(bed.redis, bed.topology).chain(chain_id, sees=lambda _: True)
+        found = await Views(bed.redis, bed.topology).chain(chain_id, visible_to=lambda _: True)
         assert found is not None
         return found
 

@@ -8,14 +8,14 @@ from enum import StrEnum
 from typing import Final
 
 from haltpoint.chain.decide import decide
-from haltpoint.chain.model.outputs import Ask, Dispatch, Settle, Withdraw
+from haltpoint.chain.model.outputs import Ask, Dispatch, Resolve, Withdraw
 from haltpoint.chain.model.state import Chain, next_due
 from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts import events
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
-from haltpoint.contracts.plans import Call, Plan, Step
+from haltpoint.contracts.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Clarification, ErrorType, Fault, NextAction, Option, Outcome, ToolSpec
 from tests.proofs.functions import BrokenError, Change, Operation, Promise, Request, Sent
@@ -80,7 +80,7 @@ class Decisions:
                     operations.append(Operation("ask", output.request.step, output.request.kind.value, moment))
                 case Withdraw():
                     operations.append(Operation("withdraw", output.number))
-                case Settle():
+                case Resolve():
                     pass
                 case _:
                     raise AssertionError(f"a literal plan wants {output}")
@@ -101,7 +101,7 @@ def _submitted(actions: tuple[Kind, ...]) -> Chain:
             id=f"s{number}",
             required_tools=(kind.value,),
             dependencies=(f"s{number - 1}",) if number else (),
-            actions=(Call(tool=kind.value, arguments={}),),
+            actions=(ProposedCall(tool=kind.value, arguments={}),),
         )
         for number, kind in enumerate(actions)
     ]
@@ -119,7 +119,7 @@ def _outcome(kind: Receipt) -> Outcome:
             )
             question = Clarification(type="contact", question="Which one?", options=options)
             return Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=question)
-        case Receipt.FAILED | Receipt.DOUBT:
+        case Receipt.FAILED | Receipt.IN_DOUBT:
             error_type = ErrorType.SERVER if kind is Receipt.FAILED else ErrorType.IN_DOUBT
             fault = Fault(error_type=error_type, message="it broke")
             return Outcome(success=False, next_action=NextAction.ERROR, error=fault)
@@ -132,16 +132,16 @@ def _received(message: Sent, chain: Chain, requests: tuple[Request, ...]) -> Rec
         case "submitted":
             return Received(events.TaskSubmitted(id=CHAIN, source=source, data=chain.task))
         case "cancelled":
-            who = events.Cancellation(by="a person")
+            who = events.TaskCancelled.Data(by="a person")
             return Received(events.TaskCancelled(id=f"{CHAIN}/cancel", source=source, data=who))
         case "due":
             at = CREATED + TIMES[message.number]
             expired = tuple(f"{CHAIN}.r{number}" for number in message.detail.split(",") if number)
-            due = events.Due(at=at, expired=expired)
+            due = events.TimerDue.Data(at=at, expired=expired)
             return Received(events.TimerDue(id=f"{CHAIN}/due/{at}", source=source, data=due))
         case "completed":
             action = f"{CHAIN}.s{message.number}.1"
-            done = events.CompletedTool(action_id=action, outcome=_outcome(Receipt(message.detail)))
+            done = events.ToolCompleted.Data(action_id=action, outcome=_outcome(Receipt(message.detail)))
             name = f"{action}/{message.attempt}/done"
             return Received(events.ToolCompleted(id=name, source=source, data=done), "{}")
         case "answered":
@@ -150,7 +150,7 @@ def _received(message: Sent, chain: Chain, requests: tuple[Request, ...]) -> Rec
             kind = RequestKind(asked.kind)
             decision = Choice(message.detail)
             answer = Answer(kind=kind, decision=decision, option_id="o1" if decision is Choice.SELECT else None)
-            said = events.HumanAnswer(
+            said = events.HumanAnswered.Data(
                 request_id=request, answer=answer, by="a person", at=CREATED + TIMES[asked.since] + 1
             )
             return Received(events.HumanAnswered(id=f"{request}/answer", source=source, data=said))

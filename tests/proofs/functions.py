@@ -162,11 +162,11 @@ def outputs(store: Store, change: Change) -> Store:
         elif name == "ask":
             store = store._replace(requests=(*store.requests, Request(number, kind, since)))
         elif name == "withdraw":
-            store = _settle(store, number, "withdrawn")
+            store = _resolve(store, number, "withdrawn")
     return store
 
 
-def _settle(store: Store, number: int, status: str) -> Store:
+def _resolve(store: Store, number: int, status: str) -> Store:
     requests = list(store.requests)
     if requests[number - 1].status == "open":
         requests[number - 1] = requests[number - 1]._replace(status=status)
@@ -175,12 +175,12 @@ def _settle(store: Store, number: int, status: str) -> Store:
 
 def claim(store: Store, item: Item, token: str, without: Mutation | None) -> tuple[Store, str, int]:
     """hp2_claim; `token` is new for each claim. `item` is as it was when this worker got it."""
-    row, holds = store.actions[item.action], item in store.tools
-    status, after = rules.claim(row, item.entry, token, final=store.final, holds=holds, without=without)
+    row, has_lease = store.actions[item.action], item in store.tools
+    status, after = rules.claim(row, item.entry, token, final=store.final, has_lease=has_lease, without=without)
     if after is None:
         return finish(store, item), status, 0
     if after.epoch > row.epoch:
-        if not holds:
+        if not has_lease:
             raise BrokenError(Promise.R8, f"action {item.action} was claimed by a worker that had lost its entry")
         ghost = store.ghosts[item.action]
         store = with_ghost(with_row(store, item.action, after), item.action, ghost._replace(given=ghost.given + 1))
@@ -190,8 +190,8 @@ def claim(store: Store, item: Item, token: str, without: Mutation | None) -> tup
 def complete(store: Store, item: Item, epoch: int, receipt: Receipt, without: Mutation | None) -> tuple[Store, str]:
     """hp2_complete for one action."""
     row, given = store.actions[item.action], store.ghosts[item.action].given
-    holds = item in store.tools
-    status = rules.complete(row, item.entry, epoch, holds=holds, without=without)
+    has_lease = item in store.tools
+    status = rules.complete(row, item.entry, epoch, has_lease=has_lease, without=without)
     if status != "recorded":
         return (finish(store, item) if status == "again" else store), status
     if row.receipt is not None:
@@ -241,7 +241,7 @@ def answer(store: Store, number: int, choice: str, moment: int) -> tuple[Store, 
     request = store.requests[number - 1]
     status = rules.answer(request.status, late=request.since < moment, final=store.final)
     if status == "taken":
-        store = _settle(store, number, "answered")
+        store = _resolve(store, number, "answered")
         store = store._replace(events=store.events | {Sent("answered", number, choice)})
     return store, status
 
@@ -251,7 +251,7 @@ def expire(store: Store, moment: int) -> tuple[Store, tuple[int, ...]]:
     expired: list[int] = []
     for number, request in enumerate(store.requests, 1):
         if request.since < moment and request.status in ("open", "expired"):
-            store = _settle(store, number, "expired")
+            store = _resolve(store, number, "expired")
             expired.append(number)
     return store, tuple(expired)
 

@@ -12,7 +12,7 @@ import msgspec
 import yaml
 
 from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import Call, Plan, Step
+from haltpoint.contracts.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tools import ToolSpec
 from tests.support.builders import spec
@@ -43,12 +43,12 @@ BARRED: Final = frozenset({Origin.TEXT, Origin.MODEL, Origin.FOREIGN})
 class Made:
     """A call that the model makes, and the data that its tool gives."""
 
-    call: Call
+    call: ProposedCall
     data: str
 
     @classmethod
     def of(cls, tool: str, arguments: dict[str, Any], data: dict[str, Any] | None = None) -> "Made":
-        return cls(Call(tool=tool, arguments=arguments), json.dumps(data or {}, ensure_ascii=False))
+        return cls(ProposedCall(tool=tool, arguments=arguments), json.dumps(data or {}, ensure_ascii=False))
 
 
 @dataclass(frozen=True, slots=True)

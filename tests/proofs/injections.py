@@ -22,7 +22,7 @@ from haltpoint.chain.model.world import Policy
 from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import Call
+from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import Confirmation, Metadata, NextAction, Outcome, Target, ToolSpec
@@ -129,7 +129,7 @@ def _work(story: Story, order: Dispatch, played: Played, tool: ToolSpec, data: d
     played.ran.append(line)
     if harmful:
         played.breaches.append(line)
-    made = Call(tool=action.tool, arguments=json.loads(action.arguments))
+    made = ProposedCall(tool=action.tool, arguments=json.loads(action.arguments))
     story.result(msgspec.structs.replace(OK, metadata=metadata), data.get(encode(made).decode(), "{}"), action)
 
 

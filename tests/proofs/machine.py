@@ -168,7 +168,7 @@ class Machine:
         luck, item, without = state.luck, worker.item, self.scenario.without
         if worker.phase == "read":
             store, status, epoch = functions.claim(state.store, item, str(item.deliveries), without)
-            phase = {"go": "go", "in_doubt": "doubt"}.get(status)
+            phase = {"go": "go", "in_doubt": "in_doubt"}.get(status)
             after = others if phase is None else (*others, Worker(item, phase, epoch))
             yield "worker claims", True, _sorted(state, workers=after, store=store)
             if luck.losses:
@@ -187,15 +187,15 @@ class Machine:
 
     def _outcomes(self, state: State, worker: Worker) -> Iterator[tuple[Receipt, Luck]]:
         luck = state.luck
-        if worker.phase == "doubt":
-            yield Receipt.DOUBT, luck
+        if worker.phase == "in_doubt":
+            yield Receipt.IN_DOUBT, luck
             return
         kind = self.scenario.actions[worker.item.action]
         yield (Receipt.ASKS if kind is Kind.ASKS else Receipt.OK), luck
         if luck.failures:
             yield Receipt.FAILED, luck._replace(failures=luck.failures - 1)
         if luck.doubts and kind is Kind.OTHER:
-            yield Receipt.DOUBT, luck._replace(doubts=luck.doubts - 1)
+            yield Receipt.IN_DOUBT, luck._replace(doubts=luck.doubts - 1)
 
     def _people(self, state: State) -> Iterator[tuple[str, bool, State]]:
         for letter in state.store.letters:

@@ -43,7 +43,7 @@ class Executor(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """A worker with an entry: read, go (may run), doubt (somebody had started it), ran."""
+    """A worker with an entry: read, go (may run), in_doubt (somebody had started it), ran."""
 
     item: Item
     phase: str = "read"

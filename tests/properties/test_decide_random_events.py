@@ -19,7 +19,7 @@ from haltpoint.chain.replay import fold
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import Call, OnFailure, Plan, Siblings, Step, StepType, ValidationMode
+from haltpoint.contracts.plans import OnFailure, Plan, ProposedCall, Siblings, Step, StepType, ValidationMode
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.thoughts import Proposal, StepDecision, Usage
@@ -85,15 +85,15 @@ QUESTIONS: tuple[dict[str, Any], ...] = (
 CALLS = st.lists(
     st.sampled_from(
         [
-            Call(tool="find"),
-            Call(tool="send", arguments={"to": "u1"}),
-            Call(tool="send", arguments={"to": "made_up"}),
-            Call(tool="send"),
-            Call(tool="save"),
-            Call(tool="drop"),
-            Call(tool="nope"),
-            Call(tool="secret"),
-            *[Call(tool=human_tool.NAME, arguments={"question": "Which?", **more}) for more in QUESTIONS],
+            ProposedCall(tool="find"),
+            ProposedCall(tool="send", arguments={"to": "u1"}),
+            ProposedCall(tool="send", arguments={"to": "made_up"}),
+            ProposedCall(tool="send"),
+            ProposedCall(tool="save"),
+            ProposedCall(tool="drop"),
+            ProposedCall(tool="nope"),
+            ProposedCall(tool="secret"),
+            *[ProposedCall(tool=human_tool.NAME, arguments={"question": "Which?", **more}) for more in QUESTIONS],
         ]
     ),
     max_size=3,
@@ -142,8 +142,8 @@ def plans(draw: st.DrawFn, *, literal: bool) -> Plan:
         refers = bool(waits) and draw(st.booleans())
         target: Any = {"$from": f"{waits[0]}.data.id"} if refers else "u1"
         told = {human_tool.NAME: {"question": "Which?"}}
-        first = (Call(tool=name, arguments=told.get(name, {})) for name in names)
-        calls = (*first, Call(tool="send", arguments={"to": target}))
+        first = (ProposedCall(tool=name, arguments=told.get(name, {})) for name in names)
+        calls = (*first, ProposedCall(tool="send", arguments={"to": target}))
         more: dict[str, Any] = {"required_tools": names} if names else {"step_type": StepType.REASONING}
         steps.append(
             Step(

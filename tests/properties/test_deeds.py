@@ -86,12 +86,17 @@ class Drawn:
             told = {} if deed is None else {"deed": msgspec.to_builtins(deed)}
             return {**fields, "receipt": _told(OK, **worked, **told, cached=True)}
         if kind == "happened":
-            settled = _told(OK, by="ann", **self._deed(tool, name, arguments))
-            return {**fields, "earlier": {1: _told(failed(), **worked)}, "settled": settled, "settled_data": "{}"}
+            resolution = _told(OK, by="ann", **self._deed(tool, name, arguments))
+            return {
+                **fields,
+                "earlier": {1: _told(failed(), **worked)},
+                "resolution": resolution,
+                "resolution_data": "{}",
+            }
         receipts = {"fails": failed(), "asks": asks()}
         if kind in receipts:
             return {**fields, "receipt": _told(receipts[kind], **worked)}
-        return {**fields, "doubt": _told(failed(), **worked)} if kind == "in doubt" else fields
+        return {**fields, "in_doubt": _told(failed(), **worked)} if kind == "in doubt" else fields
 
     def _calls(self, name: str) -> list[dict[str, Any]]:
         made: list[dict[str, Any]] = []

@@ -20,7 +20,7 @@ from tests.support.function_rules import Receipt
 ACTIONS = (Kind.OTHER, Kind.ASKS)
 STORY = (
     Sent("submitted"),
-    Sent("completed", 0, Receipt.DOUBT.value, 1),
+    Sent("completed", 0, Receipt.IN_DOUBT.value, 1),
     Sent("answered", 1, "not_happened"),
     Sent("completed", 0, Receipt.OK.value, 2),
     Sent("completed", 1, Receipt.ASKS.value, 1),

@@ -13,7 +13,7 @@ from typing_extensions import TypeAliasType, TypedDict
 from haltpoint.chain.checks.provenance import without_origin
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action, ActionStatus
-from haltpoint.contracts.plans import Call
+from haltpoint.contracts.plans import ProposedCall
 from haltpoint.tools import DeclarationError, FromResult, tool, tool_of
 from tests.support.builders import OK
 
@@ -60,6 +60,6 @@ def test_c6_no_mark_is_dropped(names: list[str]) -> None:
         value: Any = given_value
         for around in layers:
             value = around(value)
-        call = Call(tool="send", arguments={"x": value})
+        call = ProposedCall(tool="send", arguments={"x": value})
         assert argument_faults(found.spec, call.arguments) == ()
         assert (without_origin(call, found.spec, {}, {_SEEN.id: _SEEN}) is not None) == fault

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import Call
+from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.tools import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target, ToolSpec
 from tests.support.builders import OK, failed, spec
@@ -42,7 +42,7 @@ def test_c14_nothing_is_had_twice_without_a_yes_and_nothing_denied_is_had_at_all
     for made, answer, yes in moves:
         told.now += pause
         before = len(told.dispatches)
-        told.propose(Call(tool=made[0], arguments=dict(made[1])))
+        told.propose(ProposedCall(tool=made[0], arguments=dict(made[1])))
         if len(told.dispatches) == before:
             continue  # refused, or answered by an earlier receipt
         what = meant(made)

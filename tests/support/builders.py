@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from haltpoint.contracts.plans import Call, Plan, Step
+from haltpoint.contracts.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import (
     Clarification,
@@ -26,11 +26,11 @@ def specs(*tools: ToolSpec) -> dict[str, ToolSpec]:
     return {tool.name: tool for tool in tools}
 
 
-def call(tool: str = "note", **arguments: Any) -> Call:
-    return Call(tool=tool, arguments=arguments)
+def call(tool: str = "note", **arguments: Any) -> ProposedCall:
+    return ProposedCall(tool=tool, arguments=arguments)
 
 
-def tool_step(step_id: str, *calls: Call, after: tuple[str, ...] = (), **more: Any) -> Step:
+def tool_step(step_id: str, *calls: ProposedCall, after: tuple[str, ...] = (), **more: Any) -> Step:
     """A literal tool step that requires the tools that it calls."""
     calls = calls or (call(),)
     tools = tuple(dict.fromkeys(each.tool for each in calls))

@@ -14,17 +14,17 @@ from haltpoint.chain.decide import decide
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts.catalogue import GROUP, Stream
-from haltpoint.contracts.events import Message, Received, RequestedTool, ToolRequested
+from haltpoint.contracts.events import Message, Received, ToolRequested
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import Outcome, ToolSpec
 from haltpoint.runtime.store.committing import ChainCommit, Decided
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.inbox import Inbox
-from haltpoint.runtime.store.ledger import Completion, Finished, Ledger
+from haltpoint.runtime.store.receipts import Completion, Finished, ReceiptStore
 from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.store.store import CommitStatus, Store
-from haltpoint.runtime.streams.connection import Coalescer
-from haltpoint.runtime.streams.topology import Place, Topology
+from haltpoint.runtime.streams.connection import AutoPipeline
+from haltpoint.runtime.streams.topology import EntryRef, Topology
 from haltpoint.runtime.streams.wire import Decoded, decode
 from tests.support.builders import OK, spec
 from tests.support.stored import Stored
@@ -38,17 +38,17 @@ LOOKUP = spec("lookup", may_clarify=True)
 class Order:
     """A tool.requested that a worker has read."""
 
-    place: Place
-    data: RequestedTool
+    ref: EntryRef
+    data: ToolRequested.Data
     body: str
 
 
 @dataclass
 class Desk:
     redis: Any  # redis-py's hints cannot tell bytes from text
-    calls: Coalescer
+    calls: AutoPipeline
     store: Store
-    ledger: Ledger
+    receipt_store: ReceiptStore
     inbox: Inbox
     letters: DeadLetters
     topology: Topology
@@ -71,20 +71,22 @@ class Desk:
     async def submit(self, task: Task, **more: Any) -> str:
         return (await self.store.submit(task, **more)).chain_id
 
-    async def read(self, stream: Stream, queue: str = "", *, consumer: str = "one") -> list[tuple[Place, Decoded]]:
+    async def read(self, stream: Stream, queue: str = "", *, consumer: str = "one") -> list[tuple[EntryRef, Decoded]]:
         """New entries of a stream, decoded; they stay pending."""
         key = self.topology.stream(0, stream, queue)
         found = await self.redis.xreadgroup(GROUP[stream], consumer, {key: ">"}, count=1000)
         if not found:
             return []
-        entries = [(Place.of(key, entry.decode()), decode(stream, fields)) for entry, fields in found[key.encode()][0]]
-        return [(place, message) for place, message in entries if isinstance(message, Decoded)]
+        entries = [
+            (EntryRef.of(key, entry.decode()), decode(stream, fields)) for entry, fields in found[key.encode()][0]
+        ]
+        return [(ref, message) for ref, message in entries if isinstance(message, Decoded)]
 
     async def decide_all(self) -> bool:
         """One turn of the executor: read what is new, load, decide, commit. False when there was nothing."""
-        heard: dict[str, list[tuple[Place, Decoded]]] = {}
-        for place, message in await self.read(Stream.EVENTS):
-            heard.setdefault(message.message.subject, []).append((place, message))
+        heard: dict[str, list[tuple[EntryRef, Decoded]]] = {}
+        for ref, message in await self.read(Stream.EVENTS):
+            heard.setdefault(message.message.subject, []).append((ref, message))
         loaded = await self.store.load(0, list(heard))
         commits = []
         for chain_id, found in loaded.items():
@@ -94,7 +96,7 @@ class Desk:
                 received = Received(message.message, message.body)  # type: ignore[arg-type]
                 decided.append(Decided(received, decide(chain, received, World(self.tools, self.policy), now), now))
                 chain = decided[-1].decision.chain
-            commits.append(ChainCommit(found, decided, [place.entry for place, _ in heard[chain_id]]))
+            commits.append(ChainCommit(found, decided, [ref.entry for ref, _ in heard[chain_id]]))
         if heard:
             batch = await self.store.commit(0, commits)
             self.commits += [one.status for one in batch.chains]
@@ -103,15 +105,13 @@ class Desk:
     async def orders(self, queue: str = "default", *, consumer: str = "one") -> list[Order]:
         """What a worker reads next."""
         found = await self.read(Stream.TOOLS, queue, consumer=consumer)
-        return [
-            Order(place, one.message.data, one.body) for place, one in found if isinstance(one.message, ToolRequested)
-        ]
+        return [Order(ref, one.message.data, one.body) for ref, one in found if isinstance(one.message, ToolRequested)]
 
     async def finish(
         self, order: Order, outcome: Outcome = OK, data: str = '{"done":true}', *, epoch: int = 0
     ) -> Completion:
-        finished = Finished(order.place, order.data.action_id, epoch, order.data.attempt, outcome, data)
-        return await self.ledger.complete(finished)
+        finished = Finished(order.ref, order.data.action_id, epoch, order.data.attempt, outcome, data)
+        return await self.receipt_store.complete(finished)
 
     async def work_all(self, outcome: Outcome = OK) -> bool:
         """One turn of a worker that does all it finds with this outcome."""
@@ -119,7 +119,7 @@ class Desk:
         for order in orders:
             epoch = 0
             if not order.data.repeatable:
-                epoch = (await self.ledger.claim(order.place, order.data.action_id)).epoch
+                epoch = (await self.receipt_store.claim(order.ref, order.data.action_id)).epoch
             await self.finish(order, outcome, epoch=epoch)
         return bool(orders)
 
@@ -170,12 +170,12 @@ async def desk_at(redis: Redis, **settings: Any) -> AsyncIterator[Desk]:
     """A desk on an empty server; settings are those of the store."""
     topology = Topology(1)
     await topology.ensure(redis, ["default"])
-    async with Coalescer(redis) as calls:
+    async with AutoPipeline(redis) as calls:
         yield Desk(
             redis=redis,
             calls=calls,
             store=Store(calls, topology, **settings),
-            ledger=Ledger(calls, topology, "one"),
+            receipt_store=ReceiptStore(calls, topology, "one"),
             inbox=Inbox(calls, topology),
             letters=DeadLetters(calls, topology),
             topology=topology,

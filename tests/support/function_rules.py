@@ -29,7 +29,7 @@ class Receipt(StrEnum):
     OK = "ok"
     ASKS = "asks"
     FAILED = "failed"
-    DOUBT = "doubt"
+    IN_DOUBT = "in_doubt"
 
 
 class ActionRow(NamedTuple):
@@ -43,7 +43,7 @@ class ActionRow(NamedTuple):
     verdict: str = ""
     started: bool = False
     receipt: Receipt | None = None
-    settled: bool = False
+    resolution: bool = False
 
     def bound(self, entry: int, without: Mutation | None = None) -> bool:
         """Whether the entry is the one that counts."""
@@ -57,7 +57,7 @@ class ActionRow(NamedTuple):
         """What the functions and workers take the action for."""
         return self.repeatable or without is Mutation.EFFECTS
 
-    def doubtful(self, without: Mutation | None = None) -> bool:
+    def in_doubt(self, without: Mutation | None = None) -> bool:
         """Whether its effects may be there and cannot be repeated."""
         return self.started and not self.may_run_again(without)
 
@@ -66,7 +66,7 @@ def dispatched(row: ActionRow, entry: int, *, again: bool) -> ActionRow:
     """The next attempt under a new entry. A first dispatch clears no receipt: what it finds there is nobody's."""
     if again:
         return ActionRow(row.repeatable, row.attempt + 1, entry)
-    return ActionRow(row.repeatable, row.attempt + 1, entry, receipt=row.receipt, settled=row.settled)
+    return ActionRow(row.repeatable, row.attempt + 1, entry, receipt=row.receipt, resolution=row.resolution)
 
 
 def renewed(row: ActionRow, entry: int, without: Mutation | None = None) -> ActionRow:
@@ -75,51 +75,51 @@ def renewed(row: ActionRow, entry: int, without: Mutation | None = None) -> Acti
 
 
 def claim(
-    row: ActionRow | None, entry: int, token: str, *, final: bool, holds: bool, without: Mutation | None = None
+    row: ActionRow | None, entry: int, token: str, *, final: bool, has_lease: bool, without: Mutation | None = None
 ) -> tuple[str, ActionRow | None]:
     """hp2_claim: the status, and the row after it; None when the entry is finished instead.
 
-    `holds`: the entry is pending for the worker that claims.
+    `has_lease`: the entry is pending for the worker that claims.
     """
     if final or (row is not None and row.over(without)):
         return "done", None
     if row is None or not row.bound(entry, without):
         return "stale", None
-    if not holds and without is not Mutation.HOLDER:
+    if not has_lease and without is not Mutation.HOLDER:
         return "lost", row
     if row.owner == token:
         return row.verdict, row
-    doubtful = row.doubtful(without)
+    doubtful = row.in_doubt(without)
     verdict = "in_doubt" if doubtful else "go"
     return verdict, row._replace(epoch=row.epoch + 1, owner=token, verdict=verdict, started=row.started or not doubtful)
 
 
-def complete(row: ActionRow | None, entry: int, epoch: int, *, holds: bool, without: Mutation | None = None) -> str:
+def complete(row: ActionRow | None, entry: int, epoch: int, *, has_lease: bool, without: Mutation | None = None) -> str:
     """hp2_complete: recorded, again (the entry is finished, no more), or stale (nothing is done)."""
     if row is not None and row.over(without):
         return "again"
     if row is None or not row.bound(entry, without):
         return "stale"
     fenced = row.epoch != epoch and without is not Mutation.FENCE
-    lost = not holds and without not in (Mutation.FENCE, Mutation.DEDUPE)
+    lost = not has_lease and without not in (Mutation.FENCE, Mutation.DEDUPE)
     return "stale" if fenced or lost else "recorded"
 
 
 def may_release(row: ActionRow | None, entry: int, epoch: int) -> bool:
     """hp2_release of an action's entry, by its owner."""
-    return row is not None and (row.entry, row.epoch) == (entry, epoch) and not row.over() and not row.doubtful()
+    return row is not None and (row.entry, row.epoch) == (entry, epoch) and not row.over() and not row.in_doubt()
 
 
 def may_requeue(row: ActionRow | None, entry: int, *, final: bool) -> bool:
-    """hp2_requeue of an action's entry that was buried: somebody waits for this very one."""
+    """hp2_requeue of an action's entry that became a dead letter: somebody waits for this very one."""
     return row is not None and row.entry == entry and not row.over() and not final
 
 
 def given_up(row: ActionRow | None, entry: int, without: Mutation | None = None) -> Receipt | None:
-    """What hp2_dead_letter records for an action whose entry it buries; None: it was another's, or is over."""
+    """What hp2_dead_letter records for an action whose entry it takes; None: it was another's, or is over."""
     if row is None or row.entry != entry or row.receipt is not None:
         return None
-    return Receipt.DOUBT if row.doubtful(without) else Receipt.FAILED
+    return Receipt.IN_DOUBT if row.in_doubt(without) else Receipt.FAILED
 
 
 def answer(status: str, *, late: bool, final: bool) -> str:

@@ -9,13 +9,13 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from haltpoint.runtime.store.ledger import Claimed, Ledger
+from haltpoint.runtime.store.receipts import Claimed, ReceiptStore
 from haltpoint_tool_worker.admission import Admission
 
 
 def stop_at(place: str) -> None:
     """Stop this process at `place`; "" for nowhere."""
-    claim, look = Ledger.claim, Admission.look
+    claim, look = ReceiptStore.claim, Admission.look
     left = [place]
 
     def passing(here: str) -> None:
@@ -23,7 +23,7 @@ def stop_at(place: str) -> None:
             left.clear()
             os.kill(os.getpid(), signal.SIGSTOP)
 
-    async def claim_and_pass(self: Ledger, *args: Any) -> Claimed:
+    async def claim_and_pass(self: ReceiptStore, *args: Any) -> Claimed:
         passing("before claim")
         claimed = await claim(self, *args)
         passing("after claim")
@@ -34,7 +34,7 @@ def stop_at(place: str) -> None:
         passing("after look")
         return seen
 
-    Ledger.claim = claim_and_pass  # type: ignore[method-assign, assignment]
+    ReceiptStore.claim = claim_and_pass  # type: ignore[method-assign, assignment]
     Admission.look = look_and_pass  # type: ignore[method-assign, assignment]
 
 

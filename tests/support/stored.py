@@ -69,7 +69,7 @@ class Stored:
         row = action.row
         parts = (row.entry, row.epoch, row.attempt, int(row.repeatable), row.state, row.token)
         await self._redis.hset(self._topology.key_of(Key.CHAIN, chain), place, " ".join(map(str, parts)))
-        receipts = {Part.RECEIPT.value: action.receipt, Part.SETTLED.value: action.settled}
+        receipts = {Part.RECEIPT.value: action.receipt, Part.RESOLUTION.value: action.resolution}
         receipts |= {f"{Part.RECEIPT}.{attempt}": one for attempt, one in action.earlier.items()}
         fields = {
             f"{place}.{part}": "\n".join((one.kind, one.outcome, one.data)) for part, one in receipts.items() if one
@@ -85,9 +85,9 @@ def stored_action(
     *,
     receipt: str | bytes = "",
     data: str = "",
-    doubt: str | bytes = "",
-    settled: str | bytes = "",
-    settled_data: str = "",
+    in_doubt: str | bytes = "",
+    resolution: str | bytes = "",
+    resolution_data: str = "",
     earlier: dict[int, str] | None = None,
     attempt: int = 1,
     child: bool = False,
@@ -100,6 +100,6 @@ def stored_action(
     row = ActionRow(
         "1-1", 0, attempt, repeatable=True, state=ActionState.CHILD if child else ActionState.SENT, token="-"
     )
-    first = recorded(receipt, data) or recorded(doubt, "", Kind.DOUBT)
+    first = recorded(receipt, data) or recorded(in_doubt, "", Kind.IN_DOUBT)
     before = {number: Receipt(Kind.RECEIPT, text, "") for number, text in (earlier or {}).items()}
-    return StoredAction(name, row, tool, args, first, recorded(settled, settled_data), before)
+    return StoredAction(name, row, tool, args, first, recorded(resolution, resolution_data), before)

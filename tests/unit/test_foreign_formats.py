@@ -13,7 +13,7 @@ from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.tasks import Task
 from haltpoint.faststream import PlainJson
 from haltpoint.runtime.streams.foreign_formats import read_foreign
-from haltpoint.runtime.streams.wire import Decoded, Reason, Rejected, decode
+from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, Rejected, decode
 
 STREAM, ENTRY = "hp:{0}:events", "17-0"
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -90,28 +90,28 @@ async def test_headers_that_cannot_be_read_matter_only_to_who_needs_them() -> No
     for place in ({"customer": "Jürgen"}, {"customer": "Jürgen", "id": "1"}):
         assert task(await binary(MESSAGE, **place)).id == "order-17"
         found = rejected(await binary(MESSAGE["data"], **place))
-        assert found.reason is Reason.BAD_ENCODING
+        assert found.reason is DeadLetterReason.BAD_ENCODING
         assert "must be ASCII" in found.detail
 
 
 @pytest.mark.parametrize(
     ("message", "reason", "words"),
     [
-        ("Tell John", Reason.BAD_JSON, "is not JSON"),
-        (b"\xff", Reason.BAD_JSON, "is not JSON"),
-        (b"", Reason.BAD_JSON, "is not JSON"),
-        ([1], Reason.BAD_FIELDS, "not a JSON object"),
-        ({"gaol": "Tell John"}, Reason.BAD_FIELDS, "read as the body of a task"),
-        (MESSAGE | {"data": {"gaol": "x"}}, Reason.BAD_FIELDS, "gaol"),
-        (MESSAGE | {"type": "task.submitted.v9"}, Reason.UNKNOWN_VERSION, "task.submitted.v9"),
-        (MESSAGE | {"type": "order.placed"}, Reason.UNKNOWN_MESSAGE, "order.placed"),
-        (b'{"goal":"x","context":{"n":NaN}}', Reason.BAD_JSON, "read as the body"),
-        (b'{"goal":"x","context":{"n":1e999}}', Reason.BAD_JSON, "read as the body"),
-        (b'{"goal":"x","context":' + b'{"a":' * 60 + b"1" + b"}" * 61, Reason.TOO_DEEP, "read as the body"),
+        ("Tell John", DeadLetterReason.BAD_JSON, "is not JSON"),
+        (b"\xff", DeadLetterReason.BAD_JSON, "is not JSON"),
+        (b"", DeadLetterReason.BAD_JSON, "is not JSON"),
+        ([1], DeadLetterReason.BAD_FIELDS, "not a JSON object"),
+        ({"gaol": "Tell John"}, DeadLetterReason.BAD_FIELDS, "read as the body of a task"),
+        (MESSAGE | {"data": {"gaol": "x"}}, DeadLetterReason.BAD_FIELDS, "gaol"),
+        (MESSAGE | {"type": "task.submitted.v9"}, DeadLetterReason.UNKNOWN_VERSION, "task.submitted.v9"),
+        (MESSAGE | {"type": "order.placed"}, DeadLetterReason.UNKNOWN_MESSAGE, "order.placed"),
+        (b'{"goal":"x","context":{"n":NaN}}', DeadLetterReason.BAD_JSON, "read as the body"),
+        (b'{"goal":"x","context":{"n":1e999}}', DeadLetterReason.BAD_JSON, "read as the body"),
+        (b'{"goal":"x","context":' + b'{"a":' * 60 + b"1" + b"}" * 61, DeadLetterReason.TOO_DEEP, "read as the body"),
     ],
 )
 async def test_what_is_no_task_is_rejected_with_a_reason_that_names_the_format(
-    message: Any, reason: Reason, words: str
+    message: Any, reason: DeadLetterReason, words: str
 ) -> None:
     found = rejected(await binary(message))
     assert (found.reason, words in found.detail) == (reason, True), found
@@ -119,7 +119,7 @@ async def test_what_is_no_task_is_rejected_with_a_reason_that_names_the_format(
 
 
 def test_an_envelope_is_exactly_two_fields() -> None:
-    assert rejected(json.dumps({"data": "x", "headers": {}, "more": 1}).encode()).reason is Reason.BAD_FIELDS
+    assert rejected(json.dumps({"data": "x", "headers": {}, "more": 1}).encode()).reason is DeadLetterReason.BAD_FIELDS
     assert rejected(envelope("Tell John")).detail.startswith(
         "the body in the JSON envelope of FastStream 0.6 is not JSON"
     )
@@ -133,7 +133,7 @@ def test_plain_json_with_a_type_keeps_its_own_reason() -> None:
 
 async def test_another_version_of_the_format_is_for_another_release() -> None:
     found = rejected((await binary(MESSAGE)).replace(MAGIC + b"\x00\x01", MAGIC + b"\x00\x02"))
-    assert found.reason is Reason.UNKNOWN_VERSION
+    assert found.reason is DeadLetterReason.UNKNOWN_VERSION
     assert "version 2" in found.detail
 
 
@@ -148,5 +148,5 @@ async def test_no_bytes_make_it_raise() -> None:
 
 
 def test_what_is_too_large_is_not_looked_into() -> None:
-    assert rejected(MAGIC + b" " * 1_000_000).reason is Reason.TOO_LARGE
+    assert rejected(MAGIC + b" " * 1_000_000).reason is DeadLetterReason.TOO_LARGE
     assert MAX_DEPTH == 32

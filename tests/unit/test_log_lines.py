@@ -4,7 +4,7 @@ import json
 
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain
-from haltpoint.contracts.events import CompletedTool, LostMessage, MessageLost, Received, ToolCompleted
+from haltpoint.contracts.events import MessageLost, Received, ToolCompleted
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.store.log_lines import decode_line, encode_line
@@ -22,7 +22,7 @@ FACTS = (
 
 def test_the_facts_are_read_as_they_were_written() -> None:
     decision = Decision(Chain(id=CHAIN, task=Task(goal="x")), facts=FACTS)
-    data = CompletedTool(action_id=f"{CHAIN}.s1.2", outcome=OK)
+    data = ToolCompleted.Data(action_id=f"{CHAIN}.s1.2", outcome=OK)
     received = Received(ToolCompleted(id="x", source="w", subject=CHAIN, data=data))
     text = encode_line(CHAIN, received, decision, 1767225600000)
     line = decode_line(CHAIN, text)
@@ -34,7 +34,7 @@ def test_the_facts_are_read_as_they_were_written() -> None:
 
 def test_a_small_input_is_there_whole() -> None:
     decision = Decision(Chain(id=CHAIN, task=Task(goal="x")))
-    lost = MessageLost(id="x", source="w", subject=CHAIN, data=LostMessage(message_id="a", reason="b"))
+    lost = MessageLost(id="x", source="w", subject=CHAIN, data=MessageLost.Data(message_id="a", reason="b"))
     line = json.loads(encode_line(CHAIN, Received(lost), decision, 1))
     assert line["data"] == {"message_id": "a", "reason": "b"}
     assert decode_line(CHAIN, json.dumps(line))["facts"] == []

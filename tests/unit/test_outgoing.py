@@ -7,7 +7,7 @@ import pytest
 from haltpoint.chain.model.outputs import Dispatch, Think
 from haltpoint.chain.model.state import Action, Chain
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import RequestedTool, ToolRequested
+from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind
@@ -46,7 +46,7 @@ def test_an_order_is_the_message_that_the_contract_names(trace: str | None, told
         subject="c",
         time="2026-11-21T22:55:37.605+00:00",
         traceparent=trace,
-        data=RequestedTool(
+        data=ToolRequested.Data(
             action_id="c.s.2",
             tool="send",
             attempt=3,

@@ -23,7 +23,7 @@ def empty_world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_defaults_are_those_of_the_handbook() -> None:
     loaded = settings_sources.load()
     assert (loaded.partitions, loaded.slots, loaded.deliveries) == (4, 16, 5)
-    assert (loaded.lease, loaded.beat, loaded.executor_lease) == (10.0, 3.0, 5.0)
+    assert (loaded.lease, loaded.heartbeat, loaded.executor_lease) == (10.0, 3.0, 5.0)
     assert (loaded.policy.max_turns, loaded.policy.actions_per_turn) == (10, 1)
     assert (loaded.policy.request_timeout, loaded.policy.retention) == (86_400.0, 7 * 86_400.0)
     assert (loaded.gateway.host, loaded.gateway.port, loaded.redis_url) == ("127.0.0.1", 8700, None)
@@ -53,13 +53,13 @@ def test_a_named_config_file_must_exist(tmp_path: Path) -> None:
 def test_text_forms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALTPOINT_TOOLS", "my_tools, shop.tools")
     monkeypatch.setenv("HALTPOINT_LEASE", "2s")
-    monkeypatch.setenv("HALTPOINT_BEAT", "500ms")
+    monkeypatch.setenv("HALTPOINT_HEARTBEAT", "500ms")
     monkeypatch.setenv("HALTPOINT_POLICY__RETENTION", "2d")
     monkeypatch.setenv("HALTPOINT_STATE_DIR", "~/here")
     monkeypatch.setenv("HALTPOINT_SLOTS", "")
     loaded = settings_sources.load()
     assert loaded.tools == ("my_tools", "shop.tools")
-    assert (loaded.lease, loaded.beat, loaded.policy.retention) == (2.0, 0.5, 172_800.0)
+    assert (loaded.lease, loaded.heartbeat, loaded.policy.retention) == (2.0, 0.5, 172_800.0)
     assert loaded.state_dir == Path.home() / "here"
     assert loaded.slots == 16, "an empty variable is no value"
 
@@ -106,9 +106,15 @@ def test_every_bad_value_is_told_with_name_origin_and_what_is_allowed(
     assert "hunter2" not in text
 
 
-def test_a_beat_must_fit_into_its_lease() -> None:
-    with pytest.raises(SettingsError, match=r"beat \(3 s\) must be at most half of lease \(2 s\)"):
+def test_a_heartbeat_must_fit_into_its_lease() -> None:
+    with pytest.raises(SettingsError, match=r"heartbeat \(3 s\) must be at most half of lease \(2 s\)"):
         settings_sources.load(lease="2s")
+
+
+def test_an_old_name_is_refused_with_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HALTPOINT_BEAT", "1s")
+    with pytest.raises(SettingsError, match="did you mean HALTPOINT_HEARTBEAT"):
+        settings_sources.load()
 
 
 def test_broken_files_and_values_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from redis.crc import key_slot
 
 from haltpoint.contracts.base import action_id, request_id, thought_id
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.runtime.streams.topology import Place, Topology
+from haltpoint.runtime.streams.topology import EntryRef, Topology
 
 
 @given(st.text(alphabet="0123456789abcdef", min_size=1), st.sampled_from([1, 2, 4, 16, 256]))
@@ -37,11 +37,11 @@ def test_keys_are_named_as_documented() -> None:
 
 
 def test_a_place_is_read_from_the_key_of_its_stream() -> None:
-    assert Place.of("hp:{3}:tools:contacts:eu", "1-2") == Place(3, "tools:contacts:eu", "1-2")
-    assert Place.of("hp:{12}:events", "1-2") == Place(12, "events", "1-2")
+    assert EntryRef.of("hp:{3}:tools:contacts:eu", "1-2") == EntryRef(3, "tools:contacts:eu", "1-2")
+    assert EntryRef.of("hp:{12}:events", "1-2") == EntryRef(12, "events", "1-2")
 
 
 @pytest.mark.parametrize("key", ["events", "hp:{0}:dead", "hp:{x}:events", "hp:{0}:tools:", "", "hp:{0}:events:x"])
 def test_other_keys_are_no_work_streams(key: str) -> None:
     with pytest.raises(ValueError, match="not the key of a work stream"):
-        Place.of(key, "1-1")
+        EntryRef.of(key, "1-1")

@@ -7,12 +7,12 @@ import pytest
 
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_RESULT
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import RequestedTool, TaskSubmitted, ToolRequested
+from haltpoint.contracts.events import TaskSubmitted, ToolRequested
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.streams.wire import (
     MAX_MESSAGE,
+    DeadLetterReason,
     Decoded,
-    Reason,
     Rejected,
     decode,
     encode,
@@ -55,31 +55,31 @@ def test_what_was_encoded_is_read_again() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", Reason.BAD_JSON),
-        (b"{", Reason.BAD_JSON),
-        (b"nonsense", Reason.BAD_JSON),
-        (b"\xff\xfe", Reason.BAD_ENCODING),
-        (b'{"id":"\xed\xa0\x80"}', Reason.BAD_ENCODING),
-        (b'{"id":"\\ud800","source":"s","type":"task.submitted.v1","data":{}}', Reason.BAD_JSON),
-        (b"[" * 200_000, Reason.TOO_DEEP),
-        (b'{"a":' * 41 + b"1" + b"}" * 41, Reason.TOO_DEEP),
-        (b" " * (MAX_MESSAGE + 1), Reason.TOO_LARGE),
-        (b"[]", Reason.BAD_FIELDS),
-        (b"null", Reason.BAD_FIELDS),
-        (b'"text"', Reason.BAD_FIELDS),
-        (b"{}", Reason.BAD_FIELDS),
-        (json.dumps(TASK | {"type": "task.submitted.v9"}), Reason.UNKNOWN_VERSION),
-        (json.dumps(TASK | {"type": "task.submitted"}), Reason.UNKNOWN_VERSION),
-        (json.dumps(TASK | {"type": "task.dreamt.v1"}), Reason.UNKNOWN_MESSAGE),
-        (json.dumps(TASK | {"type": 7}), Reason.UNKNOWN_MESSAGE),
-        (json.dumps(TASK | {"specversion": "0.3"}), Reason.BAD_FIELDS),
-        (json.dumps(TASK | {"id": ""}), Reason.BAD_FIELDS),
-        (json.dumps(TASK | {"data": {"goal": "x", "gaol": "y"}}), Reason.BAD_FIELDS),
-        (json.dumps(TASK | {"data": {"goal": "x", "context": {"n": float("nan")}}}), Reason.BAD_JSON),
-        (json.dumps(TASK | {"data": {"goal": "x", "context": {"n": float("inf")}}}), Reason.BAD_JSON),
+        (b"", DeadLetterReason.BAD_JSON),
+        (b"{", DeadLetterReason.BAD_JSON),
+        (b"nonsense", DeadLetterReason.BAD_JSON),
+        (b"\xff\xfe", DeadLetterReason.BAD_ENCODING),
+        (b'{"id":"\xed\xa0\x80"}', DeadLetterReason.BAD_ENCODING),
+        (b'{"id":"\\ud800","source":"s","type":"task.submitted.v1","data":{}}', DeadLetterReason.BAD_JSON),
+        (b"[" * 200_000, DeadLetterReason.TOO_DEEP),
+        (b'{"a":' * 41 + b"1" + b"}" * 41, DeadLetterReason.TOO_DEEP),
+        (b" " * (MAX_MESSAGE + 1), DeadLetterReason.TOO_LARGE),
+        (b"[]", DeadLetterReason.BAD_FIELDS),
+        (b"null", DeadLetterReason.BAD_FIELDS),
+        (b'"text"', DeadLetterReason.BAD_FIELDS),
+        (b"{}", DeadLetterReason.BAD_FIELDS),
+        (json.dumps(TASK | {"type": "task.submitted.v9"}), DeadLetterReason.UNKNOWN_VERSION),
+        (json.dumps(TASK | {"type": "task.submitted"}), DeadLetterReason.UNKNOWN_VERSION),
+        (json.dumps(TASK | {"type": "task.dreamt.v1"}), DeadLetterReason.UNKNOWN_MESSAGE),
+        (json.dumps(TASK | {"type": 7}), DeadLetterReason.UNKNOWN_MESSAGE),
+        (json.dumps(TASK | {"specversion": "0.3"}), DeadLetterReason.BAD_FIELDS),
+        (json.dumps(TASK | {"id": ""}), DeadLetterReason.BAD_FIELDS),
+        (json.dumps(TASK | {"data": {"goal": "x", "gaol": "y"}}), DeadLetterReason.BAD_FIELDS),
+        (json.dumps(TASK | {"data": {"goal": "x", "context": {"n": float("nan")}}}), DeadLetterReason.BAD_JSON),
+        (json.dumps(TASK | {"data": {"goal": "x", "context": {"n": float("inf")}}}), DeadLetterReason.BAD_JSON),
     ],
 )
-def test_what_is_no_message_is_rejected_with_its_reason(data: bytes | str, reason: Reason) -> None:
+def test_what_is_no_message_is_rejected_with_its_reason(data: bytes | str, reason: DeadLetterReason) -> None:
     rejected = read(data)
     assert isinstance(rejected, Rejected)
     assert rejected.reason is reason
@@ -88,18 +88,24 @@ def test_what_is_no_message_is_rejected_with_its_reason(data: bytes | str, reaso
 
 def test_a_message_without_a_type_is_told_so() -> None:
     rejected = read(b'{"id":"1","source":"shop","data":{}}')
-    assert rejected == Rejected(Reason.BAD_FIELDS, "the message has no `type`")
+    assert rejected == Rejected(DeadLetterReason.BAD_FIELDS, "the message has no `type`")
 
 
 def test_an_entry_without_data_is_rejected() -> None:
-    assert decode(Stream.EVENTS, {b"other": b"1"}) == Rejected(Reason.NO_DATA, "the entry has no field __data__")
+    assert decode(Stream.EVENTS, {b"other": b"1"}) == Rejected(
+        DeadLetterReason.NO_DATA, "the entry has no field __data__"
+    )
 
 
 @pytest.mark.parametrize(
     ("body", "reason"),
-    [(b"\xff", Reason.BAD_ENCODING), (b"[" * 40, Reason.TOO_DEEP), (b" " * (MAX_RESULT + 1), Reason.TOO_LARGE)],
+    [
+        (b"\xff", DeadLetterReason.BAD_ENCODING),
+        (b"[" * 40, DeadLetterReason.TOO_DEEP),
+        (b" " * (MAX_RESULT + 1), DeadLetterReason.TOO_LARGE),
+    ],
 )
-def test_a_body_is_checked_though_it_is_not_parsed(body: bytes, reason: Reason) -> None:
+def test_a_body_is_checked_though_it_is_not_parsed(body: bytes, reason: DeadLetterReason) -> None:
     rejected = decode(Stream.EVENTS, {b"__data__": json.dumps(TASK).encode(), b"__body__": body})
     assert isinstance(rejected, Rejected)
     assert rejected.reason is reason
@@ -108,7 +114,7 @@ def test_a_body_is_checked_though_it_is_not_parsed(body: bytes, reason: Reason) 
 def test_a_message_belongs_on_its_stream() -> None:
     rejected = read(json.dumps(TASK), Stream.TOOLS)
     assert isinstance(rejected, Rejected)
-    assert rejected.reason is Reason.UNKNOWN_MESSAGE
+    assert rejected.reason is DeadLetterReason.UNKNOWN_MESSAGE
 
 
 def test_the_last_of_two_equal_names_counts() -> None:
@@ -163,7 +169,7 @@ def test_what_a_task_may_bring_fits_into_the_messages_about_it(context: dict[str
     task = Task(goal="x", context=context)
     assert len(encode(task)) <= MAX_BODY
     assert not too_deep(encode(task))  # the gateway takes it
-    data = RequestedTool(
+    data = ToolRequested.Data(
         action_id="c.s.1", tool="t", attempt=1, repeatable=True, timeout=1, deadline=1, position=1, context=context
     )
     message = encode(ToolRequested(id="c.s.1/1", source="haltpoint/executor", subject="c", data=data))

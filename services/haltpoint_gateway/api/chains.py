@@ -8,7 +8,7 @@ from fastapi.sse import EventSourceResponse
 from pydantic import BaseModel
 
 from haltpoint.contracts.base import chain_of
-from haltpoint.contracts.events import Cancellation, TaskCancelled
+from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page
 from haltpoint.runtime.store.store import CancelStatus
 from haltpoint_gateway.auth import Principal
@@ -45,12 +45,12 @@ def routes(gateway: Gateway) -> APIRouter:
     @router.get("", responses=responses())
     async def list_chains(who: Reader, query: Annotated[ChainQuery, Query()]) -> Page[ChainSummary]:
         """Chains, those that changed last first."""
-        return await views.chains(query.status, query.cursor, query.limit, who.sees)
+        return await views.chains(query.status, query.cursor, query.limit, who.can_see)
 
     @router.get("/{chain_id}", responses=responses(404))
     async def get_chain(chain_id: str, who: Reader) -> ChainView:
         """One chain, whole."""
-        chain = await views.chain(chain_id, who.sees)
+        chain = await views.chain(chain_id, who.can_see)
         if chain is None:
             raise no_chain(chain_id)
         return chain
@@ -76,21 +76,21 @@ def routes(gateway: Gateway) -> APIRouter:
         An event's id is `<line>.<fact>` in the chain's log; a stream with Last-Event-ID continues after it, and ends
         after the chain's final event.
         """
-        standing = await views.standing(chain_id, who.sees)
-        if standing is None:
+        header = await views.header(chain_id, who.can_see)
+        if header is None:
             raise no_chain(chain_id)
         if "text/event-stream" not in request.headers.get("accept", ""):
-            part = await views.events(chain_id, query.cursor, query.limit, who.sees)
+            part = await views.events(chain_id, query.cursor, query.limit, who.can_see)
             return Page[EventView](items=part.events, next_cursor=part.place if part.more else None)
         after = last_event_id or query.cursor
         if after is not None and EVENT_ID.fullmatch(after) is None:
             hint = "Send the id of the last event that you saw, or leave the header out to begin at the start."
             raise Problem(422, "invalid_fields", f"Last-Event-ID {after!r} is not the id of an event.", hint=hint)
-        if standing.status.final and after is not None:
-            rest = await views.events(chain_id, after, 1, who.sees)
+        if header.status.final and after is not None:
+            rest = await views.events(chain_id, after, 1, who.can_see)
             if not rest.events and not rest.more:
                 return Response(status_code=204)
-        stream = follow(views, gateway.watchers, chain_id, after, who.sees)
+        stream = follow(views, gateway.watchers, chain_id, after, who.can_see)
         return EventSourceResponse(stream, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
     @router.get(
@@ -100,7 +100,7 @@ def routes(gateway: Gateway) -> APIRouter:
     )
     async def get_result(chain_id: str, action_id: str, who: Reader) -> Response:
         """The whole data of a result that was cut: its receipt says how large they are in `metadata.whole`."""
-        data = await views.whole(action_id, who.sees) if chain_of(action_id) == chain_id else None
+        data = await views.whole(action_id, who.can_see) if chain_of(action_id) == chain_id else None
         if data is None:
             hint = "GET the chain: a receipt without `whole` in its metadata holds all its data, or they were not kept."
             raise Problem(404, "no_such_result", f"No uncut data are stored for {action_id!r}.", hint=hint)
@@ -109,7 +109,7 @@ def routes(gateway: Gateway) -> APIRouter:
     @router.post("/{chain_id}/cancel", status_code=202, responses=responses(400, 404, 409, 413, 415))
     async def cancel(chain_id: str, who: Submitter, body: Cancel | None = None) -> Accepted:
         """Stop a chain. Actions that run finish; nothing else is dispatched. A repeat changes nothing."""
-        if await views.standing(chain_id, who.sees) is None:
+        if await views.header(chain_id, who.can_see) is None:
             raise no_chain(chain_id)
         match await gateway.store.cancel(_cancelled(chain_id, who, body.reason if body else "")):
             case CancelStatus.SENT:
@@ -129,5 +129,5 @@ def _cancelled(chain_id: str, who: Principal, reason: str) -> TaskCancelled:
         source="haltpoint/gateway",
         subject=chain_id,
         time=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        data=Cancellation(by=who.name, reason=reason),
+        data=TaskCancelled.Data(by=who.name, reason=reason),
     )

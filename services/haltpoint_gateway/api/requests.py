@@ -31,7 +31,7 @@ def routes(gateway: Gateway) -> APIRouter:
     @router.get("", responses=responses())
     async def list_requests(who: Reader, query: Annotated[RequestQuery, Query()]) -> Page[RequestView]:
         """Questions to people: the open ones unless `status` says otherwise; urgent ones first, then the newest."""
-        return await gateway.views.requests(query.status, query.kind, query.cursor, query.limit, who.sees)
+        return await gateway.views.requests(query.status, query.kind, query.cursor, query.limit, who.can_see)
 
     @router.get("/{request_id}", responses=responses(404))
     async def get_request(request_id: str, who: Reader) -> RequestView:
@@ -46,7 +46,7 @@ def routes(gateway: Gateway) -> APIRouter:
         request = await _seen(gateway, request_id, who)
         if request.status is RequestStatus.OPEN:
             await _check(gateway, request, body)
-        chain = await gateway.views.standing(request.chain_id, who.sees)
+        chain = await gateway.views.header(request.chain_id, who.can_see)
         trace = chain.trace if chain else None
         token = f"{who.name}/{idempotency_key}" if idempotency_key else None
         verdict = await gateway.inbox.answer(request_id, body, by=who.name, trace=trace, token=token)
@@ -73,7 +73,7 @@ def _record_wait(tracing: Tracing, request: RequestView, trace: str | None, by: 
 
 
 async def _seen(gateway: Gateway, request_id: str, who: Principal) -> RequestView:
-    request = await gateway.views.request(request_id, who.sees)
+    request = await gateway.views.request(request_id, who.can_see)
     if request is None:
         raise no_request(request_id)
     return request

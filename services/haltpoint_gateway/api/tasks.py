@@ -7,7 +7,7 @@ from fastapi import APIRouter, Body, Request
 
 from haltpoint.chain.checks.plan_check import plan_faults, task_fault
 from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.base import Entrance, derived_chain_id
+from haltpoint.contracts.base import Ingress, derived_chain_id
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.store.store import SubmitStatus, new_chain_id
@@ -33,9 +33,9 @@ def routes(gateway: Gateway) -> APIRouter:
             raise Problem(422, "invalid_fields", fault, hint=hint)
         chain_id = new_chain_id()
         if idempotency_key is not None:
-            chain_id = derived_chain_id(Entrance.HTTP, task.tenant, idempotency_key)
+            chain_id = derived_chain_id(Ingress.HTTP, task.tenant, idempotency_key)
         # A repeat gets its first outcome, whatever has become of the tools meanwhile.
-        known = idempotency_key is not None and await gateway.views.standing(chain_id, who.sees) is not None
+        known = idempotency_key is not None and await gateway.views.header(chain_id, who.can_see) is not None
         if task.plan is not None and not known:
             await _check(task.plan, gateway)
         traceparent = None

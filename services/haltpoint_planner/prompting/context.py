@@ -32,7 +32,7 @@ from haltpoint.runtime.store.rows import (
     thought_of,
 )
 from haltpoint.runtime.store.step_codec import decode_step
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
 
@@ -103,7 +103,7 @@ class Context:
 class ContextReader:
     """Reads what a thought is about. Reads that are ready at the same time travel in one pipeline."""
 
-    def __init__(self, calls: Coalescer, topology: Topology, catalogue: ToolCatalogue) -> None:
+    def __init__(self, calls: AutoPipeline, topology: Topology, catalogue: ToolCatalogue) -> None:
         self._calls = calls
         self._topology = topology
         self._catalogue = catalogue
@@ -197,7 +197,7 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
 def _receipt(stored: StoredAction | None, inside: tuple[str, ...]) -> Receipt | None:
     """An action as it counts; None while nothing is sure."""
     counts = stored.counts if stored else None
-    if stored is None or counts is None or counts.kind is Kind.DOUBT:
+    if stored is None or counts is None or counts.kind is Kind.IN_DOUBT:
         return None
     outcome = msgspec.json.decode(counts.outcome, type=Outcome)
     step_id, told = stored.id.rsplit(".", 2)[1], outcome.metadata

@@ -39,7 +39,7 @@ WORDS = 2000
 
 
 @dataclass(slots=True)
-class Round(Hearing):
+class HookRun(Hearing):
     """One call's way through its pre-hooks. `text` are the arguments as they would run, `parsed` what the tool gets.
 
     `changed`: hooks have written them. `refusal`: the call does not run, and this is its result.

@@ -5,7 +5,7 @@ names are listed with the others', and a receipt tells of one that said somethin
 from typing import Final
 
 from haltpoint.contracts.tools import HookRecord, HookVerdict, ToolSpec
-from haltpoint_tool_worker.hooks.loading import Around
+from haltpoint_tool_worker.hooks.loading import HookChain
 
 INTERNAL: Final = "builtin:internal"
 """Refuses a tool that only the runtime and other tools may call (`admission.py`)."""
@@ -19,15 +19,15 @@ REDACT: Final = "builtin:redact"
 """Stars secrets of known forms in the words of errors, warnings and instructions (`redaction.py`)."""
 
 
-def names_around(spec: ToolSpec, around: Around | None) -> tuple[str, ...]:
+def names_around(spec: ToolSpec, hook_chain: HookChain | None) -> tuple[str, ...]:
     """All hooks of a tool in the order in which they run; provenance only where there is something to ask for."""
-    post = around.post if around is not None else ()
-    return (*names_before(spec, around), JSON_SAFE, REDACT, *(hook.name for hook in post))
+    post = hook_chain.post if hook_chain is not None else ()
+    return (*names_before(spec, hook_chain), JSON_SAFE, REDACT, *(hook.name for hook in post))
 
 
-def names_before(spec: ToolSpec, around: Around | None) -> tuple[str, ...]:
+def names_before(spec: ToolSpec, hook_chain: HookChain | None) -> tuple[str, ...]:
     """Those that run before a call."""
-    pre = around.pre if around is not None else ()
+    pre = hook_chain.pre if hook_chain is not None else ()
     return (INTERNAL, ARGUMENTS, *(hook.name for hook in pre), *((PROVENANCE,) if spec.provenance else ()))
 
 

@@ -15,7 +15,7 @@ GROUP: Final = "haltpoint.hooks"
 
 
 @value
-class Around:
+class HookChain:
     """The hooks of one tool, each list in the order in which it runs."""
 
     pre: tuple[Hook, ...]
@@ -34,14 +34,14 @@ def load_hooks(modules: Iterable[ModuleType], paths: Sequence[str]) -> tuple[Hoo
     return tuple(sorted(found.values(), key=lambda hook: (hook.order, hook.name)))
 
 
-def around(tool: str, hooks: Sequence[Hook]) -> Around | None:
+def hook_chain(tool: str, hooks: Sequence[Hook]) -> HookChain | None:
     """Those of `hooks`, in their order, that run around this tool; None when there are none."""
     matching = [hook for hook in hooks if hook.matches(tool)]
     if not matching:
         return None
     pre = tuple(hook for hook in matching if hook.moment is Moment.PRE)
     post = tuple(hook for hook in reversed(matching) if hook.moment is Moment.POST)
-    return Around(pre, post)
+    return HookChain(pre, post)
 
 
 def _at(path: str, shown: str = "") -> Hook:

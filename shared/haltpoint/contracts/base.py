@@ -61,16 +61,16 @@ class Strict(Contract, forbid_unknown_fields=True):
     """A value that a person or a client writes: an unknown field is an error that names it."""
 
 
-class Entrance(StrEnum):
+class Ingress(StrEnum):
     """Where a task that brings its own key came in: each has its own keys, so that none can find another's chain."""
 
     HTTP = "http"
     STREAM = "stream"
 
 
-def derived_chain_id(entrance: Entrance, tenant: str | None, *key: str) -> str:
-    """The id of the chain that a key started: the same entrance, tenant and key always find the same chain (R2)."""
-    return uuid.uuid5(_NAMESPACE, json.dumps([entrance, tenant or "", *key])).hex
+def derived_chain_id(ingress: Ingress, tenant: str | None, *key: str) -> str:
+    """The id of the chain that a key started: the same ingress, tenant and key always find the same chain (R2)."""
+    return uuid.uuid5(_NAMESPACE, json.dumps([ingress, tenant or "", *key])).hex
 
 
 def root_of(any_id: str) -> str:

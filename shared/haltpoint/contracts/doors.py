@@ -95,7 +95,8 @@ def _model_of(source: Any) -> type[BaseModel]:
         elif one.default is not NODEFAULT:
             field = Field(alias=field.alias, default=one.default)
         declared[one.name] = (_with_limits(one.type), field)
-    return create_model(kind.__name__, __config__=config, __module__=kind.__module__, __doc__=kind.__doc__, **declared)
+    name = kind.__qualname__.rpartition("<locals>.")[2].replace(".", "")  # ToolCompleted.Data: ToolCompletedData
+    return create_model(name, __config__=config, __module__=kind.__module__, __doc__=kind.__doc__, **declared)
 
 
 def _with_limits(hint: Any) -> Any:

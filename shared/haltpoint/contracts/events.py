@@ -47,152 +47,144 @@ class TaskSubmitted(Message, kw_only=True, tag="task.submitted.v1"):
     data: Task
 
 
-class Cancellation(Contract):
-    """Who stops a chain, and why."""
-
-    by: str = ""
-    reason: str = ""
-
-
 class TaskCancelled(Message, kw_only=True, tag="task.cancelled.v1"):
     """A person or program stops a chain."""
 
-    data: Cancellation
+    class Data(Contract):
+        """Who stops a chain, and why."""
 
+        by: str = ""
+        reason: str = ""
 
-class DraftedPlan(Contract):
-    """A plan as the model drew it up, parsed and with tidy step ids; or the fault that made parsing impossible."""
-
-    thought_id: str
-    plan: Plan | None = None
-    intent: Annotated[Intent | None, Meta(description="what the model reads from the goal (C12)")] = None
-    fault: str | None = None
-    question: Annotated[str | None, Meta(description="what the model asks in words in place of a plan (C11)")] = None
-    usage: Usage = Usage()
-
-
-class DraftedIntent(Contract):
-    """What the model reads from the goal, unchecked; None: the reply holds no intent."""
-
-    thought_id: str
-    intent: Intent | None = None
-    usage: Usage = Usage()
+    data: Data
 
 
 class IntentDrafted(Message, kw_only=True, tag="intent.drafted.v1"):
     """The planner's answer to intent.requested."""
 
-    data: DraftedIntent
+    class Data(Contract):
+        """What the model reads from the goal, unchecked; None: the reply holds no intent."""
+
+        thought_id: str
+        intent: Intent | None = None
+        usage: Usage = Usage()
+
+    data: Data
 
 
 class PlanDrafted(Message, kw_only=True, tag="plan.drafted.v1"):
     """The planner's answer to plan.requested."""
 
-    data: DraftedPlan
+    class Data(Contract):
+        """A plan as the model drew it up, parsed and with tidy step ids; or the fault that made parsing impossible."""
 
+        thought_id: str
+        plan: Plan | None = None
+        intent: Annotated[Intent | None, Meta(description="what the model reads from the goal (C12)")] = None
+        fault: str | None = None
+        question: Annotated[str | None, Meta(description="what the model asks in words in place of a plan (C11)")] = (
+            None
+        )
+        usage: Usage = Usage()
 
-class ProposedActions(Contract):
-    """What the model proposes in one turn of one step."""
-
-    thought_id: str
-    step_id: str
-    proposal: Proposal
-    usage: Usage = Usage()
+    data: Data
 
 
 class ActionProposed(Message, kw_only=True, tag="action.proposed.v1"):
     """The planner's answer to action.requested."""
 
-    data: ProposedActions
+    class Data(Contract):
+        """What the model proposes in one turn of one step."""
 
+        thought_id: str
+        step_id: str
+        proposal: Proposal
+        usage: Usage = Usage()
 
-class DraftedAnswer(Contract):
-    """The words for the user at the end of a chain; `called`: tools that the reply calls, though it may call none.
-
-    With `findings` it is no new answer, but what a check found in the one that the request showed (F3).
-    """
-
-    thought_id: str
-    text: str
-    findings: tuple[Finding, ...] | None = None
-    called: tuple[str, ...] = ()
-    faults: Annotated[tuple[str, ...], Meta(description="what could not be read of the reply, in words")] = ()
-    usage: Usage = Usage()
+    data: Data
 
 
 class AnswerDrafted(Message, kw_only=True, tag="answer.drafted.v1"):
     """The planner's answer to answer.requested."""
 
-    data: DraftedAnswer
+    class Data(Contract):
+        """The words for the user at the end of a chain; `called`: tools that the reply calls, though it may call none.
 
+        With `findings` it is no new answer, but what a check found in the one that the request showed (F3).
+        """
 
-class FailedThought(Contract):
-    """A thought that could not be had: the model's server failed for good."""
+        thought_id: str
+        text: str
+        findings: tuple[Finding, ...] | None = None
+        called: tuple[str, ...] = ()
+        faults: Annotated[tuple[str, ...], Meta(description="what could not be read of the reply, in words")] = ()
+        usage: Usage = Usage()
 
-    thought_id: str
-    kind: ThoughtKind
-    code: str
-    message: str
+    data: Data
 
 
 class ThoughtFailed(Message, kw_only=True, tag="thought.failed.v1"):
     """The planner gives up on a thought."""
 
-    data: FailedThought
+    class Data(Contract):
+        """A thought that could not be had: the model's server failed for good."""
 
+        thought_id: str
+        kind: ThoughtKind
+        code: str
+        message: str
 
-class CompletedTool(Contract):
-    """The outcome of an action; its data is the body."""
-
-    action_id: str
-    outcome: Outcome
+    data: Data
 
 
 class ToolCompleted(Message, kw_only=True, tag="tool.completed.v1"):
     """The worker's report: the receipt is recorded."""
 
-    data: CompletedTool
+    class Data(Contract):
+        """The outcome of an action; its data is the body."""
 
+        action_id: str
+        outcome: Outcome
 
-class HumanAnswer(Contract, kw_only=True):
-    """An answer that was taken: once, and in time."""
-
-    request_id: str
-    answer: Answer
-    by: str = ""
-    at: int
+    data: Data
 
 
 class HumanAnswered(Message, kw_only=True, tag="human.answered.v1"):
     """The gateway's report of an answer."""
 
-    data: HumanAnswer
+    class Data(Contract, kw_only=True):
+        """An answer that was taken: once, and in time."""
 
+        request_id: str
+        answer: Answer
+        by: str = ""
+        at: int
 
-class Due(Contract):
-    """A chain's timer went off at `at` (ms); these requests expired with it."""
-
-    at: int
-    expired: tuple[str, ...] = ()
+    data: Data
 
 
 class TimerDue(Message, kw_only=True, tag="timer.due.v1"):
     """The chain's earliest due time has come."""
 
-    data: Due
+    class Data(Contract):
+        """A chain's timer went off at `at` (ms); these requests expired with it."""
 
+        at: int
+        expired: tuple[str, ...] = ()
 
-class LostMessage(Contract):
-    """A message of the chain, or an entry with its id, that is a dead letter, and why."""
-
-    message_id: str
-    reason: str
+    data: Data
 
 
 class MessageLost(Message, kw_only=True, tag="message.lost.v1"):
     """A message could not be processed: said by the service that made it a dead letter."""
 
-    data: LostMessage
+    class Data(Contract):
+        """A message of the chain, or an entry with its id, that is a dead letter, and why."""
+
+        message_id: str
+        reason: str
+
+    data: Data
 
 
 # ---- from the executor ----------
@@ -244,68 +236,69 @@ class AnswerRequested(Message, kw_only=True, tag="answer.requested.v1"):
     data: ThoughtRequest
 
 
-class RequestedTool(Contract, kw_only=True):
-    """One dispatched action; its arguments are the body.
-
-    `unasked` says why values need no origin: literal, advisory, off; without it they do.
-    """
-
-    action_id: str
-    tool: str
-    attempt: int = 1
-    repeatable: bool = False
-    timeout: Annotated[float, Meta(description="seconds")]
-    deadline: Annotated[int, Meta(description="ms since the epoch")]
-    approval: Annotated[str | None, Meta(description="digest of the call that a person approved")] = None
-    origins: Annotated[tuple[str, ...] | None, Meta(description="actions whose receipts values may come from (C6)")] = (
-        None
-    )
-    unasked: str | None = None
-    reasons: Annotated[tuple[Reason, ...] | None, Meta(description="why a person has to approve it first (G5)")] = None
-    sources: Annotated[dict[str, Source] | None, Meta(description="place in the arguments -> its source (C13)")] = None
-    notes: Annotated[tuple[str, ...] | None, Meta(description="words for the warnings of the receipt")] = None
-    position: int = 0
-    tenant: str | None = None
-    user: str | None = None
-    context: dict[str, Any] = field(default_factory=dict)
-    private: Annotated[dict[str, Any], Meta(description="for the tool alone (C15)")] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return Struct.__repr__(replace(self, private={}))
-
-
 class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
     """The executor wants a tool to act."""
 
-    data: RequestedTool
+    class Data(Contract, kw_only=True):
+        """One dispatched action; its arguments are the body.
 
+        `unasked` says why values need no origin: literal, advisory, off; without it they do.
+        """
 
-class HumanRequest(Contract):
-    """A question was put into the inbox; the whole of it is stored under its id."""
+        action_id: str
+        tool: str
+        attempt: int = 1
+        repeatable: bool = False
+        timeout: Annotated[float, Meta(description="seconds")]
+        deadline: Annotated[int, Meta(description="ms since the epoch")]
+        approval: Annotated[str | None, Meta(description="digest of the call that a person approved")] = None
+        origins: Annotated[
+            tuple[str, ...] | None, Meta(description="actions whose receipts values may come from (C6)")
+        ] = None
+        unasked: str | None = None
+        reasons: Annotated[tuple[Reason, ...] | None, Meta(description="why a person has to approve it first (G5)")] = (
+            None
+        )
+        sources: Annotated[dict[str, Source] | None, Meta(description="place in the arguments -> its source (C13)")] = (
+            None
+        )
+        notes: Annotated[tuple[str, ...] | None, Meta(description="words for the warnings of the receipt")] = None
+        position: int = 0
+        tenant: str | None = None
+        user: str | None = None
+        context: dict[str, Any] = field(default_factory=dict)
+        private: Annotated[dict[str, Any], Meta(description="for the tool alone (C15)")] = field(default_factory=dict)
 
-    request_id: str
-    kind: RequestKind
-    question: str
-    deadline: int
+        def __repr__(self) -> str:
+            return Struct.__repr__(replace(self, private={}))
+
+    data: Data
 
 
 class HumanRequested(Message, kw_only=True, tag="human.requested.v1"):
     """The executor wants a person."""
 
-    data: HumanRequest
+    class Data(Contract):
+        """A question was put into the inbox; the whole of it is stored under its id."""
 
+        request_id: str
+        kind: RequestKind
+        question: str
+        deadline: int
 
-class WithdrawnRequest(Contract):
-    """A question that no longer needs an answer."""
-
-    request_id: str
-    reason: str
+    data: Data
 
 
 class HumanWithdrawn(Message, kw_only=True, tag="human.withdrawn.v1"):
     """The executor takes a question back."""
 
-    data: WithdrawnRequest
+    class Data(Contract):
+        """A question that no longer needs an answer."""
+
+        request_id: str
+        reason: str
+
+    data: Data
 
 
 ToExecutor = (

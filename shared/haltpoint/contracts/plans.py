@@ -41,7 +41,7 @@ class Siblings(StrEnum):
     FAIL_FAST = "fail_fast"
 
 
-class Call(Strict):
+class ProposedCall(Strict):
     """One proposed call. In a literal plan an argument may be `{"$from": "step.data.path"}`, and an `optional` call may
     fail.
     """
@@ -68,7 +68,7 @@ class Step(Strict):
     expected_outcome: str | None = None
     tool_validation_mode: ValidationMode | None = None
     dependencies: tuple[str, ...] = ()
-    actions: tuple[Call, ...] = ()
+    actions: tuple[ProposedCall, ...] = ()
     on_failure: OnFailure = OnFailure.FAIL
     may_fail: bool = False
     siblings: Siblings | None = None

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from haltpoint.contracts.base import Contract
-from haltpoint.contracts.plans import Call
+from haltpoint.contracts.plans import ProposedCall
 
 
 class ThoughtKind(StrEnum):
@@ -39,7 +39,7 @@ class Proposal(Contract):
     """What the model wants in one turn. Hostile until `chain.contract` has checked it (C6)."""
 
     content: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ProposedCall, ...] = ()
     decision: StepDecision = StepDecision.CONTINUE
     repaired: Annotated[bool, Meta(description="the JSON had to be repaired (C9)")] = False
     faults: Annotated[tuple[str, ...], Meta(description="what could not be read of the reply, in words")] = ()

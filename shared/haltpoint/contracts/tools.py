@@ -199,10 +199,11 @@ class NestedCall(Contract):
 class Metadata(Contract):
     """What the worker adds to every result. Times in milliseconds, `started_at` since the epoch.
 
-    `whole` counts the bytes of uncut data that are kept under the action's id (H3). `inside` are the tools that
-    succeeded in the chain of a skill with steps (F1), `calls` those that this one called, as they were begun. `effects`
-    are deeds and denials in the chain of a skill, or done by the tools that this one called (C14). `deed` is what
-    a call with effects did (F1). `sources` says of a place in the arguments where its value comes from (C13).
+    `whole` counts the bytes of uncut data that are kept under the action's id (H3). `nested_successes` are the tools
+    that succeeded in the chain of a skill with steps (F1), `calls` those that this one called, as they were begun.
+    `effects` are deeds and denials in the chain of a skill, or done by the tools that this one called (C14).
+    `deed` is what a call with effects did (F1). `sources` says of a place in the arguments where its value comes from
+    (C13).
     """
 
     tool: str = ""
@@ -219,7 +220,7 @@ class Metadata(Contract):
     whole: int = 0
     hooks: tuple[HookRecord, ...] = ()
     arguments: Annotated[str | None, Meta(description="JSON text of those that ran, when hooks changed them")] = None
-    inside: tuple[str, ...] = ()
+    nested_successes: tuple[str, ...] = ()
     effects: tuple[str, ...] = ()
     calls: tuple[NestedCall, ...] = ()
     by: Annotated[str, Meta(description="the person who gave the result, when one did (D3 manual)")] = ""

@@ -13,7 +13,7 @@ from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.doors import View
 from haltpoint.contracts.humans import Answer, RequestKind, RequestStatus
 from haltpoint.contracts.intent import Intent
-from haltpoint.contracts.plans import Call, OnFailure, Plan, StepType
+from haltpoint.contracts.plans import OnFailure, Plan, ProposedCall, StepType
 from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.tasks import Budget, Mode
 from haltpoint.contracts.thoughts import StepDecision, Strike, Violation
@@ -91,7 +91,7 @@ class ThoughtView(View):
     id: str
     at: datetime | None = None
     content: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ProposedCall, ...] = ()
     decision: StepDecision = StepDecision.CONTINUE
 
 

@@ -65,11 +65,11 @@ class Person:
             case RequestKind.INPUT:
                 return {"decision": Choice.ANSWER, "text": "do as you were asked"}, None, ""
             case RequestKind.ESCALATION:
-                return self._settle(request)
+                return self._resolve(request)
             case _:
                 return {"decision": Choice.ABORT}, None, ""
 
-    def _settle(self, request: RequestView) -> tuple[dict[str, Any], str | None, str]:
+    def _resolve(self, request: RequestView) -> tuple[dict[str, Any], str | None, str]:
         """The next decision of the case; whatever cannot be done by hand is aborted, so that every chain ends."""
         decisions = self.case.decisions
         decision = decisions[min(self.decided, len(decisions) - 1)]

@@ -31,7 +31,7 @@ _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ServedRequest:
     """One request that was served. `rule` is the number of the rule that answered, from 0; None when there was none."""
 
     thought: str | None
@@ -52,7 +52,7 @@ class ScriptedModel:
     """
 
     def __init__(self, script: Script | Speaker, host: str = "127.0.0.1", port: int = 0) -> None:
-        self.requests: deque[Seen] = deque(maxlen=_REMEMBERED)
+        self.requests: deque[ServedRequest] = deque(maxlen=_REMEMBERED)
         self._speaker: Speaker = Following(script) if isinstance(script, Script) else script
         self._stopping = asyncio.Event()
 
@@ -108,7 +108,7 @@ class ScriptedModel:
         found = self._speaker.next(talk)
         status, answer = (500, _error(_unmatched(talk))) if found is None else self._answer(found[1], found[2], text)
         self.requests.append(
-            Seen(
+            ServedRequest(
                 talk.thought,
                 headers.get("x-haltpoint-chain"),
                 talk.step,

@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 from haltpoint.chain.model.outputs import Ask, Decision
 from haltpoint.chain.model.state import WAITING, Chain, ChainStatus, OpenRequest, PlanOrigin, StepRun, StepStatus
 from haltpoint.contracts.base import action_id, request_id
-from haltpoint.contracts.events import Cancellation, Received, TaskCancelled
+from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.thoughts import Strike
@@ -26,7 +26,7 @@ from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.committing import ChainCommit, Decided
 from haltpoint.runtime.store.store import CommitStatus
 from haltpoint.runtime.streams import presence
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint_gateway.app import assemble, run
 from haltpoint_gateway.auth import Scope, create_key
@@ -160,7 +160,7 @@ class System:
         partition = self.topology.partition(chain_id)
         loaded = (await self.gateway.store.load(partition, [chain_id]))[chain_id]
         # Any input will do: the store does not ask whether it has led to this decision.
-        message = TaskCancelled(id=f"{chain_id}/x", source="test", subject=chain_id, data=Cancellation())
+        message = TaskCancelled(id=f"{chain_id}/x", source="test", subject=chain_id, data=TaskCancelled.Data())
         decided = Decided(Received(message), decision, decision.chain.updated_at + 1)
         batch = await self.gateway.store.commit(partition, [ChainCommit(loaded, [decided], [])])
         assert [each.status for each in batch.chains] == [CommitStatus.OK]
@@ -179,9 +179,9 @@ async def system(redis: Redis) -> AsyncIterator[System]:
         gateway=GatewaySettings(admin_key=SecretStr(ADMIN)),
         policy=PolicySettings(backlog_limit=BACKLOG),
     )
-    async with Coalescer(redis, patience=1.0) as calls:
+    async with AutoPipeline(redis, patience=1.0) as calls:
         gateway = assemble(settings, redis, calls, topology, Tracing(None), ADMIN)
-        await gateway.catalogue.beat([LOOKUP, SECRET])
+        await gateway.catalogue.announce([LOOKUP, SECRET])
         transport = httpx.ASGITransport(make_api(gateway))
         async with httpx.AsyncClient(transport=transport, base_url="http://gateway", headers=bearer(ADMIN)) as http:
             yield System(http, gateway, topology, redis)

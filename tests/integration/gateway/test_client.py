@@ -216,11 +216,11 @@ async def test_what_cannot_be_read_goes_to_the_dead_letters(system: System, url:
     await system.redis.xadd(system.topology.key(1, "humans"), {"__data__": newer})
     letters: list[dict[bytes, bytes]] = []
 
-    async def buried() -> bool:
+    async def is_dead() -> bool:
         letters[:] = [fields for _, fields in cast("Any", await system.redis.xrange(system.topology.key(1, "dead")))]
         return len(letters) == 2
 
-    await wait_until(buried)
+    await wait_until(is_dead)
     told = {(letter[b"reason"], letter[b"chain"]) for letter in letters}
     assert told == {(b"bad_json", b""), (b"unknown_version", b"c")}
 

@@ -9,7 +9,7 @@ import pytest
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store import library
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint_gateway.app import assemble
 from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import ADMIN, System, bearer, problem, task
@@ -114,20 +114,20 @@ async def test_a_gateway_is_ready_when_all_that_was_started_with_it_is(system: S
     """Only children of the same supervisor count: another deployment's worker on the same server is no help."""
     topology, redis = system.topology, cast("Any", system.redis)
 
-    async def beat(name: str, number: int, parent: int) -> None:
+    async def heartbeat(name: str, number: int, parent: int) -> None:
         key = topology.key(0, "service", name, str(number))
         await redis.sadd(topology.key(0, "services"), key)
         await redis.set(key, json.dumps({"name": name, "parent": parent, "host": socket.gethostname(), "queues": []}))
 
     beside = ("executor", "tool-worker", "tool-worker")
-    async with Coalescer(system.redis) as calls:
+    async with AutoPipeline(system.redis) as calls:
         gateway = assemble(system.gateway.settings, system.redis, calls, topology, Tracing(None), ADMIN, beside)
         assert await gateway.faults() == ["executor: 0 of 1 ready", "tool-worker: 0 of 2 ready"]
-        await beat("executor", 1, os.getppid())
-        await beat("tool-worker", 1, os.getppid())
-        await beat("tool-worker", 2, 1_000_000)
+        await heartbeat("executor", 1, os.getppid())
+        await heartbeat("tool-worker", 1, os.getppid())
+        await heartbeat("tool-worker", 2, 1_000_000)
         assert await gateway.faults() == ["tool-worker: 1 of 2 ready"]
-        await beat("tool-worker", 3, os.getppid())
+        await heartbeat("tool-worker", 3, os.getppid())
         assert await gateway.faults() == []
 
 

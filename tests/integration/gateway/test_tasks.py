@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from haltpoint.contracts.base import MAX_BODY, Entrance, derived_chain_id
+from haltpoint.contracts.base import MAX_BODY, Ingress, derived_chain_id
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import BACKLOG, System, problem, task
@@ -59,7 +59,7 @@ async def test_the_same_key_finds_the_same_chain_and_runs_once(system: System) -
     headers = {"Idempotency-Key": "order-17"}
     replies = await asyncio.gather(*(system.http.post("/v1/tasks", json=task(), headers=headers) for _ in range(5)))
     assert {reply.status_code for reply in replies} == {202}
-    assert {reply.json()["chain_id"] for reply in replies} == {derived_chain_id(Entrance.HTTP, None, "order-17")}
+    assert {reply.json()["chain_id"] for reply in replies} == {derived_chain_id(Ingress.HTTP, None, "order-17")}
     lengths = [await system.redis.xlen(system.topology.key(p, "events")) for p in range(2)]
     assert sum(lengths) == 1
 

@@ -14,9 +14,9 @@ from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.tools import Clarification, NextAction, Option, Outcome, ToolSpec
 from haltpoint.runtime.service.embedded import EmbeddedServer
-from haltpoint.runtime.store.ledger import Finished, Ledger
-from haltpoint.runtime.streams.connection import Coalescer
-from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.store.receipts import Finished, ReceiptStore
+from haltpoint.runtime.streams.connection import AutoPipeline
+from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint_executor import app as executor
 from tests.integration.gateway.conftest import ADMIN, LOOKUP, System
 from tests.support.builders import OK
@@ -69,10 +69,10 @@ TELL_JOHN: dict[str, Any] = {
 @pytest.fixture
 async def client(system: System, server: EmbeddedServer, url: str) -> AsyncIterator[Client]:
     """A client of a system with an executor and somebody who plays the tools."""
-    await system.gateway.catalogue.beat([LOOKUP, SEND])
+    await system.gateway.catalogue.announce([LOOKUP, SEND])
     await system.topology.ensure(system.redis, [LOOKUP.queue])
     settings = system.gateway.settings.model_copy(update={"redis_url": server.url})
-    async with Client(url, ADMIN) as client, Coalescer(system.redis) as calls:
+    async with Client(url, ADMIN) as client, AutoPipeline(system.redis) as calls:
         tasks = [asyncio.create_task(executor.run(settings)), asyncio.create_task(_play_tools(system, calls))]
         yield client
         for task in tasks:
@@ -81,20 +81,22 @@ async def client(system: System, server: EmbeddedServer, url: str) -> AsyncItera
                 await task
 
 
-async def _play_tools(system: System, calls: Coalescer) -> None:
+async def _play_tools(system: System, calls: AutoPipeline) -> None:
     """lookup_contacts is not sure which John, send_message sends."""
-    ledger = Ledger(calls, system.topology, "player")
+    receipt_store = ReceiptStore(calls, system.topology, "player")
     keys = {system.topology.stream(p, Stream.TOOLS, LOOKUP.queue): ">" for p in range(2)}
     while True:
         read: Any = await system.redis.xreadgroup(GROUP[Stream.TOOLS], "player", cast("Any", keys), block=500)
         for key, batches in (read or {}).items():
             for entry, fields in (each for batch in batches for each in batch):
                 wanted = msgspec.json.decode(fields[b"__data__"], type=ToolRequested).data
-                place = Place.of(key.decode(), entry.decode())
-                claimed = await ledger.claim(place, wanted.action_id)
+                ref = EntryRef.of(key.decode(), entry.decode())
+                claimed = await receipt_store.claim(ref, wanted.action_id)
                 outcome = WHICH_JOHN if wanted.tool == LOOKUP.name else OK
                 data = json.dumps({} if wanted.tool == LOOKUP.name else {"sent": True})
-                await ledger.complete(Finished(place, wanted.action_id, claimed.epoch, wanted.attempt, outcome, data))
+                await receipt_store.complete(
+                    Finished(ref, wanted.action_id, claimed.epoch, wanted.attempt, outcome, data)
+                )
 
 
 async def test_a_person_chooses_and_the_message_goes_to_that_one(client: Client) -> None:

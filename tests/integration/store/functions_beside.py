@@ -14,7 +14,16 @@ from redis import Redis
 from haltpoint.contracts.base import chain_of
 from haltpoint.runtime.store import operations as ops
 from haltpoint.runtime.store.rows import ActionState, Kind, action_of, local, request_of
-from tests.integration.store.functions_model import Ask, Dispatch, Finish, FunctionsModel, Settle, Step, Think, Withdraw
+from tests.integration.store.functions_model import (
+    Ask,
+    Dispatch,
+    Finish,
+    FunctionsModel,
+    Resolve,
+    Step,
+    Think,
+    Withdraw,
+)
 from tests.integration.store.functions_rows import EVENTS, HUMANS, PLANS, TOOLS, EntryRow
 from tests.support.function_rules import Receipt
 
@@ -97,8 +106,8 @@ class FunctionsBeside(RuleBasedStateMachine):
                 ]
             case Withdraw(number):
                 written.append(ops.WithdrawRequest(f"r{number}", f'{{"id":"{chain}.r{number}/withdrawn"}}'))
-            case Settle(action):
-                written.append(ops.SettleAction(local(action), "{}", "{}"))
+            case Resolve(action):
+                written.append(ops.ResolveAction(local(action), "{}", "{}"))
             case Finish():
                 written += [ops.WriteHead(["status", "completed", "open", ""]), ops.EndChain("1000")]
         return written
@@ -126,11 +135,11 @@ class FunctionsBeside(RuleBasedStateMachine):
             found = action_of(name, *rows[chain_of(name)])
             assert found is not None
             assert (found.row.entry, found.row.epoch) == (self.entry(action.entry), action.epoch), name
-            started = found.row.state in (ActionState.STARTED, ActionState.DOUBTED)
-            assert (started, found.settled is not None) == (action.started, action.settled), name
-            doubt, over = action.receipt is Receipt.DOUBT, action.over()
+            started = found.row.state in (ActionState.STARTED, ActionState.IN_DOUBT)
+            assert (started, found.resolution is not None) == (action.started, action.resolution), name
+            doubt, over = action.receipt is Receipt.IN_DOUBT, action.over()
             assert (found.receipt is not None) is over, name
-            assert found.receipt is None or (found.receipt.kind is Kind.DOUBT) is doubt, name
+            assert found.receipt is None or (found.receipt.kind is Kind.IN_DOUBT) is doubt, name
         for name, request in self.model.requests.items():
             asked = request_of(name, *rows[chain_of(name)])
             assert asked is not None

@@ -119,8 +119,8 @@ class FunctionsModel:
     # ---- workers and planner ----------------------------------------------------------------------------------------
 
     def claim(self, entry: int, action: str, consumer: str, token: str) -> tuple[str, int]:
-        final, holds = self.final(chain_of(action)), self.pending.get(entry) == consumer
-        status, after = rules.claim(self.actions.get(action), entry, token, final=final, holds=holds)
+        final, has_lease = self.final(chain_of(action)), self.pending.get(entry) == consumer
+        status, after = rules.claim(self.actions.get(action), entry, token, final=final, has_lease=has_lease)
         if after is None:
             self.finish(entry)
             return status, 0
@@ -128,7 +128,7 @@ class FunctionsModel:
         return status, 0 if status == "lost" else after.epoch
 
     def complete(self, entry: int, action: str, epoch: int, consumer: str, receipt: Receipt) -> str:
-        status = rules.complete(self.actions.get(action), entry, epoch, holds=self.pending.get(entry) == consumer)
+        status = rules.complete(self.actions.get(action), entry, epoch, has_lease=self.pending.get(entry) == consumer)
         if status == "recorded":
             self._record(action, receipt)
         if status != "stale":
@@ -162,7 +162,7 @@ class FunctionsModel:
         if action:
             self.actions[action] = rules.renewed(self.actions[action], fresh)
 
-    def think(self, entry: int, thought: str, said: str) -> str:
+    def record_thought(self, entry: int, thought: str, said: str) -> str:
         status = self._record_thought(thought, said)
         self.finish(entry)
         return status
@@ -190,7 +190,7 @@ class FunctionsModel:
                 self._record(about, receipt)
         elif row.stream == PLANS and told:
             self._record_thought(about, "failed")
-        return "buried"
+        return "moved"
 
     def requeue(self, letter: int) -> str:
         kept = self.letters.get(letter)
@@ -255,11 +255,11 @@ class Withdraw:
 
 
 @dataclass(frozen=True)
-class Settle:
+class Resolve:
     action: str
 
     def apply(self, model: FunctionsModel, chain: str) -> None:
-        model.actions[self.action] = model.actions[self.action]._replace(settled=True)
+        model.actions[self.action] = model.actions[self.action]._replace(resolution=True)
 
 
 @dataclass(frozen=True)
@@ -269,4 +269,4 @@ class Finish:
         model.timers.pop(chain, None)
 
 
-Step = Dispatch | Think | Ask | Withdraw | Settle | Finish
+Step = Dispatch | Think | Ask | Withdraw | Resolve | Finish

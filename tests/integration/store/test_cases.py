@@ -13,14 +13,10 @@ from haltpoint.contracts.events import (
     ActionRequested,
     AnswerDrafted,
     AnswerRequested,
-    DraftedAnswer,
-    DraftedIntent,
-    DraftedPlan,
     IntentDrafted,
     IntentRequested,
     PlanDrafted,
     PlanRequested,
-    ProposedActions,
 )
 from haltpoint.contracts.humans import Answer, Choice
 from haltpoint.contracts.intent import Intent, IntentEntry
@@ -50,23 +46,25 @@ async def tell(desk: Desk, *replies: Said) -> None:
             head: dict[str, Any] = {"id": f"{message.id}/reply", "source": "test", "subject": message.subject}
             match message:
                 case IntentRequested():
-                    read = DraftedIntent(thought_id=message.id, intent=said if isinstance(said, Intent) else None)
-                    await desk.ledger.think(place, IntentDrafted(**head, data=read))
+                    read = IntentDrafted.Data(thought_id=message.id, intent=said if isinstance(said, Intent) else None)
+                    await desk.receipt_store.record_thought(place, IntentDrafted(**head, data=read))
                 case PlanRequested():
                     asked = said if isinstance(said, str) else None
-                    drafted = DraftedPlan(
+                    drafted = PlanDrafted.Data(
                         thought_id=message.id, plan=said if isinstance(said, Plan) else None, question=asked
                     )
-                    await desk.ledger.think(place, PlanDrafted(**head, data=drafted))
+                    await desk.receipt_store.record_thought(place, PlanDrafted(**head, data=drafted))
                 case ActionRequested():
                     assert isinstance(said, Proposal)
                     step = message.data.step_id or ""
-                    data = ProposedActions(thought_id=message.id, step_id=step, proposal=said)
-                    await desk.ledger.think(place, ActionProposed(**head, data=data))
+                    data = ActionProposed.Data(thought_id=message.id, step_id=step, proposal=said)
+                    await desk.receipt_store.record_thought(place, ActionProposed(**head, data=data))
                 case AnswerRequested():
                     found_in = said if isinstance(said, tuple) else None
-                    answer = DraftedAnswer(thought_id=message.id, text="" if found_in else str(said), findings=found_in)
-                    await desk.ledger.think(place, AnswerDrafted(**head, data=answer))
+                    answer = AnswerDrafted.Data(
+                        thought_id=message.id, text="" if found_in else str(said), findings=found_in
+                    )
+                    await desk.receipt_store.record_thought(place, AnswerDrafted(**head, data=answer))
         if not found:
             assert left == []
             return

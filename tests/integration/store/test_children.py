@@ -13,11 +13,11 @@ from haltpoint.chain.decide import decide
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.chain.model.world import World
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import Cancellation, MessageLost, Received, TaskCancelled, ToolCompleted
+from haltpoint.contracts.events import MessageLost, Received, TaskCancelled, ToolCompleted
 from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.runtime.store.committing import ChainCommit, Decided
-from haltpoint.runtime.store.ledger import ClaimStatus, Completion
+from haltpoint.runtime.store.receipts import ClaimStatus, Completion
 from haltpoint.runtime.store.rows import Key
 from haltpoint.runtime.store.store import CommitStatus
 from haltpoint.runtime.streams.connection import Argument
@@ -105,9 +105,9 @@ async def test_f1_what_succeeded_inside_of_a_skill_is_known_to_whoever_reads_the
     await desk.finish(order, data='{"id":"john"}')
     await desk.run()
 
-    assert (await desk.chain(f"{parent}~s1-1")).inside == ("lookup", "note", "tell")
-    assert (await desk.chain(parent)).inside == ("lookup", "note", "tell")
-    assert (await receipt(desk, parent))["metadata"]["inside"] == ["lookup", "note", "tell"]
+    assert (await desk.chain(f"{parent}~s1-1")).nested_successes == ("lookup", "note", "tell")
+    assert (await desk.chain(parent)).nested_successes == ("lookup", "note", "tell")
+    assert (await receipt(desk, parent))["metadata"]["nested_successes"] == ["lookup", "note", "tell"]
 
 
 async def test_a_question_of_the_child_is_one_in_the_inbox(desk: Desk) -> None:
@@ -127,7 +127,7 @@ async def test_what_ends_the_parent_cancels_the_child_and_its_word_comes_too_lat
     (order,) = await desk.orders()
     await desk.finish(order, asks("a", "b"))
     await desk.decide_all()
-    await desk.store.cancel(TaskCancelled(id="x", source="t", subject=parent, data=Cancellation(by="ann")))
+    await desk.store.cancel(TaskCancelled(id="x", source="t", subject=parent, data=TaskCancelled.Data(by="ann")))
     await desk.run()
     for name in (parent, child):
         assert (await desk.chain(name)).status is ChainStatus.CANCELLED
@@ -188,7 +188,7 @@ async def test_a_child_that_is_there_is_not_begun_again(desk: Desk) -> None:
 async def test_a_chain_that_is_not_the_actions_child_cannot_report_for_it(desk: Desk) -> None:
     parent, child = await called(desk)
     await desk.redis.hset(desk.key("chain", parent), "s1.1", "1-1 0 1 0 sent -")
-    await desk.store.cancel(TaskCancelled(id="x", source="t", subject=child, data=Cancellation(by="ann")))
+    await desk.store.cancel(TaskCancelled(id="x", source="t", subject=child, data=TaskCancelled.Data(by="ann")))
     await desk.decide_all()
     assert (await desk.chain(child)).status is ChainStatus.CANCELLED
     assert (await desk.action(f"{parent}.s1.1")).receipt is None
@@ -202,7 +202,7 @@ async def test_a_child_that_cannot_be_written_ends_its_parent_too(desk: Desk) ->
     await desk.redis.delete(desk.key("log", child))
     await desk.redis.set(desk.key("log", child), "no list")
     await desk.decide_all()
-    assert desk.commits[-1] is CommitStatus.FAULT
+    assert desk.commits[-1] is CommitStatus.QUARANTINED
     (lost,) = [one for one in await desk.messages() if isinstance(one, MessageLost)]
     assert (lost.subject, lost.data.message_id) == (parent, f"{parent}.s1.1/child/done")
     await desk.decide_all()
@@ -216,7 +216,7 @@ async def test_a_child_that_ends_after_its_parent_was_forgotten_leaves_nothing_b
     parent, child = await called(desk)
     for key in Key:
         await desk.redis.delete(desk.key(key, parent))
-    await desk.store.cancel(TaskCancelled(id="x", source="t", subject=child, data=Cancellation(by="ann")))
+    await desk.store.cancel(TaskCancelled(id="x", source="t", subject=child, data=TaskCancelled.Data(by="ann")))
     await desk.decide_all()
     assert await desk.redis.exists(*(desk.key(key, parent) for key in Key)) == 0
     assert await desk.backlog(Stream.EVENTS) == 0
@@ -229,9 +229,9 @@ async def test_a_parent_that_cannot_be_written_takes_its_child_with_it(desk: Des
     await desk.decide_all()
     await desk.redis.delete(desk.key("log", parent))
     await desk.redis.set(desk.key("log", parent), "no list")
-    await desk.store.cancel(TaskCancelled(id="x", source="t", subject=parent, data=Cancellation(by="ann")))
+    await desk.store.cancel(TaskCancelled(id="x", source="t", subject=parent, data=TaskCancelled.Data(by="ann")))
     await desk.decide_all()
-    assert desk.commits[-1] is CommitStatus.FAULT
+    assert desk.commits[-1] is CommitStatus.QUARANTINED
     await desk.run()
     assert (await desk.chain(child)).status is ChainStatus.CANCELLED
     assert await desk.backlog(Stream.EVENTS) == 0
@@ -249,7 +249,7 @@ async def test_a_worker_that_lets_a_call_pass_too_late_records_nothing(desk: Des
     action = await desk.action(f"{parent}.s1.1")
     assert (action.child, action.earlier[1].data) == (child, '{"arguments":{"who":"Jane"}}')
     assert await desk.finish(order, data='{"arguments":{"who":"John"}}') is Completion.STALE
-    assert (await desk.ledger.claim(order.place, order.data.action_id)).status is ClaimStatus.STALE
+    assert (await desk.receipt_store.claim(order.ref, order.data.action_id)).status is ClaimStatus.STALE
     await desk.decide_all()
     (first,) = await desk.orders()
     assert json.loads(first.body) == {"query": "Jane"}

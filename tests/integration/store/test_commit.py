@@ -13,12 +13,12 @@ from haltpoint.chain.decide import decide
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.chain.model.world import World
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import Cancellation, Received, TaskCancelled
+from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.runtime.store.committing import ChainCommit, Decided
 from haltpoint.runtime.store.rows import Data
 from haltpoint.runtime.store.store import CancelStatus, CommitStatus, Store, SubmitStatus
-from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.refused import RefusedForNow
 from tests.support.builders import asks, literal_task
 from tests.support.desk import Desk, desk_at
@@ -45,7 +45,7 @@ async def test_the_first_action_goes_out_with_its_arguments_beside_it(desk: Desk
     assert json.loads(order.body) == {"text": "hello"}
     assert (order.data.tool, order.data.attempt, order.data.repeatable) == ("note", 1, True)
     action = await desk.action(order.data.action_id)
-    assert (action.row.entry, action.tool, action.arguments) == (order.place.entry, "note", order.body)
+    assert (action.row.entry, action.tool, action.arguments) == (order.ref.entry, "note", order.body)
     assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
 
 
@@ -97,9 +97,9 @@ async def test_a_fault_quarantines_one_chain_and_not_its_neighbours(desk: Desk) 
     await desk.redis.set(desk.key("log", bad), "not a list")
     commits = [await decided(desk, one, *entries[one]) for one in (bad, good)]
     batch = await desk.store.commit(0, commits)
-    assert [one.status for one in batch.chains] == [CommitStatus.FAULT, CommitStatus.OK]
+    assert [one.status for one in batch.chains] == [CommitStatus.QUARANTINED, CommitStatus.OK]
     (letter,) = await desk.redis.xrange(desk.key("dead"))
-    assert letter[1][b"reason"] == b"fault"
+    assert letter[1][b"reason"] == b"quarantined"
     assert letter[1][b"chain"].decode() == bad
     assert b"WRONGTYPE" in letter[1][b"detail"]
     assert json.loads(letter[1][b"__data__"])["id"] == bad
@@ -120,7 +120,7 @@ async def test_a_decision_that_cannot_be_written_down_is_a_fault_too(desk: Desk)
     fact = Fact(FactType.CHAIN_STARTED, {"what": object()})
     wrong = replace(commit.decided[0], decision=replace(commit.decided[0].decision, facts=(fact,)))
     batch = await desk.store.commit(0, [replace(commit, decided=[wrong])])
-    assert batch.chains[0].status is CommitStatus.FAULT
+    assert batch.chains[0].status is CommitStatus.QUARANTINED
     (letter,) = await desk.redis.xrange(desk.key("dead"))
     assert b"TypeError" in letter[1][b"detail"]
     (line,) = await desk.stored.log(chain_id)
@@ -133,7 +133,7 @@ async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: 
     await desk.redis.config_set("maxmemory", 1)
     try:
         before = await desk.snapshot()
-        async with Coalescer(desk.redis, patience=0) as calls:
+        async with AutoPipeline(desk.redis, patience=0) as calls:
             with pytest.raises(RefusedForNow, match="memory is full"):
                 await Store(calls, desk.topology).submit(literal_task())
             assert await desk.snapshot() == before, "refused whole"
@@ -141,7 +141,7 @@ async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: 
                 msgspec.structs.replace(literal_task(), conversation_id="c1", goal="Tell John hi")
             )
             assert foreign.status is SubmitStatus.CREATED, "what lies in a stream takes room there anyway"
-        cancelled = TaskCancelled(id="c", source="test", subject=foreign.chain_id, data=Cancellation())
+        cancelled = TaskCancelled(id="c", source="test", subject=foreign.chain_id, data=TaskCancelled.Data())
         assert await desk.store.cancel(cancelled) is CancelStatus.SENT, "cancelling makes room"
         await desk.decide_all()
         await desk.finish(order)
@@ -161,7 +161,7 @@ async def test_r13_a_commit_is_refused_whole_and_no_fault_of_its_chain(desk: Des
     await desk.redis.config_set("min-replicas-to-write", 1)
     try:
         before = await desk.snapshot()
-        async with Coalescer(desk.redis, patience=0) as calls:
+        async with AutoPipeline(desk.redis, patience=0) as calls:
             with pytest.raises(RefusedForNow, match="NOREPLICAS"):
                 await Store(calls, desk.topology).commit(0, [commit])
         assert await desk.snapshot() == before

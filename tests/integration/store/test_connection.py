@@ -16,13 +16,13 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.service.embedded import EmbeddedServer
-from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.refused import RefusedForNow
 from tests.support import wait_until
 
 
 async def test_each_caller_gets_its_own_reply_or_error(redis: Redis) -> None:
-    async with Coalescer(redis) as calls:
+    async with AutoPipeline(redis) as calls:
         replies = await asyncio.gather(
             *(calls.call("SET", f"k{n}", n) for n in range(600)),
             calls.call("LPUSH", "k1", "x"),
@@ -36,14 +36,14 @@ async def test_each_caller_gets_its_own_reply_or_error(redis: Redis) -> None:
 
 async def test_all_calls_go_over_one_connection(redis: Redis) -> None:
     before = (await redis.info("stats"))["total_connections_received"]
-    async with Coalescer(redis) as calls:
+    async with AutoPipeline(redis) as calls:
         for _ in range(5):
             await asyncio.gather(*(calls.call("PING") for _ in range(50)))
     assert (await redis.info("stats"))["total_connections_received"] <= before + 1
 
 
 async def test_a_caller_that_gives_up_does_not_disturb_the_others(redis: Redis) -> None:
-    async with Coalescer(redis) as calls:
+    async with AutoPipeline(redis) as calls:
         first, second = calls.call("GET", "a"), calls.call("SET", "b", "1")
         first.cancel()
         assert await second == b"OK"
@@ -53,7 +53,7 @@ async def test_a_caller_that_gives_up_does_not_disturb_the_others(redis: Redis) 
 async def test_what_was_not_answered_is_sent_again_when_the_server_is_back(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path) as server:
         redis = connect(server.url)
-        async with redis, Coalescer(redis) as calls:
+        async with redis, AutoPipeline(redis) as calls:
             assert await calls.call("SET", "k", "1") == b"OK"
             server.kill()
             waiting = [calls.call("SET", f"k{n}", n) for n in range(10)]
@@ -66,7 +66,7 @@ async def test_what_was_not_answered_is_sent_again_when_the_server_is_back(tmp_p
 async def test_patience_ends(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path) as server:
         redis = connect(server.url)
-        async with redis, Coalescer(redis, patience=0.05, pause=0.01) as calls:
+        async with redis, AutoPipeline(redis, patience=0.05, pause=0.01) as calls:
             await calls.call("PING")
             server.kill()
             with pytest.raises(RedisConnectionError):
@@ -76,7 +76,7 @@ async def test_patience_ends(tmp_path: Path) -> None:
 
 
 async def test_a_reply_that_does_not_come_is_waited_for_no_longer_than_agreed(redis: Redis) -> None:
-    async with Coalescer(redis, patience=0, timeout=0.05) as calls:
+    async with AutoPipeline(redis, patience=0, timeout=0.05) as calls:
         with pytest.raises(RedisTimeoutError, match=r"no reply within 0\.05 s"):
             await calls.call("BLPOP", "nothing", 0)
         assert await calls.call("PING") == b"PONG"
@@ -86,7 +86,7 @@ async def test_a_login_a_database_and_an_error_of_permissions(redis: Any, server
     """As redis-py reads them from the address."""
     await redis.execute_command("ACL", "SETUSER", "ann", "on", ">secret", "~*", "+get", "+set", "+select")
     client = connect(f"{server.url}?username=ann&password=secret&db=3")
-    async with client, Coalescer(client) as calls:
+    async with client, AutoPipeline(client) as calls:
         assert await calls.call("SET", "k", "1") == b"OK"
         with pytest.raises(NoPermissionError):
             await calls.call("DEL", "k")
@@ -129,11 +129,11 @@ async def test_over_tls(redis: Redis, server: EmbeddedServer, tmp_path: Path) ->
     async with await asyncio.start_server(pass_on, "localhost", 0, ssl=tls) as front:
         port = front.sockets[0].getsockname()[1]
         stranger = connect(f"rediss://localhost:{port}")
-        async with stranger, Coalescer(stranger, patience=0) as calls:
+        async with stranger, AutoPipeline(stranger, patience=0) as calls:
             with pytest.raises(RedisConnectionError, match="certificate verify failed"):
                 await calls.call("PING")
         known = connect(f"rediss://localhost:{port}?ssl_ca_certs={certificate}")
-        async with known, Coalescer(known) as calls:
+        async with known, AutoPipeline(known) as calls:
             assert await calls.call("SET", "k", "x" * 200_000) == b"OK"
             assert len(await calls.call("GET", "k")) == 200_000
 
@@ -143,7 +143,7 @@ async def test_a_refused_handshake_is_told_at_once(tmp_path: Path) -> None:
         async with connect(server.url) as admin:
             await admin.config_set("requirepass", "secret")
             stranger = connect(f"{server.url}?password=wrong")
-            async with stranger, Coalescer(stranger) as calls:
+            async with stranger, AutoPipeline(stranger) as calls:
                 with pytest.raises(RedisConnectionError, match="password"):
                     await calls.call("PING")
 
@@ -157,7 +157,7 @@ async def full(redis: Redis) -> AsyncIterator[Redis]:
 
 
 async def test_a_refused_call_waits_while_the_others_pass_it_by(full: Redis) -> None:
-    async with Coalescer(full) as calls:
+    async with AutoPipeline(full) as calls:
         refused = [calls.call("SET", f"k{n}", n) for n in range(3)]
         for _ in range(3):
             assert await calls.call("GET", "k1") is None
@@ -176,10 +176,10 @@ async def test_a_refused_call_waits_no_longer_than_its_patience_unless_it_may(fu
         asked += 1
         return not stopping.is_set()
 
-    async with Coalescer(full, patience=0) as calls:
+    async with AutoPipeline(full, patience=0) as calls:
         with pytest.raises(RefusedForNow, match="its memory is full"):
             await calls.call("SET", "k", "1")
-    async with Coalescer(full, patience=0, waits=waits) as calls:
+    async with AutoPipeline(full, patience=0, waits=waits) as calls:
         refused = calls.call("SET", "k", "1")
         await wait_until(lambda: asked >= 3)
         assert not refused.done()
@@ -189,7 +189,7 @@ async def test_a_refused_call_waits_no_longer_than_its_patience_unless_it_may(fu
 
 
 async def test_refused_calls_of_a_closed_connection_fail(full: Redis) -> None:
-    calls = Coalescer(full, waits=lambda: True)
+    calls = AutoPipeline(full, waits=lambda: True)
     refused = calls.call("SET", "k", "1")
     await calls.call("GET", "k")
     await calls.aclose()
@@ -209,7 +209,7 @@ async def test_a_refusal_in_a_pipeline_leaves_no_reply_behind(full: Redis) -> No
 
 
 async def test_calls_of_a_closed_connection_fail(redis: Redis) -> None:
-    calls = Coalescer(redis)
+    calls = AutoPipeline(redis)
     await calls.call("PING")
     waiting = calls.call("BLPOP", "nothing", 5)
     await asyncio.sleep(0)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.contracts.base import Entrance, derived_chain_id
+from haltpoint.contracts.base import Ingress, derived_chain_id
 from haltpoint.contracts.tasks import Earlier, Task
 from haltpoint.runtime.store.conversations import MOST, ROOM
 from haltpoint.runtime.store.rows import Data, Key
@@ -94,7 +94,7 @@ async def test_c15_only_the_last_tasks_come_along_and_only_so_much_of_them(desk:
 
 async def test_c15_a_repeat_finds_its_chain_though_the_conversation_went_on(desk: Desk, store: Store) -> None:
     await said(store, "first")
-    task, chain = Task(goal="second", conversation_id="c1"), derived_chain_id(Entrance.HTTP, None, "key")
+    task, chain = Task(goal="second", conversation_id="c1"), derived_chain_id(Ingress.HTTP, None, "key")
     assert (await accept(store, task, chain_id=chain)).status is SubmitStatus.CREATED
     await said(store, "third")
     assert (await accept(store, task, chain_id=chain)).status is SubmitStatus.AGAIN

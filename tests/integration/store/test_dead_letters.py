@@ -4,14 +4,14 @@ import json
 
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import FailedThought, ThoughtFailed, ToolCompleted
+from haltpoint.contracts.events import ThoughtFailed, ToolCompleted
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ErrorType
-from haltpoint.runtime.store.dead_letters import DeadAction, RequeueStatus, Unheard
-from haltpoint.runtime.store.ledger import Recorded
-from haltpoint.runtime.streams.topology import Place
-from haltpoint.runtime.streams.wire import encode
+from haltpoint.runtime.store.dead_letters import DeadAction, Orphan, RequeueStatus
+from haltpoint.runtime.store.receipts import Recorded
+from haltpoint.runtime.streams.topology import EntryRef
+from haltpoint.runtime.streams.wire import DeadLetterReason, encode
 from tests.support.builders import literal_task
 from tests.support.desk import Desk, Order
 
@@ -20,23 +20,23 @@ def dead(order: Order) -> DeadAction:
     return DeadAction(order.data.action_id, order.data.attempt, "given up after 5 deliveries")
 
 
-async def garbage(desk: Desk, stream: Stream, fields: dict[bytes, bytes]) -> Place:
+async def garbage(desk: Desk, stream: Stream, fields: dict[bytes, bytes]) -> EntryRef:
     key = desk.topology.stream(0, stream)
     entry = await desk.redis.xadd(key, fields)
     await desk.read(stream)
-    return Place.of(key, entry.decode())
+    return EntryRef.of(key, entry.decode())
 
 
 async def test_r9_an_entry_is_kept_with_its_bytes_and_its_reason(desk: Desk) -> None:
     fields = {b"stream": b"\xff\x00", b"__data__": b"{nonsense"}
-    place = await garbage(desk, Stream.EVENTS, fields)
-    letter = await desk.letters.bury(place, "bad_json", "expected a key", about=Unheard("c1"))
+    ref = await garbage(desk, Stream.EVENTS, fields)
+    letter = await desk.letters.add(ref, DeadLetterReason.BAD_JSON, "expected a key", about=Orphan("c1"))
     ((found, kept),) = await desk.redis.execute_command("XRANGE", desk.key("dead"), "-", "+")
     assert found.decode() == letter
     flat = [item for pair in kept.items() for item in pair] if isinstance(kept, dict) else kept
     assert b"bad_json" in flat
     assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
-    assert await desk.letters.bury(place, "bad_json") is None
+    assert await desk.letters.add(ref, DeadLetterReason.BAD_JSON) is None
     assert letter is not None
     assert await desk.letters.requeue(0, letter) is RequeueStatus.REQUEUED
     ((_, back),) = await desk.redis.xrange(desk.topology.stream(0, Stream.EVENTS))
@@ -45,15 +45,15 @@ async def test_r9_an_entry_is_kept_with_its_bytes_and_its_reason(desk: Desk) -> 
 
 async def test_r9_an_entry_of_very_many_fields_is_kept_whole(desk: Desk) -> None:
     fields = {b"f%d" % n: b"v" for n in range(9000)}
-    place = await garbage(desk, Stream.EVENTS, fields)
-    assert await desk.letters.bury(place, "no_data") is not None
+    ref = await garbage(desk, Stream.EVENTS, fields)
+    assert await desk.letters.add(ref, DeadLetterReason.NO_DATA) is not None
     ((_, kept),) = await desk.redis.xrange(desk.key("dead"))
     assert all(name in kept[b"__packed__"] for name in (b"f0", b"f8999"))
 
 
 async def test_r9_a_letter_is_requeued_once(desk: Desk) -> None:
-    place = await garbage(desk, Stream.EVENTS, {b"__data__": b"{}"})
-    letter = await desk.letters.bury(place, "bad_fields")
+    ref = await garbage(desk, Stream.EVENTS, {b"__data__": b"{}"})
+    letter = await desk.letters.add(ref, DeadLetterReason.BAD_FIELDS)
     assert letter is not None
     assert await desk.letters.requeue(0, letter) is RequeueStatus.REQUEUED
     assert await desk.letters.requeue(0, letter) is RequeueStatus.GONE
@@ -64,7 +64,7 @@ async def test_r9_a_letter_is_requeued_once(desk: Desk) -> None:
 
 async def test_a_chain_hears_that_its_action_was_given_up(desk: Desk) -> None:
     order = await desk.order_of(literal_task())
-    letter = await desk.letters.bury(order.place, "exhausted", about=dead(order))
+    letter = await desk.letters.add(order.ref, DeadLetterReason.DELIVERIES_EXHAUSTED, about=dead(order))
     assert letter is not None
     (message,) = await desk.messages()
     assert isinstance(message, ToolCompleted)
@@ -81,18 +81,22 @@ async def test_a_chain_hears_that_its_action_was_given_up(desk: Desk) -> None:
 
 async def test_e5_a_started_action_with_effects_is_given_up_in_doubt(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "send"))
-    await desk.ledger.claim(order.place, order.data.action_id)
-    await desk.letters.bury(order.place, "exhausted", about=dead(order))
+    await desk.receipt_store.claim(order.ref, order.data.action_id)
+    await desk.letters.add(order.ref, DeadLetterReason.DELIVERIES_EXHAUSTED, about=dead(order))
     await desk.decide_all()
     chain = await desk.chain(order.data.action_id.split(".")[0])
     assert chain.status is ChainStatus.ESCALATED
 
 
-async def test_an_entry_that_is_not_the_current_one_is_buried_without_a_word_to_the_chain(desk: Desk) -> None:
+async def test_an_entry_that_is_not_the_current_one_becomes_a_dead_letter_without_a_word_to_the_chain(
+    desk: Desk,
+) -> None:
     order = await desk.order_of(literal_task())
     key = desk.topology.stream(0, Stream.TOOLS, "default")
     forged = await desk.redis.xadd(key, {"__data__": "{}"})
-    letter = await desk.letters.bury(Place.of(key, forged.decode()), "exhausted", about=dead(order))
+    letter = await desk.letters.add(
+        EntryRef.of(key, forged.decode()), DeadLetterReason.DELIVERIES_EXHAUSTED, about=dead(order)
+    )
     assert await desk.backlog(Stream.EVENTS) == 0
     assert letter is not None
     assert await desk.letters.requeue(0, letter) is RequeueStatus.DONE
@@ -103,16 +107,16 @@ async def test_an_entry_that_is_not_the_current_one_is_buried_without_a_word_to_
 async def test_a_chain_hears_that_its_thought_was_given_up_and_the_thought_stays_failed(desk: Desk) -> None:
     chain_id = await desk.submit(Task(goal="think"))
     await desk.decide_all()
-    ((place, request),) = await desk.read(Stream.PLANS)
+    ((ref, request),) = await desk.read(Stream.PLANS)
     thought = request.message.id
-    failure = FailedThought(thought_id=thought, kind=ThoughtKind.PLAN, code="HP-000", message="given up")
+    failure = ThoughtFailed.Data(thought_id=thought, kind=ThoughtKind.PLAN, code="HP-000", message="given up")
     about = ThoughtFailed(id=f"{thought}/reply", source="haltpoint/planner", subject=chain_id, data=failure)
-    await desk.letters.bury(place, "exhausted", about=about)
+    await desk.letters.add(ref, DeadLetterReason.DELIVERIES_EXHAUSTED, about=about)
     assert await desk.messages() == [about]
     kept = await desk.stored.thought(thought)
     assert kept is not None
     assert json.loads(kept.data) == json.loads(encode(failure).decode())
-    assert await desk.ledger.think(place, about) is Recorded.AGAIN
+    assert await desk.receipt_store.record_thought(ref, about) is Recorded.AGAIN
     await desk.decide_all()
     assert (await desk.chain(chain_id)).status is ChainStatus.FAILED
-    assert await desk.ledger.think(place, about) is Recorded.AGAIN
+    assert await desk.receipt_store.record_thought(ref, about) is Recorded.AGAIN

@@ -42,9 +42,9 @@ async def test_two_versions_live_side_by_side_on_the_same_data(functions: Redis,
     successor = library.source().replace(library.NAME, "haltpoint_3").replace(PREFIX, "hp3_")
     await functions.function_load(successor, replace=True)
     order = await desk.order_of(literal_task(1, "send"))
-    args = (desk.topology.stream(0, Stream.EVENTS), "tools:default", order.place.entry, order.data.action_id)
+    args = (desk.topology.stream(0, Stream.EVENTS), "tools:default", order.ref.entry, order.data.action_id)
     assert await functions.fcall("hp3_claim", 1, *args, "one", "new") == [b"go", 1]
-    assert (await desk.ledger.claim(order.place, order.data.action_id)).status == "in_doubt"
+    assert (await desk.receipt_store.claim(order.ref, order.data.action_id)).status == "in_doubt"
     names = {name.decode() for name in _names(await functions.function_list())}
     assert {library.NAME, "haltpoint_3"} <= names
 
@@ -104,7 +104,7 @@ async def test_c15_a_tool_is_gone_when_no_worker_has_told_of_it_for_a_minute_and
 ) -> None:
     topology = Topology(2)
     catalogue = ToolCatalogue(desk.calls, topology)
-    await catalogue.beat([spec("note"), spec("send")])
+    await catalogue.announce([spec("note"), spec("send")])
 
     async def gone() -> list[str]:
         return [name for name, one in (await catalogue.read()).items() if one.gone]
@@ -113,15 +113,15 @@ async def test_c15_a_tool_is_gone_when_no_worker_has_told_of_it_for_a_minute_and
     assert await gone() == []
     await silence(desk.redis, topology, "send", 20)
     assert await gone() == ["send"]
-    await catalogue.beat([spec("send")])
+    await catalogue.announce([spec("send")])
     assert await gone() == []
 
 
-async def test_the_catalogue_lists_tools_for_a_day_after_their_last_beat(desk: Desk) -> None:
+async def test_the_catalogue_lists_tools_for_a_day_after_their_last_announcement(desk: Desk) -> None:
     topology = Topology(2)
     catalogue = ToolCatalogue(desk.calls, topology)
     note, send = spec("note", may_clarify=True), spec("send", read_only=False, queue="mail")
-    await catalogue.beat([note, send])
+    await catalogue.announce([note, send])
     for partition in range(2):
         assert await catalogue.read(partition) == with_built_in({"note": note, "send": send})
     blocking = ToolCatalogue(desk.calls, topology, blocked=["ask_human"])
@@ -132,5 +132,5 @@ async def test_the_catalogue_lists_tools_for_a_day_after_their_last_beat(desk: D
     old = (await desk.redis.hget(key, "send")).replace(b"%d" % seen, b"%d" % (seen - DAY - 2000))
     await desk.redis.hset(key, "send", old)
     assert await catalogue.read() == with_built_in({"note": note})
-    await catalogue.beat([note])
+    await catalogue.announce([note])
     assert await desk.redis.hkeys(key) == [b"note"]

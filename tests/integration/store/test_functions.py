@@ -10,7 +10,7 @@ from hypothesis.stateful import initialize, precondition, rule, run_state_machin
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.operations import ChainWrites, pack
 from tests.integration.store.functions_beside import GROUPS, KEY, TICK, FunctionsBeside
-from tests.integration.store.functions_model import Ask, Dispatch, Finish, Settle, Step, Think, Withdraw
+from tests.integration.store.functions_model import Ask, Dispatch, Finish, Resolve, Step, Think, Withdraw
 from tests.integration.store.functions_rows import EVENTS, PLANS, TOOLS
 from tests.support.function_rules import Receipt
 
@@ -99,7 +99,7 @@ class Functions(FunctionsBeside):
         if row is None:
             choices += [Dispatch(action, repeatable=True), Dispatch(action, repeatable=False)]
         elif row.over():
-            choices += [Dispatch(action, row.repeatable, again=True)] * 3 + [Settle(action)]
+            choices += [Dispatch(action, row.repeatable, again=True)] * 3 + [Resolve(action)]
         if request not in model.requests:
             choices.append(Ask(number, model.now + data.draw(st.integers(1, 4))))
         elif number in model.chains[chain].open:
@@ -166,7 +166,9 @@ class Functions(FunctionsBeside):
             attempt = row.attempt if row else 1
             head = f'{{"id":"{action}/{attempt}/done","outcome":'
             args += [TOOLS, self.entry(entry), action, right, int(doubt), '"said"', "{}", head, "}"]
-            expected.append(self.model.complete(entry, action, right, consumer, Receipt.DOUBT if doubt else Receipt.OK))
+            expected.append(
+                self.model.complete(entry, action, right, consumer, Receipt.IN_DOUBT if doubt else Receipt.OK)
+            )
         assert [status.decode() for status in self.call("complete", *args)] == expected
 
     @rule(data=st.data(), lucky=st.booleans(), epoch=EPOCHS, consumer=CONSUMERS)
@@ -191,13 +193,13 @@ class Functions(FunctionsBeside):
         return entry, stream, action, row.epoch if row and lucky else epoch
 
     @rule(data=st.data(), chain=CHAINS)
-    def think(self, data: st.DataObject, chain: str) -> None:
+    def record_thought(self, data: st.DataObject, chain: str) -> None:
         entry = self.some_entry(data, PLANS)
         row = self.model.entries.get(entry)
         thought = row.about if row else f"{chain}.s.t1.1"
         head = f'{{"id":"{thought}/reply","data":'
-        reply = self.call("think", self.entry(entry), thought, "kind", "{}", "raw", head)
-        assert reply.decode() == self.model.think(entry, thought, "{}")
+        reply = self.call("record_thought", self.entry(entry), thought, "kind", "{}", "raw", head)
+        assert reply.decode() == self.model.record_thought(entry, thought, "{}")
 
     # ---- dead letters -----------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from haltpoint.chain.model.graph import Graph
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.base import thought_id
-from haltpoint.contracts.events import ActionProposed, ProposedActions
+from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.plans import Plan, Step, ValidationMode
 from haltpoint.contracts.tasks import Mode, Task
@@ -69,7 +69,7 @@ def counts_of(
 ) -> Counter[str]:
     graph = Graph() if plan is None else Graph.of(plan)
     chain = Chain(id="c", task=Task(goal="x", mode=mode), case=case, plan=plan, graph=graph)
-    data = ProposedActions(thought_id="t", step_id="s", proposal=Proposal(), usage=Usage(model="m"))
+    data = ActionProposed.Data(thought_id="t", step_id="s", proposal=Proposal(), usage=Usage(model="m"))
     message = ActionProposed(id="t/reply", source="x", subject="c", data=data)
     counts: Counter[str] = Counter()
     count(counts, chain, message, Decision(chain, facts=facts))

@@ -4,7 +4,7 @@ import pytest
 
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import Cancellation, HumanAnswered, TaskCancelled
+from haltpoint.contracts.events import HumanAnswered, TaskCancelled
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.tools import ErrorType
 from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown
@@ -26,7 +26,7 @@ async def asked(desk: Desk) -> str:
 
 
 def cancellation(chain_id: str) -> TaskCancelled:
-    return TaskCancelled(id=f"{chain_id}/cancel", source="test", subject=chain_id, data=Cancellation(by="ann"))
+    return TaskCancelled(id=f"{chain_id}/cancel", source="test", subject=chain_id, data=TaskCancelled.Data(by="ann"))
 
 
 async def test_r6_an_answer_is_taken_and_told(desk: Desk) -> None:
@@ -112,8 +112,8 @@ async def test_a_chain_is_cancelled_once_and_an_unknown_one_never(desk: Desk) ->
 @pytest.mark.parametrize(("decision", "runs_again"), [(Choice.HAPPENED, False), (Choice.NOT_HAPPENED, True)])
 async def test_e5_a_person_settles_a_doubt(desk: Desk, decision: Choice, runs_again: bool) -> None:
     order = await desk.order_of(literal_task(1, "send"))
-    await desk.ledger.claim(order.place, order.data.action_id)
-    epoch = (await desk.ledger.claim(order.place, order.data.action_id)).epoch
+    await desk.receipt_store.claim(order.ref, order.data.action_id)
+    epoch = (await desk.receipt_store.claim(order.ref, order.data.action_id)).epoch
     await desk.finish(order, failed(ErrorType.IN_DOUBT), "", epoch=epoch)
     await desk.decide_all()
     chain_id = order.data.action_id.split(".")[0]
@@ -127,10 +127,10 @@ async def test_e5_a_person_settles_a_doubt(desk: Desk, decision: Choice, runs_ag
     if runs_again:
         assert again[0].data.attempt == 2
         assert action.receipt is None
-        assert action.earlier[1].kind is Kind.DOUBT
-        assert (await desk.ledger.claim(again[0].place, order.data.action_id)).status == "go"
+        assert action.earlier[1].kind is Kind.IN_DOUBT
+        assert (await desk.receipt_store.claim(again[0].ref, order.data.action_id)).status == "go"
     else:
-        assert action.settled is not None
-        assert action.counts == action.settled
-        assert action.settled.data == '{"sent":true}'
+        assert action.resolution is not None
+        assert action.counts == action.resolution
+        assert action.resolution.data == '{"sent":true}'
         assert (await desk.chain(chain_id)).status is ChainStatus.COMPLETED

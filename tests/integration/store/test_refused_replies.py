@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.refused import RefusedForNow
 
 HELLO = b"%1\r\n$5\r\nproto\r\n:3\r\n"
@@ -69,7 +69,7 @@ async def test_every_way_to_talk_raises_the_one_exception(refusing: Refusing, re
         pipeline.get("k")
         with pytest.raises(RefusedForNow) as together:
             await pipeline.execute()
-        async with Coalescer(redis, patience=0) as calls:
+        async with AutoPipeline(redis, patience=0) as calls:
             with pytest.raises(RefusedForNow) as called:
                 await calls.call("FCALL", "f", 0)
     assert [one.value.code for one in (alone, together, called)] == [code] * 3

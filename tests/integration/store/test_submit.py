@@ -7,7 +7,7 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.state import ChainStatus
-from haltpoint.contracts.base import Entrance, derived_chain_id
+from haltpoint.contracts.base import Ingress, derived_chain_id
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.tasks import Budget, Task
@@ -81,7 +81,7 @@ async def test_a_deadline_without_time_zone_is_utc(desk: Desk) -> None:
 
 def test_a_foreign_task_is_found_by_source_and_id_and_tenant() -> None:
     message = TaskSubmitted(id="order-17", source="shop", data=Task(goal="Tell John I am late"))
-    assert foreign_chain_id(message) == derived_chain_id(Entrance.STREAM, None, "shop", "order-17")
+    assert foreign_chain_id(message) == derived_chain_id(Ingress.STREAM, None, "shop", "order-17")
     tenants = msgspec.structs.replace(message, data=Task(goal="Tell John I am late", tenant="acme"))
     assert foreign_chain_id(tenants) != foreign_chain_id(message)
 
@@ -89,9 +89,9 @@ def test_a_foreign_task_is_found_by_source_and_id_and_tenant() -> None:
 def test_r2_a_task_from_a_stream_never_finds_the_chain_of_a_key_over_http_or_of_another_source() -> None:
     """Neither by a source that is called as a tenant, nor by separators in names."""
     ids = [
-        derived_chain_id(Entrance.HTTP, "shop", "order-17"),
-        derived_chain_id(Entrance.HTTP, None, "order-17"),
-        derived_chain_id(Entrance.HTTP, None, "shop", "order-17"),
+        derived_chain_id(Ingress.HTTP, "shop", "order-17"),
+        derived_chain_id(Ingress.HTTP, None, "order-17"),
+        derived_chain_id(Ingress.HTTP, None, "shop", "order-17"),
         *(
             foreign_chain_id(TaskSubmitted(id=key, source=source, data=Task(goal="x", tenant=tenant)))
             for tenant, source, key in (

@@ -1,67 +1,60 @@
-"""hp2_think: a thought is recorded once, and the executor hears of it once (R2)."""
+"""hp2_record_thought: a thought is recorded once, and the executor hears of it once (R2)."""
 
 import msgspec
 
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import (
-    AnswerDrafted,
-    Cancellation,
-    DraftedAnswer,
-    DraftedPlan,
-    PlanDrafted,
-    TaskCancelled,
-)
+from haltpoint.contracts.events import AnswerDrafted, PlanDrafted, TaskCancelled
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime.store.ledger import Held, Recorded
-from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.store.receipts import Lease, Recorded
+from haltpoint.runtime.streams.topology import EntryRef
 from tests.support.builders import line_plan
 from tests.support.desk import Desk
 
 
-async def asked(desk: Desk) -> tuple[Place, PlanDrafted]:
+async def asked(desk: Desk) -> tuple[EntryRef, PlanDrafted]:
     """A chain that waits for its plan: the planner's entry, and a reply to it."""
     chain_id = await desk.submit(Task(goal="write a note"))
     await desk.decide_all()
-    ((place, request),) = await desk.read(Stream.PLANS)
+    ((ref, request),) = await desk.read(Stream.PLANS)
     thought = request.message.id
-    drafted = DraftedPlan(thought_id=thought, plan=line_plan(2, text="hello ☎"))
-    return place, PlanDrafted(id=f"{thought}/reply", source="haltpoint/planner", subject=chain_id, data=drafted)
+    drafted = PlanDrafted.Data(thought_id=thought, plan=line_plan(2, text="hello ☎"))
+    return ref, PlanDrafted(id=f"{thought}/reply", source="haltpoint/planner", subject=chain_id, data=drafted)
 
 
 async def test_a_thought_is_recorded_with_its_words_and_told(desk: Desk) -> None:
-    place, reply = await asked(desk)
-    assert await desk.ledger.think(place, reply, raw="I think \ud800 so") is Recorded.RECORDED
+    ref, reply = await asked(desk)
+    assert await desk.receipt_store.record_thought(ref, reply, raw="I think \ud800 so") is Recorded.RECORDED
     assert await desk.messages() == [reply]
     assert await desk.backlog(Stream.PLANS) == 0
     kept = await desk.stored.thought(reply.data.thought_id)
     assert kept is not None
     assert (kept.type, kept.raw) == ("plan.drafted.v1", "I think ? so")
-    assert msgspec.json.decode(kept.data, type=DraftedPlan) == reply.data
+    assert msgspec.json.decode(kept.data, type=PlanDrafted.Data) == reply.data
 
 
 async def test_r2_the_second_thought_of_the_same_id_is_not_taken(desk: Desk) -> None:
-    place, reply = await asked(desk)
-    await desk.ledger.think(place, reply)
+    ref, reply = await asked(desk)
+    await desk.receipt_store.record_thought(ref, reply)
     other = msgspec.structs.replace(reply, data=msgspec.structs.replace(reply.data, plan=line_plan(3)))
-    assert await desk.ledger.think(place, other) is Recorded.AGAIN
+    assert await desk.receipt_store.record_thought(ref, other) is Recorded.AGAIN
     assert await desk.messages() == [reply]
 
 
 async def test_a_thought_for_a_final_or_unknown_chain_is_dropped(desk: Desk) -> None:
-    place, reply = await asked(desk)
-    message = TaskCancelled(id="c", source="test", subject=reply.subject, data=Cancellation())
+    ref, reply = await asked(desk)
+    message = TaskCancelled(id="c", source="test", subject=reply.subject, data=TaskCancelled.Data())
     await desk.store.cancel(message)
     await desk.decide_all()
-    assert await desk.ledger.think(place, reply) is Recorded.FINAL
-    nobody = AnswerDrafted(id="x", source="test", data=DraftedAnswer(thought_id="nobody.answer.t1.1", text=""))
-    assert await desk.ledger.think(place, nobody) is Recorded.FINAL
+    assert await desk.receipt_store.record_thought(ref, reply) is Recorded.FINAL
+    nobody = AnswerDrafted(id="x", source="test", data=AnswerDrafted.Data(thought_id="nobody.answer.t1.1", text=""))
+    assert await desk.receipt_store.record_thought(ref, nobody) is Recorded.FINAL
     assert (await desk.backlog(Stream.EVENTS), await desk.backlog(Stream.PLANS)) == (0, 0)
 
 
 async def test_a_planner_keeps_and_hands_back_what_it_thinks_about(desk: Desk) -> None:
-    place, _ = await asked(desk)
-    assert await desk.ledger.heartbeat([Held(place)]) == [True]
-    assert await desk.ledger.release(Held(place)) is True
-    assert await desk.ledger.heartbeat([Held(place)]) == [False]
+    ref, _ = await asked(desk)
+    assert await desk.receipt_store.heartbeat([Lease(ref)]) == [True]
+    assert await desk.receipt_store.release(Lease(ref)) is True
+    assert await desk.receipt_store.heartbeat([Lease(ref)]) == [False]
     ((again, _),) = await desk.read(Stream.PLANS, consumer="two")
-    assert again != place
+    assert again != ref

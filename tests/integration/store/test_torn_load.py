@@ -5,12 +5,12 @@ from typing import Any
 
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.runtime.store.store import Store
-from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from tests.support.builders import literal_task
 from tests.support.desk import Desk
 
 
-class Interrupted(Coalescer):
+class Interrupted(AutoPipeline):
     """Lets the other executor commit once, right before the second command of a load."""
 
     def __init__(self, desk: Desk) -> None:

@@ -14,11 +14,8 @@ from haltpoint.contracts.events import (
     ActionRequested,
     AnswerDrafted,
     AnswerRequested,
-    DraftedAnswer,
-    DraftedPlan,
     PlanDrafted,
     PlanRequested,
-    ProposedActions,
 )
 from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.plans import Step
@@ -61,16 +58,16 @@ async def think(desk: Desk) -> bool:
             case PlanRequested():
                 steps = line_plan(2).steps
                 drafted = plan(*(msgspec.structs.replace(step, actions=()) for step in steps))
-                await desk.ledger.think(
-                    place, PlanDrafted(**head, data=DraftedPlan(thought_id=message.id, plan=drafted))
+                await desk.receipt_store.record_thought(
+                    place, PlanDrafted(**head, data=PlanDrafted.Data(thought_id=message.id, plan=drafted))
                 )
             case ActionRequested():
                 proposal = Proposal(content="so be it", calls=(call("note", text="x"), call("note", text="y")))
-                data = ProposedActions(thought_id=message.id, step_id=message.data.step_id or "", proposal=proposal)
-                await desk.ledger.think(place, ActionProposed(**head, data=data))
+                data = ActionProposed.Data(thought_id=message.id, step_id=message.data.step_id or "", proposal=proposal)
+                await desk.receipt_store.record_thought(place, ActionProposed(**head, data=data))
             case AnswerRequested():
-                await desk.ledger.think(
-                    place, AnswerDrafted(**head, data=DraftedAnswer(thought_id=message.id, text="done"))
+                await desk.receipt_store.record_thought(
+                    place, AnswerDrafted(**head, data=AnswerDrafted.Data(thought_id=message.id, text="done"))
                 )
     return bool(found)
 

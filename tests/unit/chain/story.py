@@ -5,27 +5,17 @@ from typing import Any
 
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.needs import forget
-from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Settle, Think
+from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Resolve, Think
 from haltpoint.chain.model.policy import deadline_of
 from haltpoint.chain.model.state import Action, Chain, ChainStatus, StepStatus
 from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
-    Cancellation,
-    CompletedTool,
-    DraftedAnswer,
-    DraftedIntent,
-    DraftedPlan,
-    Due,
-    FailedThought,
-    HumanAnswer,
     HumanAnswered,
     IntentDrafted,
-    LostMessage,
     MessageLost,
     PlanDrafted,
-    ProposedActions,
     Received,
     TaskCancelled,
     TaskSubmitted,
@@ -37,7 +27,7 @@ from haltpoint.contracts.events import (
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import Call, Plan
+from haltpoint.contracts.plans import Plan, ProposedCall
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Proposal, StepDecision, ThoughtKind, Usage
 from haltpoint.contracts.tools import Outcome, ToolSpec
@@ -87,13 +77,13 @@ class Story:
         return self.hear_intent(self.thought.thought_id, intent, usage)
 
     def hear_intent(self, thought_id: str, intent: Intent | None, usage: Usage | None = None) -> Decision:
-        data = DraftedIntent(thought_id=thought_id, intent=intent, usage=usage or Usage())
+        data = IntentDrafted.Data(thought_id=thought_id, intent=intent, usage=usage or Usage())
         return self.hear(IntentDrafted(id="i", source="test", subject="c", data=data))
 
     def result(self, outcome: Outcome = OK, data: str = "{}", action: Action | None = None) -> Decision:
         action = action or self.action
         identity = f"{action.id}/{action.attempt}/done"
-        data_ = CompletedTool(action_id=action.id, outcome=outcome)
+        data_ = ToolCompleted.Data(action_id=action.id, outcome=outcome)
         return self.hear(ToolCompleted(id=identity, source="test", subject="c", data=data_), data)
 
     def draft(
@@ -106,12 +96,12 @@ class Story:
         thought: Think | None = None,
     ) -> Decision:
         name = (thought or self.thought).thought_id
-        data = DraftedPlan(thought_id=name, plan=plan, intent=intent, fault=fault, usage=usage or Usage())
+        data = PlanDrafted.Data(thought_id=name, plan=plan, intent=intent, fault=fault, usage=usage or Usage())
         return self.hear(PlanDrafted(id="p", source="test", subject="c", data=data))
 
     def propose(
         self,
-        *calls: Call,
+        *calls: ProposedCall,
         content: str = "",
         give_up: bool = False,
         repaired: bool = False,
@@ -123,7 +113,7 @@ class Story:
 
     def take(self, proposal: Proposal, usage: Usage | None = None, thought: Think | None = None) -> Decision:
         thought = thought or self.thought
-        data = ProposedActions(
+        data = ActionProposed.Data(
             thought_id=thought.thought_id,
             step_id=thought.step_id or "",
             proposal=proposal,
@@ -134,12 +124,12 @@ class Story:
     def say(self, text: str, *called: str, faults: tuple[str, ...] = (), usage: Usage | None = None) -> Decision:
         name = self.thought.thought_id
         usage = usage or Usage(output_tokens=1)
-        data = DraftedAnswer(thought_id=name, text=text, called=called, faults=faults, usage=usage)
+        data = AnswerDrafted.Data(thought_id=name, text=text, called=called, faults=faults, usage=usage)
         return self.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
 
     def no_thought(self, thought_id: str | None = None, kind: ThoughtKind = ThoughtKind.ACT) -> Decision:
         name = thought_id or self.thought.thought_id
-        data = FailedThought(thought_id=name, kind=kind, code="HP-301", message="the model's server is away")
+        data = ThoughtFailed.Data(thought_id=name, kind=kind, code="HP-301", message="the model's server is away")
         return self.hear(ThoughtFailed(id="f", source="test", subject="c", data=data))
 
     def answer(
@@ -157,19 +147,21 @@ class Story:
 
     def give(self, answer: Answer, request: str | None = None, at: int | None = None) -> Decision:
         name = request or f"c.r{self.chain.asked}"
-        data = HumanAnswer(request_id=name, answer=answer, by="ann", at=self.now if at is None else at)
+        data = HumanAnswered.Data(request_id=name, answer=answer, by="ann", at=self.now if at is None else at)
         return self.hear(HumanAnswered(id=f"{name}/answer", source="test", subject="c", data=data))
 
     def cancel(self, reason: str = "") -> Decision:
-        data = Cancellation(by="ann", reason=reason)
+        data = TaskCancelled.Data(by="ann", reason=reason)
         return self.hear(TaskCancelled(id="c/cancel", source="test", subject="c", data=data))
 
     def due(self, *expired: str, at: int | None = None) -> Decision:
         self.now = self.now if at is None else at
-        return self.hear(TimerDue(id="c/due", source="test", subject="c", data=Due(at=self.now, expired=expired)))
+        return self.hear(
+            TimerDue(id="c/due", source="test", subject="c", data=TimerDue.Data(at=self.now, expired=expired))
+        )
 
     def lose(self, message_id: str) -> Decision:
-        data = LostMessage(message_id=message_id, reason="bad_fields: nobody can read it")
+        data = MessageLost.Data(message_id=message_id, reason="bad_fields: nobody can read it")
         return self.hear(MessageLost(id=f"{message_id}/lost", source="test", subject="c", data=data))
 
     # ---- what came of them
@@ -194,8 +186,8 @@ class Story:
         return self._said(Ask)
 
     @property
-    def settled(self) -> list[Settle]:
-        return self._said(Settle)
+    def resolved(self) -> list[Resolve]:
+        return self._said(Resolve)
 
     @property
     def action(self) -> Action:

@@ -20,9 +20,9 @@ from haltpoint.chain.model.outputs import CancelChild, Decision, Report, StartCh
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.base import action_of, child_id, levels_of, root_of
-from haltpoint.contracts.events import CompletedTool, ToolCompleted
+from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import Call, OnFailure, Plan, Step
+from haltpoint.contracts.plans import OnFailure, Plan, ProposedCall, Step
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.tools import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target, ToolKind, ToolSpec
@@ -91,7 +91,7 @@ def tell_parent(story: Story, child: Story) -> Decision:
 
 
 def hear_of(story: Story, said: Report) -> Decision:
-    data = CompletedTool(action_id=said.action_id, outcome=said.outcome)
+    data = ToolCompleted.Data(action_id=said.action_id, outcome=said.outcome)
     return story.hear(ToolCompleted(id=f"{said.action_id}/child/done", source="t", subject="c", data=data), said.data)
 
 
@@ -285,7 +285,7 @@ def posting(arguments: dict[str, Any]) -> Plan:
         tool_step("mixed", call("find", query="a"), call("echo", words={"$from": "input.who"})),
         tool_step("echo", call("echo", words={"$from": "input.who"})),
         tool_step("person", call("askHuman", question="Who?")),
-        tool_step("post", Call(tool="post", arguments=arguments), after=("find", "mixed", "echo", "person")),
+        tool_step("post", ProposedCall(tool="post", arguments=arguments), after=("find", "mixed", "echo", "person")),
     )
 
 

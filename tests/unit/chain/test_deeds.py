@@ -134,9 +134,9 @@ def test_e5_what_a_person_says_has_happened_is_a_deed_of_theirs() -> None:
     doubt = msgspec.structs.replace(failed(ErrorType.IN_DOUBT), metadata=Metadata(arguments='{"content":"HELLO"}'))
     told.result(doubt)
     told.answer(RequestKind.IN_DOUBT, Choice.HAPPENED, value={"name": "Jane"})
-    (settled,) = told.settled
-    assert settled.action.outcome is not None
-    metadata = settled.action.outcome.metadata
+    (resolved,) = told.resolved
+    assert resolved.action.outcome is not None
+    metadata = resolved.action.outcome.metadata
     assert (metadata.by, metadata.deed) == ("ann", DeedWords(says='Message to "Jane": "HELLO" (1×, {free})'))
 
 
@@ -145,9 +145,9 @@ def test_b4_a_choice_completes_a_lookup_which_is_none() -> None:
     told.submit()
     told.result(asks("a"))
     told.answer(RequestKind.CLARIFICATION, option="a")
-    (settled,) = told.settled
-    assert settled.action.outcome is not None
-    assert (settled.action.outcome.metadata.by, settled.action.outcome.metadata.deed) == ("ann", None)
+    (resolved,) = told.resolved
+    assert resolved.action.outcome is not None
+    assert (resolved.action.outcome.metadata.by, resolved.action.outcome.metadata.deed) == ("ann", None)
 
 
 def test_d3_a_result_given_by_hand_is_a_deed_of_the_person() -> None:
@@ -156,7 +156,7 @@ def test_d3_a_result_given_by_hand_is_a_deed_of_the_person() -> None:
     told.draft(Plan(steps=(Step(id="send", required_tools=("send_message",)),)))
     told.propose(content="I did it.")
     told.answer(RequestKind.ESCALATION, Choice.MANUAL, value={"name": "Jane"})
-    outcome = told.settled[-1].action.outcome
+    outcome = told.resolved[-1].action.outcome
     assert outcome is not None
     assert (outcome.metadata.by, outcome.metadata.deed) == ("ann", DeedWords(says="Send a message to a person"))
 

@@ -9,7 +9,7 @@ from haltpoint.chain.model.state import ChainStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.chain.turns.exits import MOST_QUESTIONS, is_question
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.events import DraftedPlan, PlanDrafted
+from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.policy import Pattern
@@ -34,7 +34,7 @@ def told(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
 
 def question(story: Story, words: str) -> None:
     """The model asks in place of a plan."""
-    data = DraftedPlan(thought_id=story.thought.thought_id, fault="there is no plan", question=words)
+    data = PlanDrafted.Data(thought_id=story.thought.thought_id, fault="there is no plan", question=words)
     story.hear(PlanDrafted(id="p", source="test", subject="c", data=data))
 
 

@@ -194,11 +194,11 @@ def test_d3_words_by_hand_are_a_receipt_and_not_the_models_thought() -> None:
     told.answer(RequestKind.ESCALATION, Choice.MANUAL, text=" Nobody was told. ")
 
     assert told.statuses == {"think": "completed", "after": "in_progress"}
-    [settled] = told.settled
-    assert settled.action.id == "c.think.1"
-    assert json.loads(settled.action.data) == {"answer": "Nobody was told.", "said": "Nobody was told."}
-    assert settled.action.outcome is not None
-    assert settled.action.outcome.metadata.by == "ann"
+    [resolved] = told.resolved
+    assert resolved.action.id == "c.think.1"
+    assert json.loads(resolved.action.data) == {"answer": "Nobody was told.", "said": "Nobody was told."}
+    assert resolved.action.outcome is not None
+    assert resolved.action.outcome.metadata.by == "ann"
     run = told.chain.runs[0]
     assert (run.turn + 1, run.attempt) == (2, 1)  # no thought has this place, so none is taken for the step's outcome
     assert told.thought.receipts == ("c.think.1",)
@@ -222,8 +222,8 @@ def test_d3_what_the_words_ask_for_is_given_by_hand_as_that_tools_result_and_is_
     [case] = told.questions
     assert case.request.tool == "save"
     assert told.told("chain.escalated")[0]["missing"] == ["save"]
-    [settled] = told.settled
-    assert (settled.action.tool, settled.action.data) == ("save", '{"id":"f1"}')
+    [resolved] = told.resolved
+    assert (resolved.action.tool, resolved.action.data) == ("save", '{"id":"f1"}')
     assert told.final_facts == []
     told.propose(content="I've saved it.")
     assert told.chain.answer == "I've saved it.", "its receipt founds the claim"
@@ -234,7 +234,7 @@ def test_d3_what_is_no_result_of_the_tool_that_the_words_ask_for_is_asked_for_ag
     told = unasked_for(value, text)
 
     assert told.chain.status is ChainStatus.ESCALATED
-    assert told.settled == []
+    assert told.resolved == []
     assert "the result given by hand does not fit save" in told.questions[-1].question
 
 

@@ -15,7 +15,7 @@ from haltpoint.chain.model.state import ChainStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.chain.words.hint import MOST, claims, past_of
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer, Received
+from haltpoint.contracts.events import AnswerDrafted, Received
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.intent import ChainIntent, IntentEntry
 from haltpoint.contracts.plans import OnFailure, Step
@@ -160,7 +160,7 @@ def answering(check: str = "hint", **task: Any) -> Story:
 
 def found(told: Story, *findings: Finding, usage: Usage | None = None) -> None:
     name = told.thought.thought_id
-    data = DraftedAnswer(thought_id=name, text="", findings=findings, usage=usage or Usage())
+    data = AnswerDrafted.Data(thought_id=name, text="", findings=findings, usage=usage or Usage())
     told.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
 
 
@@ -280,7 +280,7 @@ def test_f3_no_text_of_any_set_is_lost_is_a_strike_or_comes_before_a_person(path
     for text in sorted(said):
         told, thought = before, "c.answer.t0.1"
         while not told.status.final:
-            data = DraftedAnswer(thought_id=thought, text=text)
+            data = AnswerDrafted.Data(thought_id=thought, text=text)
             answer = Received(AnswerDrafted(id="w", source="test", subject="c", data=data))
             decision = decide(told, answer, begun.world, begun.now)
             told, thought = decision.chain, decision.chain.thought or ""

@@ -10,7 +10,7 @@ from haltpoint.chain.model.world import Policy
 from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.events import CompletedTool, ToolCompleted
+from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.plans import Plan, Step
@@ -640,8 +640,10 @@ def test_c12_at_the_answer_of_a_plan_the_words_say_why_not(words: str) -> None:
 def test_c12_the_call_of_a_skill_is_a_deed_of_what_it_called() -> None:
     story = open_ended("Tell them", asks(entry("Tell them")))
     story.propose(call("tell_all"))
-    report = msgspec.structs.replace(OK, metadata=msgspec.structs.replace(OK.metadata, inside=("send_message",)))
-    data = CompletedTool(action_id="c.react.1", outcome=report)
+    report = msgspec.structs.replace(
+        OK, metadata=msgspec.structs.replace(OK.metadata, nested_successes=("send_message",))
+    )
+    data = ToolCompleted.Data(action_id="c.react.1", outcome=report)
     story.hear(ToolCompleted(id="c.react.1/child/done", source="t", subject="c", data=data), "{}")
     story.propose(content="They know.")
 

@@ -9,9 +9,9 @@ from haltpoint.contracts.events import MessageLost
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import ThoughtKind
-from haltpoint.runtime.store.dead_letters import Unheard
+from haltpoint.runtime.store.dead_letters import Orphan
 from haltpoint.runtime.store.losses import loss_of, loss_of_message, owner_of
-from haltpoint.runtime.streams.wire import Reason, Rejected
+from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected
 from tests.support.builders import asks, call, literal_task, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
@@ -93,7 +93,7 @@ def test_a_question_that_waits_does_not_make_its_own_action_waited_for() -> None
     assert told.chain.requests[0].kind is RequestKind.CLARIFICATION
 
 
-BAD = Rejected(Reason.BAD_FIELDS, "data: Field required")
+BAD = Rejected(DeadLetterReason.BAD_FIELDS, "data: Field required")
 
 
 def test_what_is_read_of_an_unreadable_entry_is_its_id_and_its_chain() -> None:
@@ -104,7 +104,7 @@ def test_what_is_read_of_an_unreadable_entry_is_its_id_and_its_chain() -> None:
         "c.s1.1/1/done",
         "bad_fields: data: Field required",
     )
-    assert loss_of_message(loss, "exhausted") == Unheard("c")
+    assert loss_of_message(loss, "deliveries_exhausted") == Orphan("c")
 
 
 @pytest.mark.parametrize(
@@ -132,5 +132,5 @@ def test_an_entry_that_names_no_chain_tells_nobody(data: bytes) -> None:
 
 
 def test_an_unknown_version_waits_for_the_release_that_reads_it() -> None:
-    newer = Rejected(Reason.UNKNOWN_VERSION, "tool.completed.v2")
-    assert loss_of({b"__data__": b'{"id":"c.s1.1/1/done","subject":"c"}'}, newer) == Unheard("c", "c.s1.1")
+    newer = Rejected(DeadLetterReason.UNKNOWN_VERSION, "tool.completed.v2")
+    assert loss_of({b"__data__": b'{"id":"c.s1.1/1/done","subject":"c"}'}, newer) == Orphan("c", "c.s1.1")

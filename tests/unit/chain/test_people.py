@@ -104,10 +104,10 @@ def test_b4_a_choice_completes_the_receipt_and_the_tool_is_not_called_again() ->
 
     assert told.tools_called == ["find", "send"]
     assert json.loads(told.action.arguments) == {"to": "user_abc123"}
-    [settled] = told.settled
-    assert settled.action.id == "c.find.1"
-    assert json.loads(settled.action.data) == {"contact_id": "user_abc123", "selected": in_full(JOHN)}
-    assert settled.action.outcome == Outcome(
+    [resolved] = told.resolved
+    assert resolved.action.id == "c.find.1"
+    assert json.loads(resolved.action.data) == {"contact_id": "user_abc123", "selected": in_full(JOHN)}
+    assert resolved.action.outcome == Outcome(
         success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool="find", by="ann")
     )
     assert told.chain.status is ChainStatus.EXECUTING
@@ -121,7 +121,7 @@ def test_b4_an_option_without_a_value_gives_the_option_alone() -> None:
 
     told.answer(CLARIFICATION, option="a")
 
-    assert json.loads(told.settled[0].action.data)["selected"]["id"] == "a"
+    assert json.loads(told.resolved[0].action.data)["selected"]["id"] == "a"
 
 
 @pytest.mark.parametrize("value", [{"contact_id": 7}, "user_abc123"])
@@ -130,7 +130,7 @@ def test_b1_an_option_whose_value_is_no_result_is_the_tools_fault(value: object)
 
     told.answer(CLARIFICATION, option="a")
 
-    outcome = told.settled[0].action.outcome
+    outcome = told.resolved[0].action.outcome
     assert outcome is not None
     assert outcome.error is not None
     assert (outcome.error.error_type, outcome.error.recoverable) == (ErrorType.SERVER, False)
@@ -146,7 +146,7 @@ def test_none_of_them_is_not_found_with_the_persons_words() -> None:
     assert told.chain.answer == "A person was asked and said: I mean my brother"
     assert told.chain.error is not None
     assert told.chain.error.message == "find: NOT_FOUND: A person was asked and said: I mean my brother"
-    assert told.settled[0].action.data == '{"said":"I mean my brother"}'
+    assert told.resolved[0].action.data == '{"said":"I mean my brother"}'
 
 
 def test_an_approval_runs_the_same_action_again_under_its_id() -> None:
@@ -178,7 +178,7 @@ def test_e4_a_rejection_is_denied_with_the_persons_words_and_the_model_alone_rea
 
     told.answer(CONFIRMATION, Choice.REJECT, text="too late at night")
 
-    outcome = told.settled[0].action.outcome
+    outcome = told.resolved[0].action.outcome
     assert outcome is not None
     assert outcome.error is not None
     assert outcome.error.error_type is ErrorType.DENIED
@@ -195,7 +195,7 @@ def test_words_may_be_missing() -> None:
 
     assert no.chain.answer == "A person was asked and did not allow it: no"
     assert none.chain.answer == "A person was asked and said: none of the options is the right one"
-    assert no.settled[0].action.data == "{}"
+    assert no.resolved[0].action.data == "{}"
 
 
 def test_e5_a_person_says_that_it_happened() -> None:
@@ -203,7 +203,7 @@ def test_e5_a_person_says_that_it_happened() -> None:
 
     told.answer(IN_DOUBT, Choice.HAPPENED, value={"contact_id": "u1"})
 
-    assert told.settled[0].action.outcome == Outcome(
+    assert told.resolved[0].action.outcome == Outcome(
         success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool="find", by="ann")
     )
     assert json.loads(told.action.arguments) == {"to": "u1"}
@@ -214,7 +214,7 @@ def test_e5_their_word_stands_with_a_warning_when_it_does_not_fit_the_schema() -
 
     told.answer(IN_DOUBT, Choice.HAPPENED, value={})
 
-    outcome = told.settled[0].action.outcome
+    outcome = told.resolved[0].action.outcome
     assert outcome is not None
     assert outcome.warnings == (
         "a person gave this result and it does not fit the schema: data: 'contact_id' is a required property",
@@ -227,7 +227,7 @@ def test_e5_it_happened_counts_without_a_value_and_is_marked_as_a_persons_word()
 
     told.answer(IN_DOUBT, Choice.HAPPENED)
 
-    outcome = told.settled[0].action.outcome
+    outcome = told.resolved[0].action.outcome
     assert outcome is not None
     assert (outcome.satisfies, outcome.metadata.by) == (True, "ann")
     assert outcome.warnings == ("a person says that it happened; its result is not known",)
@@ -251,7 +251,7 @@ def test_e5_it_failed_so_the_exception_is_the_error_and_nothing_runs_again(cause
 
     told.answer(IN_DOUBT, Choice.FAILED)
 
-    outcome = told.settled[0].action.outcome
+    outcome = told.resolved[0].action.outcome
     assert outcome is not None
     assert (outcome.error, outcome.metadata.by) == (error, "ann")
     assert len(told.dispatches) == 1
@@ -360,10 +360,10 @@ def test_c11_a_step_whose_question_expires_fails_like_any_other(outcome: Outcome
     assert told.statuses == {"find": "failed", "send": "skipped", "last": "in_progress"}
     assert told.told("step.failed") == [{"step_id": "find", "code": "HP-210", "reason": "c.r1 got no answer in time"}]
     assert told.never_executed == [("find", "stopped by HP-210")]
-    [settled] = told.settled
-    assert settled.action.outcome is not None
+    [resolved] = told.resolved
+    assert resolved.action.outcome is not None
     words = "c.r1 got no answer in time"
-    assert settled.action.outcome.error == Fault(error_type=kind, message=words, recoverable=False)
+    assert resolved.action.outcome.error == Fault(error_type=kind, message=words, recoverable=False)
     assert told.answer(CLARIFICATION, option="user_2", request="c.r1").chain is told.chain
 
     told.result()
@@ -381,7 +381,7 @@ def test_c11_a_model_goes_on_behind_a_step_whose_question_expired_and_sees_why()
 
     assert told.statuses == {"ask": "failed", "after": "in_progress"}
     assert (told.thought.step_id, told.thought.receipts) == ("after", ("c.ask.1",))
-    assert [settled.action.id for settled in told.settled] == ["c.ask.1"]
+    assert [resolved.action.id for resolved in told.resolved] == ["c.ask.1"]
 
 
 def test_an_answer_taken_in_time_still_counts_when_a_timer_overtakes_it() -> None:

@@ -13,7 +13,7 @@ from haltpoint.chain.model.outputs import Record, Report, StartChild
 from haltpoint.chain.model.state import ActionStatus, ChainStatus, StepStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import Call, OnFailure, Step
+from haltpoint.contracts.plans import OnFailure, ProposedCall, Step
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.tasks import Mode, Style, Task
@@ -56,12 +56,12 @@ def ran(told: Story, data: str = "{}", **more: Any) -> None:
     told.result(msgspec.structs.replace(OK, metadata=metadata), data)
 
 
-def done(told: Story, made: Call, data: str = "{}") -> None:
+def done(told: Story, made: ProposedCall, data: str = "{}") -> None:
     told.propose(made)
     ran(told, data)
 
 
-def repeated(told: Story, made: Call) -> list[str]:
+def repeated(told: Story, made: ProposedCall) -> list[str]:
     """Propose it; the words of the reasons for which a person is asked about it as a repeat."""
     before = len(told.dispatches)
     told.propose(made)
@@ -69,7 +69,7 @@ def repeated(told: Story, made: Call) -> list[str]:
     return [one.words for one in told.dispatches[-1].reasons if one.kind is ReasonKind.REPEAT]
 
 
-def refused(told: Story, made: Call) -> str:
+def refused(told: Story, made: ProposedCall) -> str:
     before = len(told.dispatches)
     told.propose(made)
     assert len(told.dispatches) == before
@@ -81,7 +81,7 @@ def refused(told: Story, made: Call) -> str:
 
 
 @pytest.mark.parametrize("again", [PAID, call("pay", to=" ann "), call("pay", eur=5.0, to="ann")])
-def test_c14_an_effect_is_had_again_only_after_a_yes(again: Call) -> None:
+def test_c14_an_effect_is_had_again_only_after_a_yes(again: ProposedCall) -> None:
     told = open_ended()
     told.now += 50_400_000
     assert repeated(told, PAID) == []
@@ -156,7 +156,7 @@ def test_c14_an_idempotent_tool_gives_its_receipt_back_as_the_same_deed() -> Non
     assert action.outcome is not None
     assert (action.status, action.data, action.outcome.metadata.cached) == (ActionStatus.DONE, '{"set": 1}', True)
     assert action.outcome.metadata.repeats == "c.a.1"
-    assert [type(one) for one in told.last.outputs[:2]] == [Record, type(told.settled[0])]
+    assert [type(one) for one in told.last.outputs[:2]] == [Record, type(told.resolved[0])]
     assert told.told("action.completed")[-1]["cached"] == "c.a.1"
     assert (len(told.dispatches), told.chain.actions_used) == (1, used)
 
@@ -260,7 +260,7 @@ def test_c14_what_a_skill_would_do_is_looked_up_before_it_begins() -> None:
         assert isinstance(told.last.outputs[0], StartChild)
 
 
-@pytest.mark.parametrize(("mark", "end"), [("done", "succeeded"), ("doubt", "may have taken effect")])
+@pytest.mark.parametrize(("mark", "end"), [("done", "succeeded"), ("in_doubt", "may have taken effect")])
 def test_c14_what_a_tool_did_by_calling_others_is_in_the_ledger(mark: str, end: str) -> None:
     told = open_ended(Mode.STRICT, None, *SKILLED)
     told.propose(call("set", to="eve"))
@@ -281,7 +281,7 @@ def test_c14_an_effect_in_doubt_inside_of_a_skill_is_kept() -> None:
     child.due(f"{child.chain.id}.r1", at=child.chain.requests[0].deadline)
     [report] = [one for one in child.last.outputs if isinstance(one, Report)]
     [entry] = report.outcome.metadata.effects
-    assert entry.endswith(" 0 c~react-1.pay.1 doubt")
+    assert entry.endswith(" 0 c~react-1.pay.1 in_doubt")
 
 
 def test_c14_a_literal_plan_may_hold_a_call_twice_and_keeps_no_ledger() -> None:

@@ -12,7 +12,7 @@ from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import Call, OnFailure, Plan, Siblings, Step
+from haltpoint.contracts.plans import OnFailure, Plan, ProposedCall, Siblings, Step
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.tools import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target
@@ -318,7 +318,7 @@ def test_c8_a_thought_that_fails_while_the_chain_fails_changes_nothing_about_why
 
 
 def test_c8_an_optional_call_of_a_literal_step_may_fail() -> None:
-    some = Call(tool="look", optional=True)
+    some = ProposedCall(tool="look", optional=True)
     story = literal(Step(id="a", required_tools=("read",), actions=(some, call("read"), some)), parallel=None)
     story.result(failed())
     story.result()
@@ -328,7 +328,7 @@ def test_c8_an_optional_call_of_a_literal_step_may_fail() -> None:
 
 
 def test_c8_a_required_tool_cannot_be_optional() -> None:
-    story = literal(Step(id="a", required_tools=("read",), actions=(Call(tool="read", optional=True),)))
+    story = literal(Step(id="a", required_tools=("read",), actions=(ProposedCall(tool="read", optional=True),)))
     assert story.chain.error is not None
     assert story.chain.error.message == "step 'a': read is required, but no action of the step calls it"
 
@@ -376,7 +376,11 @@ def from_result(name: str, tool: str, source: str, **more: Any) -> Step:
     arguments = {"to": {"$from": source}}
     step = source.partition(".")[0]
     return Step(
-        id=name, required_tools=(tool,), dependencies=(step,), actions=(Call(tool=tool, arguments=arguments),), **more
+        id=name,
+        required_tools=(tool,),
+        dependencies=(step,),
+        actions=(ProposedCall(tool=tool, arguments=arguments),),
+        **more,
     )
 
 
@@ -550,12 +554,12 @@ def test_c11_a_step_is_skipped_once() -> None:
 
 
 def test_c8_an_optional_call_may_fail_in_every_way() -> None:
-    some = Call(tool="find", optional=True)
+    some = ProposedCall(tool="find", optional=True)
     expired = literal(Step(id="a", required_tools=("read",), actions=(some, call("read"))), parallel=None)
     expired.result(asks("x", "y"))
     expired.due("c.r1")
     assert names(expired) == ["c.a.1", "c.a.2"]
-    missing = Call(tool="look", optional=True, arguments={"n": {"$from": "z.data.no"}})
+    missing = ProposedCall(tool="look", optional=True, arguments={"n": {"$from": "z.data.no"}})
     story = literal(
         tool_step("z", call("read")),
         Step(id="a", required_tools=("read",), dependencies=("z",), actions=(call("read"), missing)),
@@ -580,14 +584,16 @@ def test_d1_a_thought_is_one_strike_of_the_chain_also_when_another_one_came_betw
 
 
 def test_f1_a_skill_tells_only_of_the_calls_that_succeeded() -> None:
-    steps = plan(Step(id="x", required_tools=("read",), actions=(Call(tool="send", optional=True), call("read"))))
+    steps = plan(
+        Step(id="x", required_tools=("read",), actions=(ProposedCall(tool="send", optional=True), call("read")))
+    )
     story = Story(Task(goal="x", plan=steps), *TOOLS)
     story.chain = replace(story.chain, id="p~a-1")
     story.hear(TaskSubmitted(id="p~a-1", source="test", subject="p~a-1", data=story.chain.task))
     story.result(failed())
     story.result()
     [report] = [one for one in story.last.outputs if isinstance(one, Report)]
-    assert report.outcome.metadata.inside == ("read",)
+    assert report.outcome.metadata.nested_successes == ("read",)
 
 
 def test_an_event_that_is_ignored_sends_nothing_although_the_world_has_changed() -> None:

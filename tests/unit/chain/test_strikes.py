@@ -35,7 +35,7 @@ def planned(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
     return told
 
 
-def struck_out(*steps: Step, **task: Any) -> Story:
+def strikes_exhausted(*steps: Step, **task: Any) -> Story:
     """A chain whose first step has seen three proposals without a call."""
     told = planned(*(steps or (FIND,)), **task)
     for words in ("I will look it up.", "I looked it up.", "Looking ..."):
@@ -170,7 +170,7 @@ def test_d3_the_limit_is_the_policys_the_tasks_or_the_tools(
 
 
 def test_d3_the_third_violation_brings_the_case_before_a_person() -> None:
-    told = struck_out()
+    told = strikes_exhausted()
 
     assert told.chain.status is ChainStatus.ESCALATED
     assert told.status_of("find") is StepStatus.WAITING
@@ -185,7 +185,7 @@ def test_d3_the_third_violation_brings_the_case_before_a_person() -> None:
 
 
 def test_d3_rephrase_gives_the_step_new_words_and_all_its_turns() -> None:
-    told = struck_out(FIND, Step(id="after"))
+    told = strikes_exhausted(FIND, Step(id="after"))
     told.answer(ESCALATION, Choice.REPHRASE, text="Call lookup with John.")
 
     assert told.chain.status is ChainStatus.EXECUTING
@@ -200,7 +200,7 @@ def test_d3_rephrase_gives_the_step_new_words_and_all_its_turns() -> None:
 
 
 def test_d3_retry_asks_the_other_model_from_then_on() -> None:
-    told = struck_out()
+    told = strikes_exhausted()
     before = told.chain.other_model
     told.answer(ESCALATION, Choice.RETRY)
     other = told.chain.other_model
@@ -209,18 +209,18 @@ def test_d3_retry_asks_the_other_model_from_then_on() -> None:
 
 
 def test_d3_a_result_given_by_hand_counts_and_is_marked_as_theirs() -> None:
-    told = struck_out(FIND, Step(id="send", required_tools=("send",), dependencies=("find",)))
+    told = strikes_exhausted(FIND, Step(id="send", required_tools=("send",), dependencies=("find",)))
     told.answer(ESCALATION, Choice.MANUAL, value={"id": "u1"})
 
     assert told.statuses == {"find": "completed", "send": "in_progress"}
-    [settled] = told.settled
-    assert (settled.action.id, settled.action.tool, json.loads(settled.action.data)) == (
+    [resolved] = told.resolved
+    assert (resolved.action.id, resolved.action.tool, json.loads(resolved.action.data)) == (
         "c.find.1",
         "lookup",
         {"id": "u1"},
     )
-    assert settled.action.outcome is not None
-    assert settled.action.outcome.metadata.by == "ann"
+    assert resolved.action.outcome is not None
+    assert resolved.action.outcome.metadata.by == "ann"
     assert told.dispatches == []
     assert told.thought.receipts == ("c.find.1",)
     told.propose(call("send", to="u1"))  # the result that a person gave is an origin of values
@@ -228,7 +228,7 @@ def test_d3_a_result_given_by_hand_counts_and_is_marked_as_theirs() -> None:
 
 
 def test_d3_of_several_missing_tools_the_first_is_given_and_the_model_goes_on() -> None:
-    told = struck_out(Step(id="both", required_tools=("lookup", "save")))
+    told = strikes_exhausted(Step(id="both", required_tools=("lookup", "save")))
     told.answer(ESCALATION, Choice.MANUAL, value={"id": "u1"})
 
     assert told.status_of("both") is StepStatus.IN_PROGRESS
@@ -236,7 +236,7 @@ def test_d3_of_several_missing_tools_the_first_is_given_and_the_model_goes_on() 
 
 
 def test_d3_a_result_by_hand_that_does_not_fit_the_schema_is_asked_for_again() -> None:
-    told = struck_out()
+    told = strikes_exhausted()
     told.answer(ESCALATION, Choice.MANUAL, value={"name": "John"})
 
     assert told.chain.status is ChainStatus.ESCALATED
@@ -264,7 +264,7 @@ def test_d3_words_by_hand_answer_an_open_ended_task() -> None:
 
 
 def test_d3_abort_cancels_the_chain() -> None:
-    told = struck_out()
+    told = strikes_exhausted()
     told.answer(ESCALATION, Choice.ABORT, text="never mind")
 
     assert told.chain.status is ChainStatus.CANCELLED
@@ -275,7 +275,7 @@ def test_d3_abort_cancels_the_chain() -> None:
     ("decision", "text"), [(Choice.REPHRASE, " "), (Choice.MANUAL, ""), (Choice.SELECT, "x"), (Choice.APPROVE, "")]
 )
 def test_d3_an_answer_that_decides_nothing_changes_nothing(decision: Choice, text: str) -> None:
-    told = struck_out()
+    told = strikes_exhausted()
     before = told.chain
     told.answer(ESCALATION, decision, text=text)
 
@@ -283,7 +283,7 @@ def test_d3_an_answer_that_decides_nothing_changes_nothing(decision: Choice, tex
 
 
 def test_d3_an_escalation_that_nobody_settles_fails_the_chain() -> None:
-    told = struck_out()
+    told = strikes_exhausted()
     told.due("c.r1", at=told.chain.requests[0].deadline)
 
     assert told.chain.error is not None
@@ -413,11 +413,11 @@ def test_d4_in_advisory_mode_faulty_calls_end_with_the_strikes() -> None:
 
 def test_a_step_may_be_stricter_than_its_task_and_never_looser() -> None:
     strict = Step(id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.STRICT)
-    told = struck_out(strict, mode="advisory")
+    told = strikes_exhausted(strict, mode="advisory")
     assert told.chain.status is ChainStatus.ESCALATED
 
     loose = Step(id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.ADVISORY)
-    told = struck_out(loose)
+    told = strikes_exhausted(loose)
     assert told.chain.status is ChainStatus.ESCALATED
     assert told.told("step.started") == [{"step_id": "find", "ignored": "tool_validation_mode: advisory"}]
 
@@ -425,7 +425,7 @@ def test_a_step_may_be_stricter_than_its_task_and_never_looser() -> None:
 def test_a_step_may_hold_the_model_to_its_word_where_its_task_is_off() -> None:
     """What a plan says of mode may tighten: `off` is the loosest."""
     strict = Step(id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.STRICT)
-    told = struck_out(strict, mode="off")
+    told = strikes_exhausted(strict, mode="off")
     assert told.chain.status is ChainStatus.ESCALATED
     assert told.chain.strikes == 3
 
@@ -496,13 +496,13 @@ def test_i4_the_answer_in_words_is_the_receipt() -> None:
     told.answer(RequestKind.INPUT, Choice.ANSWER, text=" green ")
 
     assert told.status_of("ask") is StepStatus.COMPLETED
-    assert json.loads(told.settled[0].action.data) == {"answer": " green ", "said": "green"}
+    assert json.loads(told.resolved[0].action.data) == {"answer": " green ", "said": "green"}
 
 
 def test_i4_an_option_is_words_and_no_origin_of_an_id() -> None:
     told = asking(question="Who?", options=["u1", "u2"])
     told.answer(RequestKind.INPUT, option="1")
-    assert json.loads(told.settled[0].action.data)["answer"] == "u1"
+    assert json.loads(told.resolved[0].action.data)["answer"] == "u1"
     told.propose(call("send", to="u1"))
 
     assert told.dispatches == []
@@ -528,7 +528,7 @@ def test_i4_a_form_is_answered_with_a_value() -> None:
     assert told.chain is before
     told.answer(RequestKind.INPUT, Choice.ANSWER, value={"size": 7})
 
-    assert json.loads(told.settled[0].action.data) == {"answer": {"size": 7}}
+    assert json.loads(told.resolved[0].action.data) == {"answer": {"size": 7}}
 
 
 @pytest.mark.parametrize(
@@ -615,7 +615,7 @@ def test_i4_a_literal_plan_with_a_bad_form_is_refused() -> None:
 
 
 def test_a_receipt_that_nobody_asked_for_changes_nothing_while_a_case_is_open() -> None:
-    told = struck_out()
+    told = strikes_exhausted()
     before = told.chain
     told.propose(content="late", thought=told.thought)
     told.no_thought()

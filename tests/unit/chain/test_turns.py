@@ -8,7 +8,7 @@ from haltpoint.chain.model.state import ChainError, ChainStatus, StepStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import Call, OnFailure, Plan, Step, StepType
+from haltpoint.contracts.plans import OnFailure, Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.tasks import Budget, Mode, Task
 from haltpoint.contracts.thoughts import ThoughtKind, Usage, Violation
@@ -336,7 +336,9 @@ def test_c7_a_proposal_of_which_nothing_can_be_dispatched_is_a_violation() -> No
         (TELL, Violation.NO_PROVENANCE, "Call lookup first, then send with the value that its result holds."),
     ],
 )
-def test_c6_a_faulty_call_goes_back_typed_and_nothing_of_it_runs(wish: Call, violation: Violation, words: str) -> None:
+def test_c6_a_faulty_call_goes_back_typed_and_nothing_of_it_runs(
+    wish: ProposedCall, violation: Violation, words: str
+) -> None:
     told = drafted(tool())
     told.propose(wish)
 

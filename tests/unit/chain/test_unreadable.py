@@ -8,7 +8,7 @@ from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.plans import Call, Step
+from haltpoint.contracts.plans import ProposedCall, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.thoughts import Proposal, StepDecision, Violation
 from haltpoint.contracts.tools import ErrorType
@@ -38,7 +38,7 @@ def thinking(**task: Any) -> Story:
     return planned(Step(id="think"), **task)
 
 
-def unread(*calls: Call, content: str = "", decision: StepDecision = StepDecision.CONTINUE) -> Proposal:
+def unread(*calls: ProposedCall, content: str = "", decision: StepDecision = StepDecision.CONTINUE) -> Proposal:
     return Proposal(content=content, calls=calls, faults=(FAULT,), decision=decision)
 
 

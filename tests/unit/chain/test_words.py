@@ -7,7 +7,7 @@ import pytest
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.events import AnswerDrafted, DraftedAnswer
+from haltpoint.contracts.events import AnswerDrafted
 from haltpoint.contracts.intent import Intent, IntentEntry
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.policy import Messages, Pattern
@@ -50,7 +50,7 @@ def test_a_late_repeat_of_an_answer_changes_nothing() -> None:
     first = told.thought
     told.say(LIE)
     before = told.chain
-    data = DraftedAnswer(thought_id=first.thought_id, text=TRUTH)
+    data = AnswerDrafted.Data(thought_id=first.thought_id, text=TRUTH)
     told.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
 
     assert told.chain is before
@@ -168,7 +168,7 @@ def test_an_answer_that_costs_more_than_there_was_is_not_delivered() -> None:
     told = at_work(Step(id="find", required_tools=("find_contact",)), budget={"tokens": 1})
     told.propose(call("find_contact"))
     told.result(data='{"name": "John"}')
-    data = DraftedAnswer(thought_id=told.thought.thought_id, text=TRUTH, usage=Usage(output_tokens=1000))
+    data = AnswerDrafted.Data(thought_id=told.thought.thought_id, text=TRUTH, usage=Usage(output_tokens=1000))
     told.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
 
     assert told.chain.status is ChainStatus.COMPLETED

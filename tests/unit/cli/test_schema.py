@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from haltpoint.cli.main import app
 from haltpoint.contracts.catalogue import CATALOGUE, Stream
 from haltpoint.contracts.doors import in_full
-from haltpoint.contracts.events import HumanAnswer, HumanAnswered
+from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.public_facts import PUBLIC
 from haltpoint.runtime.service.asyncapi import document
@@ -86,7 +86,9 @@ def test_a_message_fits_its_payload_and_another_does_not() -> None:
     message = HumanAnswered(
         id="c1.r1/answer",
         source="haltpoint/gateway",
-        data=HumanAnswer(request_id="c1.r1", answer=Answer(kind=RequestKind.CLARIFICATION, option_id="u1"), at=1),
+        data=HumanAnswered.Data(
+            request_id="c1.r1", answer=Answer(kind=RequestKind.CLARIFICATION, option_id="u1"), at=1
+        ),
     )
     schema = {"$ref": "#/components/schemas/HumanAnswered", "components": made["components"]}
     jsonschema.validate(in_full(message), schema)

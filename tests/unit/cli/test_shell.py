@@ -170,7 +170,7 @@ def test_settings_go_to_another_process_as_they_are(monkeypatch: pytest.MonkeyPa
         tools=("a", "b.c"),
         partitions=7,
         lease=3.5,
-        beat=0.25,
+        heartbeat=0.25,
         model={"base_url": "http://m/v1", "api_key": "secret"},  # type: ignore[arg-type]
         gateway={"admin_key": "k", "port": 0},  # type: ignore[arg-type]
     )

@@ -2,15 +2,7 @@
 
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.events import (
-    DraftedIntent,
-    DraftedPlan,
-    FailedThought,
-    IntentDrafted,
-    PlanDrafted,
-    TaskSubmitted,
-    ThoughtFailed,
-)
+from haltpoint.contracts.events import IntentDrafted, PlanDrafted, TaskSubmitted, ThoughtFailed
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind
@@ -36,7 +28,10 @@ def submitted(task: Task) -> TaskSubmitted:
 
 
 DRAFTED = PlanDrafted(
-    id="p", source="test", subject="c", data=DraftedPlan(thought_id="c.plan.0.1", plan=Plan(steps=(Step(id="s1"),)))
+    id="p",
+    source="test",
+    subject="c",
+    data=PlanDrafted.Data(thought_id="c.plan.0.1", plan=Plan(steps=(Step(id="s1"),))),
 )
 
 
@@ -54,10 +49,10 @@ async def test_c2_a_drafted_plan_is_held_against_tools_that_have_come_since_the_
 def test_an_open_ended_step_takes_all_tools_and_a_literal_plan_those_that_it_names() -> None:
     react, literal = Task(goal="x", style=Style.REACT), literal_task(tool="note")
     assert takes_all_tools(submitted(react), chain(react))
-    read = IntentDrafted(id="i", source="test", subject="c", data=DraftedIntent(thought_id="c.intent.t0.1"))
+    read = IntentDrafted(id="i", source="test", subject="c", data=IntentDrafted.Data(thought_id="c.intent.t0.1"))
     assert takes_all_tools(read, chain(react))
     for kind in (ThoughtKind.INTENT, ThoughtKind.PLAN):  # without an intent an open-ended task begins all the same
-        data = FailedThought(thought_id="c.intent.t0.1", kind=kind, code="HP-302", message="away")
+        data = ThoughtFailed.Data(thought_id="c.intent.t0.1", kind=kind, code="HP-302", message="away")
         failed = ThoughtFailed(id="f", source="test", subject="c", data=data)
         assert takes_all_tools(failed, chain(react)) is (kind is ThoughtKind.INTENT)
     assert not takes_all_tools(submitted(literal), chain(literal))

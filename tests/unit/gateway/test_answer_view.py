@@ -91,7 +91,7 @@ def test_f1_a_deed_says_what_was_done_to_whom_when_and_with_which_warnings() -> 
 def test_f1_a_receipt_that_came_when_the_chain_was_over_has_its_workers_time() -> None:
     (one,) = answer(action(receipt=receipt(deed=deed(), started_at=AT, duration_ms=9))).deeds
     assert one.at.timestamp() == (AT + 9) / 1000
-    (other,) = answer(action(settled=receipt(deed=deed()), settled_data="{}")).deeds
+    (other,) = answer(action(resolution=receipt(deed=deed()), resolution_data="{}")).deeds
     assert other.at.timestamp() == (AT + 5000) / 1000
 
 
@@ -114,7 +114,7 @@ def test_f1_calls_of_a_tool_are_deeds_also_when_it_failed_or_ran_twice() -> None
     found = answer(twice)
     assert [(one.action_id, one.tool, one.says) for one in found.deeds] == [("c.s.1/1", "pay", "Paid")]
     lost = [{"tool": "pay", "key": "c.s.1/1", "error": "IN_DOUBT"}]
-    later = action(receipt=receipt(deed=deed(), calls=calls), doubt=receipt("IN_DOUBT", calls=lost))
+    later = action(receipt=receipt(deed=deed(), calls=calls), in_doubt=receipt("IN_DOUBT", calls=lost))
     assert [one.action_id for one in answer(later).deeds] == ["c.s.1/1", "c.s.1"]
     assert not_done(action(receipt=receipt(calls=lost)))[0][:2] == ("c.s.1/1", "in_doubt")
 
@@ -162,9 +162,9 @@ def test_f1_a_skill_that_failed_by_itself_says_so_and_one_that_was_stopped_too()
         ({"receipt": receipt("NOT_FOUND")}, "failed", "it broke"),
         ({"receipt": receipt("DENIED")}, "denied", "it broke"),
         ({"receipt": receipt("BLOCKED")}, "denied", "it broke"),
-        ({"settled": receipt("IN_DOUBT"), "settled_data": "{}"}, "in_doubt", "it broke"),
+        ({"resolution": receipt("IN_DOUBT"), "resolution_data": "{}"}, "in_doubt", "it broke"),
         (
-            {"doubt": receipt("IN_DOUBT")},
+            {"in_doubt": receipt("IN_DOUBT")},
             "in_doubt",
             "It was running when the chain ended; whether it happened is unknown.",
         ),
@@ -235,7 +235,7 @@ def test_c12_what_the_goal_asks_for_conditionally_stands_there_with_its_conditio
             {"receipt": receipt("NOT_FOUND", calls=[{"tool": "a", "key": "k", "error": "BLOCKED", "deed": deed()}])},
             False,
         ),
-        ({"doubt": receipt("IN_DOUBT")}, False),
+        ({"in_doubt": receipt("IN_DOUBT")}, False),
         ({"receipt": receipt(deed=deed())}, False),
     ],
 )

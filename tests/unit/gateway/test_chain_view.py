@@ -79,7 +79,7 @@ def test_a_chain_without_a_plan_says_so() -> None:
 
 
 def test_a_step_shows_its_actions_with_the_receipt_that_counts() -> None:
-    settled = json.dumps({"contact_id": "u1", "selected": {"id": "u1"}})
+    resolution = json.dumps({"contact_id": "u1", "selected": {"id": "u1"}})
     view = view_of(
         record(
             runs=(
@@ -92,8 +92,8 @@ def test_a_step_shows_its_actions_with_the_receipt_that_counts() -> None:
                     "tool": "lookup_contacts",
                     "args": '{"query":"John"}',
                     "receipt": json.dumps(ASKS),
-                    "settled": OK,
-                    "settled_data": settled,
+                    "resolution": OK,
+                    "resolution_data": resolution,
                 },
                 "c1.send.1": {"tool": "send_message", "args": '{"recipient_id":"u1"}'},
             },
@@ -104,7 +104,7 @@ def test_a_step_shows_its_actions_with_the_receipt_that_counts() -> None:
     assert find.actions[0].status == "done"
     assert find.actions[0].receipt is not None
     assert find.actions[0].receipt.data["contact_id"] == "u1"
-    assert find.result == json.loads(settled)
+    assert find.result == json.loads(resolution)
     assert find.validation_status == "passed"
     assert send.actions[0].status == "dispatched"
     assert send.actions[0].receipt is None
@@ -113,7 +113,7 @@ def test_a_step_shows_its_actions_with_the_receipt_that_counts() -> None:
     assert (view.current.step_id, view.current.tool, view.current.index) == ("send", "send_message", 1)
 
 
-@pytest.mark.parametrize("word", ["receipt", "doubt", "earlier"])
+@pytest.mark.parametrize("word", ["receipt", "in_doubt", "earlier"])
 def test_h1_an_action_shows_the_arguments_that_its_hooks_left(word: str) -> None:
     """Also those of a doubt, and of a skill, whose receipt is its chain's: the worker's word is put aside."""
     said = json.dumps({"success": True, "next_action": "continue", "metadata": {"arguments": '{"query":"Jane"}'}})
@@ -140,7 +140,7 @@ def test_an_action_that_asked_or_is_in_doubt_waits_for_a_person() -> None:
             runs=(StepRun(StepStatus.WAITING, actions=2), StepRun(), StepRun()),
             actions={
                 "c1.find.1": {"tool": "lookup_contacts", "args": "{}", "receipt": json.dumps(ASKS)},
-                "c1.find.2": {"tool": "lookup_contacts", "args": "{}", "doubt": DOUBT},
+                "c1.find.2": {"tool": "lookup_contacts", "args": "{}", "in_doubt": DOUBT},
             },
         )
     )

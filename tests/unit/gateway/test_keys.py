@@ -54,8 +54,8 @@ def test_admin_includes_all_scopes_and_sees_all_tenants_others_only_theirs() -> 
     reader = Principal("ann", "acme", frozenset({Scope.READ}))
     assert all(admin.may(scope) for scope in Scope)
     assert [scope for scope in Scope if reader.may(scope)] == [Scope.READ]
-    assert admin.sees("acme")
-    assert admin.sees(None)
-    assert reader.sees("acme")
-    assert not reader.sees("umbrella")
-    assert not reader.sees(None)
+    assert admin.can_see("acme")
+    assert admin.can_see(None)
+    assert reader.can_see("acme")
+    assert not reader.can_see("umbrella")
+    assert not reader.can_see(None)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from haltpoint.contracts.plans import Call, Plan, Step
+from haltpoint.contracts.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.thoughts import Proposal, StepDecision
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.drafting import draft_proposal
@@ -54,7 +54,9 @@ def reply_in(entry: Entry) -> Reply:
 
 def expected(entry: Entry) -> Proposal:
     calls = [
-        Call(tool=tool, arguments=arguments) for call in entry.get("calls", ()) for tool, arguments in call.items()
+        ProposedCall(tool=tool, arguments=arguments)
+        for call in entry.get("calls", ())
+        for tool, arguments in call.items()
     ]
     return Proposal(
         content=entry.get("content", ""),

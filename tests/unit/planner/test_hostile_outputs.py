@@ -9,14 +9,7 @@ from functools import partial
 import pytest
 
 from haltpoint.contracts.base import MAX_BODY
-from haltpoint.contracts.events import (
-    ActionProposed,
-    ActionRequested,
-    AnswerDrafted,
-    AnswerRequested,
-    ProposedActions,
-    ThoughtRequest,
-)
+from haltpoint.contracts.events import ActionProposed, ActionRequested, AnswerDrafted, AnswerRequested, ThoughtRequest
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import Proposal, ThoughtKind, Violation
@@ -81,7 +74,7 @@ def test_c6_c9_hostile_outputs_have_no_effect_and_are_refused_by_type(kind: str,
     for hostile in (one for one in OUTPUTS if one.kind == kind):
         proposal = proposal_in(hostile)
         story = STEPS[style]()
-        said = ProposedActions(
+        said = ActionProposed.Data(
             thought_id=story.thought.thought_id, step_id=story.thought.step_id or "", proposal=proposal
         )
         message = ActionProposed(id="c.s1.t1.1/reply", source="haltpoint/planner", subject="c", data=said)

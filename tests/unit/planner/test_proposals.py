@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
-from haltpoint.contracts.events import ActionProposed, ProposedActions
-from haltpoint.contracts.plans import Call
+from haltpoint.contracts.events import ActionProposed
+from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.thoughts import Proposal
 from haltpoint.runtime.streams.wire import encode
 from haltpoint_planner.drafting import MAX_CALLS, draft_proposal, said
@@ -18,8 +18,8 @@ from haltpoint_planner.parsing.replies import NativeCall, Reply, read_reply
 from haltpoint_planner.plan_drafting import draft_plan
 from tests.support.builders import spec, specs
 
-LOOKUP = Call(tool="lookup_contacts", arguments={"query": "John"})
-SEND = Call(tool="send_message", arguments={"recipient_id": "user_abc123", "content": "hi"})
+LOOKUP = ProposedCall(tool="lookup_contacts", arguments={"query": "John"})
+SEND = ProposedCall(tool="send_message", arguments={"recipient_id": "user_abc123", "content": "hi"})
 KNOWN = specs(spec("a"))
 BARE = '{"name": "lookup_contacts", "arguments": {"query": "John"}}'
 
@@ -179,7 +179,7 @@ def test_hostile_words_become_a_message_that_fits_its_stream(words: str) -> None
     said(Reply(words))
     assert time.process_time() - started < 5
     assert isinstance(plan, str)
-    data = ProposedActions(thought_id="c.s1.t1.1", step_id="s1", proposal=proposal)
+    data = ActionProposed.Data(thought_id="c.s1.t1.1", step_id="s1", proposal=proposal)
     assert len(encode(ActionProposed(id="c.s1.t1.1/reply", source="haltpoint/planner", data=data))) < MAX_BODY
 
 
@@ -234,7 +234,7 @@ WORDS = (
 def test_whatever_is_said_a_value_comes_out(words: str, calls: list[NativeCall], cut: bool) -> None:
     reply = Reply(words, tuple(calls), cut=cut)
     proposal = draft_proposal(reply, KNOWN)
-    assert all(isinstance(call, Call) for call in proposal.calls)
+    assert all(isinstance(call, ProposedCall) for call in proposal.calls)
     assert msgspec.json.decode(encode(proposal), type=Proposal) == proposal
     plan = draft_plan(reply)
     assert isinstance(plan, str) or msgspec.json.decode(encode(plan), type=type(plan)) == plan

@@ -4,14 +4,7 @@ import pytest
 
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.base import MAX_BODY
-from haltpoint.contracts.events import (
-    ActionProposed,
-    ActionRequested,
-    AnswerDrafted,
-    AnswerRequested,
-    DraftedAnswer,
-    ThoughtRequest,
-)
+from haltpoint.contracts.events import ActionProposed, ActionRequested, AnswerDrafted, AnswerRequested, ThoughtRequest
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint_planner.drafting import draft_proposal
@@ -86,7 +79,7 @@ def test_c9_prose_and_sound_data_are_content(words: str) -> None:
     assert proposal.content
 
 
-def answer(content: str = "", *calls: NativeCall) -> DraftedAnswer:
+def answer(content: str = "", *calls: NativeCall) -> AnswerDrafted.Data:
     request = ThoughtRequest(thought_id="c.answer.t0.1", kind=ThoughtKind.ANSWER, deadline=0)
     asked = AnswerRequested(id=request.thought_id, source="haltpoint/executor", data=request)
     message = reply_to(asked, Reply(content=content, calls=calls), {})

@@ -11,9 +11,9 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from haltpoint import tool
-from haltpoint.contracts.events import RequestedTool, ToolRequested
+from haltpoint.contracts.events import ToolRequested
 from haltpoint.runtime.observability.telemetry import Tracing
-from haltpoint.runtime.store.ledger import Completion, Finished
+from haltpoint.runtime.store.receipts import Completion, Finished
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.tools import tool_of
@@ -69,7 +69,7 @@ async def stubborn() -> str:
 
 @dataclass
 class Receipts:
-    """The ledger, without a server. `fails`: how many more times it cannot be written to."""
+    """The receipt store, without a server. `fails`: how many more times it cannot be written to."""
 
     fails: int = 0
     written: list[Finished] = field(default_factory=list)
@@ -100,7 +100,7 @@ class Worker:
         for number, name in enumerate(tools):
             found = tool_of(globals()[name])
             assert found is not None
-            request = RequestedTool(
+            request = ToolRequested.Data(
                 action_id=f"c.{name}.{number + 1}",
                 tool=name,
                 repeatable=True,
@@ -122,9 +122,9 @@ async def worker() -> AsyncIterator[Worker]:
         found = tool_of(globals()[name])
         assert found is not None
         registry.add(found)
-    ledger: Any = receipts
-    pipeline = Pipeline(registry, ledger, runner, Tracing(None), 10.0)
-    handlers = Handlers(Slots(16, 1), pipeline, ledger, ledger, lambda: False)
+    receipt_store: Any = receipts
+    pipeline = Pipeline(registry, receipt_store, runner, Tracing(None), 10.0)
+    handlers = Handlers(Slots(16, 1), pipeline, receipt_store, receipt_store, lambda: False)
     yield Worker(receipts, handlers)
     for gate in GATES.values():
         gate.set()
@@ -142,7 +142,7 @@ async def test_quick_calls_of_a_batch_share_one_task(worker: Worker) -> None:
 
 async def test_all_of_a_batch_are_held_while_its_first_call_runs(worker: Worker) -> None:
     """It may block the event loop, and the leases of all have to be kept."""
-    LOOKS.append(lambda: len(worker.handlers.held()))
+    LOOKS.append(lambda: len(worker.handlers.leases()))
     await worker.read(*["looking"] * 5)
     await wait_until(lambda: len(worker.receipts.written) == 5)
     assert worker.receipts.data[0] == '{"value":5}'
@@ -172,7 +172,7 @@ async def test_a_tool_that_does_not_end_is_answered_and_keeps_its_slot(
     error = worker.receipts.written[1].outcome.error
     assert error is not None
     assert error.error_type.value == "TIMEOUT"
-    await wait_until(lambda: worker.handlers.held() == [])  # nothing is beaten for it any more
+    await wait_until(lambda: worker.handlers.leases() == [])  # no lease is renewed for it any more
     assert worker.handlers.slots.held == 1
     await worker.handlers.drain()  # which does not wait for it
     GATES["stubborn"].set()

@@ -13,7 +13,7 @@ from tests.unit.tool_worker.test_hooks import post, pre
 
 async def deed_of(name: str, arguments: str, *hooks: Any) -> DeedWords | None:
     paper = test_hooks.Paper()
-    await test_hooks.run_call(name, arguments, *hooks, ledger=paper)
+    await test_hooks.run_call(name, arguments, *hooks, receipt_store=paper)
     (finished,) = paper.finished
     assert finished.metadata is not None
     return finished.metadata.deed

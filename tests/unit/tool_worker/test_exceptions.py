@@ -15,13 +15,13 @@ import structlog
 from pydantic import BaseModel, TypeAdapter
 
 from haltpoint import Ctx
-from haltpoint.contracts.events import RequestedTool
+from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.tools import ErrorType, Fault, Option, Target
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability.telemetry import Tracing
-from haltpoint.runtime.store.ledger import Finished
-from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.store.receipts import Finished
+from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import DeclarationError, Tool, ToolError, register
 from haltpoint_tool_worker.failures import TABLE, Cause, Effects, Verdict
 from haltpoint_tool_worker.job import Job
@@ -117,7 +117,7 @@ def raising(make: Callable[[], BaseException], *, after: bool, is_async: bool, *
 async def run_call(tool: Tool, arguments: str = "{}", *, no_effect: Any = (), **order: Any) -> Finished:
     registry, paper, runner = Registry(), Paper(), Runner()
     registry.add(tool, None, no_effect)
-    request = RequestedTool(
+    request = ToolRequested.Data(
         action_id="c.s.1",
         tool=tool.spec.name,
         repeatable=tool.spec.repeatable,
@@ -125,7 +125,7 @@ async def run_call(tool: Tool, arguments: str = "{}", *, no_effect: Any = (), **
         deadline=time.time_ns() // 1_000_000 + 20_000,
         **order,
     )
-    job = Job(Place.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
+    job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
     pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0)  # type: ignore[arg-type]
     finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
     runner.close()

@@ -1,4 +1,4 @@
-"""H1 to H4: what hooks do to calls and results, with the worker's own pipeline and a ledger of the test's."""
+"""H1 to H4: what hooks do to calls and results, with the worker's own pipeline and a receipt store of the test's."""
 
 import asyncio
 import threading
@@ -16,12 +16,12 @@ from redis.exceptions import OutOfMemoryError
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
 from haltpoint.chain.model.state import Action
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.events import RequestedTool
+from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.contracts.tools import ErrorType, NextAction, Outcome, Target
 from haltpoint.runtime.observability.telemetry import Tracing
-from haltpoint.runtime.store.ledger import Claimed, ClaimStatus, Finished
-from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished
+from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import tool_of
 from haltpoint.tools.hooks import Hook, hook_of
 from haltpoint_tool_worker.approval import digest_of
@@ -37,7 +37,7 @@ OK = NextAction.CONTINUE
 
 @dataclass
 class Paper:
-    """The ledger, without a server: what was claimed and recorded, in order."""
+    """The receipt store, without a server: what was claimed and recorded, in order."""
 
     receipts_of: dict[str, Action] = field(default_factory=dict)
     full: bool = False
@@ -46,7 +46,7 @@ class Paper:
     asked_for: list[str] = field(default_factory=list)
     wholes: list[str] = field(default_factory=list)
 
-    async def claim(self, place: Place, action_id: str) -> Claimed:
+    async def claim(self, ref: EntryRef, action_id: str) -> Claimed:
         self.claims += 1
         return Claimed(ClaimStatus.GO, 1)
 
@@ -150,7 +150,7 @@ async def run_call(
     unasked: str | None = None,
     seconds: float = 20.0,
     context: dict[str, Any] | None = None,
-    ledger: Paper | None = None,
+    receipt_store: Paper | None = None,
     reasons: tuple[Reason, ...] = (),
 ) -> Told:
     registry = Registry()
@@ -159,8 +159,8 @@ async def run_call(
         assert found is not None
         registry.add(found)
     registry.surround(sorted(map(declared, hooks), key=lambda each: (each.order, each.name)))
-    paper, runner = ledger or Paper(), Runner()
-    request = RequestedTool(
+    paper, runner = receipt_store or Paper(), Runner()
+    request = ToolRequested.Data(
         action_id="c.s.9",
         tool=name,
         repeatable=name in ("look", "broken"),
@@ -172,7 +172,7 @@ async def run_call(
         context=context or {},
         reasons=reasons or None,
     )
-    job = Job(Place.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
+    job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
     pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0)  # type: ignore[arg-type]
     finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
     runner.close()
@@ -677,7 +677,7 @@ TO_U1 = '{"contact": "u1"}'
 
 async def test_h3_the_worker_asks_once_more_where_a_value_comes_from() -> None:
     paper = Paper({"c.s.1": found("u1")})
-    assert (await run_call("write_to", TO_U1, origins=("c.s.1",), ledger=paper)).outcome.success
+    assert (await run_call("write_to", TO_U1, origins=("c.s.1",), receipt_store=paper)).outcome.success
     assert paper.asked_for == ["c.s.1"]
     assert SENT == [("u1", False)]
 
@@ -696,7 +696,7 @@ async def test_h3_the_worker_asks_once_more_where_a_value_comes_from() -> None:
 async def test_c6_a_value_without_an_origin_is_blocked_whoever_sent_it(
     receipts: dict[str, Action], origins: tuple[str, ...] | None
 ) -> None:
-    told = await run_call("write_to", TO_U1, origins=origins, ledger=Paper(receipts))
+    told = await run_call("write_to", TO_U1, origins=origins, receipt_store=Paper(receipts))
     assert told.error.startswith("BLOCKED: write_to was not called: its contact must come from ")
     assert (SENT, told.claims, told.hooks) == ([], 0, [("provenance", "block")])
 
@@ -709,7 +709,7 @@ async def test_c6_a_submitters_own_plan_and_context_are_origins() -> None:
 async def test_c6_a_hook_cannot_bring_a_value_without_an_origin() -> None:
     paper = Paper({"c.s.1": found("u1")})
     told = await run_call(
-        "write_to", TO_U1, pre(lambda _: hook.modify({"contact": "u9"})), origins=("c.s.1",), ledger=paper
+        "write_to", TO_U1, pre(lambda _: hook.modify({"contact": "u9"})), origins=("c.s.1",), receipt_store=paper
     )
     assert told.error.startswith("BLOCKED: ")
     assert told.hooks == [("check", "modify"), ("provenance", "block")]
@@ -729,7 +729,7 @@ async def test_h3_a_result_that_was_cut_is_kept_whole_unless_hooks_review_it(
     kind: str, hooks: tuple[Any, ...], full: bool, kept: bool
 ) -> None:
     paper = Paper(full=full)
-    told = await run_call("flood", f'{{"kind": "{kind}"}}', *hooks, ledger=paper)
+    told = await run_call("flood", f'{{"kind": "{kind}"}}', *hooks, receipt_store=paper)
     assert told.outcome.success
     assert len(told.data) < 1_048_576
     assert [len(whole) > 2_000_000 for whole in paper.wholes] == [True] * kept
@@ -751,5 +751,5 @@ def test_h4_a_hook_is_testable_alone() -> None:
 def test_c13_what_hooks_have_written_is_theirs() -> None:
     known = {"to": Source(source=SourceKind.GOAL)}
     found = after_hooks(known, '{"to": "a", "x": 1}', '{"to": "a", "x": 2, "more": ["b"]}')
-    assert {place: one.source.value for place, one in found.items()} == {"to": "goal", "x": "hook", "more[0]": "hook"}
+    assert {ref: one.source.value for ref, one in found.items()} == {"to": "goal", "x": "hook", "more[0]": "hook"}
     assert after_hooks({}, '{"x": 1}', '{"x": 1}') == {}

@@ -14,12 +14,12 @@ from haltpoint import Ctx, FromResult, Option, Target, ToolError, ToolResult, ho
 from haltpoint.chain.checks.checked import signature_of
 from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import Action, ActionStatus
-from haltpoint.contracts.events import RequestedTool
+from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tools import ErrorType, Metadata, NestedCall, NextAction, Outcome
 from haltpoint.runtime.observability.telemetry import Tracing
-from haltpoint.runtime.store.ledger import Finished
-from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.store.receipts import Finished
+from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import tool_of
 from haltpoint_tool_worker.approval import digest_of
 from haltpoint_tool_worker.job import Job
@@ -202,7 +202,7 @@ async def run_call(
     found = registry.find(name)
     assert found is not None
     paper, runner = paper or Paper(), Runner()
-    request = RequestedTool(
+    request = ToolRequested.Data(
         action_id="c.s.1",
         tool=name,
         repeatable=found.spec.repeatable,
@@ -211,7 +211,7 @@ async def run_call(
         tenant="acme",
         **order,
     )
-    job = Job(Place.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
+    job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
     pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0)  # type: ignore[arg-type]
     finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
     runner.close()
@@ -437,14 +437,14 @@ async def test_c14_what_a_tool_did_by_calling_others_is_for_the_chains_ledger() 
     assert (sign, key, mark) == (signature_of(spec[0], '{"to": " Ann@X.org"}'), "c.s.1/2", "done")
     assert 0 < int(at) <= time.time() * 1000
     assert doubt.startswith(signature_of(spec[1], "{}"))
-    assert doubt.endswith(" c.s.1/5 doubt")
+    assert doubt.endswith(" c.s.1/5 in_doubt")
 
 
 async def test_c14_what_is_stopped_with_its_caller_is_in_doubt_for_the_ledger() -> None:
     finished = await run_call("hurried")
     assert finished.metadata is not None
     (entry,) = finished.metadata.effects
-    assert entry.endswith(" c.s.1/1 doubt")
+    assert entry.endswith(" c.s.1/1 in_doubt")
 
 
 async def test_a_skill_with_steps_is_no_tools_to_call(tmp_path: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 from haltpoint import hook
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import Call
+from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.tasks import Style, Task
 from haltpoint.contracts.tools import ErrorType
 from haltpoint.tools import tool_of
@@ -49,7 +49,7 @@ def kinds(told: Story) -> list[str]:
 async def test_g5_a_call_is_asked_about_once_with_all_reasons(
     tool: str, repaired: bool, repeat: bool, asks: bool
 ) -> None:
-    told, made = begin(), Call(tool=tool, arguments=TOOLS[tool][1])
+    told, made = begin(), ProposedCall(tool=tool, arguments=TOOLS[tool][1])
     hooks = (pre(sure),) if asks else ()
     if repeat:
         told.propose(made)
@@ -75,7 +75,7 @@ async def test_g5_a_call_is_asked_about_once_with_all_reasons(
 async def test_g5_a_call_that_hooks_changed_since_is_asked_about_anew() -> None:
     told, texts = begin(), iter(["one", "two", "two"])
     hooks = (pre(sure, name="a"), pre(lambda call: hook.modify({**call.arguments, "text": next(texts)}), name="b"))
-    told.propose(Call(tool="send_message", arguments={"to": "ann"}))
+    told.propose(ProposedCall(tool="send_message", arguments={"to": "ann"}))
     await work(told, *hooks)
     told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
     await work(told, *hooks)
@@ -87,7 +87,7 @@ async def test_g5_a_call_that_hooks_changed_since_is_asked_about_anew() -> None:
 
 async def test_g5_a_tool_that_asks_although_approved_ends_with_an_error_and_no_second_card() -> None:
     told = begin()
-    told.propose(Call(tool="nag", arguments={"bill": "b1"}))
+    told.propose(ProposedCall(tool="nag", arguments={"bill": "b1"}))
     await work(told)
     told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
     await work(told)

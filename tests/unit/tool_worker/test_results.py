@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from haltpoint.contracts.base import MAX_ITEMS, MAX_RESULT
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import CompletedTool, ToolCompleted
+from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.tools import Outcome, ToolResult
 from haltpoint.runtime.streams import wire
 from haltpoint.runtime.streams.wire import encode
@@ -54,7 +54,7 @@ def data_of(reading: Reading) -> Any:
 
 def assert_recordable(tool: Tool, reading: Reading) -> None:
     """What the executor reads is a message of its own kind, with data that is an object and fits the schema."""
-    completed = CompletedTool(action_id="c.s.1", outcome=reading.outcome)
+    completed = ToolCompleted.Data(action_id="c.s.1", outcome=reading.outcome)
     message = ToolCompleted(id="c.s.1/1/done", source="haltpoint/tool-worker", subject="c", data=completed)
     decoded = wire.decode(Stream.EVENTS, {b"__data__": wire.encode(message), b"__body__": reading.data.encode()})
     assert isinstance(decoded, wire.Decoded), decoded

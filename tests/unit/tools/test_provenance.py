@@ -28,7 +28,7 @@ from typing_extensions import TypeAliasType, TypedDict
 from haltpoint.chain.checks.provenance import without_origin
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action, ActionStatus
-from haltpoint.contracts.plans import Call
+from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.tools import Confirmation
 from haltpoint.tools import DeclarationError, Foreign, FromResult, New, Target, tool, tool_of
 from haltpoint.tools.declaration import Tool
@@ -186,10 +186,10 @@ def test_c6_a_mark_guards_its_value_wherever_it_stands(
     data = '{"contact_id": "u1"}'
     seen = {"c.a.1": Action("c.a.1", 0, 1, "lookup", "{}", ActionStatus.DONE, outcome=OK, data=data)}
     for value, fault in ((known, False), (made_up, True)):
-        call = Call(tool="send", arguments={"x": value})
+        call = ProposedCall(tool="send", arguments={"x": value})
         assert value is None or not argument_faults(spec, call.arguments)
         assert (without_origin(call, spec, {}, seen) is not None) == fault
-    assert without_origin(Call(tool="send", arguments={"x": None}), spec, {}, seen) is None
+    assert without_origin(ProposedCall(tool="send", arguments={"x": None}), spec, {}, seen) is None
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ class CheckedCall:
         return found
 
     @cached_property
-    def inside(self) -> list["CheckedCall"]:
+    def nested(self) -> list["CheckedCall"]:
         """The calls that a skill makes of it by its template; one that takes an earlier result is not known."""
         tools, found = self.work.world.tools, list[tuple[CheckedCall, int]]([(self, 0)])
         for made, level in found:  # grows while it is walked
@@ -93,7 +93,9 @@ class CheckedCall:
 
 
 def ledger_entry(spec: ToolSpec, arguments: str, at: int, action: str, mark: str) -> str:
-    """What one call did, as ledgers keep it: its signature, when it began (ms), its id, and done, doubt or denied."""
+    """What one call did, as ledgers keep it: its signature, when it began (ms), its id, and done, in_doubt or
+    denied.
+    """
     return f"{signature_of(compiled(spec), arguments)} {at} {action} {mark}"
 
 

@@ -9,7 +9,7 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.model.references import references, write_json
 from haltpoint.chain.model.schemas import SHOWN
 from haltpoint.contracts.base import MAX_ARGUMENTS
-from haltpoint.contracts.plans import Call, Step
+from haltpoint.contracts.plans import ProposedCall, Step
 from haltpoint.contracts.tasks import Mode, Task
 from haltpoint.contracts.thoughts import Correction, Violation
 from haltpoint.contracts.tools import CONFIRMED, ToolSpec
@@ -48,16 +48,16 @@ def callable_tools(step: Step, tools: Tools, mode: Mode, task: Task) -> tuple[st
     return tuple(sorted(name for name, spec in tools.items() if may_call(step, spec, mode, task)))
 
 
-def without_confirmed(call: Call, tools: Tools) -> Call:
+def without_confirmed(call: ProposedCall, tools: Tools) -> ProposedCall:
     """The call without `confirmed` where only the runtime sets it (B7): what a model says is no approval."""
     spec = tools.get(call.tool)
     if spec is None or not spec.confirms or CONFIRMED not in call.arguments:
         return call
-    return Call(tool=call.tool, arguments={key: one for key, one in call.arguments.items() if key != CONFIRMED})
+    return ProposedCall(tool=call.tool, arguments={key: one for key, one in call.arguments.items() if key != CONFIRMED})
 
 
 def call_fault(
-    call: Call, step: Step, tools: Tools, mode: Mode, task: Task, named: Callable[[], Collection[str]]
+    call: ProposedCall, step: Step, tools: Tools, mode: Mode, task: Task, named: Callable[[], Collection[str]]
 ) -> Correction | None:
     """What is wrong with a proposed call apart from provenance (C6, C9); None when it will do. `named` gives the tools
     that the correction may name beside the one that was called (D1).

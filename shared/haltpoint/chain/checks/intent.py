@@ -183,11 +183,11 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     ended = [(one.tool, one.outcome) for one in work.actions.values() if one.outcome is not None]
     failed = {name for tool, outcome in ended if outcome.error for name in _effects_of(work, tool)}
     nested = (call for _, outcome in ended for call in outcome.metadata.calls)
-    settled = _succeeded(work) | failed | {call.tool for call in nested if call.error is ErrorType.IN_DOUBT}
+    resolved = _succeeded(work) | failed | {call.tool for call in nested if call.error is ErrorType.IN_DOUBT}
     return tuple(
         NotDone(tool=" or ".join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
         for entry, tools in asked
-        if settled.isdisjoint(tools)
+        if resolved.isdisjoint(tools)
     )
 
 
@@ -256,4 +256,4 @@ def _succeeded(work: Work) -> set[str]:
     """The tools that have a successful receipt in this chain, in a skill's for it, or inside of another call."""
     receipts = [(one.tool, one.outcome) for one in work.actions.values() if one.outcome is not None]
     nested = {call.tool for _, outcome in receipts for call in outcome.metadata.calls if call.error is None}
-    return {*work.inside, *nested, *(tool for tool, outcome in receipts if outcome.satisfies)}
+    return {*work.nested_successes, *nested, *(tool for tool, outcome in receipts if outcome.satisfies)}

@@ -13,7 +13,7 @@ from haltpoint.chain.checks.places import is_default
 from haltpoint.chain.model.canonical import form_of
 from haltpoint.chain.model.references import Path, parse_path, read_json, values_at, walk
 from haltpoint.chain.model.state import Action
-from haltpoint.contracts.plans import Call
+from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.thoughts import Correction, Violation
 from haltpoint.contracts.tools import ErrorType, ToolSpec
 
@@ -24,7 +24,7 @@ SAID = "said"
 
 
 def provenance_fault(
-    call: Call, spec: ToolSpec, context: dict[str, Any], actions: dict[str, Action], words: Sequence[str] = ()
+    call: ProposedCall, spec: ToolSpec, context: dict[str, Any], actions: dict[str, Action], words: Sequence[str] = ()
 ) -> Correction | None:
     """The correction for the first argument whose value was made up; None when each has an origin."""
     found = without_origin(call, spec, context, actions, words)
@@ -37,7 +37,7 @@ def provenance_fault(
 
 
 def without_origin(
-    call: Call,
+    call: ProposedCall,
     spec: ToolSpec,
     context: dict[str, Any],
     actions: dict[str, Action],

@@ -14,7 +14,7 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import CheckedCall, ledger_entry
 from haltpoint.chain.checks.provenance import denied
 from haltpoint.chain.model import policy
-from haltpoint.chain.model.outputs import Record, Settle
+from haltpoint.chain.model.outputs import Record, Resolve
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import Action, PlanOrigin
 from haltpoint.chain.model.work import Work
@@ -25,7 +25,7 @@ from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
 from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
 
-_DENIED, _DOUBT, _DONE = "denied", "doubt", "done"
+_DENIED, _IN_DOUBT, _DONE = "denied", "in_doubt", "done"
 """How an entry ends: see `ledger_entry`."""
 
 MOST_KEPT: Final = 500
@@ -46,7 +46,7 @@ class Done:
 
     def __str__(self) -> str:
         at = f" at {datetime.fromtimestamp(self.at / 1000, UTC):%Y-%m-%d %H:%M} UTC" if self.at else ""
-        end = "may have taken effect" if self.mark == _DOUBT else "succeeded"
+        end = "may have taken effect" if self.mark == _IN_DOUBT else "succeeded"
         return f"The same call of {self.tool} was made{at} ({self.action_id}) and {end}."
 
 
@@ -55,7 +55,7 @@ def decided_before(checked: CheckedCall) -> Correction | None:
     not repeated in this chain.
     """
     tool, text = checked.spec.name, ""
-    for made in (checked, *checked.inside):
+    for made in (checked, *checked.nested):
         if any(done.mark == _DENIED for done in _before(made)):
             text = f"A person denied exactly this call of {made.spec.name}. Do not propose it again."
     for action, outcome in checked.equal:
@@ -86,8 +86,8 @@ def repeat_fault(checked: CheckedCall) -> Correction | None:
 
 def effect_before(checked: CheckedCall) -> Done | None:
     """The effect that this call, or one that it makes as a skill, has had in this chain; None when it may run."""
-    for made in (checked, *checked.inside):
-        had = [done for done in _before(made) if done.mark in (_DONE, _DOUBT)]
+    for made in (checked, *checked.nested):
+        had = [done for done in _before(made) if done.mark in (_DONE, _IN_DOUBT)]
         once = not (made.spec.read_only or made.spec.repeats)
         if had and once and _rule(made.work, made.spec.name) is not Treatment.ALLOW:
             return max(had, key=lambda done: (done.at, done.action_id))
@@ -98,8 +98,8 @@ def note_inside(work: Work, outcome: Outcome) -> None:
     """Keep which tools succeeded in a child that is over or were called by a tool, whatever came of these (F1)."""
     keep_effects(work, *outcome.metadata.effects)
     nested = (one.tool for one in outcome.metadata.calls if one.error is None)
-    if more := {*outcome.metadata.inside, *nested}.difference(work.inside):
-        work.inside = tuple(sorted(more.union(work.inside)))
+    if more := {*outcome.metadata.nested_successes, *nested}.difference(work.nested_successes):
+        work.nested_successes = tuple(sorted(more.union(work.nested_successes)))
 
 
 def keep_effects(work: Work, *entries: str) -> None:
@@ -118,7 +118,7 @@ def note_effect(work: Work, action: Action) -> None:
     if action_of(work.id) is None or action.outcome is None:
         return
     if action.outcome.satisfies:
-        work.inside = tuple(sorted({*work.inside, action.tool}))
+        work.nested_successes = tuple(sorted({*work.nested_successes, action.tool}))
     spec = work.world.tools.get(action.tool)
     mark, metadata = _mark(action, action.outcome), action.outcome.metadata
     if spec is not None and mark and (mark == _DENIED or not (spec.read_only or spec.repeats)):
@@ -138,8 +138,8 @@ def _mark(action: Action, outcome: Outcome) -> str:
         return _DENIED
     if outcome.metadata.repeats or action.tool == human_tool.NAME:
         return ""
-    doubt = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
-    return _DOUBT if doubt else _DONE if outcome.satisfies else ""
+    in_doubt = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
+    return _IN_DOUBT if in_doubt else _DONE if outcome.satisfies else ""
 
 
 def _rule(work: Work, tool: str) -> Treatment:
@@ -169,7 +169,7 @@ def give_back(work: Work, index: int, earlier: Action) -> Action:
     action = work.next_action(index, earlier.tool, earlier.arguments)
     action = action.done(msgspec.structs.replace(outcome, metadata=cached), earlier.data)
     work.begin(action)
-    work.outputs += (Record(action), Settle(action))
+    work.outputs += (Record(action), Resolve(action))
     work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, cached=earlier.id)
     return action
 

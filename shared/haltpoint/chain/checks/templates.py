@@ -34,7 +34,7 @@ from haltpoint.chain.model.references import (
     values_at,
 )
 from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.plans import Call, Plan
+from haltpoint.contracts.plans import Plan, ProposedCall
 from haltpoint.contracts.tools import ToolSpec
 
 INPUT: Final = "input"
@@ -52,8 +52,8 @@ def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
         found = reference(value)
         return next(iter(values_at(given, found.path)), LEFT_OUT) if found and found.step == INPUT else value
 
-    def filled(call: Call) -> Call:
-        return Call(tool=call.tool, arguments=replaced(call.arguments, by))
+    def filled(call: ProposedCall) -> ProposedCall:
+        return ProposedCall(tool=call.tool, arguments=replaced(call.arguments, by))
 
     steps = (msgspec.structs.replace(step, actions=tuple(map(filled, step.actions))) for step in plan.steps)
     return Plan(steps=tuple(steps))
@@ -75,7 +75,7 @@ def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...
     )
 
 
-def _calls(plan: Plan) -> Iterator[Call]:
+def _calls(plan: Plan) -> Iterator[ProposedCall]:
     return (call for step in plan.steps for call in step.actions)
 
 

@@ -19,12 +19,12 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.dispatching import send_again
 from haltpoint.chain.turns.ending import too_late
-from haltpoint.chain.turns.receipts import err, settle, settle_error, succeed
-from haltpoint.chain.turns.strikes import escalate, forgive
+from haltpoint.chain.turns.receipts import fail_action, resolve, resolve_error, succeed
+from haltpoint.chain.turns.strikes import escalate, reset_strikes
 from haltpoint.chain.turns.thinking import think_plan, think_step
 from haltpoint.contracts.base import request_id, thought_id
 from haltpoint.contracts.doors import in_full
-from haltpoint.contracts.events import HumanAnswer, HumanAnswered, TaskCancelled, TimerDue
+from haltpoint.contracts.events import HumanAnswered, TaskCancelled, TimerDue
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import Choice, RequestKind, answer_fault
 from haltpoint.contracts.plans import Plan
@@ -56,7 +56,7 @@ def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
     return _apply(work, request, data)
 
 
-def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> Next | None:
+def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next | None:
     """The receipt that waits is completed, or its call sent again; a case, or a question about the plan, continues."""
     answer, said, by = data.answer, data.answer.text, data.by
     picked = next((option for option in request.options if option.id == answer.option_id), None)
@@ -65,7 +65,7 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> Next | None:
         case Choice.SELECT if picked is not None and request.kind is RequestKind.INPUT:
             selected = {name: one for name, one in in_full(picked).items() if name != "value"}
             shown = {"answer": picked.title, "selected": selected}
-            return _settle_success(work, action, shown, by)
+            return _resolve_success(work, action, shown, by)
         case Choice.SELECT:
             return _select(work, action, picked or Option(id="", title=""), by)
         case Choice.ANSWER if action is _NONE:
@@ -75,22 +75,22 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswer) -> Next | None:
             return think_plan(work, previous=before, answered=said.strip())
         case Choice.ANSWER:
             given = {"answer": said, SAID: said.strip()} if request.form is None else {"answer": answer.value}
-            return _settle_success(work, action, given, by)
+            return _resolve_success(work, action, given, by)
         case Choice.NONE:
             text = f"A person was asked and said: {said or 'none of the options is the right one'}"
             fault = Fault(error_type=ErrorType.NOT_FOUND, message=text, recoverable=True)
-            return _settle_error(work, action, fault, said)
+            return _resolve_error(work, action, fault, said)
         case Choice.REJECT:
             text = f"A person was asked and did not allow it: {said or 'no'}"
             fault = Fault(error_type=ErrorType.DENIED, message=text, recoverable=False)
-            return _settle_error(work, action, fault, said)
+            return _resolve_error(work, action, fault, said)
         case Choice.HAPPENED:
             return _happened(work, action, answer.value, by)
         case Choice.FAILED:  # the failure behind the doubt is the error; a worker that died did not live to say one
-            doubt = None if action.outcome is None else action.outcome.error
+            in_doubt = None if action.outcome is None else action.outcome.error
             words = f"a person says that {action.tool} did not happen"
             unknown = Fault(error_type=ErrorType.UNKNOWN, message=words, recoverable=True)
-            return _settle_error(work, action, (doubt and doubt.cause) or unknown, by=by)
+            return _resolve_error(work, action, (in_doubt and in_doubt.cause) or unknown, by=by)
         case Choice.NOT_HAPPENED:
             return send_again(work, action, approval=None)
         case Choice.APPROVE:
@@ -119,8 +119,8 @@ def _select(work: Work, action: Action, option: Option, by: str) -> Next | None:
     faults = () if option.value is None or spec is None else result_faults(spec, value)
     if faults or not isinstance(value, dict):
         text = f"{action.tool} offered an option whose value is not a result of it: {'; '.join(faults)}"
-        return _settle_error(work, action, Fault(error_type=ErrorType.SERVER, message=text, recoverable=False))
-    return _settle_success(work, action, {**value, "selected": in_full(option)}, by)
+        return _resolve_error(work, action, Fault(error_type=ErrorType.SERVER, message=text, recoverable=False))
+    return _resolve_success(work, action, {**value, "selected": in_full(option)}, by)
 
 
 def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str) -> Next | None:
@@ -130,10 +130,10 @@ def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str)
     warnings = (f"a person gave this result and it does not fit the schema: {'; '.join(faults)}",) if faults else ()
     if value is None:
         warnings = ("a person says that it happened; its result is not known",)
-    return _settle_success(work, action, value or {}, by, warnings)
+    return _resolve_success(work, action, value or {}, by, warnings)
 
 
-def _settle_success(
+def _resolve_success(
     work: Work, action: Action, value: dict[str, Any], by: str, warnings: tuple[str, ...] = ()
 ) -> Next | None:
     ran = None if action.outcome is None else action.outcome.metadata.arguments
@@ -149,11 +149,11 @@ def _given(
         tool=action.tool, by=by, deed=deed_of(work.world.tools.get(action.tool), action.tool, ran, data)
     )
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=warnings, metadata=metadata)
-    return settle(work, action, outcome, data)
+    return resolve(work, action, outcome, data)
 
 
-def _settle_error(work: Work, action: Action, fault: Fault, said: str = "", by: str = "") -> Next | None:
-    return err(work, settle_error(work, action, fault, said, by), fault)
+def _resolve_error(work: Work, action: Action, fault: Fault, said: str = "", by: str = "") -> Next | None:
+    return fail_action(work, resolve_error(work, action, fault, said, by), fault)
 
 
 def cancel(_: Work, message: TaskCancelled) -> Next | None:
@@ -176,14 +176,14 @@ def check_due(work: Work, message: TimerDue) -> Next | None:
 # ---- a case that was escalated (D3) ----------------------------------------------------------------------------------
 
 
-def _try_again(work: Work, request: OpenRequest, data: HumanAnswer) -> Next:
+def _try_again(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next:
     """Another model, or other words; the row of violations is over. What was recorded before counts on."""
     index = None if request.step < 0 else request.step
     if data.answer.decision is Choice.RETRY:
         work.other_model = True
     else:
         _rephrase(work, index, data.answer.text.strip())
-    forgive(work, index)
+    reset_strikes(work, index)
     return think_plan(work) if index is None else think_step(work, index, again=True)
 
 
@@ -200,7 +200,7 @@ def _rephrase(work: Work, index: int | None, words: str) -> None:
         work.steps = work.plan.steps
 
 
-def _by_hand(work: Work, request: OpenRequest, data: HumanAnswer) -> Next | None:
+def _by_hand(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next | None:
     """The person gives the result of the missing tool, or the words of a reasoning step; it counts and is marked."""
     answer, index = data.answer, request.step
     if not request.tool:
@@ -220,7 +220,7 @@ def _by_hand(work: Work, request: OpenRequest, data: HumanAnswer) -> Next | None
 
 def _record(work: Work, index: int, tool: str, value: dict[str, Any], by: str) -> Action:
     """The receipt that a person gave, as an action in a turn of its own: no thought and no worker has a part in it."""
-    forgive(work, index)
+    reset_strikes(work, index)
     action = work.next_action(index, tool, "{}")
     run = work.edit(index)
     run.actions, run.turn, run.in_turn = action.number, run.turn + 1, 1

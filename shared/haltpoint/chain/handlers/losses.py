@@ -8,7 +8,7 @@ from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.next import Next, failed
 from haltpoint.chain.model.state import ActionStatus, ChainStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.receipts import record, settle
+from haltpoint.chain.turns.receipts import record, resolve
 from haltpoint.contracts.base import child_report_id, request_id
 from haltpoint.contracts.events import MessageLost
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
@@ -24,7 +24,7 @@ def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
     if action is None or not work.run(action.step).status.done:
         return failed(Code.MESSAGE_LOST, words)
     fault = Fault(error_type=ErrorType.UNKNOWN, message=words, recoverable=False)  # it ran beside what ended its step
-    lost = settle(work, action, Outcome(success=False, next_action=NextAction.ERROR, error=fault), "{}")
+    lost = resolve(work, action, Outcome(success=False, next_action=NextAction.ERROR, error=fault), "{}")
     record(work, lost, succeeded=False)
     return None
 

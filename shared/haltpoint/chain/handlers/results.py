@@ -19,13 +19,13 @@ from haltpoint.chain.turns.asking import next_request, question
 from haltpoint.chain.turns.children import child_for
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.held import drop_held
-from haltpoint.chain.turns.receipts import err, record, settle, succeed
+from haltpoint.chain.turns.receipts import fail_action, record, resolve, succeed
 from haltpoint.chain.turns.strikes import strike
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.plans import Call, Plan
+from haltpoint.contracts.plans import Plan, ProposedCall
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome, ToolSpec
 
@@ -69,7 +69,7 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> Next | None:
     if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
         return _stop(work, action, outcome, RequestKind.IN_DOUBT, fault.message)
     if fault is not None:
-        return err(work, action, fault)
+        return fail_action(work, action, fault)
     if outcome.clarification is not None:
         return _stop(work, action, outcome, RequestKind.CLARIFICATION, outcome.clarification.question)
     if outcome.confirmation is not None:
@@ -103,7 +103,7 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan, argumen
     faults = argument_faults(spec, arguments)
     strict = work.mode(action.step) is Mode.STRICT
     if strict and work.origin is not PlanOrigin.LITERAL and arguments != read_json(action.arguments):
-        call = Call(tool=action.tool, arguments=arguments)
+        call = ProposedCall(tool=action.tool, arguments=arguments)
         made_up = provenance_fault(call, spec, work.task.context, work.actions, users_words(work))
         faults = faults if made_up is None else (*faults, made_up.message)
     refused: StartChild | tuple[Code, str] = (Code.NOT_RESOLVED, f"{action.tool}: {'; '.join(faults)}")
@@ -112,7 +112,7 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan, argumen
     if isinstance(refused, StartChild):
         return refused
     fault = Fault(error_type=ErrorType.VALIDATION, message=refused[1], recoverable=False)
-    failed = settle(work, action, Outcome(success=False, next_action=NextAction.ERROR, error=fault), "{}")
+    failed = resolve(work, action, Outcome(success=False, next_action=NextAction.ERROR, error=fault), "{}")
     record(work, failed, succeeded=False)
     return step_failed(action.step, *refused)
 
@@ -128,8 +128,8 @@ def _check_hooks_changes(work: Work, action: Action, ran: str) -> None:
     if spec is None or not isinstance(arguments, dict):
         return
     known = work.task.context, work.actions, users_words(work)
-    proposed = Call(tool=action.tool, arguments=read_json(action.arguments))
-    fault = provenance_fault(Call(tool=action.tool, arguments=arguments), spec, *known)
+    proposed = ProposedCall(tool=action.tool, arguments=read_json(action.arguments))
+    fault = provenance_fault(ProposedCall(tool=action.tool, arguments=arguments), spec, *known)
     if fault is not None and fault != provenance_fault(proposed, spec, *known):
         told = msgspec.structs.replace(fault, message=f"Hooks changed the call. {fault.message}")
         strike(work, index, told)

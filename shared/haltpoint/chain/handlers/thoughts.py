@@ -17,16 +17,9 @@ from haltpoint.chain.model.state import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.delivering import deliver, take_findings
 from haltpoint.chain.turns.exits import ask_while_planning
-from haltpoint.chain.turns.strikes import escalate, struck_out, violate
+from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
 from haltpoint.chain.turns.thinking import overspent, stand_in, think_answer, think_intent, think_plan
-from haltpoint.contracts.events import (
-    AnswerDrafted,
-    DraftedAnswer,
-    DraftedPlan,
-    IntentDrafted,
-    PlanDrafted,
-    ThoughtFailed,
-)
+from haltpoint.contracts.events import AnswerDrafted, IntentDrafted, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.phrases import count
 from haltpoint.contracts.plans import Plan
@@ -64,7 +57,7 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
         work.thought = None
         adopt(work, _without_calls(data.plan), PlanOrigin.DRAFTED)
         return None
-    if not struck_out(work, None) and (mode is not Mode.OFF or work.plan_attempts < work.world.policy.strikes):
+    if not strikes_exhausted(work, None) and (mode is not Mode.OFF or work.plan_attempts < work.world.policy.strikes):
         return think_plan(work, corrections, data.thought_id)
     if mode is Mode.STRICT:
         work.thought = None
@@ -88,7 +81,7 @@ def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Cor
     return tuple(Correction(violation=Violation.BAD_PLAN, message=text) for text in found), missing
 
 
-def _amiss(work: Work, data: DraftedPlan, misquoted: tuple[str, ...]) -> tuple[str, ...]:
+def _amiss(work: Work, data: PlanDrafted.Data, misquoted: tuple[str, ...]) -> tuple[str, ...]:
     """What a plan with an intent is sent back for once, without a strike (C12)."""
     read = data.intent is not None or work.task.intent is not None
     return (*misquoted, *left_out(work, data.plan)) if data.plan is not None and read else ()
@@ -117,7 +110,7 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     corrections = tuple(no_words) or false_marks(work, None, data.text)
     if corrections:
         violate(work, None, data.thought_id, corrections, data.text, place="answer")
-        if work.mode(None) is Mode.STRICT and not struck_out(work, None):
+        if work.mode(None) is Mode.STRICT and not strikes_exhausted(work, None):
             return think_answer(work, corrections, data.thought_id, "" if no_words else data.text)
     words = "" if data.faults else data.text
     if not corrections and (owed := remind(work)):
@@ -130,7 +123,7 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     return Completed(stand_in(work, f"the model {said}"))
 
 
-def _no_words(data: DraftedAnswer) -> list[Correction]:
+def _no_words(data: AnswerDrafted.Data) -> list[Correction]:
     """What an answer holds that is no words for the user: calls, and what could not be read."""
     faults: list[Correction] = []
     if data.called:

@@ -83,7 +83,7 @@ class Record:
 
 
 @value
-class Settle:
+class Resolve:
     """An answer completed this action's receipt: record outcome and data beside the worker's own."""
 
     action: Action
@@ -120,7 +120,7 @@ class Report:
     data: str
 
 
-Output = Dispatch | Think | Ask | Withdraw | Record | Settle | StartChild | CancelChild | Report
+Output = Dispatch | Think | Ask | Withdraw | Record | Resolve | StartChild | CancelChild | Report
 
 
 @value

@@ -200,10 +200,10 @@ class Chain:
     checked proposal whose held calls may still run, `verdicts` the calls of it that are refused, by their place, each
     with the fault. `actions` holds only what later decisions need. `requests` are
     the open ones, oldest first; `asked` counts all there ever were. `strikes` counts the violations since anything last
-    succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's. `inside` are the
-    tools that succeeded in the chains that carried out its skills, in such a chain also its own. `intent` is what the
-    goal asks for (C12), `effects` what was done or denied inside its skills (C14: `repeats.py`), `granted` the yeses
-    that cover later calls (C13).
+    succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's. `nested_successes`
+    are the tools that succeeded in the chains that carried out its skills, in such a chain also its own. `intent` is
+    what the goal asks for (C12), `effects` what was done or denied inside its skills (C14: `repeats.py`), `granted` the
+    yeses that cover later calls (C13).
     `unproven` are sentences of the answer (F3), `unfulfilled` effects that the goal asks for and that have no deed.
     `resting` are the actions that wait for a moment, by their id (E2).
     `questions` are those that the model asked while planning (C11). `failing`: the chain fails when what is under way
@@ -236,7 +236,7 @@ class Chain:
     strikes: int = 0
     case: tuple[Strike, ...] = ()
     goal: str | None = None
-    inside: tuple[str, ...] = ()
+    nested_successes: tuple[str, ...] = ()
     intent: ChainIntent | None = None
     effects: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()

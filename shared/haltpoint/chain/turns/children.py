@@ -65,8 +65,8 @@ def cancel_children(work: Work, index: int, reason: str) -> None:
 def report(work: Work, fault: Fault | None = None) -> None:
     """The chain is over: when it is a child, its end is the receipt of the action that it carried out.
 
-    The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). `inside` are the tools that
-    succeeded.
+    The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). `nested_successes` are the
+    tools that succeeded.
     """
     action = action_of(work.id)
     if action is None:
@@ -75,7 +75,7 @@ def report(work: Work, fault: Fault | None = None) -> None:
         action_id=action,
         started_at=work.created_at,
         duration_ms=max(0, work.now - work.created_at),
-        inside=work.inside,
+        nested_successes=work.nested_successes,
         effects=work.effects,
     )
     next_action = NextAction.CONTINUE if fault is None else NextAction.ERROR

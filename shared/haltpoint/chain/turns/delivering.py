@@ -8,7 +8,7 @@ from haltpoint.chain.model.next import Completed, Next
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.thinking import overspent, think_answer, think_verify
 from haltpoint.chain.words.hint import MOST, claims
-from haltpoint.contracts.events import DraftedAnswer
+from haltpoint.contracts.events import AnswerDrafted
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Finding, Told, Violation
 
@@ -23,7 +23,7 @@ def deliver(work: Work, words: str, thought: str) -> Next:
     return think_verify(work, words, thought)
 
 
-def take_findings(work: Work, data: DraftedAnswer) -> Next:
+def take_findings(work: Work, data: AnswerDrafted.Data) -> Next:
     """Judge the words that were looked at by what was found in them, and deliver them."""
     words, findings = work.answer or "", () if overspent(work) else data.findings or ()
     done = {name for name, action in work.actions.items() if action.outcome is not None and action.outcome.satisfies}

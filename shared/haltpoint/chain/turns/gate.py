@@ -79,4 +79,4 @@ def _asks_hooks(one: tuple[Action, ToolSpec]) -> bool:
 
 def _effects(checked: CheckedCall) -> set[str]:
     """The signatures of the effects of a call: its own, and those of the calls that a skill makes of it."""
-    return {one.signature for one in (checked, *checked.inside) if not one.spec.read_only}
+    return {one.signature for one in (checked, *checked.nested) if not one.spec.read_only}

@@ -8,7 +8,7 @@ from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.plans import Call
+from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.thoughts import Proposal
 
 ARGUMENTS_WIDTH: Final = 2000
@@ -24,7 +24,7 @@ def owner_of(work: Work, index: int, tool: str) -> str | None:
     return next((one.id for n, one in others if tool in one.promised_tools and not work.run(n).status.done), None)
 
 
-def _held(work: Work, index: int) -> Iterator[tuple[int, Call, str | None]]:
+def _held(work: Work, index: int) -> Iterator[tuple[int, ProposedCall, str | None]]:
     """The calls that were proposed and did not run, with their places and the later steps to which they belong.
 
     A call that was refused is not held.
@@ -60,7 +60,7 @@ def leave_out(work: Work, index: int, reason: str) -> None:
     run.taken += 1
 
 
-def _never(work: Work, index: int, place: int, call: Call, reason: str) -> None:
+def _never(work: Work, index: int, place: int, call: ProposedCall, reason: str) -> None:
     arguments = write_json(call.arguments)[:ARGUMENTS_WIDTH]
     never = FactType.ACTION_NEVER_EXECUTED
     work.tell(never, index, tool=call.tool, call=place + 1, reason=reason, arguments=arguments)

@@ -31,10 +31,19 @@ from haltpoint.chain.turns.exits import ask_in_step, is_only_question, is_questi
 from haltpoint.chain.turns.gate import Gate, is_held
 from haltpoint.chain.turns.held import drop_held, owner_of, tell_held_once
 from haltpoint.chain.turns.receipts import succeed
-from haltpoint.chain.turns.strikes import MOST_CALLS, escalate, let_pass, no_call, strike, struck_out, unread, violate
+from haltpoint.chain.turns.strikes import (
+    MOST_CALLS,
+    complete_unmet,
+    escalate,
+    no_call,
+    strike,
+    strikes_exhausted,
+    unread,
+    violate,
+)
 from haltpoint.chain.turns.thinking import may_think, overspent, think_intent, think_step
 from haltpoint.contracts.events import ActionProposed
-from haltpoint.contracts.plans import Call, StepType
+from haltpoint.contracts.plans import ProposedCall, StepType
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import BROKEN, Correction, Proposal, StepDecision, Violation
 from haltpoint.contracts.tools import ToolSpec
@@ -108,7 +117,7 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
     faults = () if mode is Mode.OFF else (no_call(work, index),) if tool_step else missing
     if not faults and (cites := false_marks(work, index, words)):  # at the limit the words are taken as they are (F2)
         violate(work, index, thought, cites, words)
-        if mode is Mode.STRICT and not struck_out(work, index) and may_think(work, index):
+        if mode is Mode.STRICT and not strikes_exhausted(work, index) and may_think(work, index):
             return think_step(work, index, cites, thought, again=True)
     if faults and mode is Mode.STRICT:
         return _correct(work, index, faults)
@@ -117,7 +126,7 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
     work.words = words
     if faults:
         violate(work, index, thought, faults, words)
-        return let_pass(work, index)
+        return complete_unmet(work, index)
     return StepEnd(index)
 
 
@@ -177,13 +186,13 @@ def release(work: Work, index: int) -> Next | Gate | None:
     return None
 
 
-def _form_fault(work: Work, index: int, call: Call) -> Correction | None:
+def _form_fault(work: Work, index: int, call: ProposedCall) -> Correction | None:
     """Whether the tool may be called here, with these arguments (C6)."""
     named = partial(tellable, work, index)
     return call_fault(call, work.steps[index], work.world.tools, work.mode(index), work.task, named)
 
 
-def _check(work: Work, index: int, proposed: Call) -> tuple[CheckedCall, Correction | None]:
+def _check(work: Work, index: int, proposed: ProposedCall) -> tuple[CheckedCall, Correction | None]:
     """The call, and the first reason to refuse it, in this order: its form, the user's words, a person, the ledger,
     origins.
     """
@@ -230,10 +239,10 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
     """Ask for the next proposal, with what was wrong with the last; at the limit of strikes a person decides (D3)."""
     mode = work.mode(index)
     struck = corrections or work.run(index).struck
-    if not struck or mode is Mode.OFF or not struck_out(work, index):
+    if not struck or mode is Mode.OFF or not strikes_exhausted(work, index):
         return think_step(work, index, corrections, thought, again=again)
     if mode is Mode.ADVISORY:
-        return let_pass(work, index)
+        return complete_unmet(work, index)
     place = work.steps[index].id
     own = (one.violation for one in work.case if one.place == place)
     wrong = [*own, *(one.violation for one in corrections)]

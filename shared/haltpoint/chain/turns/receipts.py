@@ -5,7 +5,7 @@ from haltpoint.chain.checks.provenance import SAID, denied
 from haltpoint.chain.checks.repeats import note_effect
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.next import Failed, StepEnd, failed, step_failed
-from haltpoint.chain.model.outputs import Settle
+from haltpoint.chain.model.outputs import Resolve
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action, OpenRequest, PlanOrigin
 from haltpoint.chain.model.work import Work
@@ -13,7 +13,7 @@ from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.children import advice_on
 from haltpoint.chain.turns.ending import failed_by_tool
 from haltpoint.chain.turns.held import drop_held
-from haltpoint.chain.turns.strikes import forgive, let_pass, violate
+from haltpoint.chain.turns.strikes import complete_unmet, reset_strikes, violate
 from haltpoint.contracts.base import levels_of, request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
@@ -71,7 +71,7 @@ def _end_of_open_step(work: Work, index: int) -> StepEnd | None:
     if not faults:
         return StepEnd(index)
     violate(work, index, work.acted_on(index), faults, "")
-    return let_pass(work, index)
+    return complete_unmet(work, index)
 
 
 def end_of_calls(work: Work, index: int) -> StepEnd | None:
@@ -85,7 +85,7 @@ def is_optional(work: Work, action: Action) -> bool:
     return work.origin is PlanOrigin.LITERAL and work.steps[action.step].actions[action.number - 1].optional
 
 
-def err(work: Work, action: Action, fault: Fault) -> StepEnd | None:
+def fail_action(work: Work, action: Action, fault: Fault) -> StepEnd | None:
     """A receipt with an error ends the turn. The model may try something else if that can help (C11, E3, E4)."""
     index, literal = action.step, work.origin is PlanOrigin.LITERAL
     record(work, action, succeeded=False)
@@ -97,21 +97,21 @@ def err(work: Work, action: Action, fault: Fault) -> StepEnd | None:
     return None
 
 
-def settle(work: Work, action: Action, outcome: Outcome, data: str) -> Action:
+def resolve(work: Work, action: Action, outcome: Outcome, data: str) -> Action:
     """The action with a receipt that no worker gave: it is stored beside the worker's own."""
-    settled = action.done(outcome, data)
-    work.outputs.append(Settle(settled))
-    return settled
+    resolved = action.done(outcome, data)
+    work.outputs.append(Resolve(resolved))
+    return resolved
 
 
-def settle_error(work: Work, action: Action, fault: Fault, said: str = "", by: str = "") -> Action:
+def resolve_error(work: Work, action: Action, fault: Fault, said: str = "", by: str = "") -> Action:
     """The action with an error in place of its receipt, and a person's words as typed: they may name a value (C6)."""
     metadata = Metadata(tool=action.tool, by=by) if by else Metadata()
     advice, error = advice_on(fault), NextAction.ERROR
     outcome = Outcome(success=False, next_action=error, error=fault, instruction_for_ai=advice, metadata=metadata)
-    settled = settle(work, action, outcome, write_json({SAID: said.strip()} if said.strip() else {}))
-    note_effect(work, settled)
-    return settled
+    resolved = resolve(work, action, outcome, write_json({SAID: said.strip()} if said.strip() else {}))
+    note_effect(work, resolved)
+    return resolved
 
 
 def go_without(work: Work, request: OpenRequest) -> StepEnd | Failed | None:
@@ -128,10 +128,10 @@ def go_without(work: Work, request: OpenRequest) -> StepEnd | Failed | None:
         kind = ErrorType.IN_DOUBT if request.kind is RequestKind.IN_DOUBT else ErrorType.TIMEOUT
         fault = Fault(error_type=kind, message=words, recoverable=False)
         action = work.actions[request.action_id]
-        record(work, settle_error(work, action, fault), succeeded=False)
+        record(work, resolve_error(work, action, fault), succeeded=False)
         if is_optional(work, action):
             return end_of_calls(work, index)
     else:
-        forgive(work, index)  # the case is closed, and its row of violations with it
+        reset_strikes(work, index)  # the case is closed, and its row of violations with it
     drop_held(work, index, f"stopped by {Code.NO_ANSWER}")
     return step_failed(index, Code.NO_ANSWER, words)

@@ -79,7 +79,7 @@ def tell_corrections(work: Work, index: int | None, faults: Sequence[Correction]
         work.tell(FactType.CONTRACT_CORRECTED, index, violation=fault.violation.value, message=fault.message, **tool)
 
 
-def struck_out(work: Work, index: int | None) -> bool:
+def strikes_exhausted(work: Work, index: int | None) -> bool:
     """Whether this was one violation too many in a row, of the step or of the chain (D2)."""
     most = policy.strikes(work.task, work.world.policy)
     if index is None or work.strikes >= most:
@@ -89,7 +89,7 @@ def struck_out(work: Work, index: int | None) -> bool:
     return work.run(index).strikes >= min(own, default=most)
 
 
-def forgive(work: Work, index: int | None) -> None:
+def reset_strikes(work: Work, index: int | None) -> None:
     """A person has decided how to go on: the row is over, and a step has all its turns again."""
     work.strikes, work.case = 0, ()
     if index is not None:
@@ -160,7 +160,7 @@ def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]
     return reading_faults(proposal.faults, (tools[name] for name in missing_tools(work, index) if name in tools))
 
 
-def let_pass(work: Work, index: int) -> StepEnd:
+def complete_unmet(work: Work, index: int) -> StepEnd:
     """D4: in advisory mode the step ends although its promise was not kept, and says so."""
     work.edit(index).unkept = True
     return StepEnd(index)

@@ -13,7 +13,14 @@ from haltpoint.chain.model.next import Completed, Failed, Next, failed, step_fai
 from haltpoint.chain.model.outputs import Think
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.ending import too_late
-from haltpoint.chain.turns.strikes import escalate, let_pass, missing_in_words, missing_tools, tell_corrections, violate
+from haltpoint.chain.turns.strikes import (
+    complete_unmet,
+    escalate,
+    missing_in_words,
+    missing_tools,
+    tell_corrections,
+    violate,
+)
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.phrases import count, phrases
 from haltpoint.contracts.plans import StepType
@@ -90,7 +97,7 @@ def _out_of_turns(work: Work, index: int, corrections: Corrections, thought: str
         text = f"Step {work.steps[index].id!r} was {reason}, without a receipt of {names}."
         unkept = Correction(violation=Violation.MISSING_TOOL, message=text, tool=tool)
         violate(work, index, thought, unheard or (unkept,), "")
-        return let_pass(work, index)
+        return complete_unmet(work, index)
     last = "".join(f"; the last fault: {one.message}" for one in corrections[-1:])
     return step_failed(index, Code.TURNS_USED_UP, f"{reason}{last}")
 

@@ -153,7 +153,7 @@ class Show:
             state_dir=str(self._folder),
             tools="haltpoint.examples.contacts.tools",
             lease=2.0,
-            beat=0.5,
+            heartbeat=0.5,
             gateway={"port": 0},
             model={"base_url": model.url, "name": model.name},
         )

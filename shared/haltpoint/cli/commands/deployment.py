@@ -74,7 +74,7 @@ async def _examine(shell: Shell) -> "list[Check]":
     from haltpoint.runtime.service import preflight
     from haltpoint.runtime.service.address import redis_url
     from haltpoint.runtime.streams.broker import UNREACHABLE
-    from haltpoint.runtime.streams.connection import Coalescer, connect, unusable
+    from haltpoint.runtime.streams.connection import AutoPipeline, connect, unusable
     from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
     from haltpoint.runtime.streams.topology import Topology
     from haltpoint.runtime.views.unserved import unserved
@@ -83,7 +83,7 @@ async def _examine(shell: Shell) -> "list[Check]":
     topology = Topology(shell.settings.partitions)
     try:
         async with connect(url) as redis:
-            async with Coalescer(redis, patience=0) as calls:
+            async with AutoPipeline(redis, patience=0) as calls:
                 tools = await ToolCatalogue(calls, topology).read()
             waiting = [one.error for one in await unserved(redis, topology, tools.values())]
             return [

@@ -109,10 +109,10 @@ async def _letters(shell: Shell, reason: str | None) -> list[Letter]:
 
 async def _requeue(shell: Shell, letters: list[str], reason: str | None) -> "dict[str, RequeueStatus]":
     from haltpoint.runtime.store.dead_letters import DeadLetters
-    from haltpoint.runtime.streams.connection import Coalescer
+    from haltpoint.runtime.streams.connection import AutoPipeline
 
     wanted = letters or [letter.id for letter in await _letters(shell, reason)]
-    async with _opened(shell) as (redis, topology), Coalescer(redis, patience=5.0) as calls:
+    async with _opened(shell) as (redis, topology), AutoPipeline(redis, patience=5.0) as calls:
         dead = DeadLetters(calls, topology)
         statuses: dict[str, RequeueStatus] = {}
         for name in wanted:

@@ -33,7 +33,7 @@ def add_to(app: typer.Typer) -> None:
 def _openapi() -> dict[str, Any]:
     from haltpoint.runtime.config.settings import Settings
     from haltpoint.runtime.observability.telemetry import Tracing, start_tracing
-    from haltpoint.runtime.streams.connection import Coalescer, connect
+    from haltpoint.runtime.streams.connection import AutoPipeline, connect
     from haltpoint.runtime.streams.topology import Topology
     from haltpoint_gateway.app import assemble
     from haltpoint_gateway.http_api import make_api
@@ -41,7 +41,7 @@ def _openapi() -> dict[str, Any]:
     # The routes want a gateway to be made of; this one is never asked anything and opens no connection.
     redis, settings = connect("redis://127.0.0.1"), Settings()
     tracing: Tracing = start_tracing("schema")
-    gateway = assemble(settings, redis, Coalescer(redis), Topology(settings.partitions), tracing, "")
+    gateway = assemble(settings, redis, AutoPipeline(redis), Topology(settings.partitions), tracing, "")
     document: dict[str, Any] = make_api(gateway).openapi()
     return document
 

@@ -137,7 +137,7 @@ class Settings(BaseSettings):
     profile: Literal["dev", "standard", "strict"] = "dev"
     allow_unsafe: bool = False
     lease: Seconds = 10.0
-    beat: Seconds = 3.0
+    heartbeat: Seconds = 3.0
     executor_lease: Seconds = 5.0
     slots: Count = 16
     deliveries: Count = 5
@@ -155,11 +155,11 @@ class Settings(BaseSettings):
     )
 
     @model_validator(mode="after")
-    def _beats_fit(self) -> Self:
-        if self.beat * 2 > self.lease:
+    def _heartbeat_fits(self) -> Self:
+        if self.heartbeat * 2 > self.lease:
             raise ValueError(
-                f"beat ({self.beat:g} s) must be at most half of lease ({self.lease:g} s): "
-                "one late beat would lose the action"
+                f"heartbeat ({self.heartbeat:g} s) must be at most half of lease ({self.lease:g} s): "
+                "one late heartbeat would lose the action"
             )
         return self
 

@@ -39,13 +39,13 @@ from haltpoint.runtime.service import preflight
 from haltpoint.runtime.service.address import redis_url
 from haltpoint.runtime.service.http import HttpServer, health_app
 from haltpoint.runtime.streams.broker import UNREACHABLE, make_broker, reach
-from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.delivery import Alone, Exhausted, Handler, Subscription, at_once
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.tasks import end
 from haltpoint.runtime.streams.topology import Topology
 
-_BEAT: Final = 1.0
+_HEARTBEAT: Final = 1.0
 _GONE_AFTER_MS: Final = 5000
 
 _log = logs.get(__name__)
@@ -66,7 +66,7 @@ class Service:
         self.name = name
         self.settings = settings
         self.redis = redis
-        self.calls = Coalescer(redis, waits=lambda: not self.stopping.is_set())
+        self.calls = AutoPipeline(redis, waits=lambda: not self.stopping.is_set())
         self.topology = topology
         self.instance = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self.stopping = asyncio.Event()
@@ -79,13 +79,13 @@ class Service:
         self._error: HaltpointError | None = None
         self._ended = asyncio.Event()
         self._ready = False
-        self._last_beat = 0.0
+        self._last_heartbeat = 0.0
         self._refused: str | None = None
 
     @property
     def ready(self) -> bool:
         """Whether it serves and its server answered within the last 5 s."""
-        return self._ready and time.monotonic() - self._last_beat < _GONE_AFTER_MS / 1000
+        return self._ready and time.monotonic() - self._last_heartbeat < _GONE_AFTER_MS / 1000
 
     async def reach(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask the server something before we are ready: as often as it takes (`broker.reach`)."""
@@ -100,7 +100,7 @@ class Service:
         max_records: int,
         on_exhausted: Exhausted,
         lease: float | None = None,
-        holds: Callable[[str], bool] | None = None,
+        has_lease: Callable[[str], bool] | None = None,
         alone: Alone = at_once,
     ) -> Subscription:
         """Start to read `stream` (a whole key). `lease` in seconds, default: settings.lease. See `Subscription`."""
@@ -115,7 +115,7 @@ class Service:
             max_deliveries=self.settings.deliveries,
             on_exhausted=on_exhausted,
             on_fatal=self.fail,
-            holds=holds,
+            has_lease=has_lease,
             alone=alone,
         )
         await subscription.start()
@@ -162,7 +162,7 @@ class Service:
 
     async def serve(self) -> None:
         """Be ready until the running task is cancelled; then read no more and return. Raises HaltpointError."""
-        self.every(_BEAT, self._beat, "beat")
+        self.every(_HEARTBEAT, self._heartbeat, "heartbeat")
         task = asyncio.current_task()
         try:
             # A cancellation while we started may have got lost on the way (see `tasks.end`), but it was counted.
@@ -180,7 +180,7 @@ class Service:
             raise self._error
 
     async def close(self) -> None:
-        """Leave: no beat, no reading, no connection. Called by `running`."""
+        """Leave: no heartbeat, no reading, no connection. Called by `running`."""
         self._ready = False
         await end(*self._tasks)
         await asyncio.gather(*(each.stop() for each in self._subscriptions), return_exceptions=True)
@@ -193,7 +193,7 @@ class Service:
     def _key(self) -> str:
         return self.topology.key(0, "service", self.name.value, self.instance)
 
-    async def _beat(self) -> None:
+    async def _heartbeat(self) -> None:
         told = {
             "name": self.name.value,
             "instance": self.instance,
@@ -207,7 +207,7 @@ class Service:
         pipeline.sadd(self.topology.key(0, "services"), self._key)
         pipeline.set(self._key, json.dumps(told), px=_GONE_AFTER_MS)
         await pipeline.execute()
-        self._last_beat = time.monotonic()
+        self._last_heartbeat = time.monotonic()
         if self._refused is not None:
             _log.info("the server accepts writes again", code=self._refused)
             self._refused = None
@@ -216,7 +216,7 @@ class Service:
             _log.info("ready", instance=self.instance, **self.about)
 
     def _say_refused(self, error: RefusedForNow) -> None:
-        """Once, until a beat is written: it comes each second and is refused whatever the reason is."""
+        """Once, until a heartbeat is written: it comes each second and is refused whatever the reason is."""
         if self._refused is None:
             _log.warning("the server refuses writes for now; waiting", code=error.code, why=error.why, fix=error.fix)
         self._refused = error.code

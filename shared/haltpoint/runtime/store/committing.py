@@ -16,7 +16,7 @@ from haltpoint.chain.model.outputs import (
     Output,
     Record,
     Report,
-    Settle,
+    Resolve,
     StartChild,
     Think,
     Withdraw,
@@ -40,7 +40,8 @@ _RANK: Final = 10**14
 """What one rank weighs in the inbox's order: more than any time in ms, so that urgent questions come first."""
 
 BESIDE_PLAN: Final = (
-    *("goal", "case", "inside", "intent", "effects", "questions", "granted", "failing", "verdicts", "resting"),
+    *("goal", "case", "nested_successes", "intent", "effects"),
+    *("questions", "granted", "failing", "verdicts", "resting"),
 )
 """What of a chain is stored with its plan, as it changes as rarely."""
 _beside_plan: Final = attrgetter(*BESIDE_PLAN)
@@ -136,7 +137,7 @@ def _ended(chain: Chain) -> dict[str, Any]:
     return {"answer": chain.answer, "error": chain.error, **{name: one for name, one in beside.items() if one}}
 
 
-def unspeakable(commit: ChainCommit, error: Exception) -> bytes:
+def poison(commit: ChainCommit, error: Exception) -> bytes:
     """The argument for a chain whose decision could not be written down: it becomes a fault, and is reported."""
     loaded = commit.loaded
     problem = f"{type(error).__name__}: {error}".encode(errors="replace")[:1000].decode(errors="replace")
@@ -181,11 +182,11 @@ def _operations(each: Decided, output: Output) -> list[ops.Operation]:
             return [ops.WithdrawRequest(local(request), message)]
         case Record():
             return [_record(output.action)]
-        case Settle():
+        case Resolve():
             action = output.action
             if action.outcome is None:
-                raise ValueError(f"action {action.id} is settled without an outcome")
-            return [ops.SettleAction(local(action.id), encode(action.outcome).decode(), action.data)]
+                raise ValueError(f"action {action.id} is resolved without an outcome")
+            return [ops.ResolveAction(local(action.id), encode(action.outcome).decode(), action.data)]
         case StartChild():
             begun = _begin_child(output, envelope)
             return [begun] if output.admitted else [_record(output.action), begun]

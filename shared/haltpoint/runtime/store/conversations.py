@@ -16,7 +16,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.tasks import Earlier, Task
 from haltpoint.runtime.store.loading import StoredEnd, end_of
 from haltpoint.runtime.store.rows import Data, Key
-from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.topology import PREFIX, Topology
 from haltpoint.runtime.streams.wire import encode
 
@@ -32,7 +32,7 @@ _LONGEST: Final = 2000  # characters of one goal or answer
 class Conversations:
     """The conversations of all tenants. `retention`: seconds for which one is kept after its last task."""
 
-    def __init__(self, calls: Coalescer, topology: Topology, retention: int) -> None:
+    def __init__(self, calls: AutoPipeline, topology: Topology, retention: int) -> None:
         self._calls = calls
         self._topology = topology
         self._retention = retention

@@ -8,11 +8,11 @@ from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, ThoughtFailed
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
-from haltpoint.runtime.store.ledger import encode_data
-from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.store.receipts import encode_data
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.outgoing import completed_parts, split_message
-from haltpoint.runtime.streams.topology import PREFIX, Place, Topology
-from haltpoint.runtime.streams.wire import encode
+from haltpoint.runtime.streams.topology import PREFIX, EntryRef, Topology
+from haltpoint.runtime.streams.wire import DeadLetterReason, encode
 
 
 class RequeueStatus(StrEnum):
@@ -34,7 +34,7 @@ class DeadAction:
 
 
 @dataclass(frozen=True, slots=True)
-class Unheard:
+class Orphan:
     """Whose an entry was that its chain hears nothing of. `about`: the action, thought or request, if one knows."""
 
     chain_id: str
@@ -44,33 +44,33 @@ class Unheard:
 class DeadLetters:
     """For all services."""
 
-    def __init__(self, calls: Coalescer, topology: Topology) -> None:
+    def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
         self._calls = calls
         self._topology = topology
 
-    async def bury(
+    async def add(
         self,
-        place: Place,
-        reason: str,
+        ref: EntryRef,
+        reason: DeadLetterReason,
         detail: str = "",
         *,
-        about: DeadAction | ThoughtFailed | MessageLost | Unheard | None = None,
+        about: DeadAction | ThoughtFailed | MessageLost | Orphan | None = None,
     ) -> str | None:
         """Move an entry to its partition's dead letters and tell its chain. The letter's id; None when it was gone.
 
         `about` None: not even whose it was can be read.
         """
-        args: list[Argument] = [place.stream, place.entry, reason, detail.encode(errors="replace")]
+        args: list[Argument] = [ref.stream, ref.entry, reason, detail.encode(errors="replace")]
         match about:
             case None:
                 args.append("")
-            case Unheard():
+            case Orphan():
                 args += (about.chain_id, "", about.about)
             case DeadAction():
                 chain = chain_of(about.action_id)
                 head, tail = completed_parts(about.action_id, about.attempt, chain, about.trace)
-                failed, doubt = _failed(ErrorType.SERVER, about.message), _failed(ErrorType.IN_DOUBT, about.message)
-                args += (chain, "action", about.action_id, head, failed, doubt, tail)
+                failed, in_doubt = _failed(ErrorType.SERVER, about.message), _failed(ErrorType.IN_DOUBT, about.message)
+                args += (chain, "action", about.action_id, head, failed, in_doubt, tail)
             case ThoughtFailed():
                 data = encode_data(about)
                 thought = about.data.thought_id
@@ -78,8 +78,8 @@ class DeadLetters:
                 args += (chain_of(thought), "thought", thought, head, data)
             case MessageLost():
                 args += (about.subject, "lost", "", encode(about))
-        status, letter = await self._function("dead_letter", place.partition, *args)
-        return letter.decode() if status == b"buried" else None
+        status, letter = await self._function("dead_letter", ref.partition, *args)
+        return letter.decode() if status == b"moved" else None
 
     async def requeue(self, partition: int, letter: str) -> RequeueStatus:
         """Give a dead letter back to its stream, once."""

@@ -9,7 +9,7 @@ from pydantic_core import to_json
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.humans import Answer
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import PREFIX, Topology
 from haltpoint.runtime.streams.wire import encode
 
@@ -53,7 +53,7 @@ Verdict = Taken | AnsweredAlready | Expired | Stale | Unknown
 class Inbox:
     """The gateway's side of the store. Whether an answer fits its question is checked before (`answer_fault`)."""
 
-    def __init__(self, calls: Coalescer, topology: Topology) -> None:
+    def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
         self._calls = calls
         self._topology = topology
 

@@ -20,7 +20,7 @@ _PARTS: Final = (
     "actions",
     "submit",
     "commit",
-    "ledger",
+    "receipts",
     "thoughts",
     "inbox",
     "timers",

@@ -13,7 +13,7 @@ from haltpoint.chain.model.needs import needed_actions, needed_thoughts, with_pl
 from haltpoint.chain.model.state import Action, ActionStatus, Chain, ChainError, Failure, OpenRequest, Rest
 from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import Contract, request_id
-from haltpoint.contracts.events import ProposedActions, TaskSubmitted
+from haltpoint.contracts.events import ActionProposed, TaskSubmitted
 from haltpoint.contracts.humans import Question
 from haltpoint.contracts.intent import ChainIntent
 from haltpoint.contracts.plans import Plan
@@ -34,7 +34,7 @@ from haltpoint.runtime.store.rows import (
     local,
     thought_of,
 )
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 
 _log = structlog.get_logger(__name__)
@@ -43,9 +43,9 @@ _log = structlog.get_logger(__name__)
 class StoredPlan(Contract):
     """What is stored with the plan: the plan, unless it is the task's own or there is none yet, and its tools' digests.
 
-    `goal` are a person's words in place of the task's; `case` the row of violations that is being counted; `inside` the
-    tools that succeeded inside the skills that were called, `effects` the signatures of their calls,
-    `questions` those that the model asked while planning, `granted` the yeses that cover later calls,
+    `goal` are a person's words in place of the task's; `case` the row of violations that is being counted;
+    `nested_successes` the tools that succeeded inside the skills that were called, `effects` the signatures of their
+    calls, `questions` those that the model asked while planning, `granted` the yeses that cover later calls,
     `verdicts` the calls of proposals that are refused, `resting` the actions that wait for a moment.
     """
 
@@ -53,7 +53,7 @@ class StoredPlan(Contract):
     plan: Plan | None = None
     goal: str | None = None
     case: tuple[Strike, ...] = ()
-    inside: tuple[str, ...] = ()
+    nested_successes: tuple[str, ...] = ()
     intent: ChainIntent | None = None
     effects: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
@@ -96,13 +96,13 @@ def arrived(message: TaskSubmitted, fields: Fields) -> Loaded | None:
         return None
 
 
-async def load(calls: Coalescer, topology: Topology, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
+async def load(calls: AutoPipeline, topology: Topology, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
     """Read chains of one partition; what is missing or cannot be read is left out (the latter is logged)."""
     found = await asyncio.gather(*(_load_one(calls, topology, partition, one) for one in chain_ids))
     return {loaded.chain.id: loaded for loaded in found if loaded is not None}
 
 
-async def _load_one(calls: Coalescer, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
+async def _load_one(calls: AutoPipeline, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
     """A chain is read by several commands, and somebody may commit between them. What was read then may fit together,
     and its commit will be a conflict; or it does not, and is read again for as long as the version moves on.
     """
@@ -118,13 +118,13 @@ async def _load_one(calls: Coalescer, topology: Topology, partition: int, chain_
             before = version
 
 
-async def _read_one(calls: Coalescer, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
+async def _read_one(calls: AutoPipeline, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
     """Raises ValueError, KeyError or TypeError when the parts do not fit together."""
     head_key, data_key = (topology.key(partition, key, chain_id) for key in (Key.CHAIN, Key.DATA))
     head, (task, plan, end) = await asyncio.gather(
         calls.call("HGETALL", head_key), calls.call("HMGET", data_key, *Data)
     )
-    if not head or task is None or head.get(Head.VERSION.encode()) == b"fault":
+    if not head or task is None or head.get(Head.VERSION.encode()) == b"quarantined":
         return None
     chain = _bare(chain_id, head, task, plan, end)
     version = head[Head.VERSION.encode()].decode()
@@ -151,7 +151,7 @@ async def _read_one(calls: Coalescer, topology: Topology, partition: int, chain_
             _open_request(chain, number, question) for number, question in zip(numbers, questions, strict=True)
         ),
         proposals={
-            index: msgspec.json.decode(thought_of(text).data, type=ProposedActions).proposal
+            index: msgspec.json.decode(thought_of(text).data, type=ActionProposed.Data).proposal
             for index, thought in thoughts.items()
             if (text := data.get(local(thought).encode())) is not None
         },

@@ -7,9 +7,9 @@ import msgspec
 from msgspec import Meta
 
 from haltpoint.contracts.base import Contract
-from haltpoint.contracts.events import LostMessage, Message, MessageLost
-from haltpoint.runtime.store.dead_letters import Unheard
-from haltpoint.runtime.streams.wire import DATA, MAX_MESSAGE, MESSAGE_DEPTH, Reason, Rejected, too_deep
+from haltpoint.contracts.events import Message, MessageLost
+from haltpoint.runtime.store.dead_letters import Orphan
+from haltpoint.runtime.streams.wire import DATA, MAX_MESSAGE, MESSAGE_DEPTH, DeadLetterReason, Rejected, too_deep
 
 _DATA: Final = DATA.encode()
 
@@ -19,28 +19,28 @@ class _Label(Contract):
     subject: Annotated[str, Meta(min_length=1, max_length=512)]
 
 
-def loss_of(fields: Mapping[bytes, bytes], rejected: Rejected) -> MessageLost | Unheard | None:
+def loss_of(fields: Mapping[bytes, bytes], rejected: Rejected) -> MessageLost | Orphan | None:
     """What the chain is told of an entry that is no message: nothing if another release reads it. None: it names none.
 
     Never raises. The answer may be a lie: who wrote the entry may have put any id and chain on it.
     """
-    if rejected.reason is Reason.UNKNOWN_VERSION:
+    if rejected.reason is DeadLetterReason.UNKNOWN_VERSION:
         return owner_of(fields)
     label = _label_of(fields)
     return None if label is None else _lost(label.id, label.subject, f"{rejected.reason.value}: {rejected.detail}")
 
 
-def owner_of(fields: Mapping[bytes, bytes]) -> Unheard | None:
+def owner_of(fields: Mapping[bytes, bytes]) -> Orphan | None:
     """Whose an entry is by its own words, for one that its chain does not wait for, or goes on waiting for."""
     label = _label_of(fields)
     # The ids of messages are `<what it is about>[/<more>]`.
-    return None if label is None else Unheard(label.subject, label.id.partition("/")[0])
+    return None if label is None else Orphan(label.subject, label.id.partition("/")[0])
 
 
-def loss_of_message(message: Message, reason: str) -> MessageLost | Unheard:
+def loss_of_message(message: Message, reason: str) -> MessageLost | Orphan:
     """What the chain is told of a message that nobody could finish: nothing when that is such a word itself."""
     if isinstance(message, MessageLost) or not message.subject:
-        return Unheard(message.subject)
+        return Orphan(message.subject)
     return _lost(message.id, message.subject, reason)
 
 
@@ -55,5 +55,5 @@ def _label_of(fields: Mapping[bytes, bytes]) -> _Label | None:
 
 
 def _lost(message_id: str, chain_id: str, reason: str) -> MessageLost:
-    data = LostMessage(message_id=message_id, reason=reason[:1000])
+    data = MessageLost.Data(message_id=message_id, reason=reason[:1000])
     return MessageLost(id=f"{message_id}/lost"[:512], source="haltpoint/dead-letters", subject=chain_id, data=data)

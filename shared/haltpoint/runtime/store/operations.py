@@ -54,7 +54,7 @@ class RecordAction(Operation, tag="record_action"):
     arguments: str
 
 
-class SettleAction(Operation, tag="settle_action"):
+class ResolveAction(Operation, tag="resolve_action"):
     """Outcome and data of an action as a person completed them."""
 
     id: str

@@ -67,25 +67,25 @@ class Part(StrEnum):
     """What follows the local id of an action or a question, and a dot, in `data:<id>`.
 
     CALL: tool and arguments, on lines of their own. RECEIPT: what a worker or a child reported, see `Receipt`; of an
-    attempt that was run again it lies under RECEIPT and the attempt's number. SETTLED: what a person made of it.
+    attempt that was run again it lies under RECEIPT and the attempt's number. RESOLUTION: what a person made of it.
     ANSWER: when, token, answer and by whom, on lines of their own. A thought and a question lie under their id alone.
     """
 
     CALL = "call"
     RECEIPT = "receipt"
-    SETTLED = "settled"
+    RESOLUTION = "resolution"
     ANSWER = "answer"
 
 
 class ActionState(StrEnum):
-    """How far an action's current entry is. `doubted`: somebody claimed it who may not run it again.
+    """How far an action's current entry is. `in_doubt`: somebody claimed it who may not run it again.
 
     `child`: a chain of its own carries it out. `recorded`: it was written down, and no worker is asked.
     """
 
     SENT = "sent"
     STARTED = "started"
-    DOUBTED = "doubted"
+    IN_DOUBT = "in_doubt"
     CHILD = "child"
     RECORDED = "recorded"
 
@@ -94,7 +94,7 @@ class Kind(StrEnum):
     """A receipt, or the doubt that takes its place."""
 
     RECEIPT = "receipt"
-    DOUBT = "doubt"
+    IN_DOUBT = "in_doubt"
 
 
 @value
@@ -139,13 +139,13 @@ class StoredAction:
     tool: str
     arguments: str
     receipt: Receipt | None
-    settled: Receipt | None
+    resolution: Receipt | None
     earlier: Mapping[int, Receipt]
 
     @property
     def counts(self) -> Receipt | None:
         """The outcome that counts: a person's, else the worker's, else its doubt."""
-        return self.settled or self.receipt
+        return self.resolution or self.receipt
 
     @property
     def child(self) -> str:
@@ -186,7 +186,7 @@ def local(any_id: str) -> str:
 
 def action_parts(name: str) -> tuple[str, str, str]:
     """The fields of `data:<id>` about the action of this local id."""
-    return f"{name}.{Part.CALL}", f"{name}.{Part.RECEIPT}", f"{name}.{Part.SETTLED}"
+    return f"{name}.{Part.CALL}", f"{name}.{Part.RECEIPT}", f"{name}.{Part.RESOLUTION}"
 
 
 def request_parts(name: str) -> tuple[str, str]:
@@ -209,7 +209,7 @@ def action_of(name: str, head: Fields, data: Fields) -> StoredAction | None:
         tool,
         arguments,
         _receipt(data, f"{place}.{Part.RECEIPT}"),
-        _receipt(data, f"{place}.{Part.SETTLED}"),
+        _receipt(data, f"{place}.{Part.RESOLUTION}"),
         {number: receipt for number, receipt in earlier.items() if receipt is not None},
     )
 

@@ -15,15 +15,15 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.contracts.base import Entrance, derived_chain_id, value
+from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.observability import logs
-from haltpoint.runtime.store.committing import ChainCommit, Loaded, changes, unspeakable, writes
+from haltpoint.runtime.store.committing import ChainCommit, Loaded, changes, poison, writes
 from haltpoint.runtime.store.conversations import Conversations
 from haltpoint.runtime.store.loading import load
-from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.outgoing import rfc3339
 from haltpoint.runtime.streams.topology import PREFIX, Topology
 from haltpoint.runtime.streams.wire import encode
@@ -51,14 +51,16 @@ class Submitted:
 
 
 class CommitStatus(StrEnum):
-    """`conflict`: somebody else changed the chain, load it again; `fault`: it is quarantined, dead letters say so."""
+    """`conflict`: somebody else changed the chain, load it again; `quarantined`: it failed for good, dead letters say
+    so.
+    """
 
     OK = "ok"
     CONFLICT = "conflict"
-    FAULT = "fault"
+    QUARANTINED = "quarantined"
 
 
-_COMMIT_STATUS: Final = (CommitStatus.OK, CommitStatus.CONFLICT, CommitStatus.FAULT)
+_COMMIT_STATUS: Final = (CommitStatus.OK, CommitStatus.CONFLICT, CommitStatus.QUARANTINED)
 
 
 @value
@@ -86,7 +88,7 @@ class Fired:
 
 
 @value
-class Lease:
+class PartitionLease:
     """Who may decide for a partition ("" for nobody), at the server's time `now` (ms)."""
 
     holder: str
@@ -109,7 +111,7 @@ class Store:
 
     def __init__(
         self,
-        calls: Coalescer,
+        calls: AutoPipeline,
         topology: Topology,
         *,
         chain_timeout: float = 7 * 86400.0,
@@ -181,7 +183,7 @@ class Store:
             except Exception as error:  # noqa: BLE001 - one chain's fault must not stop the others
                 with logs.about(chain=chain.loaded.chain.id, trace=chain.loaded.trace):
                     _log.error("decision cannot be written", exc_info=error)
-                args.append(unspeakable(chain, error))
+                args.append(poison(chain, error))
             versions.append(version)
         reply = await self._function("commit", partition, *args)
         return Batch(
@@ -197,10 +199,10 @@ class Store:
         now, told = await self._function("fire_due", partition, limit, _REFIRE)
         return Fired(told, now)
 
-    async def lease(self, partition: int, owner: str, seconds: float) -> Lease:
+    async def lease(self, partition: int, owner: str, seconds: float) -> PartitionLease:
         """Take or renew the partition's lease, when it is free or ours."""
         holder, now = await self._function("lease", partition, owner, max(1, round(seconds * 1000)))
-        return Lease(holder.decode(), now)
+        return PartitionLease(holder.decode(), now)
 
     async def give_up(self, partition: int, owner: str) -> None:
         """Free the partition's lease if it is ours."""
@@ -236,7 +238,7 @@ def new_chain_id() -> str:
 
 def foreign_chain_id(message: TaskSubmitted) -> str:
     """The chain of a task that somebody put on a stream: (source, id) is its key."""
-    return derived_chain_id(Entrance.STREAM, message.data.tenant, message.source, message.id)
+    return derived_chain_id(Ingress.STREAM, message.data.tenant, message.source, message.id)
 
 
 def _deadline(task: Task) -> int:

@@ -1,6 +1,6 @@
 """Connections for what writes: no hidden retries, and one connection on which everything that is ready goes together.
 
-redis-py repeats a command by itself when its reply is lost, whatever the command does. Here only the `Coalescer`
+redis-py repeats a command by itself when its reply is lost, whatever the command does. Here only the `AutoPipeline`
 repeats, and only calls that may be repeated: every function of the library recognises a repeat by the ids in its
 arguments (see the contract at the top of each Lua file).
 """
@@ -108,7 +108,7 @@ def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
     return Redis.from_pool(pool)
 
 
-class Coalescer:
+class AutoPipeline:
     """One connection for many callers: the calls of one turn of the loop go out together, each gets its own reply.
 
     When the connection breaks, the unanswered calls are sent again after a pause of `pause` seconds that doubles up to
@@ -159,7 +159,7 @@ class Coalescer:
         self._waiting.clear()
         self._refused.clear()
 
-    async def __aenter__(self) -> "Coalescer":
+    async def __aenter__(self) -> "AutoPipeline":
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -15,9 +15,10 @@ Two kinds of consumers use it:
 - A batch consumer (executor) does all its work before its handler returns.
 - A slot consumer (worker, planner) puts the entries into slots and returns when `max_records` slots are free again, or
   returns for how many there is room instead, so that the next read cannot bring more than fits. The entries are its
-  own from the moment of the call: it beats them, also those that still wait for a slot, and says by `holds` which ones
-  it has, so that a beat that came late does not make the reclaimer hand them to it a second time. Its handler returns
-  for a suspect when that is finished, and `alone` waits until all else is, or until another process has the suspect.
+  own from the moment of the call: it renews their leases, also of those that still wait for a slot, and says by
+  `has_lease` which ones it has, so that a late heartbeat does not make the reclaimer hand them to it a second time. Its
+  handler returns for a suspect when that is finished, and `alone` waits until all else is, or until another process has
+  the suspect.
 
 Reader and reclaimer may call the handler at the same time. A handler that raises leaves its entries pending: they come
 back after a lease.
@@ -41,9 +42,9 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.broker import POLL_MS, UNREACHABLE
-from haltpoint.runtime.streams.connection import Coalescer
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tasks import AT_THE_END, end
-from haltpoint.runtime.streams.topology import PREFIX, Place
+from haltpoint.runtime.streams.topology import PREFIX, EntryRef
 
 _log = logs.get(__name__)
 
@@ -89,7 +90,7 @@ class Subscription:
 
     `redis` is what it takes over and hands back through: without retries, so that it waits for no server that is away.
     It reads over a connection of its own, which waits as long as it takes.
-    `handler` gets at most `max_records` entries, or what it returned for the read before. `holds` says whether this
+    `handler` gets at most `max_records` entries, or what it returned for the read before. `has_lease` says whether this
     process still works on an entry (default: while the handler runs with it). `alone` is entered before an entry is
     taken over and left when its handler has returned: nothing else is in hand in between.
     `on_fatal` hears once that the group is gone; nothing is read from then on.
@@ -108,7 +109,7 @@ class Subscription:
         max_deliveries: int,
         on_exhausted: Exhausted,
         on_fatal: Callable[[HaltpointError], None],
-        holds: Callable[[str], bool] | None = None,
+        has_lease: Callable[[str], bool] | None = None,
         alone: Alone = at_once,
     ) -> None:
         self.stream = stream
@@ -121,14 +122,14 @@ class Subscription:
         self._max_deliveries = max_deliveries
         self._on_exhausted = on_exhausted
         self._on_fatal = on_fatal
-        self._holds = holds
+        self._has_lease = has_lease
         self._alone = alone
         self._handled: set[str] = set()
         self._closing = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         # An entry lies idle for at most a quarter of a lease after its lease has run out.
         self._pause = min(max(lease_ms / 4000, 0.02), 1.0)
-        self._reading = Coalescer(redis, patience=math.inf, timeout=POLL_MS / 1000 + 6)
+        self._reading = AutoPipeline(redis, patience=math.inf, timeout=POLL_MS / 1000 + 6)
 
     async def start(self) -> None:
         """Begin to read, as soon as the server is there. Raises HaltpointError HP-020 when there is no such group."""
@@ -198,7 +199,7 @@ class Subscription:
                 if await self._reclaim():
                     continue
             except UNREACHABLE:
-                pass  # the service's beat says so
+                pass  # the service's heartbeat says so
             except ResponseError as error:
                 self._report(error)
             except Exception:  # noqa: BLE001 - on_exhausted is not ours
@@ -221,7 +222,7 @@ class Subscription:
 
     async def _reclaim(self) -> bool:
         """Take over the oldest entry that lay idle for a lease; False when there was none."""
-        # What we hold ourselves may fill the first page when a beat is late.
+        # What we hold ourselves may fill the first page when a heartbeat is late.
         page = self._max_records + len(self._handled) + 100
         idle = cast(
             "list[dict[str, Any]]",
@@ -274,13 +275,13 @@ class Subscription:
         )
 
     def _is_mine(self, entry_id: str) -> bool:
-        return entry_id in self._handled or (self._holds is not None and self._holds(entry_id))
+        return entry_id in self._handled or (self._has_lease is not None and self._has_lease(entry_id))
 
 
 async def hand_back(redis: Redis, stream: str, consumer: str, ids: Sequence[str], lease_ms: int) -> None:
     """Let the next reclaimer take these entries unless they are somebody else's already. Counts no delivery."""
     if ids:
-        name = Place.of(stream, ids[0]).stream
+        name = EntryRef.of(stream, ids[0]).stream
         key = stream.removesuffix(name) + Stream.EVENTS
         await redis.fcall(PREFIX + "hand_back", 1, key, name, consumer, str(lease_ms), *ids)
 

@@ -12,7 +12,7 @@ from pydantic_core import from_json, to_json
 
 from haltpoint.contracts.base import value
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.runtime.streams.wire import DATA, Decoded, Reason, Rejected, decode
+from haltpoint.runtime.streams.wire import DATA, DeadLetterReason, Decoded, Rejected, decode
 
 _DATA: Final = DATA.encode()
 _MAGIC: Final = b"\x89BIN\r\n\x1a\n"
@@ -50,8 +50,8 @@ def read_foreign(stream: str, entry: str, fields: Mapping[bytes, bytes], rejecte
     A body's id is its header `id`; without one it is that of its entry, so that the same entry is the same task.
     """
     data = fields.get(_DATA, b"")
-    if rejected.reason is not Reason.BAD_FIELDS and not (
-        rejected.reason is Reason.BAD_ENCODING and data.startswith(_MAGIC)
+    if rejected.reason is not DeadLetterReason.BAD_FIELDS and not (
+        rejected.reason is DeadLetterReason.BAD_ENCODING and data.startswith(_MAGIC)
     ):
         return rejected
     found = opened(data)
@@ -60,16 +60,18 @@ def read_foreign(stream: str, entry: str, fields: Mapping[bytes, bytes], rejecte
     try:
         message = from_json(found.body)
     except ValueError as error:
-        return Rejected(Reason.BAD_JSON, f"the body {found.form} is not JSON: {error}")
+        return Rejected(DeadLetterReason.BAD_JSON, f"the body {found.form} is not JSON: {error}")
     if not isinstance(message, dict):
-        return Rejected(Reason.BAD_FIELDS, f"the body {found.form} is not a JSON object, so it is not a task")
+        return Rejected(DeadLetterReason.BAD_FIELDS, f"the body {found.form} is not a JSON object, so it is not a task")
     if "type" in message:
         if found.body is data:
             return rejected
         told = f"a message {found.form}"
     else:
         if found.headers is None:
-            return Rejected(Reason.BAD_ENCODING, f"the headers {found.form} cannot be read; they must be ASCII")
+            return Rejected(
+                DeadLetterReason.BAD_ENCODING, f"the headers {found.form} cannot be read; they must be ASCII"
+            )
         told = f"it has no `type`, so it is read as the body of a task {found.form}"
         message = _submitted(message, found.headers, stream, entry)
     message.setdefault("traceparent", (found.headers or {}).get("traceparent"))
@@ -90,11 +92,13 @@ def _binary(data: bytes) -> Opened | Rejected:
     try:
         version, headers_at, body_at = _START.unpack_from(data, len(_MAGIC))
     except struct.error:
-        return Rejected(Reason.BAD_ENCODING, f"an entry {form} that ends too early")
+        return Rejected(DeadLetterReason.BAD_ENCODING, f"an entry {form} that ends too early")
     if version != 1:
-        return Rejected(Reason.UNKNOWN_VERSION, f"an entry {form}, version {version}; this release reads version 1")
+        return Rejected(
+            DeadLetterReason.UNKNOWN_VERSION, f"an entry {form}, version {version}; this release reads version 1"
+        )
     if body_at > len(data):
-        return Rejected(Reason.BAD_ENCODING, f"an entry {form} that ends too early")
+        return Rejected(DeadLetterReason.BAD_ENCODING, f"an entry {form} that ends too early")
     return Opened(data[body_at:], _headers(data[:body_at], headers_at), form)
 
 

@@ -58,7 +58,7 @@ class Envelope:
             subject=self.chain_id,
             time=self.time,
             traceparent=self.trace,
-            data=events.RequestedTool(
+            data=events.ToolRequested.Data(
                 action_id=action.id,
                 tool=action.tool,
                 attempt=action.attempt,
@@ -112,7 +112,7 @@ class Envelope:
             subject=self.chain_id,
             time=self.time,
             traceparent=self.trace,
-            data=events.HumanRequest(
+            data=events.HumanRequested.Data(
                 request_id=question.request_id,
                 kind=question.kind,
                 question=question.question,
@@ -139,7 +139,7 @@ class Envelope:
             subject=child,
             time=self.time,
             traceparent=self.trace,
-            data=events.Cancellation(reason=reason),
+            data=events.TaskCancelled.Data(reason=reason),
         )
 
     def withdrawn(self, request: str, reason: str) -> events.HumanWithdrawn:
@@ -150,7 +150,7 @@ class Envelope:
             subject=self.chain_id,
             time=self.time,
             traceparent=self.trace,
-            data=events.WithdrawnRequest(request_id=request, reason=reason),
+            data=events.HumanWithdrawn.Data(request_id=request, reason=reason),
         )
 
 
@@ -164,7 +164,7 @@ def completed_parts(action_id: str, attempt: int | None, chain_id: str, trace: s
         source="haltpoint/tool-worker",
         subject=chain_id,
         traceparent=trace,
-        data=events.CompletedTool(action_id=action_id, outcome=_ANY),
+        data=events.ToolCompleted.Data(action_id=action_id, outcome=_ANY),
     )
     head, _, tail = encode(message).rpartition(_ANY_TEXT)
     return head, tail

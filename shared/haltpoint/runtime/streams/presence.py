@@ -17,7 +17,7 @@ async def alive(redis: Redis, topology: Topology) -> list[dict[str, Any]]:
     keys = [key async for key in redis.sscan_iter(members)]
     values = await redis.mget(keys) if keys else []
     if dead := [key for key, value in zip(keys, values, strict=True) if value is None]:
-        await redis.srem(members, *dead)  # one that beats again writes its name again
+        await redis.srem(members, *dead)  # one that is alive again writes its name again
     return [json.loads(value) for value in values if value is not None]
 
 

@@ -14,28 +14,32 @@ from haltpoint.chain.model.policy import without_blocked
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.topology import PREFIX, Topology
 from haltpoint.runtime.streams.wire import encode
 
-BEAT: Final = 15.0
-"""Seconds between two beats of a worker at most."""
+ANNOUNCE_EVERY: Final = 15.0
+"""Seconds between two announcements of a worker at most."""
 
 _LEASE: Final = 60_000
-"""Ms after the last beat of any worker for which a tool is offered: a worker may start again within, or miss beats."""
+"""Ms after the last announcement of any worker for which a tool is offered: a worker may start again within, or miss
+one.
+"""
 
 _DAY: Final = 86_400_000
 
 
 class Listed(Contract):
-    """One tool in the catalogue; `seen` is the last beat of a worker that serves it, in ms of the server's clock."""
+    """One tool in the catalogue; `seen` is the last announcement of a worker that serves it, in ms of the server's
+    clock.
+    """
 
     spec: ToolSpec
     seen: Annotated[int, Meta(ge=0)]
 
 
 def _listed(value: bytes, now: int) -> Listed:
-    """One entry, as the function `beat` writes it: {"spec":...,"seen":...}."""
+    """One entry, as the function `announce` writes it: {"spec":...,"seen":...}."""
     spec, _, told = value.removeprefix(b'{"spec":').rpartition(b',"seen":')
     seen = int(told.removesuffix(b"}"))
     return Listed(spec=_spec(spec, seen < now - _LEASE), seen=seen)
@@ -51,18 +55,18 @@ def _spec(text: bytes, gone: bool) -> ToolSpec:
 class ToolCatalogue:
     """Written by tool workers into every partition, read by everybody from one; `blocked` ones are internal."""
 
-    def __init__(self, calls: Coalescer, topology: Topology, blocked: Collection[str] = ()) -> None:
+    def __init__(self, calls: AutoPipeline, topology: Topology, blocked: Collection[str] = ()) -> None:
         self._blocked = blocked
         self._calls = calls
         self._topology = topology
 
-    async def beat(self, specs: Iterable[ToolSpec]) -> None:
+    async def announce(self, specs: Iterable[ToolSpec]) -> None:
         """Say that these tools are served now. They are offered for a minute, and known for a day."""
         args: list[Argument] = []
         for spec in specs:
             args += (spec.name, encode(spec))
         streams = (self._topology.stream(p, Stream.EVENTS) for p in range(self._topology.partitions))
-        await asyncio.gather(*(self._calls.call("FCALL", f"{PREFIX}beat", 1, key, *args) for key in streams))
+        await asyncio.gather(*(self._calls.call("FCALL", f"{PREFIX}announce", 1, key, *args) for key in streams))
 
     async def listed(self, partition: int = 0) -> dict[str, Listed]:
         """All tools that were seen within a day, by name; those that were not within a minute are marked as gone."""

@@ -118,8 +118,8 @@ def other_partitions(theirs: int, ours: int) -> HaltpointError:
 
 
 @value
-class Place:
-    """Where one entry of a work stream lies: partition, the stream's name inside it, the entry's id."""
+class EntryRef:
+    """One entry of a work stream: partition, the stream's name inside it, the entry's id."""
 
     partition: int
     stream: str

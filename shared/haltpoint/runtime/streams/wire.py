@@ -39,8 +39,8 @@ _BRACKETS: Final = re.compile(rb"[\[\]{}]")
 _TRACEPARENT: Final = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 
 
-class Reason(StrEnum):
-    """Why an entry is no message: the closed set that dead letters and metrics use."""
+class DeadLetterReason(StrEnum):
+    """Why an entry is a dead letter: the closed set. The first eight say why it is no message."""
 
     NO_DATA = "no_data"
     TOO_LARGE = "too_large"
@@ -50,6 +50,10 @@ class Reason(StrEnum):
     UNKNOWN_VERSION = "unknown_version"
     UNKNOWN_MESSAGE = "unknown_message"
     BAD_FIELDS = "bad_fields"
+    UNKNOWN_CHAIN = "unknown_chain"
+    CONFLICT = "conflict"
+    DELIVERIES_EXHAUSTED = "deliveries_exhausted"
+    QUARANTINED = "quarantined"
 
 
 @value
@@ -64,7 +68,7 @@ class Decoded:
 class Rejected:
     """An entry that cannot be processed; `detail` says it in words, without the whole input."""
 
-    reason: Reason
+    reason: DeadLetterReason
     detail: str
 
 
@@ -77,22 +81,24 @@ def decode(stream: Stream, fields: Mapping[bytes, bytes]) -> Decoded | Rejected:
     """Read one entry of `stream`. Never raises: whatever the bytes are, the answer is a value."""
     data, body = fields.get(_DATA), fields.get(_BODY, b"")
     if data is None:
-        return Rejected(Reason.NO_DATA, f"the entry has no field {DATA}")
+        return Rejected(DeadLetterReason.NO_DATA, f"the entry has no field {DATA}")
     if len(data) > MAX_MESSAGE or len(body) > MAX_RESULT:
-        return Rejected(Reason.TOO_LARGE, f"{len(data)} bytes of data, {len(body)} of body")
+        return Rejected(DeadLetterReason.TOO_LARGE, f"{len(data)} bytes of data, {len(body)} of body")
     try:
         text = body.decode()
         data.decode()
     except UnicodeDecodeError as error:
-        return Rejected(Reason.BAD_ENCODING, f"not UTF-8 at byte {error.start}: {error.reason}")
+        return Rejected(DeadLetterReason.BAD_ENCODING, f"not UTF-8 at byte {error.start}: {error.reason}")
     if too_deep(data, MESSAGE_DEPTH) or too_deep(body):
-        return Rejected(Reason.TOO_DEEP, f"nested deeper than {MESSAGE_DEPTH}, or its body deeper than {MAX_DEPTH}")
+        return Rejected(
+            DeadLetterReason.TOO_DEEP, f"nested deeper than {MESSAGE_DEPTH}, or its body deeper than {MAX_DEPTH}"
+        )
     try:
         message = _DECODER.decode(data)
     except msgspec.ValidationError as error:
         return _second_look(stream, data, text, str(error))
     except msgspec.DecodeError as error:
-        return Rejected(Reason.BAD_JSON, str(error)[:1000])
+        return Rejected(DeadLetterReason.BAD_JSON, str(error)[:1000])
     return _placed(stream, message, text)
 
 
@@ -118,7 +124,7 @@ def valid_traceparent(value: object) -> str | None:
 
 def _placed(stream: Stream, message: Any, body: str) -> Decoded | Rejected:
     if _STREAMS[type(message)] is not stream:
-        return Rejected(Reason.UNKNOWN_MESSAGE, f"{message.type} does not belong on {stream.value}")
+        return Rejected(DeadLetterReason.UNKNOWN_MESSAGE, f"{message.type} does not belong on {stream.value}")
     if message.traceparent is not None and valid_traceparent(message.traceparent) is None:
         message = msgspec.structs.replace(message, traceparent=None)
     return Decoded(message, body)
@@ -129,11 +135,11 @@ def _second_look(stream: Stream, data: bytes, body: str, fault: str) -> Decoded 
     try:
         found = msgspec.json.decode(data)
     except msgspec.DecodeError as error:  # a number that is none
-        return Rejected(Reason.BAD_JSON, str(error)[:1000])
+        return Rejected(DeadLetterReason.BAD_JSON, str(error)[:1000])
     if not isinstance(found, dict):
-        return Rejected(Reason.BAD_FIELDS, "a message is a JSON object")
+        return Rejected(DeadLetterReason.BAD_FIELDS, "a message is a JSON object")
     if "type" not in found:
-        return Rejected(Reason.BAD_FIELDS, "the message has no `type`")
+        return Rejected(DeadLetterReason.BAD_FIELDS, "the message has no `type`")
     if not isinstance(found["type"], str) or found["type"] not in BY_TYPE:
         return _unknown(found["type"])
     if valid_traceparent(found.get("traceparent")) is None:
@@ -143,16 +149,18 @@ def _second_look(stream: Stream, data: bytes, body: str, fault: str) -> Decoded 
             found["data"] = door(Task).validate_python(found.get("data"))
         return _placed(stream, msgspec.convert(found, BY_TYPE[found["type"]].message), body)
     except ValidationError as error:
-        return Rejected(Reason.BAD_FIELDS, _shown(error))
+        return Rejected(DeadLetterReason.BAD_FIELDS, _shown(error))
     except msgspec.ValidationError:
-        return Rejected(Reason.BAD_FIELDS, fault[:1000])
+        return Rejected(DeadLetterReason.BAD_FIELDS, fault[:1000])
 
 
 def _unknown(tag: object) -> Rejected:
     text = str(tag)[:128]
     if text in known_names() or text.rpartition(".")[0] in known_names():
-        return Rejected(Reason.UNKNOWN_VERSION, f"this release does not know {text!r}, but another version of it")
-    return Rejected(Reason.UNKNOWN_MESSAGE, f"there is no message type {text!r}")
+        return Rejected(
+            DeadLetterReason.UNKNOWN_VERSION, f"this release does not know {text!r}, but another version of it"
+        )
+    return Rejected(DeadLetterReason.UNKNOWN_MESSAGE, f"there is no message {text!r}")
 
 
 def _shown(error: ValidationError) -> str:

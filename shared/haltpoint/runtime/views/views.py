@@ -33,13 +33,13 @@ from haltpoint.runtime.views.unserved import GRACE, Unserved, age, served
 
 _THOUGHTS: Final = frozenset({"action.proposed", "thought.failed", "plan.drafted", "answer.drafted"})
 
-Sees = Callable[[str | None], bool]
+VisibleTo = Callable[[str | None], bool]
 """Whether a reader sees the chains of this tenant."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What has become of a chain, and the traceparent that it was submitted with."""
+class ChainHeader:
+    """The status of a chain, and the traceparent that it was submitted with."""
 
     status: ChainStatus
     trace: str | None
@@ -62,27 +62,27 @@ class Views:
         self._topology = topology
         self._language = language
 
-    async def chain(self, chain_id: str, sees: Sees) -> ChainView | None:
+    async def chain(self, chain_id: str, visible_to: VisibleTo) -> ChainView | None:
         """The whole chain, or None when there is none that this reader sees."""
-        record = await self._record(chain_id, sees)
+        record = await self._record(chain_id, visible_to)
         return chain_view.view_of(replace(record, waiting=await self._waiting(record))) if record else None
 
-    async def standing(self, chain_id: str, sees: Sees) -> Standing | None:
-        """A chain in a word, or None when there is none that this reader sees."""
+    async def header(self, chain_id: str, visible_to: VisibleTo) -> ChainHeader | None:
+        """A chain's header, or None when there is none that this reader sees."""
         ((task, head),) = await self._tasks_and_heads([chain_id])
-        if not task or not head or not sees(task.tenant):
+        if not task or not head or not visible_to(task.tenant):
             return None
-        return Standing(ChainStatus(head["status"]), head.get("trace") or None)
+        return ChainHeader(ChainStatus(head["status"]), head.get("trace") or None)
 
-    async def whole(self, action: str, sees: Sees) -> bytes | None:
+    async def whole(self, action: str, visible_to: VisibleTo) -> bytes | None:
         """The uncut data of an action's result as JSON, or None when none are kept that this reader sees."""
         chain_id = chain_of(action)
-        if await self.standing(chain_id, sees) is None:
+        if await self.header(chain_id, visible_to) is None:
             return None
         return cast("bytes | None", await self._redis.get(self._topology.key_of("whole", action)))
 
     async def chains(
-        self, status: ChainStatus | None, cursor: str | None, limit: int, sees: Sees
+        self, status: ChainStatus | None, cursor: str | None, limit: int, visible_to: VisibleTo
     ) -> Page[ChainSummary]:
         """Chains in one or in any state, those that changed last first."""
 
@@ -93,7 +93,7 @@ class Views:
             )
             return [
                 [chain_view.summary_of(chain_id, head, task, json.loads(end) if end else {})]
-                if task and head and sees(task.tenant) and (status is None or head["status"] == status.value)
+                if task and head and visible_to(task.tenant) and (status is None or head["status"] == status.value)
                 else []
                 for chain_id, (task, head), end in zip(chain_ids, found, ends, strict=True)
             ]
@@ -101,27 +101,27 @@ class Views:
         names = [f"index:status:{one.value}" for one in ([status] if status else ChainStatus)]
         return await page(self._redis, self._topology, names, cursor, limit, limit, shown)
 
-    async def request(self, request: str, sees: Sees) -> RequestView | None:
+    async def request(self, request: str, visible_to: VisibleTo) -> RequestView | None:
         """One question, or None when there is none that this reader sees."""
-        found = await self._requests([request], sees)
+        found = await self._requests([request], visible_to)
         return found[0] if found else None
 
     async def requests(
-        self, status: RequestStatus, kind: RequestKind | None, cursor: str | None, limit: int, sees: Sees
+        self, status: RequestStatus, kind: RequestKind | None, cursor: str | None, limit: int, visible_to: VisibleTo
     ) -> Page[RequestView]:
         """Questions in one state: open ones by priority and newest first, others by the chains that changed last."""
         is_open = status is RequestStatus.OPEN
 
         async def shown(members: list[str]) -> list[list[RequestView]]:
             asked = [[one] for one in members] if is_open else await self._asked(members)
-            found = {view.id: view for view in await self._requests([one for ids in asked for one in ids], sees)}
+            found = {view.id: view for view in await self._requests([one for ids in asked for one in ids], visible_to)}
             views = ([found[one] for one in ids if one in found] for ids in asked)
             return [[v for v in each if v.status is status and kind in (None, v.kind)] for each in views]
 
         names = ["index:requests"] if is_open else [f"index:status:{one.value}" for one in ChainStatus]
         return await page(self._redis, self._topology, names, cursor, limit, limit if is_open else 100, shown)
 
-    async def events(self, chain_id: str, after: str | None, lines: int, sees: Sees) -> LogSlice:
+    async def events(self, chain_id: str, after: str | None, lines: int, visible_to: VisibleTo) -> LogSlice:
         """What the log says behind the place `after` ("<line>.<fact>"; None: all), in `lines` lines at most."""
         line, fact = (int(part) for part in after.split(".")) if after else (0, -1)
         # The line of `after` itself is read once more: it may hold more facts.
@@ -131,13 +131,13 @@ class Views:
             event for one in read for index, event in enumerate(one.events()) if one.number > line or index > fact
         ]
         if events and events[-1].type in FINAL_FACTS:
-            events[-1] = await self._with_answer(chain_id, events[-1], sees)
+            events[-1] = await self._with_answer(chain_id, events[-1], visible_to)
         place = f"{read[-1].number}.{max(len(read[-1].facts) - 1, 0)}" if read else after
         return LogSlice(tuple(events), place, more=len(texts) > lines + 1)
 
-    async def _with_answer(self, chain_id: str, event: EventView, sees: Sees) -> EventView:
+    async def _with_answer(self, chain_id: str, event: EventView, visible_to: VisibleTo) -> EventView:
         """The last event of a chain says the answer (F1)."""
-        record = await self._record(chain_id, sees)
+        record = await self._record(chain_id, visible_to)
         answer = chain_view.view_of(record).answer if record else None
         if answer is None:
             return event
@@ -145,7 +145,7 @@ class Views:
 
     # ---- one chain --------------------------------------------------------------------------------------------------
 
-    async def _record(self, chain_id: str, sees: Sees) -> ChainRecord | None:
+    async def _record(self, chain_id: str, visible_to: VisibleTo) -> ChainRecord | None:
         async with self._redis.pipeline(transaction=False) as pipe:
             pipe.hgetall(self._topology.key_of(Key.CHAIN, chain_id))
             pipe.hgetall(self._topology.key_of(Key.DATA, chain_id))
@@ -154,7 +154,7 @@ class Views:
         if not head or (raw_task := data.get(Data.TASK.encode())) is None:
             return None
         task = msgspec.json.decode(raw_task, type=Task)
-        if not sees(task.tenant):
+        if not visible_to(task.tenant):
             return None
         raw_plan, raw_end = data.get(Data.PLAN.encode()), data.get(Data.END.encode())
         task, plan = as_worked_on(raw_plan, task)
@@ -186,7 +186,7 @@ class Views:
             requests=requests,
             thoughts={name: thought_of(text) for name in thoughts if (text := data.get(local(name).encode()))},
             forms=await self._forms(chain_id, map(question_of, requests.values())),
-            children={one: found for one in below if (found := await self._record(one, sees)) is not None},
+            children={one: found for one in below if (found := await self._record(one, visible_to)) is not None},
             language=self._language,
         )
 
@@ -245,7 +245,7 @@ class Views:
             for task, head in zip(tasks, heads, strict=True)
         ]
 
-    async def _requests(self, ids: Sequence[str], sees: Sees) -> list[RequestView]:
+    async def _requests(self, ids: Sequence[str], visible_to: VisibleTo) -> list[RequestView]:
         async with self._redis.pipeline(transaction=False) as pipe:
             for name in ids:
                 pipe.hmget(self._topology.key_of(Key.CHAIN, chain_of(name)), [local(name)])
@@ -258,7 +258,7 @@ class Views:
             if stored is None or raw_task is None:
                 continue
             task = msgspec.json.decode(raw_task, type=Task)
-            if not sees(task.tenant):
+            if not visible_to(task.tenant):
                 continue
             question = question_of(stored)
             views.append(request_of(question, stored, task, await self._background(stored.chain_id, task, question)))

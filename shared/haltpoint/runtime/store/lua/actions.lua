@@ -19,8 +19,8 @@ local function write_action(prefix, chain, name, entry, epoch, attempt, repeatab
 end
 
 -- Somebody began it, and its effects cannot be repeated.
-local function doubtful(action)
-  return action.repeatable ~= '1' and (action.state == STATE.STARTED or action.state == STATE.DOUBTED)
+local function is_in_doubt(action)
+  return action.repeatable ~= '1' and (action.state == STATE.STARTED or action.state == STATE.IN_DOUBT)
 end
 
 local function has_receipt(prefix, chain, name)

@@ -132,7 +132,7 @@ Put an entry among the dead letters: seven fields of ours in this order (stream,
 then its own, then finish it. One of very many fields is kept as one field `__packed__` (MessagePack of the flat list).
 Returns the dead letter's id, or nil when the entry was gone.
 ]]
-local function bury(prefix, stream, entry, reason, detail, chain, id)
+local function dead_letter(prefix, stream, entry, reason, detail, chain, id)
   local bytes = fields_of(prefix, stream, entry)
   local letter
   if bytes then

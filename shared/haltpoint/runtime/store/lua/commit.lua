@@ -10,7 +10,7 @@ The feed gets one entry for the whole batch: `lines`, with `<chain>:<n>` for eac
 its place in the log, with blanks between.
 Returns {now, status...}: 0 ok | 1 conflict (nothing written) | 2 fault. A repeat of a commit that was applied finds
 `version` in the chain and is ok. A fault is an error after the first write: the chain has failed and says so, its
-version is "fault", which no commit can expect, and its timer and questions go; each of its entries goes to the dead
+version is "quarantined", which no commit can expect, and its timer and questions go; each of its entries goes to the dead
 letters with its bytes, and is acknowledged.
 ]]
 local DAYS_KEPT = 31 -- of counters: a month and the day that has begun
@@ -42,7 +42,7 @@ local function put_aside(data, name, attempt)
   if receipt then
     redis.call('HSET', data, name .. '.' .. PART.RECEIPT .. '.' .. attempt, receipt)
   end
-  redis.call('HDEL', data, name .. '.' .. PART.RECEIPT, name .. '.' .. PART.SETTLED)
+  redis.call('HDEL', data, name .. '.' .. PART.RECEIPT, name .. '.' .. PART.RESOLUTION)
 end
 
 function operations.dispatch(run, op)
@@ -60,8 +60,8 @@ function operations.record_action(run, op)
   redis.call('HSET', run.data, op.id .. '.' .. PART.CALL, op.tool .. '\n' .. op.arguments)
 end
 
-function operations.settle_action(run, op)
-  redis.call('HSET', run.data, op.id .. '.' .. PART.SETTLED, KIND.RECEIPT .. '\n' .. op.outcome .. '\n' .. op.data)
+function operations.resolve_action(run, op)
+  redis.call('HSET', run.data, op.id .. '.' .. PART.RESOLUTION, KIND.RECEIPT .. '\n' .. op.outcome .. '\n' .. op.data)
 end
 
 function operations.begin_child(run, op)
@@ -186,10 +186,10 @@ local function quarantine(run, entries, problem)
   local prefix, chain, head = run.prefix, run.chain, run.head
   local open = redis.pcall('HGET', head, HEAD.OPEN)
   local told = '"code":"HP-002","message":"the chain could not be written; its dead letters say why"'
-  redis.pcall('HSET', head, HEAD.VERSION, 'fault', HEAD.STATUS, 'failed', HEAD.OPEN, '')
+  redis.pcall('HSET', head, HEAD.VERSION, 'quarantined', HEAD.STATUS, 'failed', HEAD.OPEN, '')
   redis.pcall('HSET', run.data, DATA.END, '{"answer":null,"error":{' .. told .. ',"step_id":null}}')
   redis.pcall('RPUSH', run.log,
-    '{"at":' .. digits(run.at) .. ',"type":"fault","facts":[["chain.failed",{' .. told .. '}]]}')
+    '{"at":' .. digits(run.at) .. ',"type":"quarantined","facts":[["chain.failed",{' .. told .. '}]]}')
   redis.pcall('ZREM', prefix .. 'timers', chain)
   for _, status in ipairs(LIVE) do
     redis.pcall('ZREM', prefix .. 'index:status:' .. status, chain)
@@ -209,7 +209,7 @@ local function quarantine(run, entries, problem)
   tell_parent(prefix, chain)
   dismiss_child(prefix, chain, head)
   for _, entry in ipairs(entries) do
-    bury(prefix, 'events', entry, 'fault', problem, chain, '')
+    dead_letter(prefix, 'events', entry, 'quarantined', problem, chain, '')
   end
 end
 

@@ -11,7 +11,7 @@ What cannot be processed is kept with its bytes and its reason, and its chain he
    message head .. data .. '}'.
  - of anything else that may be what the chain waits for, the executor gets the word `message`.
  - of what it is to go on waiting for (a newer release reads it) it hears nothing: `id` says what that is, for `requeue`.
-A chain that is final, or not there, hears nothing. Returns {status, letter}: buried | gone (the entry is not there any more: it was finished).
+A chain that is final, or not there, hears nothing. Returns {status, letter}: moved | gone (the entry is not there any more: it was finished).
 ]]
 local function tell_of_action(prefix, entry, args)
   local chain, name = split(args[7])
@@ -19,9 +19,9 @@ local function tell_of_action(prefix, entry, args)
   if not action or action.entry ~= entry then
     return
   end
-  local in_doubt = doubtful(action)
+  local in_doubt = is_in_doubt(action)
   local outcome = in_doubt and args[10] or args[9]
-  local first = record(prefix, chain, name, in_doubt and KIND.DOUBT or KIND.RECEIPT, outcome, '')
+  local first = record(prefix, chain, name, in_doubt and KIND.IN_DOUBT or KIND.RECEIPT, outcome, '')
   if first and not FINAL[status] then
     add(prefix, 'events', args[8] .. outcome .. args[11])
   end
@@ -36,7 +36,7 @@ end
 
 register('dead_letter', function(keys, args)
   local prefix, stream, entry = prefix_of(keys), args[1], args[2]
-  local letter = bury(prefix, stream, entry, args[3], args[4], args[5], args[7] or '')
+  local letter = dead_letter(prefix, stream, entry, args[3], args[4], args[5], args[7] or '')
   if not letter then
     return { 'gone', '' }
   end
@@ -47,7 +47,7 @@ register('dead_letter', function(keys, args)
   elseif args[6] == 'lost' then
     tell_of_loss(prefix, args[5], args[8])
   end
-  return { 'buried', letter }
+  return { 'moved', letter }
 end)
 
 --[[
@@ -58,7 +58,7 @@ its action, and the letter goes. An action that has a receipt, or a person who d
 over, is left alone.
 Returns requeued | gone (no such letter, or requeued before) | done (nobody waits for it; the letter stays).
 ]]
-local OURS = 14 -- values of bury's own seven fields
+local OURS = 14 -- values of dead_letter's own seven fields
 
 register('requeue', function(keys, args)
   local prefix = prefix_of(keys)

@@ -39,12 +39,12 @@ register('hand_back', function(keys, args)
 end)
 
 --[[
-hp2_beat [name spec]...
+hp2_announce [name spec]...
 
-A tool worker says which tools it serves, spec as JSON. They are in the catalogue for a day after the last beat, in real
+A tool worker says which tools it serves, spec as JSON. They are in the catalogue for a day after the last announcement, in real
 time; older ones are removed here. Returns the time in ms.
 ]]
-register('beat', function(keys, args)
+register('announce', function(keys, args)
   local key = prefix_of(keys) .. 'catalogue'
   local at = real_now()
   local stamp = digits(at)

@@ -15,14 +15,14 @@ local function record_thought(prefix, thought, kind, data, raw, head)
 end
 
 --[[
-hp2_think entry thought type data raw head
+hp2_record_thought entry thought type data raw head
 
 The planner records a thought and replies to the executor; the same thought is recorded once.
   type, data  of the reply; the message is head .. data .. '}'
   raw         the model's words
 Returns recorded | again (it was recorded) | final (the chain is over or gone). The entry is finished in each case.
 ]]
-register('think', function(keys, args)
+register('record_thought', function(keys, args)
   local prefix = prefix_of(keys)
   local status = record_thought(prefix, args[2], args[3], args[4], args[5], args[6])
   finish(prefix, 'plans', args[1])

@@ -33,17 +33,17 @@ register('claim', function(keys, args)
   local epoch, state = action.epoch, action.state
   if action.token ~= token then
     epoch = epoch + 1
-    state = doubtful(action) and STATE.DOUBTED or STATE.STARTED
+    state = is_in_doubt(action) and STATE.IN_DOUBT or STATE.STARTED
     write_action(prefix, chain, name, entry, epoch, action.attempt, action.repeatable, state, token)
   end
-  return { state == STATE.DOUBTED and 'in_doubt' or 'go', epoch }
+  return { state == STATE.IN_DOUBT and 'in_doubt' or 'go', epoch }
 end)
 
 --[[
-hp2_complete consumer [stream entry action epoch doubt outcome data head tail]...
+hp2_complete consumer [stream entry action epoch in_doubt outcome data head tail]...
 
-Record receipts of entries that are pending for this consumer. `doubt` '1': the outcome says IN_DOUBT, which is no receipt
-but takes its place until a person's answer settles the action or has it dispatched again. The message to the executor is
+Record receipts of entries that are pending for this consumer. `in_doubt` '1': the outcome says IN_DOUBT, which is no receipt
+but takes its place until a person's answer resolves the action or has it dispatched again. The message to the executor is
 head .. outcome .. tail, its body the data.
 Returns for each: recorded | again (a receipt is there: the entry was finished) | stale (not current, or not this
 consumer's: nothing was done).
@@ -60,7 +60,7 @@ register('complete', function(keys, args)
     if action and action.entry == entry and action.epoch == tonumber(args[i + 3])
       and holder_of(prefix, stream, entry) == consumer then
       status = 'again'
-      if record(prefix, chain, name, args[i + 4] == '1' and KIND.DOUBT or KIND.RECEIPT, outcome, data) then
+      if record(prefix, chain, name, args[i + 4] == '1' and KIND.IN_DOUBT or KIND.RECEIPT, outcome, data) then
         status = 'recorded'
         if not FINAL[ended] then
           add(prefix, 'events', args[i + 7] .. outcome .. args[i + 8], data)
@@ -124,7 +124,7 @@ register('release', function(keys, args)
   if args[3] ~= '' then
     action = read_action(prefix, chain, name)
     local mine = action and action.entry == entry and action.epoch == tonumber(args[4])
-    if not mine or doubtful(action) or has_receipt(prefix, chain, name) then
+    if not mine or is_in_doubt(action) or has_receipt(prefix, chain, name) then
       return 'stale'
     end
   end

@@ -6,11 +6,11 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import Cancellation, TaskCancelled, ToolCompleted, ToolRequested
+from haltpoint.contracts.events import TaskCancelled, ToolCompleted, ToolRequested
 from haltpoint.contracts.tools import ErrorType
-from haltpoint.runtime.store.ledger import Claimed, ClaimStatus, Completion, Finished, Held, Ledger
+from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Completion, Finished, Lease, ReceiptStore
 from haltpoint.runtime.store.rows import Kind
-from haltpoint.runtime.streams.topology import Place
+from haltpoint.runtime.streams.topology import EntryRef
 from tests.support.builders import OK, failed, literal_task
 from tests.support.desk import Desk, Order
 
@@ -19,17 +19,17 @@ STALE, LOST = ClaimStatus.STALE, ClaimStatus.LOST
 
 
 async def claim(desk: Desk, order: Order) -> Claimed:
-    return await desk.ledger.claim(order.place, order.data.action_id)
+    return await desk.receipt_store.claim(order.ref, order.data.action_id)
 
 
 async def cancel(desk: Desk, chain_id: str) -> None:
-    message = TaskCancelled(id=f"{chain_id}/cancel", source="test", subject=chain_id, data=Cancellation())
+    message = TaskCancelled(id=f"{chain_id}/cancel", source="test", subject=chain_id, data=TaskCancelled.Data())
     await desk.store.cancel(message)
     await desk.decide_all()
 
 
 def copied(order: Order, entry: str) -> Order:
-    return Order(Place(order.place.partition, order.place.stream, entry), order.data, order.body)
+    return Order(EntryRef(order.ref.partition, order.ref.stream, entry), order.data, order.body)
 
 
 async def test_r3_the_first_delivery_of_a_repeatable_action_needs_no_claim(desk: Desk) -> None:
@@ -72,7 +72,7 @@ async def test_r4_an_action_with_effects_is_started_once(desk: Desk) -> None:
 
 async def test_r4_a_claim_whose_reply_was_lost_is_answered_again(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "send"))
-    args = ("hp2_claim", 1, desk.topology.stream(0, Stream.EVENTS), "tools:default", order.place.entry)
+    args = ("hp2_claim", 1, desk.topology.stream(0, Stream.EVENTS), "tools:default", order.ref.entry)
     first = await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/1")
     assert await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/1") == first
     assert (await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/2"))[0] == b"in_doubt"
@@ -96,18 +96,18 @@ async def test_r8_who_lost_the_lease_changes_nothing_and_acknowledges_nothing(de
 async def test_r8_who_slept_while_another_took_over_changes_nothing(desk: Desk, begun: bool) -> None:
     """Claim, heartbeat, complete and release of a consumer for which the entry is not pending any more."""
     order = await desk.order_of(literal_task(1, "send"))
-    awake = Ledger(desk.calls, desk.topology, "two")
+    awake = ReceiptStore(desk.calls, desk.topology, "two")
     stream = desk.topology.stream(0, Stream.TOOLS, "default")
-    await desk.redis.xclaim(stream, "tool-worker", "two", 0, [order.place.entry])
-    epoch = (await awake.claim(order.place, order.data.action_id)).epoch if begun else 0
+    await desk.redis.xclaim(stream, "tool-worker", "two", 0, [order.ref.entry])
+    epoch = (await awake.claim(order.ref, order.data.action_id)).epoch if begun else 0
     before = await desk.snapshot()
-    held = Held(order.place, order.data.action_id, epoch)
+    lease = Lease(order.ref, order.data.action_id, epoch)
     assert await claim(desk, order) == Claimed(LOST, 0)
-    assert await desk.ledger.heartbeat([held]) == [False]
+    assert await desk.receipt_store.heartbeat([lease]) == [False]
     assert await desk.finish(order, epoch=epoch) is Completion.STALE
-    assert await desk.ledger.release(held) is False
+    assert await desk.receipt_store.release(lease) is False
     assert await desk.snapshot() == before
-    finished = Finished(order.place, order.data.action_id, epoch, order.data.attempt, OK, "{}")
+    finished = Finished(order.ref, order.data.action_id, epoch, order.data.attempt, OK, "{}")
     assert await awake.complete(finished) is Completion.RECORDED
 
 
@@ -117,8 +117,8 @@ async def test_an_entry_that_was_never_read_is_claimed_by_no_consumer(desk: Desk
     ((entry, _),) = await desk.redis.xrange(desk.topology.stream(0, Stream.TOOLS, "default"))
     (message,) = await desk.messages(Stream.TOOLS, "default")
     assert isinstance(message, ToolRequested)
-    place = Place(0, "tools:default", entry.decode())
-    assert await desk.ledger.claim(place, message.data.action_id) == Claimed(LOST, 0)
+    ref = EntryRef(0, "tools:default", entry.decode())
+    assert await desk.receipt_store.claim(ref, message.data.action_id) == Claimed(LOST, 0)
 
 
 async def test_r13_a_receipt_does_not_wait_for_a_help_that_is_refused(desk: Desk) -> None:
@@ -126,7 +126,7 @@ async def test_r13_a_receipt_does_not_wait_for_a_help_that_is_refused(desk: Desk
     await desk.redis.config_set("maxmemory", 1)
     try:
         with pytest.raises(TimeoutError):
-            await desk.ledger.keep_whole(0, order.data.action_id, "{}", 0)
+            await desk.receipt_store.keep_whole(0, order.data.action_id, "{}", 0)
         assert await desk.finish(order) is Completion.RECORDED
     finally:
         await desk.redis.config_set("maxmemory", 0)
@@ -160,9 +160,9 @@ async def test_a_receipt_for_a_final_chain_is_kept_and_told_to_nobody(desk: Desk
 async def test_a_forged_or_doubled_entry_is_finished_and_never_run(desk: Desk, known: bool) -> None:
     order = await desk.order_of(literal_task(1, "send"))
     forged = await desk.redis.xadd(desk.topology.stream(0, Stream.TOOLS, "default"), {"__data__": "{}"})
-    place = Place(0, "tools:default", forged.decode())
+    ref = EntryRef(0, "tools:default", forged.decode())
     action = order.data.action_id if known else "nobody.knows.1"
-    assert (await desk.ledger.claim(place, action)).status is STALE
+    assert (await desk.receipt_store.claim(ref, action)).status is STALE
     assert await desk.backlog(Stream.TOOLS, "default") == 1
     assert await claim(desk, order) == Claimed(GO, 1)
 
@@ -175,67 +175,67 @@ async def test_a_doubt_is_no_receipt_and_is_reported_once(desk: Desk) -> None:
     assert await desk.finish(order, outcome, "", epoch=doubtful.epoch) is Completion.RECORDED
     receipt = (await desk.action(order.data.action_id)).receipt
     assert receipt is not None
-    assert receipt.kind is Kind.DOUBT
+    assert receipt.kind is Kind.IN_DOUBT
     assert await desk.finish(order, OK, epoch=1) is Completion.AGAIN
     assert await desk.backlog(Stream.EVENTS) == 1
 
 
 async def test_a_heartbeat_keeps_what_is_held_and_says_what_is_lost(desk: Desk) -> None:
-    held, other = await desk.order_of(literal_task()), await desk.order_of(literal_task())
-    gone = Held(Place(0, "tools:default", "1-1"), other.data.action_id)
+    lease, other = await desk.order_of(literal_task()), await desk.order_of(literal_task())
+    gone = Lease(EntryRef(0, "tools:default", "1-1"), other.data.action_id)
     await asyncio.sleep(0.02)
-    kept = await desk.ledger.heartbeat([Held(held.place, held.data.action_id, 0), gone])
+    kept = await desk.receipt_store.heartbeat([Lease(lease.ref, lease.data.action_id, 0), gone])
     assert kept == [True, False]
     pending = await desk.redis.xpending_range(
         desk.topology.stream(0, Stream.TOOLS, "default"), "tool-worker", "-", "+", 10
     )
     idle = {one["message_id"].decode(): one["time_since_delivered"] for one in pending}
-    assert idle[other.place.entry] - idle[held.place.entry] >= 15
+    assert idle[other.ref.entry] - idle[lease.ref.entry] >= 15
     deliveries = {one["message_id"].decode(): one["times_delivered"] for one in pending}
-    assert deliveries[held.place.entry] == 1
+    assert deliveries[lease.ref.entry] == 1
 
 
 async def test_r8_a_heartbeat_of_another_consumer_or_epoch_is_lost(desk: Desk) -> None:
     order = await desk.order_of(literal_task())
-    stranger = Ledger(desk.calls, desk.topology, "two")
-    assert await stranger.heartbeat([Held(order.place, order.data.action_id, 0)]) == [False]
+    stranger = ReceiptStore(desk.calls, desk.topology, "two")
+    assert await stranger.heartbeat([Lease(order.ref, order.data.action_id, 0)]) == [False]
     await claim(desk, order)
-    assert await desk.ledger.heartbeat([Held(order.place, order.data.action_id, 0)]) == [False]
-    assert await desk.ledger.heartbeat([Held(order.place, order.data.action_id, 1)]) == [True]
+    assert await desk.receipt_store.heartbeat([Lease(order.ref, order.data.action_id, 0)]) == [False]
+    assert await desk.receipt_store.heartbeat([Lease(order.ref, order.data.action_id, 1)]) == [True]
 
 
 async def test_what_is_handed_back_is_read_anew_by_anybody(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "send", to="john"))
-    held = Held(order.place, order.data.action_id, 0)
-    assert await desk.ledger.release(held) is True
-    assert await desk.ledger.release(held) is False
+    lease = Lease(order.ref, order.data.action_id, 0)
+    assert await desk.receipt_store.release(lease) is True
+    assert await desk.receipt_store.release(lease) is False
     (again,) = await desk.orders(consumer="two")
     assert (again.data, again.body) == (order.data, order.body)
-    assert again.place != order.place
+    assert again.ref != order.ref
     assert (await claim(desk, order)).status is STALE
     assert await claim(desk, again) == Claimed(LOST, 0)
-    assert await Ledger(desk.calls, desk.topology, "two").claim(again.place, again.data.action_id) == Claimed(GO, 1)
+    assert await ReceiptStore(desk.calls, desk.topology, "two").claim(again.ref, again.data.action_id) == Claimed(GO, 1)
 
 
 async def test_r4_what_was_started_and_cannot_be_repeated_is_not_handed_back(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "send"))
     epoch = (await claim(desk, order)).epoch
-    assert await desk.ledger.release(Held(order.place, order.data.action_id, epoch)) is False
+    assert await desk.receipt_store.release(Lease(order.ref, order.data.action_id, epoch)) is False
     repeatable = await desk.order_of(literal_task())
     epoch = (await claim(desk, repeatable)).epoch
-    assert await desk.ledger.release(Held(repeatable.place, repeatable.data.action_id, epoch)) is True
+    assert await desk.receipt_store.release(Lease(repeatable.ref, repeatable.data.action_id, epoch)) is True
 
 
 async def test_r8_after_a_release_the_old_holder_cannot_complete(desk: Desk) -> None:
     order = await desk.order_of(literal_task())
-    await desk.ledger.release(Held(order.place, order.data.action_id, 0))
+    await desk.receipt_store.release(Lease(order.ref, order.data.action_id, 0))
     assert await desk.finish(order) is Completion.STALE
 
 
 async def test_epochs_of_a_second_attempt_begin_anew_under_a_new_entry(desk: Desk, redis: Redis) -> None:
     order = await desk.order_of(literal_task())
     await claim(desk, order)
-    await desk.ledger.release(Held(order.place, order.data.action_id, 1))
+    await desk.receipt_store.release(Lease(order.ref, order.data.action_id, 1))
     (again,) = await desk.orders()
     assert await desk.finish(order, epoch=1) is Completion.STALE
     assert await desk.finish(again, epoch=0) is Completion.RECORDED

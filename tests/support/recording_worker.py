@@ -8,11 +8,11 @@ from typing import Any
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.tools import Outcome, ToolSpec
-from haltpoint.runtime.store.ledger import Finished, Ledger
-from haltpoint.runtime.streams.connection import Coalescer, connect
+from haltpoint.runtime.store.receipts import Finished, ReceiptStore
+from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.tasks import end
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.streams.topology import Place, Topology
+from haltpoint.runtime.streams.topology import EntryRef, Topology
 from haltpoint.runtime.streams.wire import Decoded, decode
 from tests.support.builders import OK
 
@@ -25,21 +25,21 @@ def succeed(request: ToolRequested, arguments: str) -> tuple[Outcome, str]:
 
 
 @asynccontextmanager
-async def ledger_worker(
+async def recording_worker(
     url: str, topology: Topology, *tools: ToolSpec, act: Act = succeed, queue: str = "default"
 ) -> AsyncIterator[None]:
     """Serve `tools` on `queue` until the block ends; the tools are in the catalogue when it begins."""
-    async with connect(url) as redis, Coalescer(redis) as calls:
+    async with connect(url) as redis, AutoPipeline(redis) as calls:
         await topology.ensure(redis, [queue])
-        await ToolCatalogue(calls, topology).beat(tools)
-        task = asyncio.create_task(_serve(redis, Ledger(calls, topology, "test"), topology, act, queue))
+        await ToolCatalogue(calls, topology).announce(tools)
+        task = asyncio.create_task(_serve(redis, ReceiptStore(calls, topology, "test"), topology, act, queue))
         try:
             yield
         finally:
             await end(task)
 
 
-async def _serve(redis: Any, ledger: Ledger, topology: Topology, act: Act, queue: str) -> None:
+async def _serve(redis: Any, receipt_store: ReceiptStore, topology: Topology, act: Act, queue: str) -> None:
     streams = {topology.stream(p, Stream.TOOLS, queue): ">" for p in range(topology.partitions)}
     while True:
         read = await redis.xreadgroup(GROUP[Stream.TOOLS], "test", streams, count=64, block=1000)
@@ -50,8 +50,8 @@ async def _serve(redis: Any, ledger: Ledger, topology: Topology, act: Act, queue
                 request = decoded.message
                 assert isinstance(request, ToolRequested)
                 outcome, data = act(request, decoded.body)
-                place = Place.of(key.decode(), entry.decode())
+                ref = EntryRef.of(key.decode(), entry.decode())
                 # Not awaited: completions of one turn of the loop go together, as a worker's do.
-                ledger.complete(
-                    Finished(place, request.data.action_id, 0, request.data.attempt, outcome, data, request.traceparent)
+                receipt_store.complete(
+                    Finished(ref, request.data.action_id, 0, request.data.attempt, outcome, data, request.traceparent)
                 )

@@ -22,10 +22,10 @@ from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDraf
 from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
 from haltpoint.runtime.store.loading import decode_action
 from haltpoint.runtime.store.rows import Key, action_of, action_parts, local
-from haltpoint.runtime.streams.connection import Argument, Coalescer
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.outgoing import completed_parts, split_message
 from haltpoint.runtime.streams.tasks import AT_THE_END
-from haltpoint.runtime.streams.topology import PREFIX, Place, Topology
+from haltpoint.runtime.streams.topology import PREFIX, EntryRef, Topology
 from haltpoint.runtime.streams.wire import encode
 
 Thought = IntentDrafted | PlanDrafted | ActionProposed | AnswerDrafted | ThoughtFailed
@@ -78,7 +78,7 @@ class Finished:
     `metadata` are added to an outcome that has none.
     """
 
-    place: Place
+    ref: EntryRef
     action_id: str
     epoch: int
     attempt: int
@@ -89,21 +89,23 @@ class Finished:
 
 
 @value
-class Held:
-    """An entry that somebody works on, as a heartbeat names it; a thought has no action and epoch."""
+class Lease:
+    """An entry that this process works on; a thought has no action and epoch."""
 
-    place: Place
+    ref: EntryRef
     action_id: str = ""
     epoch: int = 0
 
 
-class Ledger:
+class ReceiptStore:
     """The worker's and the planner's side of the store. `consumer` is the name under which they read.
 
     `retention` in seconds: how long uncut data outlive their chain's deadline.
     """
 
-    def __init__(self, calls: Coalescer, topology: Topology, consumer: str, *, retention: float = 7 * 86400.0) -> None:
+    def __init__(
+        self, calls: AutoPipeline, topology: Topology, consumer: str, *, retention: float = 7 * 86400.0
+    ) -> None:
         self._calls = calls
         self._topology = topology
         self._consumer = consumer
@@ -113,20 +115,20 @@ class Ledger:
         self._finished: dict[int, list[tuple[Finished, asyncio.Future[Completion]]]] = {}
         self._streams = [topology.stream(partition, Stream.EVENTS) for partition in range(topology.partitions)]
 
-    async def claim(self, place: Place, action_id: str) -> Claimed:
+    async def claim(self, ref: EntryRef, action_id: str) -> Claimed:
         """Take an action with effects, or one that somebody else had (R4). A lost reply is asked for again safely."""
         token = f"{self._nonce}{next(self._serial):x}"
-        args = (place.stream, place.entry, action_id, self._consumer, token)
-        reply = await self._function("claim", place.partition, *args)
+        args = (ref.stream, ref.entry, action_id, self._consumer, token)
+        reply = await self._function("claim", ref.partition, *args)
         return Claimed(ClaimStatus(reply[0].decode()), int(reply[1]))
 
     def complete(self, finished: Finished) -> "asyncio.Future[Completion]":
         """Record a receipt and tell the executor (R3, R8); await the result. An IN_DOUBT outcome is no receipt."""
         future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-        waiting = self._finished.setdefault(finished.place.partition, [])
+        waiting = self._finished.setdefault(finished.ref.partition, [])
         waiting.append((finished, future))
         if len(waiting) == 1:
-            asyncio.get_running_loop().call_soon(self._flush, finished.place.partition)
+            asyncio.get_running_loop().call_soon(self._flush, finished.ref.partition)
         return future
 
     async def receipts(self, partition: int, action: str, others: Sequence[str]) -> dict[str, Action]:
@@ -155,42 +157,42 @@ class Ledger:
         async with asyncio.timeout(AT_THE_END):
             await self._calls.call("SET", self._topology.key(partition, "whole", action), data.encode(), "EX", seconds)
 
-    async def heartbeat(self, held: Sequence[Held]) -> list[bool]:
-        """Keep the leases of all that is held; for each whether it is still ours."""
-        kept: dict[Held, bool] = {}
-        partitions: dict[int, list[Held]] = {}
-        for one in held:
-            partitions.setdefault(one.place.partition, []).append(one)
+    async def heartbeat(self, leases: Sequence[Lease]) -> list[bool]:
+        """Keep these leases; for each whether it is still ours."""
+        kept: dict[Lease, bool] = {}
+        partitions: dict[int, list[Lease]] = {}
+        for one in leases:
+            partitions.setdefault(one.ref.partition, []).append(one)
 
-        async def beat(partition: int, ours: list[Held]) -> None:
+        async def heartbeat(partition: int, ours: list[Lease]) -> None:
             args: list[Argument] = []
             for one in ours:
-                args += (one.place.stream, one.place.entry, one.action_id, one.epoch, self._consumer)
+                args += (one.ref.stream, one.ref.entry, one.action_id, one.epoch, self._consumer)
             reply = await self._function("heartbeat", partition, *args)
             kept.update(zip(ours, (status == b"kept" for status in reply), strict=True))
 
-        await asyncio.gather(*(beat(partition, ours) for partition, ours in partitions.items()))
-        return [kept[one] for one in held]
+        await asyncio.gather(*(heartbeat(partition, ours) for partition, ours in partitions.items()))
+        return [kept[one] for one in leases]
 
-    async def release(self, held: Held) -> bool:
+    async def release(self, lease: Lease) -> bool:
         """Hand an entry back, as if it were new; False when it is not ours or may not be run by another.
 
         Raises TimeoutError when Redis is unreachable: the lease does the same in the end.
         """
-        place = held.place
-        args = (place.stream, place.entry, held.action_id, held.epoch, self._consumer)
+        ref = lease.ref
+        args = (ref.stream, ref.entry, lease.action_id, lease.epoch, self._consumer)
         async with asyncio.timeout(AT_THE_END):
-            reply = await self._function("release", place.partition, *args)
+            reply = await self._function("release", ref.partition, *args)
         return bool(reply == b"released")
 
-    async def think(self, place: Place, reply: Thought, raw: str = "") -> Recorded:
+    async def record_thought(self, ref: EntryRef, reply: Thought, raw: str = "") -> Recorded:
         """Record a thought once and reply to the executor. `raw` are the model's words."""
         message = encode(reply)
         data = encode_data(reply)
         status = await self._function(
-            "think",
-            place.partition,
-            *(place.entry, reply.data.thought_id, reply.type, data),
+            "record_thought",
+            ref.partition,
+            *(ref.entry, reply.data.thought_id, reply.type, data),
             *(raw.encode(errors="replace"), split_message(message, data)),
         )
         return Recorded(status.decode())
@@ -200,13 +202,13 @@ class Ledger:
         args: list[Argument] = [self._consumer]
         for one, _ in batch:
             outcome, chain = one.outcome, one.action_id.partition(".")[0]
-            doubtful = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
+            in_doubt = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
             if one.metadata is not None:
                 outcome = copy(outcome)  # its rules (B1) were looked at when it was made
                 structs.force_setattr(outcome, "metadata", one.metadata)
             receipt = encode(outcome)
             head, tail = completed_parts(one.action_id, one.attempt, chain, one.trace)
-            args += (one.place.stream, one.place.entry, one.action_id, one.epoch, int(doubtful))
+            args += (one.ref.stream, one.ref.entry, one.action_id, one.epoch, int(in_doubt))
             args += (receipt, one.data, head, tail)
         reply = self._calls.call("FCALL", f"{PREFIX}complete", 1, self._streams[partition], *args)
         reply.add_done_callback(partial(_recorded, [future for _, future in batch]))
