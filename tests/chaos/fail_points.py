@@ -3,7 +3,7 @@
 A point is a place that every service passes:
 
     read              entries were read and the handler is about to get them
-    before <function> the function of the library (claim, complete, commit, think, submit, answer) is about to be called
+    before <function> the function of the library (claim, complete, commit, record_thought, ...) is about to be called
     after <function>  it was done, and its caller is about to hear of it
     effect            a tool has had its effect and is about to return
 
