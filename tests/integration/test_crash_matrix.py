@@ -11,7 +11,7 @@ CHOSEN = (
     Cell(Party.WORKER, ("after claim", "before complete"), "other"),
     Cell(Party.WORKER, ("effect", "after claim"), "idempotent"),
     Cell(Party.EXECUTOR, ("before commit",), "other", 2),
-    Cell(Party.PLANNER, ("before think",), "other"),
+    Cell(Party.PLANNER, ("before record_thought",), "other"),
     Cell(Party.GATEWAY, ("after answer",), "other"),
     Cell(None, ("while a tool runs",), "read_only"),
 )
