@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from haltpoint.faststream import ChainCompleted, ChainFailed, RequestOpened, TaskPublisher, facts
 
 broker = RedisBroker(os.environ["REDIS_URL"])
+partitions = int(os.environ.get("HALTPOINT_PARTITIONS", "4"))  # as many as the deployment has
 app = FastStream(broker)
 tasks = TaskPublisher(broker, source="reminders")
 
@@ -35,7 +36,7 @@ async def on_reminder(reminder: Reminder) -> None:
     await tasks.publish(f"Tell {reminder.to} {reminder.words}", id=reminder.id)
 
 
-@facts(app, "request.opened", "chain.completed", "chain.failed", group="reminders")
+@facts(app, "request.opened", "chain.completed", "chain.failed", group="reminders", partitions=partitions)
 async def on_fact(fact: RequestOpened | ChainCompleted | ChainFailed) -> None:
     """Facts come at least once: who reads the news may see one twice."""
     match fact:
