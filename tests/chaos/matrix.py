@@ -37,7 +37,10 @@ class Cell:
 
 def _cells() -> list[Cell]:
     cells = [
-        *(Cell(Party.PLANNER, (point,), "other") for point in ("read", "before record_thought", "after record_thought")),
+        *(
+            Cell(Party.PLANNER, (point,), "other")
+            for point in ("read", "before record_thought", "after record_thought")
+        ),
         *(Cell(Party.GATEWAY, (point,), "other") for point in (*_around("submit"), *_around("answer"))),
         Cell(Party.WORKER, ("effect", "after claim"), "idempotent"),
         Cell(Party.WORKER, ("after claim", "before complete"), "other"),

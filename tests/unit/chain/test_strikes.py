@@ -11,7 +11,7 @@ from haltpoint.chain.model.state import ChainStatus, StepStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import Plan, Step, ValidationMode
+from haltpoint.contracts.plans import OnFailure, Plan, Step, ValidationMode
 from haltpoint.contracts.tasks import Mode, Style, Task
 from haltpoint.contracts.thoughts import Violation
 from haltpoint.contracts.tools import ErrorType, NextAction, Outcome
@@ -649,3 +649,22 @@ def test_i4_a_step_asks_a_person_only_where_it_requires_or_allows_it() -> None:
     told.propose(call("askHuman", question="Which colour?"))
 
     assert len(told.questions) == 1
+
+
+def test_d3_a_full_row_is_before_a_person_also_when_the_step_that_filled_it_is_over() -> None:
+    """A refused call beside one that runs fills the row; that one's error ends the step, and the next would think."""
+    steps = (
+        Step(id="first", required_tools=("find",), on_failure=OnFailure.CONTINUE),
+        Step(id="second", required_tools=("find",)),
+    )
+    told = Story(Task(goal="find it", strikes=1), spec("find"))
+    told.submit()
+    told.draft(Plan(steps=steps))
+    told.propose(call("find"), call("no_such_tool"))
+    thoughts = len(told.thoughts)
+    told.result(failed(ErrorType.PERMISSION))
+    assert told.statuses["first"] == "failed"
+    assert len(told.thoughts) == thoughts
+    assert told.chain.status is ChainStatus.ESCALATED
+    told.answer(RequestKind.ESCALATION, Choice.RETRY)
+    assert len(told.thoughts) == thoughts + 1

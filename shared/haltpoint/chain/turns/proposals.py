@@ -34,7 +34,6 @@ from haltpoint.chain.turns.receipts import succeed
 from haltpoint.chain.turns.strikes import (
     MOST_CALLS,
     complete_unmet,
-    escalate,
     no_call,
     strike,
     strikes_exhausted,
@@ -45,7 +44,7 @@ from haltpoint.chain.turns.thinking import may_think, overspent, think_intent, t
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.plans import ProposedCall, StepType
 from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import BROKEN, Correction, Proposal, StepDecision, Violation
+from haltpoint.contracts.thoughts import Correction, Proposal, StepDecision, Violation
 from haltpoint.contracts.tools import ToolSpec
 
 _LET_RUN: Final = (Violation.NO_PROVENANCE, Violation.STUCK)
@@ -236,14 +235,8 @@ def _correct(work: Work, index: int, corrections: tuple[Correction, ...]) -> Nex
 
 
 def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought: str | None, *, again: bool) -> Next:
-    """Ask for the next proposal, with what was wrong with the last; at the limit of strikes a person decides (D3)."""
-    mode = work.mode(index)
-    struck = corrections or work.run(index).struck
-    if not struck or mode is Mode.OFF or not strikes_exhausted(work, index):
-        return think_step(work, index, corrections, thought, again=again)
-    if mode is Mode.ADVISORY:
+    """Ask for the next proposal, with what was wrong with the last; an advisory step ends at the limit of strikes."""
+    struck = work.mode(index) is Mode.ADVISORY and (corrections or work.run(index).struck)
+    if struck and strikes_exhausted(work, index):
         return complete_unmet(work, index)
-    place = work.steps[index].id
-    own = (one.violation for one in work.case if one.place == place)
-    wrong = [*own, *(one.violation for one in corrections)]
-    return escalate(work, index, f"it {BROKEN[wrong[-1]]}" if wrong else "too many strikes")
+    return think_step(work, index, corrections, thought, again=again)

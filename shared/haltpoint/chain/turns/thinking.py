@@ -18,6 +18,7 @@ from haltpoint.chain.turns.strikes import (
     escalate,
     missing_in_words,
     missing_tools,
+    strikes_exhausted,
     tell_corrections,
     violate,
 )
@@ -25,7 +26,7 @@ from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.phrases import count, phrases
 from haltpoint.contracts.plans import StepType
 from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation
+from haltpoint.contracts.thoughts import BROKEN, Correction, ThoughtKind, Violation
 
 RECEIPT_WIDTH = 2000
 """Characters of one result in an answer that is made of receipts."""
@@ -66,12 +67,18 @@ def may_think(work: Work, index: int) -> bool:
 def think_step(
     work: Work, index: int, corrections: Corrections = (), previous: str | None = None, *, again: bool = False
 ) -> Next:
-    """A step's next proposal; `again` asks for the same turn once more.
+    """A step's next proposal; `again` asks for the same turn once more. A person decides when the row of strikes is
+    full (D3): by this step's faults, and in a strict chain also by those of another step.
 
     The end of the step when its turns are used up, and of the chain when its turns, tokens or time are.
     """
-    tell_corrections(work, index, corrections)
     run, step = work.run(index), work.steps[index]
+    counted = corrections or run.struck or work.task.mode is Mode.STRICT
+    if counted and work.mode(index) is Mode.STRICT and strikes_exhausted(work, index):
+        row = tuple(one for one in work.case if one.place == step.id) or work.case
+        wrong = [*(one.violation for one in row), *(one.violation for one in corrections)]
+        return escalate(work, index, f"it {BROKEN[wrong[-1]]}" if wrong else "too many strikes")
+    tell_corrections(work, index, corrections)
     if run.proposals >= policy.max_turns(work.task, step, work.world.policy):
         return _out_of_turns(work, index, corrections, previous or work.acted_on(index))
     if not policy.turns_left(work, work.world.policy, work.turns):
