@@ -39,8 +39,9 @@ bench: $(SYNCED) ## actions per second and CPU per action on this machine
 eval: $(SYNCED) ## models that misbehave, a thousand chains, and a judge of what really happened
 	@$(BIN)/haltpoint eval
 
-chaos: $(SYNCED) ## kill processes and servers, break connections, then judge the history
+chaos: $(SYNCED) ## kill processes and servers, break connections, judge the history; property tests with new examples
 	@$(BIN)/pytest tests/chaos
+	@$(BIN)/pytest tests/properties --hypothesis-profile=new
 
 wheel: $(SYNCED) ## build the wheel, install it into an empty environment, and run the demo from there
 	@$(BIN)/pytest -n 0 tests/installed
