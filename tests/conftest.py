@@ -17,7 +17,7 @@ from haltpoint.runtime.streams.connection import connect
 # A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that; our tests press it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The gate draws the same examples each time, so that it judges the change and not the draw; `make chaos` draws new ones.
+# The gate draws the same examples each time, so it judges the change and not the draw; `make chaos` draws new ones.
 # A slow machine, or the first draw of a text in a fresh clone, fails no test.
 _ANY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", _ANY, derandomize=True)
