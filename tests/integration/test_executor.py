@@ -418,7 +418,7 @@ async def test_executors_share_the_partitions_and_hand_them_over(bed: Bed) -> No
     async with recording_worker(bed.url, bed.topology, spec()), executing(bed):
         await wait_until(lambda: shares(4))
         async with executing(bed):
-            await wait_until(lambda: shares(2))
+            await wait_until(lambda: shares(2, 2))
             ids = [await bed.submit(literal_task(5)) for _ in range(50)]
             await wait_until(lambda: bed.ended(*ids))
         ids += [await bed.submit(literal_task(5)) for _ in range(50)]

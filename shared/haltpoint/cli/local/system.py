@@ -82,7 +82,8 @@ class System:
             await self._until_ready()
             if self._has_gateway:
                 told = self.settings.state_dir / ADDRESS_FILE
-                told.write_text(f"{self.url}\n")
+                (new := told.with_suffix(".new")).write_text(f"{self.url}\n")
+                new.replace(told)  # in one step: a reader never finds it empty
                 self._stack.callback(told.unlink, missing_ok=True)
         except BaseException:
             await self._stack.aclose()
