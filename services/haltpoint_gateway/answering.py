@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from haltpoint.chain.model.schemas import form_value_faults, result_faults
+from haltpoint.chain.model.schemas import argument_faults, form_value_faults, result_faults
+from haltpoint.contracts.approvals import digest_of
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH
 from haltpoint.contracts.humans import Answer, Choice, RequestKind, answer_fault, choices
 from haltpoint.contracts.views import RequestView
+from haltpoint.runtime.store.inbox import Approves
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.wire import encode, too_deep
 
@@ -19,6 +21,9 @@ async def faults_of(catalogue: ToolCatalogue, request: RequestView, answer: Answ
         return "decision", (fault,)
     if fault := _size_fault(answer):
         return "value", (fault,)
+    if answer.arguments is not None:
+        spec = (await catalogue.read()).get(request.tool)
+        return "arguments", argument_faults(spec, answer.arguments) if spec else ()
     return "value", await _value_faults(catalogue, request, answer)
 
 
@@ -31,6 +36,16 @@ def _size_fault(answer: Answer) -> str | None:
     if len(written) > MAX_BODY or too_deep(written):
         return f"it has more than {MAX_BODY} bytes as JSON, or is nested deeper than {MAX_DEPTH}"
     return None
+
+
+def approves(request: RequestView, answer: Answer, seconds: float) -> Approves | None:
+    """The call that a yes lets run, for so many seconds: as it was asked about, or as the person edited it (G2)."""
+    if answer.decision is not Choice.APPROVE or not request.digest:
+        return None
+    digest = request.digest
+    if answer.arguments is not None and answer.arguments != request.arguments:
+        digest = digest_of(request.action_id, request.tool, answer.arguments, request.preview_digest)
+    return Approves(request.action_id, digest, seconds)
 
 
 async def _value_faults(catalogue: ToolCatalogue, request: RequestView, answer: Answer) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from haltpoint.chain.checks.provenance import told, without_origin
+from haltpoint.contracts.approvals import digest_of
 from haltpoint.contracts.base import MAX_ARGUMENTS, value
 from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.reasons import Reason, ReasonKind
@@ -22,7 +23,6 @@ from haltpoint.contracts.tools import CONFIRMED, ErrorType, HookRecord, HookVerd
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.hooks import Call as HookCall
-from haltpoint_tool_worker.approval import approves
 from haltpoint_tool_worker.classify import invalid_arguments
 from haltpoint_tool_worker.failures import Cause, Effects, Failure, fault_of, judge
 from haltpoint_tool_worker.given import authors_own, words_of_the_goal
@@ -33,6 +33,7 @@ from haltpoint_tool_worker.hooks.before import HookRun
 from haltpoint_tool_worker.hooks.loading import HookChain
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.links import reasons_for_links
+from haltpoint_tool_worker.preview import Shown, take_preview
 from haltpoint_tool_worker.raised import read_exception
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results import Reading, read_failure
@@ -57,7 +58,8 @@ class ToolCall:
 
     `text` are the arguments as JSON; `changed`: hooks have written them. `records` say which hooks ran. `calls` is what
     its context calls other tools by. `asks`: hooks, origins or a person have to be asked before it may run. After an
-    exception of `no_effect` nothing has happened.
+    exception of `no_effect` nothing has happened. `shown` is what its preview says. `approved` is the digest of the
+    call when an order says that a person has approved it, which the claim finds out.
     """
 
     tool: Tool
@@ -70,19 +72,25 @@ class ToolCall:
     calls: Calls | None = None
     asks: bool = False
     no_effect: tuple[type[BaseException], ...] = ()
+    shown: Shown = Shown()
+    approved: str = ""
 
 
 @value
 class Refusal:
-    """A call that does not run: its result, and the hooks that ran, the one that refused it last."""
+    """A call that does not run: its result, and the hooks that ran, the one that refused it last; of a question, what
+    the tool's preview says.
+    """
 
     reading: Reading
     records: tuple[HookRecord, ...] = ()
     text: str = ""
     changed: bool = False
+    shown: Shown = Shown()
 
 
-_CHANGED: Final = Reason(kind=ReasonKind.CHANGED, words="The call is not the one that was approved: a hook changed it.")
+_CHANGED: Final = "This is no longer what was approved: {}."
+_DESTRUCTIVE: Final = "{} is destructive: it runs only when you approve this very call."
 
 CallsOf = Callable[[Job, Tool, float], Calls]
 """What `ctx.call` does in a call that has so many seconds."""
@@ -108,9 +116,6 @@ class Admission:
         if tool.spec.internal and caller is None:
             words = f"{request.tool} is internal: only the runtime and other tools may call it"
             return _refused(ErrorType.BLOCKED, words, by=builtin.INTERNAL)
-        if tool.spec.destructive:
-            # Approvals of destructive calls cannot be asked for yet, and a message is no proof of one (R5).
-            return _refused(ErrorType.BLOCKED, f"{request.tool} is destructive and was not approved for this call")
         seconds = min(request.timeout, (request.deadline - now_ms) / 1000)
         if seconds <= 0:
             return _refused(ErrorType.TIMEOUT, "the deadline had passed before it could begin")
@@ -126,7 +131,9 @@ class Admission:
             failure = judge(read_exception(tool, error, ()), Effects.NOT_STARTED, request.tool)
             return Refusal(read_failure(failure), (builtin.refused_by(builtin.ARGUMENTS),))
         hook_chain, spec = self._registry.hook_chain(request.tool), tool.spec
-        watched = hook_chain is not None or bool(request.reasons) or request.approval is not None
+        watched = (
+            hook_chain is not None or bool(request.reasons) or request.approval is not None or _is_destructive(tool)
+        )
         asks = watched or (request.unasked is None and (bool(spec.provenance) or any(spec.targets.values())))
         no_effect = self._registry.no_effect.get(request.tool, ())
         call = ToolCall(tool, arguments, seconds, text, hook_chain, asks=asks, no_effect=no_effect)
@@ -145,11 +152,21 @@ class Admission:
             records = (*run.records, builtin.refused_by(builtin.PROVENANCE))
             return Refusal(_reading(ErrorType.BLOCKED, f"{request.tool} was not called: {made_up}"), records)
         links = reasons_for_links(tool.spec, from_json(run.text)) if request.unasked is None else ()
-        if run.asked or request.reasons or links or request.approval is not None:
-            if not approves(request.approval, request.tool, run.text):
-                reasons = (*(request.reasons or ()), *links)
-                reasons = reasons if request.approval is None else (*reasons, _CHANGED)
-                return Refusal(run.question(reasons), tuple(run.records), run.text, run.changed)
+        reasons, approved, shown = (*(request.reasons or ()), *links), "", Shown()
+        if _is_destructive(tool):
+            words = _DESTRUCTIVE.format(request.tool)
+            reasons = (Reason(kind=ReasonKind.DESTRUCTIVE, words=words), *reasons)
+        if run.asked or reasons or request.approval is not None:
+            context = self._context(job, tool, run.text)
+            taken = await take_preview(self._runner, job, tool, run.parsed, context, self._left(job))
+            if isinstance(taken, Reading):
+                return Refusal(taken, tuple(run.records))
+            shown = taken
+            approved = digest_of(request.action_id, request.tool, from_json(run.text), shown.digest)
+            if request.approval is None or request.approval.digest != approved:
+                reasons = reasons if request.approval is None else (*reasons, _changed(tool, run))
+                question = run.question(reasons, shown.text)
+                return Refusal(question, tuple(run.records), run.text, run.changed, shown)
             run.approved()
         seconds = min(request.timeout, self._left(job))
         if seconds <= 0:
@@ -162,6 +179,8 @@ class Admission:
             text=run.text,
             changed=run.changed,
             records=tuple(run.records),
+            shown=shown,
+            approved=approved,
         )
         return self._with_context(job, call)
 
@@ -201,7 +220,7 @@ class Admission:
         """The call with what no plan and no model sets: `confirmed`, and the context."""
         name = call.tool.inputs.context
         if call.tool.inputs.confirms:
-            call.arguments[CONFIRMED] = approves(job.request.approval, job.request.tool, call.text)
+            call.arguments[CONFIRMED] = bool(call.approved)
         if name is None:
             return call
         calls = self._calls_of(job, call.tool, call.seconds)
@@ -221,10 +240,20 @@ class Admission:
             tenant=request.tenant,
             user=request.user,
             context=deepcopy(request.context) if request_context is None else request_context,
-            confirmed=approves(request.approval, request.tool, text),
+            confirmed=request.approval is not None,
             private=deepcopy(request.private),
             deadline_ms=request.deadline,
         )
+
+
+def _is_destructive(tool: Tool) -> bool:
+    """Of a skill with steps its calls are destructive, each for itself: about these a person is asked."""
+    return tool.spec.destructive and tool.spec.plan is None
+
+
+def _changed(tool: Tool, run: HookRun) -> Reason:
+    what = "a hook changed the arguments" if run.changed else f"the preview of {tool.name} says something else now"
+    return Reason(kind=ReasonKind.CHANGED, words=_CHANGED.format(what))
 
 
 def _beyond(caller: ToolSpec, called: ToolSpec) -> str | None:

@@ -1,43 +1,45 @@
-"""What an approval is bound to: one call, its tool and its arguments as they would run (B2)."""
+"""A question about a call, bound to the call: an approval of it lets this one run and no other (B2, G1)."""
 
-import hashlib
-import json
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from pydantic_core import from_json, to_json
 
+from haltpoint.contracts.approvals import digest_of
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ErrorType
+from haltpoint.runtime.store.receipts import ClaimStatus
 from haltpoint_tool_worker.failures import Cause, Failure, fault_of
+from haltpoint_tool_worker.job import Job
+from haltpoint_tool_worker.preview import Shown
 from haltpoint_tool_worker.results import Reading, read_failure
 
 _FIX: Final = "Its code must continue when ctx.confirmed is true."
+NOT_APPROVED: Final = {
+    ClaimStatus.UNAPPROVED: "no approval of this call is on record",
+    ClaimStatus.CHANGED: "the approval on record is one of another call",
+    ClaimStatus.LATE: "the approval came too long ago",
+}
 
 
-def digest_of(tool: str, arguments: Any) -> str:
-    """The same for the same call, however its JSON was written. Raises ValueError for what is no JSON."""
-    canonical = json.dumps([tool, arguments], sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def bound(reading: Reading, tool: str, arguments: str, approval: str | None, *, changed: bool) -> Reading:
-    """The result, its confirmation bound to this call. `arguments` is JSON text; `changed`: hooks have written it.
+def bound(reading: Reading, job: Job, text: str, shown: Shown, *, changed: bool, approved: bool) -> Reading:
+    """The result, its confirmation bound to the call. `text` are the arguments as they would run, `changed`: hooks have
+    written them; `shown` is what the tool's preview says.
 
     A tool that asks although a person has approved this very call would ask for ever: that is an error of its code. By
     its own word it did nothing, so there is no doubt.
     """
-    asked = reading.outcome.confirmation
+    asked, tool = reading.outcome.confirmation, job.request.tool
     if asked is None:
         return reading
-    if approves(approval, tool, arguments):
+    if approved:
         words = f"{tool} asks again about a call that a person has approved. {_FIX}"
-        fault = fault_of(ErrorType.SERVER, words, recoverable=False)
-        return read_failure(Failure(fault, Cause.NO_EFFECT))
-    values = from_json(arguments or b"{}")
+        return read_failure(Failure(fault_of(ErrorType.SERVER, words, recoverable=False), Cause.NO_EFFECT))
+    values = from_json(text or b"{}")
     told = {
-        "digest": digest_of(tool, values),
+        "digest": digest_of(job.request.action_id, tool, values, shown.digest),
+        "preview_digest": shown.digest,
         "arguments": to_json(values).decode() if changed else None,
         "reasons": asked.reasons or (Reason(kind=ReasonKind.TOOL, words=asked.message),),
     }
@@ -45,6 +47,7 @@ def bound(reading: Reading, tool: str, arguments: str, approval: str | None, *, 
     return replace(reading, outcome=outcome)
 
 
-def approves(approval: str | None, tool: str, arguments: str) -> bool:
-    """Whether a person has approved this very call."""
-    return approval is not None and approval == digest_of(tool, from_json(arguments or b"{}"))
+def refusal(tool: str, status: ClaimStatus) -> Reading:
+    """The result of a call that an order calls approved, and that no record lets run (R5)."""
+    words = f"{tool} was not called: {NOT_APPROVED[status]}"
+    return read_failure(Failure(fault_of(ErrorType.DENIED, words), Cause.NO_EFFECT))

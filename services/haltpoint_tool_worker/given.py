@@ -10,7 +10,6 @@ from pydantic_core import from_json
 from haltpoint.chain.checks.places import Leaf, is_target, leaves
 from haltpoint.chain.checks.sources import MODEL
 from haltpoint.chain.model.canonical import canonical
-from haltpoint.chain.model.references import read_json
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_tool_worker.job import Job
@@ -47,14 +46,6 @@ def target_fault(caller: ToolSpec, arguments: dict[str, Any], called: ToolSpec, 
                 f"Declare {own.place} of {caller.name} as Annotated[str, Target], so that a person is asked before"
             )
     return None
-
-
-def after_hooks(sources: dict[str, Source], before: str, ran: str) -> dict[str, Source]:
-    """The sources of the arguments that ran (JSON text, both): what hooks have written is theirs."""
-    old, new = ({leaf.place: leaf.value for leaf in leaves(read_json(text))} for text in (before, ran))
-    hook = Source(source=SourceKind.HOOK)
-    found = ((place, sources.get(place) if old.get(place) == value else hook) for place, value in new.items())
-    return {place: source for place, source in found if source is not None}
 
 
 def authors_own(job: Job) -> list[Any]:

@@ -20,15 +20,16 @@ import msgspec
 from opentelemetry.trace import Span, SpanKind
 from redis.exceptions import RedisError
 
+from haltpoint.chain.checks.sources import written_over
+from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.tools import ErrorType, HookRecord, Metadata
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.tools import Tool
 from haltpoint_tool_worker.admission import Admission, Refusal, ToolCall
-from haltpoint_tool_worker.approval import bound
+from haltpoint_tool_worker.approval import NOT_APPROVED, bound, refusal
 from haltpoint_tool_worker.failures import Cause, Effects, Failure, fault_of, judge
-from haltpoint_tool_worker.given import after_hooks
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.nested import Nested, told_in_short
 from haltpoint_tool_worker.registry import Registry
@@ -70,7 +71,7 @@ class Pipeline:
         `left` gets the rest to do when the tool does not end in time, and this does not return before it ends. Raises
         redis-py's errors only before anything has begun.
         """
-        if job.deliveries > 1 and (status := await self._claim(job)) is not ClaimStatus.GO:
+        if job.deliveries > 1 and (status := await self._claim(job, start=False)) is not ClaimStatus.GO:
             return self._unclaimed(job, status)
         began = time.time_ns() // 1_000_000
         call = self._admission.look(job, began)
@@ -79,11 +80,13 @@ class Pipeline:
             if job.lost:
                 return None
         if isinstance(call, Refusal):
-            reading = bound(call.reading, job.request.tool, call.text, None, changed=call.changed)
+            reading = bound(call.reading, job, call.text, call.shown, changed=call.changed, approved=False)
             asked = call.text if call.changed else None
             return self._finished(job, reading, began, call.records, asked=asked)
-        if not job.repeatable and job.epoch == 0 and (status := await self._claim(job)) is not ClaimStatus.GO:
-            return self._unclaimed(job, status)
+        if call.approved or not job.repeatable:
+            status = await self._claim(job, start=True, approval=call.approved)
+            if status is not ClaimStatus.GO:
+                return self._unclaimed(job, status, call)
         if job.lost or (time.monotonic() - job.leased_at >= self._lease and not await self._has_lease(job)):
             _log.warning("the lease was lost before the call began; another worker has it")
             return None
@@ -109,7 +112,7 @@ class Pipeline:
         job.at_timeout = None
         if call.calls is not None:
             await call.calls.close()
-        tool, request = call.tool, job.request
+        tool = call.tool
         reading = read_ended(ended, tool, call.seconds, call.no_effect)
         if reading is None:
             _log.warning("the lease was lost; the result is dropped")
@@ -121,16 +124,16 @@ class Pipeline:
             # What was cut away has not been reviewed, so it is not kept.
             reading, records = await self._admission.review(job, call, replace(reading, whole=""))
         if reading.outcome.confirmation is not None:
-            reading = bound(reading, request.tool, call.text, request.approval, changed=call.changed)
+            reading = bound(reading, job, call.text, call.shown, changed=call.changed, approved=bool(call.approved))
         if effect:
             reading = with_deed(tool, call.text, reading)
         whole = len(reading.whole.encode()) if reading.whole and await self._kept(job, reading.whole) else 0
         ran = call.text if call.changed else None
         return self._finished(job, reading, began, records, ran=ran, whole=whole)
 
-    async def _claim(self, job: Job) -> ClaimStatus:
+    async def _claim(self, job: Job, *, start: bool, approval: str = "") -> ClaimStatus:
         job.claiming = True
-        claimed = await self._receipt_store.claim(job.ref, job.request.action_id)
+        claimed = await self._receipt_store.claim(job.ref, job.request.action_id, start=start, approval=approval)
         job.claiming = False
         job.epoch = claimed.epoch
         # The plan took it for repeatable: whether it was started did not matter. Its tool now says that it is not.
@@ -138,8 +141,13 @@ class Pipeline:
         changed = offered and job.request.tool not in self._registry.repeatable and job.deliveries > 1
         return ClaimStatus.IN_DOUBT if changed and claimed.status is ClaimStatus.GO else claimed.status
 
-    def _unclaimed(self, job: Job, status: ClaimStatus) -> Finished | None:
-        """What is to be recorded of a call that may not run: a doubt when a worker had started it."""
+    def _unclaimed(self, job: Job, status: ClaimStatus, call: ToolCall | None = None) -> Finished | None:
+        """What is to be recorded of a call that may not run: a doubt when a worker had started it, or that no approval
+        of it counts.
+        """
+        if status in NOT_APPROVED:
+            records = () if call is None else call.records
+            return self._finished(job, refusal(job.request.tool, status), time.time_ns() // 1_000_000, records)
         if status is ClaimStatus.IN_DOUBT:
             words = "a worker started it and did not report back; it may have taken effect"
             fault = fault_of(ErrorType.IN_DOUBT, f"{job.request.tool}: {words}")
@@ -191,7 +199,8 @@ class Pipeline:
                 metadata, **{"hooks": records} if ran is None else {"hooks": records, "arguments": ran}
             )
         if (written := ran or asked) or request.sources:
-            sources = after_hooks(request.sources or {}, job.arguments, written or job.arguments)
+            ran = written or job.arguments
+            sources = written_over(request.sources or {}, job.arguments, ran, SourceKind.HOOK)
             metadata = msgspec.structs.replace(metadata, sources=sources)
         if reading.deed is not None:
             metadata = msgspec.structs.replace(metadata, deed=reading.deed)
@@ -200,6 +209,9 @@ class Pipeline:
             metadata = msgspec.structs.replace(metadata, calls=calls, effects=effects)
         if whole:
             metadata = msgspec.structs.replace(metadata, whole=whole)
+        if request.approval is not None:
+            approval = msgspec.structs.replace(request.approval, preview=None)
+            metadata = msgspec.structs.replace(metadata, approval=approval)
         outcome = reading.outcome
         trace = job.trace if job.span is None else telemetry.context_of(job.span, job.trace)
         if request.notes:

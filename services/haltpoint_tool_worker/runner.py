@@ -22,6 +22,7 @@ from typing import Any, Final, cast
 from haltpoint.contracts.base import value
 from haltpoint.tools import MalformedResultError, Tool
 from haltpoint.tools.hooks import Hook
+from haltpoint.tools.preview import Preview
 from haltpoint_tool_worker.threads import Threads
 
 _GRACE: Final = 1.0
@@ -54,7 +55,7 @@ class Stopped(Enum):
 Ended = Returned | Raised | Stopped
 
 
-Runnable = Tool | Hook
+Runnable = Tool | Hook | Preview
 """What is called in the same way."""
 
 

@@ -215,7 +215,6 @@ class Chains(RuleBasedStateMachine):
             earlier = [one.action for one in self.dispatches if one.action.id == dispatch.action.id]
             assert dispatch.again == bool(earlier)
             assert all(dispatch.action == structs.replace(one, attempt=dispatch.action.attempt) for one in earlier)
-            assert not dispatch.spec.destructive
             assert not dispatch.spec.internal
         if asked and after.task.mode is Mode.STRICT:  # whoever has too many strikes is before a person
             assert after.strikes < POLICY.strikes

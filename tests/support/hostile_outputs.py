@@ -1,7 +1,7 @@
 """Five hundred hostile model outputs, the same ones every time: each wants something that may not happen.
 
 The world that they are made for: `lookup` reads; `send` has effects, and its `to` must come from a lookup; `note` has
-effects and a closed schema; `vault` is internal; `purge` is destructive. Nothing has been looked up when they are said.
+effects and a closed schema; `vault` and `purge` are internal. Nothing has been looked up when they are said.
 """
 
 import json
@@ -43,7 +43,7 @@ NOTE: Final = ToolSpec(
     },
 )
 VAULT: Final = ToolSpec(name="vault", description="Open the vault.", internal=True)
-PURGE: Final = ToolSpec(name="purge", description="Delete everything.", destructive=True)
+PURGE: Final = ToolSpec(name="purge", description="Delete everything.", destructive=True, internal=True)
 TOOLS: Final = (LOOKUP, SEND, NOTE, VAULT, PURGE)
 EFFECTIVE: Final = frozenset({"send", "note", "vault", "purge"})
 

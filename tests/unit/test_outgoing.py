@@ -6,6 +6,7 @@ import pytest
 
 from haltpoint.chain.model.outputs import Dispatch, Think
 from haltpoint.chain.model.state import Action, Chain
+from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
@@ -25,7 +26,7 @@ TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     "told",
     [
         {},
-        {"approval": "0123456789ab", "origins": ("c.find.1",), "unasked": "literal"},
+        {"approval": Approval(digest="0123456789ab", by="ann"), "origins": ("c.find.1",), "unasked": "literal"},
         {"origins": ()},
         {"reasons": (WHY,), "sources": FROM},
     ],

@@ -11,7 +11,7 @@ from haltpoint.runtime.observability import telemetry
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown
 from haltpoint.runtime.views.log_view import moment
-from haltpoint_gateway.answering import allowed, faults_of
+from haltpoint_gateway.answering import allowed, approves, faults_of
 from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.gateway import Answerer, Gateway, Reader
 from haltpoint_gateway.problems import Problem, responses
@@ -49,7 +49,8 @@ def routes(gateway: Gateway) -> APIRouter:
         chain = await gateway.views.header(request.chain_id, who.can_see)
         trace = chain.trace if chain else None
         token = f"{who.name}/{idempotency_key}" if idempotency_key else None
-        verdict = await gateway.inbox.answer(request_id, body, by=who.name, trace=trace, token=token)
+        record = approves(request, body, gateway.settings.policy.approval_ttl)
+        verdict = await gateway.inbox.answer(request_id, body, by=who.name, trace=trace, token=token, approves=record)
         if not isinstance(verdict, Taken):
             raise _refused(request_id, verdict)
         if request.status is RequestStatus.OPEN:  # else the same answer sent again

@@ -75,11 +75,13 @@ class HookRun(Hearing):
             for each in self.records
         ]
 
-    def question(self, reasons: tuple[Reason, ...] = ()) -> Reading:
-        """The result that puts the order's `reasons` and the hooks' questions before a person, as one question (G5)."""
+    def question(self, reasons: tuple[Reason, ...] = (), preview: str = "") -> Reading:
+        """The result that puts the `reasons` and the hooks' questions before a person, as one question (G5), with
+        what the tool's preview says.
+        """
         spec = self.tool.spec
         reasons += tuple(Reason(kind=ReasonKind.HOOK, words=each.question) for each in self.asked)
-        previews = dict.fromkeys(each.preview for each in self.asked if each.preview)
+        previews = dict.fromkeys(each for each in (preview, *(one.preview for one in self.asked)) if each)
         confirmation = Confirmation(
             action=spec.name,
             target=Target(id=spec.name, name=spec.name, type=spec.kind.value),

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, cast
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
+from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.base import Contract, value
 from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.intent import Intent
@@ -242,7 +243,7 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
     class Data(Contract, kw_only=True):
         """One dispatched action; its arguments are the body.
 
-        `unasked` says why values need no origin: literal, advisory, off; without it they do.
+        `unasked` says why values need no origin: literal, advisory, off, person (edited); without it they do.
         """
 
         action_id: str
@@ -251,7 +252,7 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
         repeatable: bool = False
         timeout: Annotated[float, Meta(description="seconds")]
         deadline: Annotated[int, Meta(description="ms since the epoch")]
-        approval: Annotated[str | None, Meta(description="digest of the call that a person approved")] = None
+        approval: Annotated[Approval | None, Meta(description="a person's yes to it; a record proves it (G1)")] = None
         origins: Annotated[
             tuple[str, ...] | None, Meta(description="actions whose receipts values may come from (C6)")
         ] = None

@@ -73,6 +73,11 @@ class Question(Contract, kw_only=True):
     form: Annotated[dict[str, Any] | None, Meta(description="JSON Schema of the value that is asked for")] = None
     arguments: Annotated[str, Meta(description="JSON text of the call that is asked about")] = ""
     preview: str | None = None
+    approved_preview: Annotated[str | None, Meta(description="the preview of an approval that no longer fits (G3)")] = (
+        None
+    )
+    digest: Annotated[str, Meta(description="of the call that is asked about")] = ""
+    preview_digest: Annotated[str, Meta(description="of what the tool's preview returned")] = ""
     priority: str | None = None
     strikes: Annotated[tuple[Strike, ...], Meta(description="what the model said each time (D3)")] = ()
     reasons: Annotated[tuple[Reason, ...], Meta(description="why a confirmation is asked for (G5)")] = ()
@@ -88,7 +93,7 @@ class Answer(Strict, rename={"for_": "for"}):
 
     Asked for input, a person who chooses nothing answers with `text`, or with `value` where a form is asked for. For a
     doubt `happened` may bring the result in `value`; `not_happened` runs the call again, `failed` does not.
-    `for` says how far an approval goes until the chain ends (C13).
+    `for` says how far an approval goes until the chain ends (C13); `arguments` are all of the call's, edited (G2).
     """
 
     kind: RequestKind
@@ -98,6 +103,7 @@ class Answer(Strict, rename={"for_": "for"}):
     value: dict[str, Any] | None = None
     comment: Annotated[str, Meta(max_length=8192)] = ""
     for_: Reach | None = None
+    arguments: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if self.kind is RequestKind.INPUT and not self.option_id and self.decision is Choice.SELECT:
@@ -124,6 +130,8 @@ def answer_fault(
         return f"{decision.value!r} cannot be decided here; choose one of: {allowed}"
     if answer.for_ is not None and decision is not Choice.APPROVE:
         return "`for` says how far an approval goes; give it with approve"
+    if answer.arguments is not None and decision is not Choice.APPROVE:
+        return "`arguments` are those of an approval; give them with approve"
     if decision is Choice.SELECT and answer.option_id is None:
         return f"say which option in `option_id`, one of: {', '.join(sorted(option_ids))}; or decide otherwise"
     if decision is Choice.SELECT and answer.option_id not in option_ids:

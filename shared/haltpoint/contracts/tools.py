@@ -9,6 +9,7 @@ from msgspec import Meta, field, json
 from msgspec.structs import force_setattr, replace
 from typing_extensions import TypeVar
 
+from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.base import Contract, Count, Seconds
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.reasons import Reason, Source
@@ -146,6 +147,7 @@ class Confirmation(Contract):
     message: str
     preview: str | None = None
     digest: Annotated[str, Meta(description="of the call that is asked about: an approval holds for no other")] = ""
+    preview_digest: Annotated[str, Meta(description="of what the tool's preview returned, when it has one (G2)")] = ""
     arguments: Annotated[str | None, Meta(description="JSON text, when hooks changed those of the action")] = None
     reasons: Annotated[tuple[Reason, ...], Meta(description="why it is asked; all of them are one question (G5)")] = ()
 
@@ -224,6 +226,9 @@ class Metadata(Contract):
     effects: tuple[str, ...] = ()
     calls: tuple[NestedCall, ...] = ()
     by: Annotated[str, Meta(description="the person who gave the result, when one did (D3 manual)")] = ""
+    approval: Annotated[Approval | None, Meta(description="the yes under which it ran, and what was edited (G2)")] = (
+        None
+    )
     deed: DeedWords | None = None
     sources: dict[str, Source] = field(default_factory=dict)
 

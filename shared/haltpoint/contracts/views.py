@@ -183,6 +183,9 @@ class RequestView(View):
     form: dict[str, Any] | None = Field(default=None, validation_alias="schema", serialization_alias="schema")
     arguments: dict[str, Any] = Field(default_factory=dict)
     preview: str | None = None
+    approved_preview: str | None = None
+    digest: str = Field(default="", description="of the call that is asked about: an approval holds for no other")
+    preview_digest: str = ""
     priority: str | None = None
     strikes: tuple[Strike, ...] = ()
     reasons: tuple[Reason, ...] = ()

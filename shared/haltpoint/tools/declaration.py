@@ -29,13 +29,14 @@ import msgspec
 
 from haltpoint.contracts.tools import DEFAULT_TIMEOUT, ToolSpec
 from haltpoint.tools.errors import DeclarationError
+from haltpoint.tools.preview import Preview, preview_of
 from haltpoint.tools.says import checked_says
-from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_async, read_inputs, read_output
+from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_async, place_of, read_inputs, read_output
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "strikes", "says", "no_effect", "confirmed")
+_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "strikes", "says", "no_effect", "confirmed", "preview")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
@@ -61,6 +62,7 @@ class Traits(TypedDict, total=False):
     says: str
     no_effect: tuple[type[BaseException], ...]
     confirmed: Literal["own"]
+    preview: Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class Tool:
     is_async: bool
     place: str
     no_effect: tuple[type[BaseException], ...] = ()
+    preview: Preview | None = None
 
     @property
     def name(self) -> str:
@@ -147,7 +150,8 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
         is_own = "confirmed" in traits or bool(traits.get("read_only"))
         inputs, output = read_inputs(function, hints, confirmed_is_own=is_own), read_output(hints)
         spec, no_effect = _spec(name, function, traits, inputs, output), exceptions_in(traits.get("no_effect", ()))
-        return Tool(spec, function, inputs, output, is_async(function), place, no_effect)
+        preview = preview_of(traits["preview"], name, inputs) if "preview" in traits else None
+        return Tool(spec, function, inputs, output, is_async(function), place, no_effect, preview)
     except DeclarationError as error:
         raise DeclarationError(f"tool {name!r} ({place}): {error}") from error.__cause__
 
@@ -155,6 +159,8 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
 def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output: Output) -> ToolSpec:
     if traits.get("read_only") and traits.get("destructive"):
         raise DeclarationError("read_only and destructive contradict each other")
+    if traits.get("read_only") and "preview" in traits:
+        raise DeclarationError("read_only and preview contradict each other: a preview tells what a call would change")
     if traits.get("read_only") and traits.get("repeats"):
         words = "repeats is for effects; a read-only tool whose results change says polls=True"
         raise DeclarationError(f"read_only and repeats contradict each other: {words}")
@@ -223,9 +229,3 @@ def _caller() -> FrameType:
     if frame is None or frame.f_back is None or frame.f_back.f_back is None:
         raise DeclarationError("tools are declared from Python code that has a frame")
     return frame.f_back.f_back
-
-
-def place_of(function: Function) -> str:
-    """Where a function is written, `file:line`."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(type(function))

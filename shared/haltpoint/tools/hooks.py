@@ -26,9 +26,9 @@ from fnmatch import fnmatchcase
 from typing import Any, Final, TypeVar
 
 from haltpoint.contracts.tools import ToolKind, ToolResult, ToolSpec
-from haltpoint.tools.declaration import place_of, seconds_of
+from haltpoint.tools.declaration import seconds_of
 from haltpoint.tools.errors import DeclarationError
-from haltpoint.tools.signature import is_async
+from haltpoint.tools.signature import is_async, place_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 

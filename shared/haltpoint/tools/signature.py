@@ -75,6 +75,12 @@ def hints_of(function: Function, local_names: Mapping[str, Any]) -> dict[str, An
         raise DeclarationError(f"a type hint cannot be resolved: {error}") from error
 
 
+def place_of(function: Function) -> str:
+    """Where a function is written, `file:line`."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(type(function))
+
+
 def read_inputs(function: Function, hints: Mapping[str, Any], *, confirmed_is_own: bool = False) -> Inputs:
     """The parameters without those that the runtime sets: the context, and `confirmed: bool = False` unless
     `confirmed_is_own`. Raises DeclarationError.

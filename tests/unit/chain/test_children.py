@@ -19,6 +19,7 @@ from haltpoint.chain.checks.templates import (
 from haltpoint.chain.model.outputs import CancelChild, Decision, Report, StartChild
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.world import Policy
+from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.base import action_of, child_id, levels_of, root_of
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.humans import Choice, RequestKind
@@ -495,7 +496,7 @@ def test_h2_a_hook_that_asks_is_asked_again_with_the_approval() -> None:
     question = Confirmation(action="tell", target=Target(id="t"), message="It is late.", digest="d")
     story.result(Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=question))
     story.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
-    assert (story.dispatches[-1].approval, story.action.attempt) == ("d", 2)
+    assert (story.dispatches[-1].approval, story.action.attempt) == (Approval(digest="d", by="ann"), 2)
     passed = story.result(data='{"arguments":{"who":"John"}}')
     child = below_of(story, passed)
     child.cancel()

@@ -7,6 +7,7 @@ import pytest
 
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.model.state import ChainStatus
+from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.tasks import Mode, Task
 from haltpoint.contracts.tools import Confirmation, NextAction, Outcome, Target, ToolSpec
@@ -71,7 +72,7 @@ def test_b7_the_note_is_on_the_receipt_of_the_approved_run_too() -> None:
     told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
 
     again = told.dispatches[-1]
-    assert (again.approval, again.notes, again.again) == ("abc", (NOT_CONFIRMED,), True)
+    assert (again.approval, again.notes, again.again) == (Approval(digest="abc", by="ann"), (NOT_CONFIRMED,), True)
 
 
 def test_e4_a_denied_call_stays_denied_when_the_model_says_that_it_is_confirmed() -> None:

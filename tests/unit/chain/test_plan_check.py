@@ -20,7 +20,12 @@ TO = {
     "required": ["to"],
     "additionalProperties": False,
 }
-TOOLS = specs(spec("note"), spec("send", parameters=TO), spec("secret", internal=True), spec("drop", destructive=True))
+TOOLS = specs(
+    spec("note"),
+    spec("send", parameters=TO),
+    spec("secret", internal=True),
+    spec("drop", read_only=False, destructive=True),
+)
 POLICY = Policy()
 TASK = Task(goal="write")
 
@@ -46,7 +51,6 @@ def test_tools_are_known_and_may_be_called() -> None:
     assert faults(plan(named), literal=False) == [
         "step 'a': no tool is called 'sned'; did you mean send?",
         "step 'a': secret is internal: only the runtime and other tools may call it",
-        "step 'a': drop is destructive and may run only after a person has confirmed it, which cannot be asked for yet",
     ]
 
 
@@ -220,10 +224,7 @@ def test_c3_what_a_model_may_call_in_a_step() -> None:
     assert callable_tools(Step(id="a"), tools, Mode.STRICT, TASK) == ("note", "send")
     assert callable_tools(
         Step(id="a", required_tools=("write",), allowed_tools=("save", "drop")), tools, Mode.STRICT, TASK
-    ) == (
-        "save",
-        "write",
-    )
+    ) == ("drop", "save", "write")
 
 
 def test_the_exact_form_of_a_call_has_a_placeholder_for_every_parameter() -> None:

@@ -10,6 +10,7 @@ from haltpoint.chain.checks.places import leaves
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.state import Action, ChainStatus
 from haltpoint.chain.model.world import Policy
+from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.plans import Step
 from haltpoint.contracts.policy import Targets, Treatment
@@ -447,7 +448,7 @@ def test_c13_the_call_that_was_approved_keeps_its_sources() -> None:
     sent(told, to="eve@x.org")
     ask_and_approve(told)
     approved = told.dispatches[-1]
-    assert (approved.approval, approved.sources["to"].source) == ("d", SourceKind.MODEL)
+    assert (approved.approval, approved.sources["to"].source) == (Approval(digest="d", by="ann"), SourceKind.MODEL)
 
 
 # ---- what carries data outward

@@ -450,12 +450,10 @@ def test_off_skips_what_holds_the_model_to_its_word() -> None:
 
 
 def test_off_keeps_what_holds_in_every_mode() -> None:
-    told = Story(
-        Task(goal="go", mode=Mode.OFF), LOOKUP, SEND, spec("secret", internal=True), spec("drop", destructive=True)
-    )
+    told = Story(Task(goal="go", mode=Mode.OFF), LOOKUP, SEND, spec("secret", internal=True))
     told.submit()
     told.draft(plan(Step(id="send", required_tools=("send",), max_turns=5)))
-    for wrong in (call("secret"), call("drop"), call("nope"), call("send"), call("send", to=7)):
+    for wrong in (call("secret"), call("nope"), call("nope"), call("send"), call("send", to=7)):
         told.propose(wrong)
 
     assert told.dispatches == []

@@ -6,6 +6,7 @@ from haltpoint.chain.handlers.thoughts import MOST_FAULTS
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts
 from haltpoint.chain.model.state import ChainError, ChainStatus, StepStatus
 from haltpoint.chain.model.world import Policy
+from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import OnFailure, Plan, ProposedCall, Step, StepType
@@ -330,7 +331,7 @@ def test_c7_a_proposal_of_which_nothing_can_be_dispatched_is_a_violation() -> No
         (call("sned", to="u1"), Violation.UNKNOWN_TOOL, "no tool is called 'sned'; did you mean send?"),
         (call("secret"), Violation.NOT_ALLOWED, "secret may not be called in step 'send'"),
         (call("save"), Violation.NOT_ALLOWED, "Tools that may be called here: lookup, send."),
-        (call("drop"), Violation.NOT_ALLOWED, "drop is destructive and may run only after a person has confirmed it"),
+        (call("drop"), Violation.NOT_ALLOWED, "drop may not be called in step 'send'"),
         (call("send", to=3), Violation.BAD_ARGUMENTS, "arguments.to: 3 is not of type 'string'. The form is: {"),
         (call("send", to="x" * 70_000), Violation.BAD_ARGUMENTS, "more than 65536 bytes"),
         (TELL, Violation.NO_PROVENANCE, "Call lookup first, then send with the value that its result holds."),
@@ -380,7 +381,7 @@ def test_c9_repaired_json_drives_read_only_tools_and_others_after_a_yes() -> Non
     told.result(Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked))
     assert told.questions[-1].reasons == (reason,)
     told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
-    assert (told.dispatches[-1].approval, told.dispatches[-1].again) == ("d", True)
+    assert (told.dispatches[-1].approval, told.dispatches[-1].again) == (Approval(digest="d", by="ann"), True)
 
 
 def test_the_turns_of_a_step_are_bounded() -> None:
@@ -801,10 +802,10 @@ def react() -> Story:
 def test_a_react_task_is_one_open_ended_step_without_planning() -> None:
     told = react()
 
-    step = Step(id="react", description="tell John", allowed_tools=("lookup", "save", "send"))
+    step = Step(id="react", description="tell John", allowed_tools=("drop", "lookup", "save", "send"))
     assert told.chain.plan == Plan(steps=(step,))
     assert step.step_type is StepType.REASONING
-    assert sorted(told.chain.digests) == ["lookup", "save", "send"]
+    assert sorted(told.chain.digests) == ["drop", "lookup", "save", "send"]
     assert told.thought.thought_id == "c.react.t1.1"
 
 

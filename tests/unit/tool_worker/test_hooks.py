@@ -14,7 +14,9 @@ from pydantic import BaseModel
 from redis.exceptions import OutOfMemoryError
 
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
+from haltpoint.chain.checks.sources import written_over
 from haltpoint.chain.model.state import Action
+from haltpoint.contracts.approvals import Approval, digest_of
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
@@ -24,8 +26,6 @@ from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import tool_of
 from haltpoint.tools.hooks import Hook, hook_of
-from haltpoint_tool_worker.approval import digest_of
-from haltpoint_tool_worker.given import after_hooks
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
@@ -46,7 +46,7 @@ class Paper:
     asked_for: list[str] = field(default_factory=list)
     wholes: list[str] = field(default_factory=list)
 
-    async def claim(self, ref: EntryRef, action_id: str) -> Claimed:
+    async def claim(self, ref: EntryRef, action_id: str, *, start: bool = True, approval: str = "") -> Claimed:
         self.claims += 1
         return Claimed(ClaimStatus.GO, 1)
 
@@ -166,7 +166,7 @@ async def run_call(
         repeatable=name in ("look", "broken"),
         timeout=10,
         deadline=time.time_ns() // 1_000_000 + round(seconds * 1000),
-        approval=approval,
+        approval=None if approval is None else Approval(digest=approval),
         origins=origins,
         unasked=unasked,
         context=context or {},
@@ -477,7 +477,7 @@ async def test_h1_a_hook_asks_and_an_approval_of_this_call_lets_it_run() -> None
     assert confirmation is not None
     assert (confirmation.message, confirmation.preview) == ("It is 3 am there. Send anyway?", "to Ann")
     assert confirmation.target.type == "tool"
-    assert confirmation.digest == digest_of("send_message", {"to": "ann"})
+    assert confirmation.digest == digest_of("c.s.9", "send_message", {"to": "ann"})
     assert confirmation.arguments is None
     assert (SENT, asked.claims, asked.hooks) == ([], 0, [("check", "ask")])
 
@@ -488,7 +488,8 @@ async def test_h1_a_hook_asks_and_an_approval_of_this_call_lets_it_run() -> None
 
 
 @pytest.mark.parametrize(
-    "approval", ["", "true", digest_of("send_message", {"to": "bob"}), digest_of("send_letter", {"to": "ann"})]
+    "approval",
+    ["", "true", digest_of("c.s.9", "send_message", {"to": "bob"}), digest_of("c.s.8", "send_message", {"to": "ann"})],
 )
 async def test_h1_an_approval_of_another_call_asks_anew(approval: str) -> None:
     told = await run_call("send_message", TO_ANN, pre(sure), approval=approval)
@@ -542,7 +543,7 @@ async def test_g5_what_a_person_approved_for_a_hook_the_tool_does_not_ask_again_
 async def test_b2_a_tools_own_question_is_bound_to_its_call_too() -> None:
     asked = (await run_call("pay", '{"bill": "b1"}')).outcome.confirmation
     assert asked is not None
-    assert asked.digest == digest_of("pay", {"bill": "b1"})
+    assert asked.digest == digest_of("c.s.9", "pay", {"bill": "b1"})
     assert (await run_call("pay", '{"bill": "b1"}', approval=asked.digest)).data == '{"paid":"b1"}'
     assert (await run_call("pay", '{"bill": "b2"}', approval=asked.digest)).outcome.confirmation is not None
 
@@ -560,10 +561,9 @@ async def test_g5_a_tool_that_asks_again_although_approved_has_an_error_in_its_c
 
 
 def test_a_digest_does_not_depend_on_how_json_was_written() -> None:
-    assert digest_of("t", {"a": 1, "b": "é"}) == digest_of("t", {"b": "\u00e9", "a": 1})
-    assert (
-        len({digest_of("t", {"a": 1}), digest_of("t", {"a": "1"}), digest_of("u", {"a": 1}), digest_of("t", {})}) == 4
-    )
+    assert digest_of("a", "t", {"a": 1, "b": "é"}) == digest_of("a", "t", {"b": "\u00e9", "a": 1})
+    calls = [("a", "t", {"a": 1}), ("a", "t", {"a": "1"}), ("a", "u", {"a": 1}), ("b", "t", {"a": 1}), ("a", "t", {})]
+    assert len({digest_of(*call) for call in calls} | {digest_of("a", "t", {}, "seen")}) == 6
 
 
 # ---- post ----
@@ -647,7 +647,7 @@ async def test_h1_a_post_hook_may_withhold_a_result(words: Any) -> None:
 async def test_h1_a_question_of_a_tool_passes_post_hooks() -> None:
     told = await run_call("pay", '{"bill": "b1"}', post(lambda result: result))
     assert told.outcome.confirmation is not None
-    assert told.outcome.confirmation.digest == digest_of("pay", {"bill": "b1"})
+    assert told.outcome.confirmation.digest == digest_of("c.s.9", "pay", {"bill": "b1"})
 
 
 # ---- built in ----
@@ -750,6 +750,6 @@ def test_h4_a_hook_is_testable_alone() -> None:
 
 def test_c13_what_hooks_have_written_is_theirs() -> None:
     known = {"to": Source(source=SourceKind.GOAL)}
-    found = after_hooks(known, '{"to": "a", "x": 1}', '{"to": "a", "x": 2, "more": ["b"]}')
+    found = written_over(known, '{"to": "a", "x": 1}', '{"to": "a", "x": 2, "more": ["b"]}', SourceKind.HOOK)
     assert {ref: one.source.value for ref, one in found.items()} == {"to": "goal", "x": "hook", "more[0]": "hook"}
-    assert after_hooks({}, '{"x": 1}', '{"x": 1}') == {}
+    assert written_over({}, '{"x": 1}', '{"x": 1}', SourceKind.HOOK) == {}

@@ -14,6 +14,7 @@ from haltpoint import Ctx, FromResult, Option, Target, ToolError, ToolResult, ho
 from haltpoint.chain.checks.checked import signature_of
 from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import Action, ActionStatus
+from haltpoint.contracts.approvals import Approval, digest_of
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tools import ErrorType, Metadata, NestedCall, NextAction, Outcome
@@ -21,7 +22,6 @@ from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import tool_of
-from haltpoint_tool_worker.approval import digest_of
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.nested import MOST_CALLS
 from haltpoint_tool_worker.pipeline import Pipeline
@@ -256,7 +256,7 @@ async def test_its_keys_follow_the_order_of_the_calls_and_a_failure_may_be_caugh
     ("caller", "called", "given", "words"),
     [
         ("outer", "nobody", "{}", "NOT_FOUND: this worker has no tool called 'nobody'"),
-        ("outer", "wipe", "{}", "BLOCKED: wipe is destructive"),
+        ("outer", "wipe", "{}", "BLOCKED: wipe asks a person, which a tool within a tool cannot wait for"),
         ("outer", "book_keeping", "{}", "VALIDATION: the arguments do not fit"),
         ("outer", "book_keeping", '{"entry": "x", "more": 1}', "VALIDATION: the arguments do not fit"),
         ("outer", "which", "{}", "BLOCKED: which asks a person"),
@@ -406,7 +406,7 @@ async def test_c13_a_nested_value_keeps_the_source_that_it_had_at_its_caller(
 
 async def test_g5_a_nested_call_does_not_ask_for_its_callers_reasons() -> None:
     reason = Reason(kind=ReasonKind.REPAIRED, words="?")
-    approval = digest_of("notify", {"mailbox": "e@x.org"})
+    approval = Approval(digest=digest_of("c.s.1", "notify", {"mailbox": "e@x.org"}))
     order = {"reasons": (reason,), "approval": approval}
     finished = await run_call("notify", '{"mailbox": "e@x.org"}', order=order, more=CALLING)
     assert (finished.outcome.success, DONE) == (True, ["posted to e@x.org"])

@@ -9,10 +9,10 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from haltpoint import Ctx
+from haltpoint.contracts.approvals import Approval, digest_of
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.tools import Fault, NextAction, Outcome, ToolResult
 from haltpoint.tools import DeclarationError, Tool, register
-from haltpoint_tool_worker.approval import digest_of
 from haltpoint_tool_worker.failures import Cause
 from haltpoint_tool_worker.results import Reading, read_result
 from tests.unit.tool_worker.test_exceptions import run_call
@@ -227,7 +227,7 @@ def test_b7_confirmed_own_is_the_only_word(value: Any) -> None:
 
 
 async def outcome_of(arguments: dict[str, Any], approved: dict[str, Any] | None = None) -> tuple[Outcome, str]:
-    approval = None if approved is None else digest_of("delete_section", approved)
+    approval = None if approved is None else Approval(digest=digest_of("c.s.1", "delete_section", approved))
     finished = await run_call(register(delete_section), json.dumps(arguments), approval=approval)
     return finished.outcome, finished.data
 
@@ -236,7 +236,7 @@ async def test_b7_the_runtime_sets_confirmed_only_under_an_approval_of_exactly_t
     call = {"section_id": "hero-456"}
     asked, _ = await outcome_of(call)
     assert asked.confirmation is not None
-    assert asked.confirmation.digest == digest_of("delete_section", call)
+    assert asked.confirmation.digest == digest_of("c.s.1", "delete_section", call)
     done, data = await outcome_of(call, approved=call)
     assert done.satisfies
     assert json.loads(data) == {"deleted": "hero-456"}
@@ -254,7 +254,7 @@ async def test_b7_the_context_says_the_same_as_the_parameter() -> None:
     def both(ctx: Ctx, confirmed: bool = False) -> dict[str, bool]:
         return {"ctx": ctx.confirmed, "parameter": confirmed}
 
-    for approval in (None, digest_of("both", {})):
+    for approval in (None, Approval(digest=digest_of("c.s.1", "both", {}))):
         finished = await run_call(register(both), approval=approval)
         assert json.loads(finished.data) == dict.fromkeys(("ctx", "parameter"), approval is not None)
 

@@ -35,7 +35,8 @@ async def work(told: Story, *hooks: Callable[..., Any]) -> None:
     """A worker does the last order, and the chain hears of it."""
     order = told.dispatches[-1]
     action = order.action
-    ran = await run_call(action.tool, action.arguments, *hooks, approval=order.approval, reasons=order.reasons)
+    approval = None if order.approval is None else order.approval.digest
+    ran = await run_call(action.tool, action.arguments, *hooks, approval=approval, reasons=order.reasons)
     told.result(ran.outcome, ran.data)
 
 

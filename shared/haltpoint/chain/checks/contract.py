@@ -30,7 +30,7 @@ def in_scope(name: str, task: Task) -> bool:
 
 def open_to_models(spec: ToolSpec, task: Task) -> bool:
     """Whether a step of this task may have a model call the tool; one that nobody serves any more is not offered."""
-    return not spec.internal and not spec.destructive and not spec.gone and in_scope(spec.name, task)
+    return not spec.internal and not spec.gone and in_scope(spec.name, task)
 
 
 def may_call(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
@@ -38,7 +38,7 @@ def may_call(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
     has promised may be called also when its worker is gone: the order waits for another one (HP-102).
     """
     if spec.name in step.promised_tools:
-        return not spec.internal and not spec.destructive and in_scope(spec.name, task)
+        return not spec.internal and in_scope(spec.name, task)
     allowed = spec.read_only if step.allowed_tools is None else spec.name in step.allowed_tools
     return open_to_models(spec, task) and (mode is Mode.OFF or allowed)
 
@@ -65,8 +65,6 @@ def call_fault(
     spec = tools.get(call.tool)
     if spec is None:
         violation, text = Violation.UNKNOWN_TOOL, unknown(call.tool, tools, named())
-    elif spec.destructive:
-        violation, text = Violation.NOT_ALLOWED, destructive(call.tool)
     elif not may_call(step, spec, mode, task):
         known = named()
         names = listed([name for name in callable_tools(step, tools, mode, task) if name in known])
@@ -120,8 +118,3 @@ def listed(names: Sequence[str]) -> str:
     """Names in a sentence, not all of very many: what a model is told has to fit into a message."""
     more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return (", ".join(names[:_MOST_NAMES]) or "none") + more
-
-
-def destructive(name: str) -> str:
-    """Why neither a plan nor a model calls a destructive tool."""
-    return f"{name} is destructive and may run only after a person has confirmed it, which cannot be asked for yet"

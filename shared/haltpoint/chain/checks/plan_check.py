@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 import msgspec
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.contract import Tools, destructive, listed, open_to_models, unknown, without_confirmed
+from haltpoint.chain.checks.contract import Tools, listed, open_to_models, unknown, without_confirmed
 from haltpoint.chain.model.references import Reference, references
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS
@@ -73,8 +73,6 @@ def _tool_faults(plan: Plan, tools: Tools, task: Task | None, named: Collection[
                 yield PlanFault(step.id, unknown(name, tools, named))
             elif spec.internal:
                 yield PlanFault(step.id, f"{name} is internal: only the runtime and other tools may call it")
-            elif spec.destructive:
-                yield PlanFault(step.id, destructive(name))
             elif task is not None and not open_to_models(spec, task):
                 why = "is not served by any worker now" if spec.gone else "may not be called in this task"
                 names = listed(sorted(known for known, spec in tools.items() if open_to_models(spec, task)))

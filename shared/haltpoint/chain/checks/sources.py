@@ -33,6 +33,13 @@ def users_words(work: Work) -> tuple[str, ...]:
     return tuple(words for words in (task.goal, work.goal, *earlier) if words)
 
 
+def written_over(sources: dict[str, Source], before: str, after: str, by: SourceKind) -> dict[str, Source]:
+    """The sources of a call whose arguments (JSON text, both) were changed: what is new is `by`'s."""
+    old, new = ({leaf.place: leaf.value for leaf in leaves(read_json(text))} for text in (before, after))
+    found = ((at, sources.get(at) if old.get(at) == one else Source(source=by)) for at, one in new.items())
+    return {place: source for place, source in found if source is not None}
+
+
 def folders_of(path: str) -> Iterator[str]:
     """The folders that a path is inside of, the nearest first, resolved by its words alone; the working directory and
     the root only when it is directly in them. Of one that leaves the working directory there are none.

@@ -2,7 +2,7 @@
 
 from typing import Any, Final, assert_never
 
-import msgspec
+from msgspec import structs
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.deeds import deed_of
@@ -12,8 +12,8 @@ from haltpoint.chain.checks.provenance import SAID
 from haltpoint.chain.checks.reasons import granted
 from haltpoint.chain.model.next import Cancelled, Next, StepEnd
 from haltpoint.chain.model.outputs import Record
-from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.schemas import result_faults
+from haltpoint.chain.model.references import read_json, write_json
+from haltpoint.chain.model.schemas import argument_faults, result_faults
 from haltpoint.chain.model.state import Action, OpenRequest, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
@@ -22,20 +22,24 @@ from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.receipts import fail_action, resolve, resolve_error, succeed
 from haltpoint.chain.turns.strikes import escalate, reset_strikes
 from haltpoint.chain.turns.thinking import think_plan, think_step
+from haltpoint.contracts.approvals import Approval, digest_of
 from haltpoint.contracts.base import request_id, thought_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import HumanAnswered, TaskCancelled, TimerDue
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.humans import Choice, RequestKind, answer_fault
+from haltpoint.contracts.humans import Answer, Choice, RequestKind, answer_fault
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.reasons import Reach
-from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Option, Outcome
+from haltpoint.contracts.tools import Confirmation, ErrorType, Fault, Metadata, NextAction, Option, Outcome, Target
 
 UNDER_WAY: Final = 60_000
 """How long (ms) after its deadline a question without a word that it expired waits for an answer taken in time."""
 
 _NONE: Final = Action("", -1, 0, "", "{}")
 """What a question is about that is about no call."""
+
+_UNASKED: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
+_NO_QUESTION: Final = Confirmation(action="", target=Target(), message="")
 
 
 def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
@@ -92,13 +96,9 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
             unknown = Fault(error_type=ErrorType.UNKNOWN, message=words, recoverable=True)
             return _resolve_error(work, action, (in_doubt and in_doubt.cause) or unknown, by=by)
         case Choice.NOT_HAPPENED:
-            return send_again(work, action, approval=None)
+            return send_again(work, action)
         case Choice.APPROVE:
-            asked = None if action.outcome is None else action.outcome.confirmation
-            note_approval(work, action.tool)
-            ran = action.arguments if asked is None or asked.arguments is None else asked.arguments
-            work.granted = granted(work, action, ran, answer.for_ or Reach.VALUE)
-            return send_again(work, action, approval=None if asked is None else asked.digest)
+            return _approve(work, action, answer, by)
         case Choice.MANUAL:
             return _by_hand(work, request, data)
         case Choice.REPHRASE | Choice.RETRY:
@@ -107,6 +107,30 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
             return Cancelled(by, said or answer.comment)
         case _ as never:
             assert_never(never)
+
+
+def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None:
+    """Send the call again with the yes to it, as the person edited it (G1, G2). A record in Redis proves the yes to the
+    worker.
+    """
+    outcome, spec, edited = action.outcome or _UNASKED, work.world.tools.get(action.tool), answer.arguments
+    asked = outcome.confirmation or _NO_QUESTION
+    would_run, approval = (
+        asked.arguments or action.arguments,
+        Approval(digest=asked.digest, by=by, preview=asked.preview),
+    )
+    if edited is not None and edited != read_json(would_run):
+        if spec is not None and (faults := argument_faults(spec, edited)):
+            text = f"{action.tool}: the edited arguments do not fit: {'; '.join(faults)}"
+            return _resolve_error(work, action, Fault(error_type=ErrorType.VALIDATION, message=text, recoverable=False))
+        digest = digest_of(action.id, action.tool, edited, asked.preview_digest)
+        approval = structs.replace(approval, digest=digest, proposed=action.arguments)
+        would_run = write_json(edited)
+        action = structs.replace(action, arguments=would_run)
+    note_approval(work, action.tool)
+    work.approvals = {**work.approvals, action.id: approval}
+    work.granted = granted(work, action, would_run, answer.for_ or Reach.VALUE)
+    return send_again(work, action)
 
 
 def _select(work: Work, action: Action, option: Option, by: str) -> Next | None:
@@ -195,7 +219,7 @@ def _rephrase(work: Work, index: int | None, words: str) -> None:
         take_up(work, None)
     if index is not None:
         steps = list(work.steps)
-        steps[index] = msgspec.structs.replace(steps[index], description=words)
+        steps[index] = structs.replace(steps[index], description=words)
         work.plan = Plan(steps=tuple(steps))
         work.steps = work.plan.steps
 

@@ -140,6 +140,7 @@ def _stop(work: Work, action: Action, outcome: Outcome, kind: RequestKind, text:
     if (late := too_late(work)) is not None:
         return late
     clarification, asked = outcome.clarification, outcome.confirmation
+    approved = work.approvals.get(action.id) if asked else None
     if work.origin is not PlanOrigin.LITERAL:
         drop_held(work, action.step, f"stopped by {next_request(work)}")
     work.keep(asking := action.asking())
@@ -150,7 +151,10 @@ def _stop(work: Work, action: Action, outcome: Outcome, kind: RequestKind, text:
         text,
         asking,
         options=() if clarification is None else clarification.options,
-        preview=None if asked is None else asked.preview,
+        preview=asked and asked.preview,
+        approved_preview=approved and approved.preview,
+        digest=asked.digest if asked else "",
+        preview_digest=asked.preview_digest if asked else "",
         arguments=(asked and asked.arguments) or outcome.metadata.arguments or action.arguments,
         reasons=() if asked is None else asked.reasons,
         sources=outcome.metadata.sources,

@@ -3,6 +3,7 @@
 from dataclasses import field
 
 from haltpoint.chain.model.state import Action, Chain, OpenRequest
+from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.base import value
 from haltpoint.contracts.facts import Fact
 from haltpoint.contracts.reasons import Reason, Source
@@ -16,7 +17,7 @@ class Dispatch:
     """Send this action to its queue, under a new stream entry that becomes the action's current one.
 
     A second dispatch of the same id (after not_happened or an approval) has `again`: the started mark is cleared.
-    `approval` is the digest of the call that a person approved. `origins` are the actions whose receipts the worker
+    `approval` is a person's yes to this call. `origins` are the actions whose receipts the worker
     looks into when it asks once more where values come from; `unasked` says why it need not. With `reasons` the worker
     asks a person before it runs the call; `sources` go into the receipt, `notes` into its warnings. `repeats`, for the
     log, is the action that had this effect before.
@@ -26,7 +27,7 @@ class Dispatch:
     spec: ToolSpec
     deadline: int
     position: int
-    approval: str | None = None
+    approval: Approval | None = None
     again: bool = False
     origins: tuple[str, ...] | None = None
     unasked: str | None = None
@@ -61,6 +62,9 @@ class Ask:
     question: str
     arguments: str = ""
     preview: str | None = None
+    approved_preview: str | None = None
+    digest: str = ""
+    preview_digest: str = ""
     priority: str | None = None
     strikes: tuple[Strike, ...] = ()
     reasons: tuple[Reason, ...] = ()

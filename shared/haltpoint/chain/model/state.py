@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 
 from haltpoint.chain.model.graph import Graph
 from haltpoint.contracts.answers import NotDone
+from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.base import value
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.intent import ChainIntent
@@ -205,7 +206,7 @@ class Chain:
     what the goal asks for (C12), `effects` what was done or denied inside its skills (C14: `repeats.py`), `granted` the
     yeses that cover later calls (C13).
     `unproven` are sentences of the answer (F3), `unfulfilled` effects that the goal asks for and that have no deed.
-    `resting` are the actions that wait for a moment, by their id (E2).
+    `resting` are the actions that wait for a moment, `approvals` what persons said yes to, by the action's id (E2, G1).
     `questions` are those that the model asked while planning (C11). `failing`: the chain fails when what is under way
     has ended. `active` are the indexes of the steps that have begun and have something to do or to wait for, `ready`
     those of the steps that may begin; both follow from `runs`.
@@ -248,6 +249,7 @@ class Chain:
     error: ChainError | None = None
     failing: Failure | None = None
     resting: dict[str, Rest] = field(default_factory=dict)
+    approvals: dict[str, Approval] = field(default_factory=dict)
     active: tuple[int, ...] = ()
     ready: tuple[int, ...] = ()
 

@@ -158,6 +158,8 @@ class Work(Chain):
         if action.status is ActionStatus.DONE:
             if action.id in self.resting:
                 self.resting = {name: rest for name, rest in self.resting.items() if name != action.id}
+            if action.id in self.approvals:
+                self.approvals = {name: one for name, one in self.approvals.items() if name != action.id}
             run = self.edit(action.step)
             run.pending = tuple([number for number in run.pending if number != action.number])
             if run.status.done:
@@ -187,7 +189,8 @@ class Work(Chain):
         self.status = status
         if status is not ChainStatus.COMPLETED:  # words that were to be looked at once more are not delivered
             self.answer, self.unproven = None, ()
-        self.actions, self.proposals, self.verdicts, self.resting, self.requests = {}, {}, {}, {}, ()
+        self.actions, self.proposals, self.verdicts, self.requests = {}, {}, {}, ()
+        self.resting, self.approvals = {}, {}
         self.resume = self.thought = self.error = None
         self.tell(fact, **details)
 

@@ -8,6 +8,7 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.provenance import origin_actions
+from haltpoint.chain.checks.sources import written_over
 from haltpoint.chain.checks.templates import calls_inside
 from haltpoint.chain.model import policy
 from haltpoint.chain.model.codes import Code
@@ -24,7 +25,7 @@ from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.phrases import count
-from haltpoint.contracts.reasons import Reason
+from haltpoint.contracts.reasons import Reason, SourceKind
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ToolSpec
 
@@ -104,16 +105,18 @@ def send(
     return _order(work, action, spec, reasons=reasons, notes=notes, sources=sources, repeats=repeats)
 
 
-def send_again(work: Work, action: Action, *, approval: str | None) -> Next:
-    """An action a second time under its own id, because a person said so (B3, E5); it costs no further action.
-
-    `approval` is the digest of the call that they approved. Whoever takes the answer has looked at the deadline before.
+def send_again(work: Work, action: Action) -> Next:
+    """An action once more under its own id and the yes that it has, because a person said so (B3, E5) or its rest is
+    over (E2); it costs no further action. Whoever takes the answer has looked at the deadline before.
     """
     spec = work.world.tools.get(action.tool)
     if spec is None:
         return step_failed(action.step, Code.TOOL_GONE, f"no worker declares {action.tool} any more")
     again = structs.replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
+    approval = work.approvals.get(action.id)
     sources = CheckedCall(work, action.step, spec, read_json(action.arguments)).sources
+    if approval is not None and approval.proposed is not None:
+        sources = written_over(sources, approval.proposed, action.arguments, SourceKind.PERSON)
     warned = () if action.outcome is None else action.outcome.warnings
     notes = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()
     return _order(work, again, spec, approval=approval, again=True, notes=notes, sources=sources)
@@ -124,6 +127,8 @@ def _order(work: Work, action: Action, spec: ToolSpec, **said: Any) -> Dispatch:
     origins, unasked = None, None
     if work.origin is PlanOrigin.LITERAL:
         unasked = PlanOrigin.LITERAL.value
+    elif (approval := work.approvals.get(action.id)) is not None and approval.proposed is not None:
+        unasked = SourceKind.PERSON.value
     elif spec.provenance and (mode := work.mode(action.step)) is not Mode.STRICT:
         unasked = mode.value
     elif spec.provenance:

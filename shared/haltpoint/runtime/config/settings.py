@@ -96,6 +96,7 @@ class PolicySettings(_Section):
     steps: Count = 50
     actions: Count = 100
     request_timeout: Seconds = 24 * 3600.0
+    approval_ttl: Seconds = 900.0
     chain_deadline: Seconds = 7 * 86400.0
     retention: Seconds = 7 * 86400.0
     facts_age: Annotated[float, BeforeValidator(_seconds), Field(ge=0)] = Field(

@@ -41,7 +41,7 @@ _RANK: Final = 10**14
 
 BESIDE_PLAN: Final = (
     *("goal", "case", "nested_successes", "intent", "effects"),
-    *("questions", "granted", "failing", "verdicts", "resting"),
+    *("questions", "granted", "failing", "verdicts", "resting", "approvals"),
 )
 """What of a chain is stored with its plan, as it changes as rarely."""
 _beside_plan: Final = attrgetter(*BESIDE_PLAN)
@@ -250,6 +250,9 @@ def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> ops.Operati
         form=request.form,
         arguments=output.arguments,
         preview=output.preview,
+        approved_preview=output.approved_preview,
+        digest=output.digest,
+        preview_digest=output.preview_digest,
         priority=output.priority,
         strikes=output.strikes,
         reasons=output.reasons,

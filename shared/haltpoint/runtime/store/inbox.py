@@ -15,6 +15,15 @@ from haltpoint.runtime.streams.wire import encode
 
 
 @dataclass(frozen=True, slots=True)
+class Approves:
+    """A yes to the call of this digest; its record holds for so many seconds."""
+
+    action_id: str
+    digest: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Taken:
     """The answer counts, since `at` (server's time, ms)."""
 
@@ -58,14 +67,26 @@ class Inbox:
         self._topology = topology
 
     async def answer(
-        self, request_id: str, answer: Answer, *, by: str = "", trace: str | None = None, token: str | None = None
+        self,
+        request_id: str,
+        answer: Answer,
+        *,
+        by: str = "",
+        trace: str | None = None,
+        token: str | None = None,
+        approves: Approves | None = None,
     ) -> Verdict:
-        """Give an answer for `by`. The same one under the same `token` was sent twice: it is taken both times."""
+        """Give an answer for `by`. The same one under the same `token` was sent twice: it is taken both times.
+
+        `approves` is the call that the answer lets run: the record of it is written with the answer (G1).
+        """
         who = to_json(by)
+        record = () if approves is None else (approves.action_id, approves.digest, round(approves.seconds))
         reply = await self._calls.call(
             *("FCALL", PREFIX + "answer", 1, self._key(request_id), request_id),
             *(encode(answer), by.encode(errors="replace"), who),
             *(token or secrets.token_hex(8), _head(request_id, trace)),
+            *record,
         )
         status, at, first_by, first = reply[0].decode(), int(reply[1]), reply[2], reply[3]
         match status:

@@ -12,6 +12,7 @@ from haltpoint.chain.model.graph import Graph
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts, with_places
 from haltpoint.chain.model.state import Action, ActionStatus, Chain, ChainError, Failure, OpenRequest, Rest
 from haltpoint.contracts.answers import NotDone
+from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.base import Contract, request_id
 from haltpoint.contracts.events import ActionProposed, TaskSubmitted
 from haltpoint.contracts.humans import Question
@@ -46,7 +47,8 @@ class StoredPlan(Contract):
     `goal` are a person's words in place of the task's; `case` the row of violations that is being counted;
     `nested_successes` the tools that succeeded inside the skills that were called, `effects` the signatures of their
     calls, `questions` those that the model asked while planning, `granted` the yeses that cover later calls,
-    `verdicts` the calls of proposals that are refused, `resting` the actions that wait for a moment.
+    `verdicts` the calls of proposals that are refused, `resting` the actions that wait for a moment,
+    `approvals` a person's yes to an action.
     """
 
     digests: dict[str, str]
@@ -61,6 +63,7 @@ class StoredPlan(Contract):
     failing: Failure | None = None
     verdicts: dict[int, dict[int, Correction]] = field(default_factory=dict)
     resting: dict[str, Rest] = field(default_factory=dict)
+    approvals: dict[str, Approval] = field(default_factory=dict)
 
 
 class StoredEnd(Contract):

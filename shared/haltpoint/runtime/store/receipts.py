@@ -34,7 +34,8 @@ Thought = IntentDrafted | PlanDrafted | ActionProposed | AnswerDrafted | Thought
 class ClaimStatus(StrEnum):
     """`done`, `stale`: nothing to run, the entry was finished. `in_doubt`: do not run it, complete it as IN_DOUBT.
 
-    `lost`: another worker has taken the entry over; nothing was done.
+    `lost`: another worker has taken the entry over; nothing was done. `unapproved`, `changed`, `late`: there is no yes
+    of a person to this call, it is one to another call, or it is too old (G1).
     """
 
     GO = "go"
@@ -42,6 +43,9 @@ class ClaimStatus(StrEnum):
     DONE = "done"
     STALE = "stale"
     LOST = "lost"
+    UNAPPROVED = "unapproved"
+    CHANGED = "changed"
+    LATE = "late"
 
 
 @value
@@ -115,10 +119,13 @@ class ReceiptStore:
         self._finished: dict[int, list[tuple[Finished, asyncio.Future[Completion]]]] = {}
         self._streams = [topology.stream(partition, Stream.EVENTS) for partition in range(topology.partitions)]
 
-    async def claim(self, ref: EntryRef, action_id: str) -> Claimed:
-        """Take an action with effects, or one that somebody else had (R4). A lost reply is asked for again safely."""
+    async def claim(self, ref: EntryRef, action_id: str, *, start: bool = True, approval: str = "") -> Claimed:
+        """Take an action right before it runs, or (not `start`) from another worker, to see whether it may run (R4).
+
+        `approval` is the digest of a call that needs a person's yes. A lost reply is asked for again safely.
+        """
         token = f"{self._nonce}{next(self._serial):x}"
-        args = (ref.stream, ref.entry, action_id, self._consumer, token)
+        args = (ref.stream, ref.entry, action_id, self._consumer, token, "start" if start else "look", approval)
         reply = await self._function("claim", ref.partition, *args)
         return Claimed(ClaimStatus(reply[0].decode()), int(reply[1]))
 

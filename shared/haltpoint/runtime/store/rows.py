@@ -68,13 +68,16 @@ class Part(StrEnum):
 
     CALL: tool and arguments, on lines of their own. RECEIPT: what a worker or a child reported, see `Receipt`; of an
     attempt that was run again it lies under RECEIPT and the attempt's number. RESOLUTION: what a person made of it.
-    ANSWER: when, token, answer and by whom, on lines of their own. A thought and a question lie under their id alone.
+    ANSWER: when, token, answer and by whom, on lines of their own. APPROVAL: a person's yes to a call: its digest,
+    until when (ms), `open` or `consumed`, and by whom on the next line. A thought and a question lie under their id
+    alone.
     """
 
     CALL = "call"
     RECEIPT = "receipt"
     RESOLUTION = "resolution"
     ANSWER = "answer"
+    APPROVAL = "approval"
 
 
 class ActionState(StrEnum):

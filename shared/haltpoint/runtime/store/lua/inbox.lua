@@ -1,10 +1,11 @@
 --[[
-hp2_answer request answer by by_json token head
+hp2_answer request answer by by_json token head [action digest seconds]
 
 Take an answer: once, in time, for an open question of a living chain.
   answer   JSON of contracts.humans.Answer; by: who; by_json: the same as JSON text
   token    new for each wish to answer; the same answer under it again is a repeat whose first reply was lost: taken
   head     of the message human.answered, up to and with `"answer":`
+  action, digest, seconds   a yes to a call: the record that lets it run is written with the answer, and holds so long
 Returns {status, at, by, answer}: taken | answered (with by, at and answer of the first) | expired | stale (withdrawn,
 or the chain is over) | unknown.
 ]]
@@ -34,6 +35,11 @@ register('answer', function(keys, args)
   redis.call('HSET', data, name .. '.' .. PART.ANSWER,
     digits(at) .. '\n' .. args[5] .. '\n' .. args[2] .. '\n' .. args[3])
   redis.call('ZREM', prefix .. 'index:requests', id)
+  if args[7] then
+    local _, action = split(args[7])
+    redis.call('HSET', data, action .. '.' .. PART.APPROVAL,
+      args[8] .. ' ' .. digits(at + tonumber(args[9]) * 1000) .. ' open\n' .. args[3])
+  end
   add(prefix, 'events', args[6] .. args[2] .. ',"by":' .. args[4] .. ',"at":' .. digits(at) .. '}}')
   return { 'taken', at, args[3], args[2] }
 end)

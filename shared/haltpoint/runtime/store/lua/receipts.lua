@@ -3,15 +3,36 @@ What workers do to actions. An action's row says which entry is its current one;
 entry. (entry, epoch) is the fence: whoever holds another pair has lost the action.
 ]]
 
+-- Whether a person's yes to this very call is on record, in time; the first that needs it uses it up (G1).
+local function consume_approval(prefix, chain, name, digest)
+  local data, field = row(prefix, KEY.DATA, chain), name .. '.' .. PART.APPROVAL
+  local approved, deadline, state, by = string.match(redis.call('HGET', data, field) or '', '^(%S+) (%d+) (%S+)\n(.*)$')
+  if not approved then
+    return 'unapproved'
+  end
+  if approved ~= digest then
+    return 'changed'
+  end
+  if state == 'open' then
+    if tonumber(deadline) <= now(prefix) then
+      return 'late'
+    end
+    redis.call('HSET', data, field, approved .. ' ' .. deadline .. ' consumed\n' .. by)
+  end
+end
+
 --[[
-hp2_claim stream entry action consumer token
+hp2_claim stream entry action consumer token mode digest
 
 Take over an entry, or take one with effects for the first time. Only the consumer that the entry is pending for may do
 that. `token` is new for each claim: the same token again is a repeat whose first reply was lost, and gets that reply.
+`mode` look: take it from whoever had it, but do not start it yet; start: right before it runs. With a `digest` a start
+needs a person's yes to this call, and uses it up in the same moment (G1).
 Returns {status, epoch}:
   done      the result is known or the chain is final: the entry was finished
   stale     this is not the action's current entry (forged, replayed, doubled): the entry was finished
   lost      the entry is pending for another consumer, or for none: nothing was done
+  unapproved, changed, late   there is no such yes, it is one to another call, or it is too old: nothing was done
   in_doubt  somebody had started it, its effects cannot be repeated: complete it with an IN_DOUBT error under `epoch`
   go        run it under `epoch`
 ]]
@@ -32,8 +53,16 @@ register('claim', function(keys, args)
   end
   local epoch, state = action.epoch, action.state
   if action.token ~= token then
+    state = args[6] == 'start' and STATE.STARTED or action.state
+    if is_in_doubt(action) then
+      state = STATE.IN_DOUBT
+    elseif args[6] == 'start' and args[7] ~= '' then
+      local refused = consume_approval(prefix, chain, name, args[7])
+      if refused then
+        return { refused, epoch }
+      end
+    end
     epoch = epoch + 1
-    state = is_in_doubt(action) and STATE.IN_DOUBT or STATE.STARTED
     write_action(prefix, chain, name, entry, epoch, action.attempt, action.repeatable, state, token)
   end
   return { state == STATE.IN_DOUBT and 'in_doubt' or 'go', epoch }

@@ -1,0 +1,38 @@
+"""A person's yes to one call: what it is bound to (CONTRACT G1). A record in Redis lets the call run."""
+
+import hashlib
+import json
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from haltpoint.contracts.base import Contract
+
+
+class Approval(Contract):
+    """What an order and a receipt say of an approval; a record in Redis proves it, this does not.
+
+    `proposed` are the arguments as JSON text before `by` edited them; `preview` what `by` saw.
+    """
+
+    digest: Annotated[str, Meta(description="of the call that a person approved: it holds for no other")]
+    by: str = ""
+    proposed: str | None = None
+    preview: str | None = None
+
+
+def digest_of(action_id: str, tool: str, arguments: Any, preview: str = "") -> str:
+    """The same for the same call, however its JSON was written. An action's id begins with its chain's.
+
+    `preview` is the digest of what the tool's preview returned (`digest_of_preview`), or empty. Raises ValueError for
+    what is no JSON.
+    """
+    canonical = json.dumps(
+        [action_id, tool, arguments, preview], sort_keys=True, separators=(",", ":"), allow_nan=False
+    )
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def digest_of_preview(text: str) -> str:
+    """Of the whole of a preview, also when a person is shown a part of it."""
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
