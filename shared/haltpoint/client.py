@@ -178,10 +178,12 @@ class Client:
         value: Mapping[str, Any] | None = None,
         comment: str = "",
         reach: Reach | str | None = None,
+        arguments: Mapping[str, Any] | None = None,
     ) -> RequestView:
         """Answer a question: an option, or a decision with what belongs to it. Returns it as answered.
 
         `reach` says how far an approval goes until the chain ends: call, value (the default), parameter or tool.
+        `arguments` are all of the call's, as they shall run, when a person approves it with changes.
 
         Input without a decision is an answer in words (`text`), or a form filled in (`value`); an escalation takes
         rephrase with `text`, manual with `value`, retry, abort; a doubt happened (with `value` when its result is
@@ -190,7 +192,7 @@ class Client:
         """
         kind = (await self.request(request_id)).kind
         said = {"option_id": option_id, "decision": decision, "text": text, "value": value, "comment": comment}
-        said["for"] = reach
+        said |= {"for": reach, "arguments": arguments}
         given = {name: what for name, what in said.items() if what is not None}
         body = msgspec.to_builtins(_checked({"kind": kind, **given}))
         headers = {"Idempotency-Key": uuid.uuid4().hex}

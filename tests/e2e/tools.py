@@ -110,6 +110,21 @@ def _write_down(ctx: Ctx, what: str) -> None:
         file.write(f"{ctx.idempotency_key} {what}\n")
 
 
+def describe_page(page: str, ctx: Ctx) -> str:
+    """What is lost with a page: its words, which the diary tells."""
+    if page == "gone":
+        raise ToolError.not_found(f"there is no page {page!r}")
+    kept = diary(Path(os.environ["CONTACTS_OUTBOX"])).with_name(f"{page}.txt")
+    return f"Deletes {page!r}: {kept.read_text() if kept.exists() else 'an empty page'}"
+
+
+@tool(destructive=True, preview=describe_page, says="Deleted page {page}")
+def delete_page(page: str, ctx: Ctx, keep_days: int = 0) -> dict[str, Any]:
+    """Delete a page."""
+    _write_down(ctx, f"deleted {page} after {keep_days}")
+    return {"deleted": page}
+
+
 @tool
 def deploy_site(name: str, ctx: Ctx) -> dict[str, str]:
     """Deploy a site."""

@@ -17,6 +17,7 @@ from redis.asyncio import Redis
 
 import haltpoint
 from haltpoint.chain.checks.human_tool import NAME as ASK_HUMAN
+from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, ToolCompleted, ToolRequested
 from haltpoint.contracts.tasks import Task
@@ -226,7 +227,7 @@ async def forged(bench: Bench, action: str, tool: str, body: str) -> None:
     (message,) = await bench.desk.messages(Stream.TOOLS, "default")
     assert isinstance(message, ToolRequested)
     changed = msgspec.structs.replace(
-        message, data=msgspec.structs.replace(message.data, tool=tool, approval="anything")
+        message, data=msgspec.structs.replace(message.data, tool=tool, approval=Approval(digest="anything"))
     )
     new = await bench.desk.redis.xadd(stream, {"__data__": encode(changed), "__body__": body})
     await bench.desk.stored.change(action, entry=new.decode())
@@ -237,13 +238,12 @@ async def forged(bench: Bench, action: str, tool: str, body: str) -> None:
     ("tool", "body", "kind"),
     [
         ("nobody_has_it", "{}", "NOT_FOUND"),
-        ("delete", '{"name": "all"}', "BLOCKED"),
         ("send", "{}", "VALIDATION"),
         ("send", '{"text": 1, "more": 2}', "VALIDATION"),
         ("send", "not json", "VALIDATION"),
         ("send", '{"text": "' + "x" * 70_000 + '"}', "VALIDATION"),
     ],
-    ids=["unknown", "destructive", "missing", "wrong", "no json", "too large"],
+    ids=["unknown", "missing", "wrong", "no json", "too large"],
 )
 async def test_a_call_that_must_not_run_is_refused_without_an_effect(
     bench: Bench, tool: str, body: str, kind: str

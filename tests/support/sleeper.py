@@ -23,9 +23,9 @@ def stop_at(place: str) -> None:
             left.clear()
             os.kill(os.getpid(), signal.SIGSTOP)
 
-    async def claim_and_pass(self: ReceiptStore, *args: Any) -> Claimed:
+    async def claim_and_pass(self: ReceiptStore, *args: Any, **more: Any) -> Claimed:
         passing("before claim")
-        claimed = await claim(self, *args)
+        claimed = await claim(self, *args, **more)
         passing("after claim")
         return claimed
 

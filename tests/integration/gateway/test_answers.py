@@ -178,6 +178,7 @@ async def test_what_fits_is_taken(
         "decision": "answer",
         "text": "",
         "value": None,
+        "arguments": None,
         "comment": "",
         "for": None,
         **body,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from haltpoint.cli.arguments import texts_of
 from haltpoint.cli.errors import usage
 from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
@@ -66,6 +67,10 @@ def add_to(app: typer.Typer) -> None:
                 "--for", metavar="SCOPE", help="With --approve, until the chain ends: call, value, parameter or tool."
             ),
         ] = None,
+        edit: Annotated[
+            list[str] | None,
+            typer.Option(metavar="K=V", help="With --approve: run it with this argument instead. May be repeated."),
+        ] = None,
         reject: Annotated[
             str | None, typer.Option(metavar="WORDS", help="Reject the call; the model reads your words.")
         ] = None,
@@ -113,6 +118,9 @@ def add_to(app: typer.Typer) -> None:
             raise usage(f"{result!r} is not expected", "only --happened takes a result", "--happened '{}'")
         if reach is not None and (not approve or reach not in _REACHES):
             raise usage("--for goes with --approve", f"it takes {', '.join(_REACHES)}", "--approve --for parameter")
+        if edit and not approve:
+            raise usage("--edit goes with --approve", "it changes the call that you approve", "--approve --edit to=ann")
+        edited = texts_of(edit or [])
         if len(given) != 1:
             why = f"{' and '.join(given)} were given together" if given else "none was given"
             raise usage("give exactly one answer", why, "haltpoint inbox lists the possible answers")
@@ -123,13 +131,23 @@ def add_to(app: typer.Typer) -> None:
                 asked = await client.request(request)
                 if asked.kind == "escalation" and asked.tool:  # the result of a tool: words are none
                     _object("--manual", manual)
-            return await client.answer(request, comment=comment, reach=reach, **chosen)
+            more = {"arguments": await _edited(client, request, edited)} if edited else {}
+            return await client.answer(request, comment=comment, reach=reach, **chosen, **more)
 
         answered = talk(shell, say)
         if shell.json:
             shell.emit(answered.model_dump(mode="json"))
         else:
             shell.note(f"answered: haltpoint chain watch {answered.chain_id}")
+
+
+async def _edited(client: "Client", request_id: str, texts: dict[str, str]) -> dict[str, Any]:
+    """The arguments of the call that is asked about, these ones replaced, typed by the tool's schema."""
+    from haltpoint.chain.model.typed import typed
+
+    asked = await client.request(request_id)
+    schema = next((tool.parameters for tool in await client.tools() if tool.name == asked.tool), {})
+    return {**asked.arguments, **typed(texts, schema, text=True)}
 
 
 def how_to_answer(request: "RequestView", width: int = 80) -> str:

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from haltpoint.cli.arguments import texts_of
 from haltpoint.cli.commands.run import watch_to_end
-from haltpoint.cli.errors import CliError, usage
+from haltpoint.cli.errors import CliError
 from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
 
@@ -88,17 +89,6 @@ def add_to(parent: typer.Typer) -> None:
             return await watch_to_end(shell, client, started.id, live=not shell.json)
 
         return talk(shell, converse)
-
-
-def texts_of(pairs: list[str]) -> dict[str, str]:
-    """`k=v` pairs, as texts: the tool's schema says what they are (C9)."""
-    arguments: dict[str, str] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise usage(f"{pair!r} is not an argument", "arguments are NAME=VALUE", "haltpoint tool show TOOL")
-        arguments[name] = value
-    return arguments
 
 
 def effects(tool: "ToolView") -> str:

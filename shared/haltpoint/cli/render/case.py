@@ -23,6 +23,7 @@ _COMMANDS: Final[dict[RequestKind, tuple[tuple[str, str], ...]]] = {
     RequestKind.CLARIFICATION: (("--none WORDS", "none of them; the model reads your words"),),
     RequestKind.CONFIRMATION: (
         ("--approve", "approve the call"),
+        ("--approve --edit NAME=VALUE", "approve it with a changed argument"),
         ("--reject WORDS", "reject it; the model reads your words"),
     ),
     RequestKind.INPUT: (),
@@ -46,12 +47,17 @@ def details(request: RequestView) -> Iterator[str]:
     for reason in request.reasons:
         if reason.source is not None:
             yield _source(reason.parameter or "", reason.value, reason.source)
-    if request.preview:
-        yield from (visible(line) for line in request.preview.splitlines())
+    if request.approved_preview and request.approved_preview != request.preview:
+        yield from ("approved:", *_lines(request.approved_preview), "now:")
+    yield from _lines(request.preview)
     if request.kind is RequestKind.INPUT and request.form is not None:
         yield from (f"{name}: {words}" for name, words, _ in fields(request.form))
     if request.kind is RequestKind.ESCALATION:
         yield from _case(request)
+
+
+def _lines(preview: str | None) -> Iterator[str]:
+    return (visible(line) for line in (preview or "").splitlines())
 
 
 def _options(request: RequestView) -> Iterator[str]:

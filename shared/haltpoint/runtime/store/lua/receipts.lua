@@ -22,12 +22,12 @@ local function consume_approval(prefix, chain, name, digest)
 end
 
 --[[
-hp2_claim stream entry action consumer token mode digest
+hp2_claim stream entry action consumer token [mode] [digest]
 
 Take over an entry, or take one with effects for the first time. Only the consumer that the entry is pending for may do
 that. `token` is new for each claim: the same token again is a repeat whose first reply was lost, and gets that reply.
-`mode` look: take it from whoever had it, but do not start it yet; start: right before it runs. With a `digest` a start
-needs a person's yes to this call, and uses it up in the same moment (G1).
+`mode` start (the default): right before it runs; look: take it from whoever had it, and do not start it yet. With a
+`digest` a start needs a person's yes to this call, and uses it up in the same moment (G1).
 Returns {status, epoch}:
   done      the result is known or the chain is final: the entry was finished
   stale     this is not the action's current entry (forged, replayed, doubled): the entry was finished
@@ -53,11 +53,12 @@ register('claim', function(keys, args)
   end
   local epoch, state = action.epoch, action.state
   if action.token ~= token then
-    state = args[6] == 'start' and STATE.STARTED or action.state
+    local starts, digest = args[6] ~= 'look', args[7] or ''
+    state = starts and STATE.STARTED or action.state
     if is_in_doubt(action) then
       state = STATE.IN_DOUBT
-    elseif args[6] == 'start' and args[7] ~= '' then
-      local refused = consume_approval(prefix, chain, name, args[7])
+    elseif starts and digest ~= '' then
+      local refused = consume_approval(prefix, chain, name, digest)
       if refused then
         return { refused, epoch }
       end

@@ -1,0 +1,82 @@
+"""A destructive tool runs only after a person's yes to this very call (CONTRACT G1 to G3, R5), over real processes."""
+
+import time
+from typing import Any
+
+from tests.e2e.running import Running
+from tests.e2e.test_command_line import document
+from tests.e2e.test_older_style import called, ended, receipt_of
+from tests.support import PATIENCE
+
+
+def asked_anew(system: Running, chain: dict[str, Any]) -> dict[str, Any]:
+    """The chain when its second question is open."""
+    until = time.monotonic() + PATIENCE
+    while len(chain["requests"]) < 2:
+        assert time.monotonic() < until
+        chain = document(system.command("chain", "show", chain["id"], "--json"))
+    return chain
+
+
+def test_g1_a_destructive_call_shows_its_preview_and_runs_when_it_is_approved(system: Running) -> None:
+    asked = called(system, "delete_page", "page=news", code=3)
+    (request,) = asked["requests"]
+    assert (request["kind"], request["preview"]) == ("confirmation", "Deletes 'news': an empty page")
+    assert [reason["kind"] for reason in request["reasons"]] == ["destructive"]
+    assert system.written(asked["id"]) == []
+    done = ended(system, asked, "--approve")
+    assert (done["status"], system.written(asked["id"])) == ("completed", ["deleted news after 0"])
+    approval = receipt_of(done)["metadata"]["approval"]
+    assert (approval["digest"], approval["by"]) == (request["digest"], "admin")
+
+
+def test_g1_a_denied_call_does_not_run(system: Running) -> None:
+    asked = called(system, "delete_page", "page=kept", code=3)
+    done = ended(system, asked, "--reject", "keep it", code=1)
+    assert receipt_of(done)["error"]["error_type"] == "DENIED"
+    assert system.written(asked["id"]) == []
+
+
+def test_g3_a_preview_that_says_something_else_now_is_asked_about_anew_with_both(system: Running) -> None:
+    page = system.outbox.path.with_name("draft.txt")
+    page.write_text("two lines")
+    asked = called(system, "delete_page", "page=draft", code=3)
+    page.write_text("a whole book")
+    system.command("answer", asked["requests"][0]["id"], "--approve")
+    again = asked_anew(system, asked)
+    new = next(one for one in again["requests"] if one["status"] == "open")
+    assert (new["status"], new["approved_preview"]) == ("open", "Deletes 'draft': two lines")
+    assert new["preview"] == "Deletes 'draft': a whole book"
+    assert [reason["kind"] for reason in new["reasons"]] == ["destructive", "changed"]
+    assert system.written(asked["id"]) == []
+    card = system.command("inbox").stdout
+    assert "approved:" in card
+    assert "now:" in card
+    assert ended(system, again, "--approve")["status"] == "completed"
+    assert system.written(asked["id"]) == ["deleted draft after 0"]
+
+
+def test_g2_an_edit_runs_at_once_when_the_preview_says_the_same(system: Running) -> None:
+    asked = called(system, "delete_page", "page=old", code=3)
+    refused = system.command("answer", asked["requests"][0]["id"], "--approve", "--edit", "keep_days=soon")
+    assert (refused.returncode, "keep_days" in refused.stderr) == (2, True)
+    done = ended(system, asked, "--approve", "--edit", "keep_days=30")
+    assert system.written(asked["id"]) == ["deleted old after 30"]
+    approval = receipt_of(done)["metadata"]["approval"]
+    assert (approval["proposed"], approval["by"]) == ('{"page":"old"}', "admin")
+
+
+def test_g2_an_edit_that_changes_the_preview_is_shown_again(system: Running) -> None:
+    asked = called(system, "delete_page", "page=a", code=3)
+    system.command("answer", asked["requests"][0]["id"], "--approve", "--edit", "page=b")
+    again = asked_anew(system, asked)
+    new = next(one for one in again["requests"] if one["status"] == "open")
+    assert (new["arguments"], new["preview"]) == ({"page": "b"}, "Deletes 'b': an empty page")
+    ended(system, again, "--approve")
+    assert system.written(asked["id"]) == ["deleted b after 0"]
+
+
+def test_g2_a_preview_that_fails_is_the_calls_failure(system: Running) -> None:
+    failed = called(system, "delete_page", "page=gone", code=1)
+    assert receipt_of(failed)["error"]["error_type"] == "NOT_FOUND"
+    assert (failed["requests"], system.written(failed["id"])) == ([], [])

@@ -1,0 +1,128 @@
+"""A person's yes to a call, with or without changes (CONTRACT G1 to G3), as the chain sees it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.contracts.approvals import Approval, digest_of
+from haltpoint.contracts.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.reasons import Reach, SourceKind
+from haltpoint.contracts.tasks import Style, Task
+from haltpoint.contracts.tools import Confirmation, ErrorType, NextAction, Outcome, Target
+from tests.support.builders import call, failed, spec
+from tests.unit.chain.story import Story
+
+TO = {
+    "type": "object",
+    "properties": {"to": {"type": "string"}, "days": {"type": "integer"}},
+    "required": ["to"],
+    "additionalProperties": False,
+}
+DROP = spec("drop", read_only=False, destructive=True, parameters=TO, targets={"to": ""})
+
+
+def sure(preview: str = "", digest: str = "d", arguments: str | None = None) -> Outcome:
+    asked = Confirmation(
+        action="drop",
+        target=Target(id="drop"),
+        message="Sure?",
+        preview=preview or None,
+        digest=digest,
+        preview_digest=f"of {preview}" if preview else "",
+        arguments=arguments,
+    )
+    return Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked)
+
+
+def asked(**task: Any) -> Story:
+    """An open-ended task whose model calls a destructive tool, and a person is asked."""
+    told = Story(Task(goal="drop u1", style=Style.REACT, **task), DROP)
+    told.submit()
+    told.propose(call("drop", to="u1"))
+    told.result(sure("1 page"))
+    return told
+
+
+def approve(told: Story, **edited: Any) -> None:
+    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments=edited or None))
+
+
+def test_g1_the_order_names_the_yes_and_who_gave_it() -> None:
+    told = asked()
+    approve(told)
+    assert told.dispatches[-1].approval == Approval(digest="d", by="ann", preview="1 page")
+
+
+def test_g2_an_edited_call_is_the_persons_own_and_keeps_what_was_proposed() -> None:
+    told = asked()
+    approve(told, to="u2", days=3)
+    order = told.dispatches[-1]
+    arguments = {"to": "u2", "days": 3}
+    assert json.loads(order.action.arguments) == arguments
+    digest = digest_of(order.action.id, "drop", arguments, "of 1 page")
+    assert order.approval == Approval(digest=digest, by="ann", proposed='{"to":"u1"}', preview="1 page")
+    assert {place: source.source for place, source in order.sources.items()} == {
+        "to": SourceKind.PERSON,
+        "days": SourceKind.PERSON,
+    }
+    told.result()
+    assert told.chain.approvals == {}
+
+
+def test_g2_an_edit_that_changes_nothing_is_a_plain_yes() -> None:
+    told = asked()
+    approve(told, to="u1")
+    assert told.dispatches[-1].approval == Approval(digest="d", by="ann", preview="1 page")
+
+
+def test_g2_an_edit_starts_from_the_call_as_hooks_left_it() -> None:
+    told = asked()
+    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    told.result(sure("2 pages", arguments='{"to":"u1","days":1}'))
+    approve(told, to="u1", days=1)
+    order = told.dispatches[-1]
+    assert order.approval == Approval(digest="d", by="ann", preview="2 pages")
+    assert order.action.arguments == '{"to":"u1"}'
+
+
+def test_g2_arguments_that_do_not_fit_the_tool_any_more_end_the_call() -> None:
+    told = asked()
+    approve(told, to=7)
+    assert len(told.dispatches) == 1
+    assert (told.chain.status, told.chain.approvals) == (ChainStatus.FAILED, {})
+    (error,) = told.told("chain.failed")
+    assert "drop: the edited arguments do not fit: arguments.to: 7 is not of type 'string'" in str(error)
+
+
+def test_g3_a_question_asked_anew_shows_what_was_approved() -> None:
+    told = asked()
+    approve(told)
+    told.result(sure("2 pages", "e"))
+    question = told.questions[-1]
+    assert (question.approved_preview, question.preview, question.digest) == ("1 page", "2 pages", "e")
+    approve(told)
+    assert told.dispatches[-1].approval == Approval(digest="e", by="ann", preview="2 pages")
+
+
+def test_g1_a_later_attempt_goes_out_under_the_same_yes() -> None:
+    told = asked()
+    approve(told)
+    told.result(failed(ErrorType.IN_DOUBT))
+    told.answer(RequestKind.IN_DOUBT, Choice.NOT_HAPPENED)
+    assert told.dispatches[-1].approval == Approval(digest="d", by="ann", preview="1 page")
+    assert told.dispatches[-1].action.attempt == 3
+
+
+@pytest.mark.parametrize("reach", list(Reach))
+def test_g1_a_yes_to_a_destructive_call_covers_no_other(reach: Reach) -> None:
+    told = asked()
+    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, for_=reach))
+    assert told.chain.granted == ()
+
+
+def test_g2_only_an_approval_takes_arguments() -> None:
+    told = asked()
+    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.REJECT, arguments={"to": "u2"}))
+    assert told.chain.status is ChainStatus.AWAITING_CONFIRMATION
