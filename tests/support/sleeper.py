@@ -34,7 +34,7 @@ def stop_at(place: str) -> None:
         passing("after look")
         return seen
 
-    ReceiptStore.claim = claim_and_pass  # type: ignore[method-assign, assignment]
+    ReceiptStore.claim = claim_and_pass  # type: ignore[method-assign]
     Admission.look = look_and_pass  # type: ignore[method-assign, assignment]
 
 

@@ -12,8 +12,8 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
+from haltpoint.cli.arguments import texts_of
 from haltpoint.cli.commands.chains import _table
-from haltpoint.cli.commands.tool import texts_of
 from haltpoint.cli.errors import CliError, Exit
 from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
 from haltpoint.cli.local.system import as_environment

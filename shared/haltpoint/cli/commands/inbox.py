@@ -131,8 +131,8 @@ def add_to(app: typer.Typer) -> None:
                 asked = await client.request(request)
                 if asked.kind == "escalation" and asked.tool:  # the result of a tool: words are none
                     _object("--manual", manual)
-            more = {"arguments": await _edited(client, request, edited)} if edited else {}
-            return await client.answer(request, comment=comment, reach=reach, **chosen, **more)
+            arguments = await _edited(client, request, edited) if edited else None
+            return await client.answer(request, comment=comment, reach=reach, arguments=arguments, **chosen)
 
         answered = talk(shell, say)
         if shell.json:
