@@ -1,0 +1,109 @@
+"""What a person sees before a call runs, and what the yes is bound to (CONTRACT G1 to G3)."""
+
+from typing import Any
+
+import pytest
+
+from haltpoint import Ctx, ToolError, ToolResult, register
+from haltpoint.contracts.approvals import Approval, digest_of, digest_of_preview
+from haltpoint.contracts.tools import ErrorType
+from haltpoint.tools import DeclarationError
+from tests.support.builders import failed
+from tests.unit.tool_worker.test_exceptions import run_call
+
+RAN: list[str] = []
+
+
+def drop(page: str, keep: int = 0) -> dict[str, str]:
+    """Drop a page."""
+    RAN.append(page)
+    return {"dropped": page}
+
+
+def dropping(preview: Any, **traits: Any) -> Any:
+    RAN.clear()
+    return register(drop, destructive=True, preview=preview, **traits)
+
+
+def tells(page: str) -> str:
+    return f"Drops {page}."
+
+
+async def test_g2_the_preview_gets_the_parameters_that_it_names_and_the_context() -> None:
+    async def preview(keep: int, ctx: Ctx) -> ToolResult[dict[str, Any]]:
+        return ctx.ok({"keep": keep, "tool": ctx.tool})
+
+    asked = (await run_call(dropping(preview), '{"page": "a"}')).outcome.confirmation
+    assert asked is not None
+    assert asked.preview == '{\n  "keep": 0,\n  "tool": "drop"\n}'
+    assert asked.preview_digest == digest_of_preview(asked.preview)
+    assert asked.digest == digest_of("c.s.1", "drop", {"page": "a"}, asked.preview_digest)
+    assert RAN == []
+
+
+async def test_g3_the_yes_holds_for_the_preview_that_was_seen() -> None:
+    yes = Approval(digest=digest_of("c.s.1", "drop", {"page": "a"}, digest_of_preview("Drops a.")))
+    assert (await run_call(dropping(tells), '{"page": "a"}', approval=yes)).outcome.satisfies
+    assert RAN == ["a"]
+    anew = (await run_call(dropping(lambda page: "Drops more."), '{"page": "a"}', approval=yes)).outcome.confirmation
+    assert anew is not None
+    assert anew.reasons[-1].words == "This is no longer what was approved: the preview of drop says something else now."
+    assert RAN == []
+
+
+async def test_g3_the_digest_is_of_the_whole_preview_also_when_a_part_of_it_is_shown() -> None:
+    ends = iter("ab")
+
+    def preview() -> str:
+        return "x" * 9000 + next(ends)
+
+    one, two = [(await run_call(dropping(preview), '{"page": "a"}')).outcome.confirmation for _ in range(2)]
+    assert one is not None
+    assert two is not None
+    assert one.preview == two.preview
+    assert one.digest != two.digest
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"),
+    [
+        (ToolError.not_found("no such page"), ErrorType.NOT_FOUND),
+        (KeyError("a"), ErrorType.UNKNOWN),
+        (SystemExit(), ErrorType.UNKNOWN),
+    ],
+)
+async def test_g2_a_preview_that_raises_fails_the_call_and_leaves_no_doubt(raised: Any, kind: ErrorType) -> None:
+    def preview() -> str:
+        raise raised
+
+    fault = (await run_call(dropping(preview), '{"page": "a"}')).outcome.error
+    assert fault is not None
+    assert (fault.error_type, RAN) == (kind, [])
+
+
+async def test_g2_a_preview_may_return_an_error() -> None:
+    def preview() -> ToolResult[Any]:
+        return failed(ErrorType.PERMISSION, "not yours").with_data({})
+
+    fault = (await run_call(dropping(preview), '{"page": "a"}')).outcome.error
+    assert fault is not None
+    assert (fault.error_type, fault.message, RAN) == (ErrorType.PERMISSION, "not yours", [])
+
+
+@pytest.mark.parametrize(
+    ("preview", "words"),
+    [
+        ("text", "give a function"),
+        (dict, "give a function"),
+        (lambda other: "", "preview takes other, and the tool does not; it may take: ctx, keep, page"),
+        (lambda page, /: "", "no positional-only parameters"),
+    ],
+)
+def test_g2_a_preview_has_parameters_of_its_tool(preview: Any, words: str) -> None:
+    with pytest.raises(DeclarationError, match=words):
+        dropping(preview)
+
+
+def test_g2_a_read_only_tool_has_no_preview() -> None:
+    with pytest.raises(DeclarationError, match="read_only and preview contradict each other"):
+        register(drop, read_only=True, preview=tells)
