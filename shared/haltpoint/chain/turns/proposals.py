@@ -35,6 +35,7 @@ from haltpoint.chain.turns.strikes import (
     MOST_CALLS,
     complete_unmet,
     no_call,
+    reset_strikes,
     strike,
     strikes_exhausted,
     unread,
@@ -116,8 +117,10 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
     faults = () if mode is Mode.OFF else (no_call(work, index),) if tool_step else missing
     if not faults and (cites := false_marks(work, index, words)):  # at the limit the words are taken as they are (F2)
         violate(work, index, thought, cites, words)
-        if mode is Mode.STRICT and not strikes_exhausted(work, index) and may_think(work, index):
-            return think_step(work, index, cites, thought, again=True)
+        if mode is Mode.STRICT:
+            if not strikes_exhausted(work, index) and may_think(work, index):
+                return think_step(work, index, cites, thought, again=True)
+            reset_strikes(work, index)
     if faults and mode is Mode.STRICT:
         return _correct(work, index, faults)
     if not faults and work.origin is PlanOrigin.REACT and (reminded := remind(work)):

@@ -147,7 +147,8 @@ async def _edited(client: "Client", request_id: str, texts: dict[str, str]) -> d
 
     asked = await client.request(request_id)
     schema = next((tool.parameters for tool in await client.tools() if tool.name == asked.tool), {})
-    return {**asked.arguments, **typed(texts, schema, text=True)}
+    whole = typed({**asked.arguments, **texts}, schema, text=True)
+    return {name: whole[name] if name in texts else one for name, one in {**asked.arguments, **texts}.items()}
 
 
 def how_to_answer(request: "RequestView", width: int = 80) -> str:
