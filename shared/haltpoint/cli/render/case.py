@@ -23,7 +23,7 @@ _COMMANDS: Final[dict[RequestKind, tuple[tuple[str, str], ...]]] = {
     RequestKind.CLARIFICATION: (("--none WORDS", "none of them; the model reads your words"),),
     RequestKind.CONFIRMATION: (
         ("--approve", "approve the call"),
-        ("--approve --edit NAME=VALUE", "approve it with a changed argument"),
+        ("--approve --edit K=V", "approve it with another argument"),
         ("--reject WORDS", "reject it; the model reads your words"),
     ),
     RequestKind.INPUT: (),
