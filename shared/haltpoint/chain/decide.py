@@ -75,11 +75,13 @@ def decide(chain: Chain, received: Received, world: World, now: int) -> Decision
     handler = handler_for(chain.status, received)
     if handler is None:
         return Decision(chain)
-    work = Work(chain, world, now)
+    work = Work.on(chain, world, now)
     wanted = handler(work)
     if wanted is not None or work.woken or work.has_changed():  # else it was a repeat, late or foreign
         scheduling.advance(work, wanted)
-    return work.decision()
+        if wanted is not None or work.has_changed():
+            return work.decision()
+    return Decision(chain)
 
 
 def handler_for(status: ChainStatus, received: Received) -> Handler | None:

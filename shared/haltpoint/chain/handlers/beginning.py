@@ -59,6 +59,6 @@ def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
     work.plan, work.steps, work.origin, work.graph = plan, plan.steps, origin, Graph.of(plan)
     work.digests = {name: compiled(tools[name]).digest for name in sorted(named)}
     work.status = ChainStatus.EXECUTING
-    for index, waits in enumerate(work.graph.dependencies):
-        work.changed[index] = StepRun(StepStatus.PENDING if waits else StepStatus.READY)
+    work.run = [StepRun(StepStatus.PENDING if waits else StepStatus.READY) for waits in work.graph.dependencies]
+    work.changed.update(range(len(work.run)))
     work.ready = tuple(index for index, waits in enumerate(work.graph.dependencies) if not waits)

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Any, Final, assert_never
 
+from msgspec import Struct
+
 from haltpoint.chain.model.outputs import (
     Ask,
     CancelChild,
@@ -47,8 +49,7 @@ BESIDE_PLAN: Final = (
 _beside_plan: Final = attrgetter(*BESIDE_PLAN)
 
 
-@value
-class Loaded:
+class Loaded(Struct, frozen=True, gc=False):
     """A chain as it was read, the version to be checked against, and the traceparent that it was submitted with.
 
     `task_bytes` is how long its task is as JSON.
@@ -60,8 +61,7 @@ class Loaded:
     task_bytes: int = 0
 
 
-@value
-class Decided:
+class Decided(Struct, frozen=True, gc=False):
     """One input, the time it was decided on at (ms), and what was decided; `trace` is the context of its outputs."""
 
     received: Received
