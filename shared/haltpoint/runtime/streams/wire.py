@@ -135,7 +135,8 @@ def _second_look(data: bytes, fault: str) -> AnyMessage | Rejected:
         return Rejected(DeadLetterReason.BAD_FIELDS, "the message has no `type`")
     if not isinstance(found["type"], str) or found["type"] not in BY_TYPE:
         return _unknown(found["type"])
-    if not isinstance(found.get("traceparent"), str):
+    trace = found.get("traceparent")
+    if not isinstance(trace, str) or _TRACEPARENT.fullmatch(trace) is None:
         found["traceparent"] = None
     try:
         if found["type"] == "task.submitted.v1":
