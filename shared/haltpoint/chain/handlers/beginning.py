@@ -10,6 +10,7 @@ from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.thinking import think_intent, think_plan
+from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Mode, Style
@@ -18,7 +19,7 @@ REACT_STEP = "react"
 """The id of the one open-ended step of a task in the style react."""
 
 
-def begin(work: Work) -> Next | None:
+def begin(work: Work, _: TaskSubmitted) -> Next | None:
     """Take up the task: carry out its plan, ask for one, or make one open-ended step of it."""
     task = work.task
     drafted = PlanOrigin.REACT if task.style is Style.REACT else PlanOrigin.DRAFTED

@@ -33,9 +33,9 @@ MOST_ATTEMPTS: Final = 3
 """How often an action is sent that is refused for now."""
 
 
-def take_result(work: Work, message: ToolCompleted, body: str) -> Next | None:
+def take_result(work: Work, message: ToolCompleted) -> Next | None:
     """Take the receipt: go on, stop and ask, or end the step."""
-    action, outcome = work.actions.get(message.data.action_id), message.data.outcome
+    action, outcome, body = work.actions.get(message.data.action_id), message.data.outcome, work.body
     if action is None or action.status is not ActionStatus.DISPATCHED:
         return None
     # Not that of the attempt under way: a person has answered since, or nobody dispatched it.

@@ -32,6 +32,7 @@ class Work(Chain, kw_only=True, gc=False):
     """
 
     chain: Chain
+    body: str
     world: World
     now: int
     steps: tuple[Step, ...]
@@ -46,10 +47,10 @@ class Work(Chain, kw_only=True, gc=False):
     cited: bool = False
 
     @classmethod
-    def on(cls, chain: Chain, world: World, now: int) -> Self:
-        """The work on one event."""
+    def on(cls, chain: Chain, body: str, world: World, now: int) -> Self:
+        """The work on one event, beside whose message came `body`."""
         steps = () if chain.plan is None else chain.plan.steps
-        return cls(*_values(chain), chain=chain, world=world, now=now, steps=steps, run=list(chain.runs))
+        return cls(*_values(chain), chain=chain, body=body, world=world, now=now, steps=steps, run=list(chain.runs))
 
     # ---- reading
 
