@@ -5,7 +5,6 @@ order of the plan, first those that have begun, then those that are ready: `next
 whether it may have it. With `parallel` 1 this is one step at a time, and one thing at a time in it.
 """
 
-import json
 from dataclasses import replace
 from typing import assert_never
 
@@ -13,7 +12,7 @@ from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.next import Cancelled, Completed, Failed, Next, StepEnd, step_failed
 from haltpoint.chain.model.outputs import Ask, Dispatch, StartChild, Think
-from haltpoint.chain.model.references import read_json
+from haltpoint.chain.model.references import read_json, write_text
 from haltpoint.chain.model.state import PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
@@ -196,5 +195,5 @@ def _last_result(work: Work) -> str | None:
     for index in range(len(work.steps) - 1, -1, -1):
         action = work.actions.get(work.action_id(index, work.run[index].last_ok))
         if action is not None:
-            return json.dumps(read_json(action.data), ensure_ascii=False, separators=(",", ":"))
+            return write_text(read_json(action.data))
     return None

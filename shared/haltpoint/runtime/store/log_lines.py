@@ -14,7 +14,7 @@ from haltpoint.contracts.events import Received, ToExecutor
 from haltpoint.contracts.facts import FactType
 from haltpoint.runtime.streams.wire import encode
 
-_IDS: Final = frozenset({"action_id", "request_id", "thought_id", "cached"})
+_IDS: Final = ("action_id", "request_id", "thought_id", "cached")
 """Details of facts that are ids."""
 
 
@@ -41,14 +41,19 @@ def encode_line(chain_id: str, received: Received, decision: Decision, now: int)
         line["data"] = message.data
     line["facts"] = facts = list[tuple[FactType, dict[str, Any]]]()
     for fact in decision.facts:
-        told = fact.details
-        for name in _IDS.intersection(told):
-            if isinstance(one := told[name], str) and one.startswith(own):
-                told = {**told, name: one[len(chain_id) :]}
-        step, _, number = told.get("action_id", "")[1:].rpartition(".")
-        if step and told.get("step_id") == step:
-            place = {"action": told["action_id"]} if str(told.get("n")) == number else {"about": told["action_id"]}
-            told = place | {n: one for n, one in told.items() if n not in ("step_id", "action_id", "n")}
+        told = fact.details.copy()
+        for name in _IDS:
+            if name in told and isinstance(one := told[name], str) and one.startswith(own):
+                told[name] = one[len(chain_id) :]
+        if "action_id" in told and "step_id" in told:
+            step, _, number = told["action_id"][1:].rpartition(".")
+            if step == told["step_id"]:
+                del told["step_id"]
+                named = "about"
+                if "n" in told and str(told["n"]) == number:
+                    del told["n"]
+                    named = "action"
+                told = {named: told.pop("action_id"), **told}
         facts.append((fact.type, told))
     return encode(line).decode()
 
