@@ -65,7 +65,7 @@ def _tool_faults(plan: Plan, tools: Tools, task: Task | None, named: Collection[
     for step in plan.steps:
         if task is not None and step.step_type is StepType.TOOL and not step.promised:
             yield PlanFault(step.id, "a tool step must name the tools that it needs in required_tools or one_of")
-        called = (call.tool for call in step.actions) if task is None else ()
+        called = [call.tool for call in step.actions] if task is None else []
         for name in dict.fromkeys((*step.promised_tools, *(step.allowed_tools or ()), *called)):
             spec = tools.get(name)
             if spec is None:

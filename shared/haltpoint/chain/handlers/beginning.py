@@ -51,12 +51,9 @@ def begin_open(work: Work) -> None:
 def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
     """Take a checked plan for the chain's own, with the digests of its tools, and start its first step."""
     tools = work.world.tools
-    named = {
-        name
-        for step in plan.steps
-        for names in (step.promised_tools, step.allowed_tools or (), (call.tool for call in step.actions))
-        for name in names
-    }
+    named = set[str]()
+    for step in plan.steps:
+        named.update(step.promised_tools, step.allowed_tools or (), [call.tool for call in step.actions])
     work.plan, work.steps, work.origin, work.graph = plan, plan.steps, origin, Graph.of(plan)
     work.digests = {name: compiled(tools[name]).digest for name in sorted(named)}
     work.status = ChainStatus.EXECUTING

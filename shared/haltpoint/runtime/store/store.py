@@ -129,8 +129,8 @@ class Store:
         self._facts_age = round(facts_age * 1000)
         self._conversations = Conversations(calls, topology, self._retention)
         self._events = [topology.stream(partition, Stream.EVENTS) for partition in range(topology.partitions)]
-        self._nonce = secrets.token_hex(4)
-        self._serial = count()
+        # Never the same twice: a version that is found again proves that this very commit was applied.
+        self._nonce, self._serial = secrets.token_hex(4), count()
 
     async def submit(self, task: Task, *, chain_id: str | None = None, trace: str | None = None) -> Submitted:
         """Start a chain, under a new id or the given one; then a repeat finds it (R2). `trace` is a traceparent.
@@ -155,7 +155,13 @@ class Store:
         reply = await self._function(
             "submit" if self._backlog_limit else "accept",
             self._topology.partition(chain),
-            *(chain, hashlib.sha256(text).hexdigest()[:16], f"0-{self._version_nonce()}", told, encode(message)),
+            *(
+                chain,
+                hashlib.sha256(text).hexdigest()[:16],
+                f"0-{self._nonce}{next(self._serial):x}",
+                told,
+                encode(message),
+            ),
             *(round(timeout * 1000), _deadline(task), trace or "", self._backlog_limit),
         )
         status = SubmitStatus(reply[0].decode())
@@ -178,7 +184,7 @@ class Store:
         for chain in chains:
             version = chain.loaded.version
             if chain.chain is not chain.loaded.chain:
-                version = f"{int(version.partition('-')[0]) + 1}-{self._version_nonce()}"
+                version = f"{int(version.partition('-')[0]) + 1}-{self._nonce}{next(self._serial):x}"
             try:
                 if chain.fault is not None:
                     raise chain.fault
@@ -219,10 +225,6 @@ class Store:
         chain = message.subject
         reply = await self._function("cancel", self._topology.partition(chain), chain, encode(message))
         return CancelStatus(reply.decode())
-
-    def _version_nonce(self) -> str:
-        """Never the same twice: a version that is found again proves that this very commit was applied."""
-        return f"{self._nonce}{next(self._serial):x}"
 
     async def _function(self, name: str, partition: int, *args: Argument) -> Any:
         return await self._calls.call("FCALL", PREFIX + name, 1, self._events[partition], *args)
