@@ -1,7 +1,6 @@
 """A decision while it is being made: the chain as it will be, and what has been said so far."""
 
 from collections.abc import Collection
-from copy import copy
 from operator import attrgetter
 from typing import Any, Final, Self
 
@@ -101,7 +100,7 @@ class Work(Chain, kw_only=True, gc=False):
         """How far a step has come, to be changed: a copy of this decision's own."""
         if index not in self.changed:
             self.changed.add(index)
-            self.run[index] = copy(self.run[index])
+            self.run[index] = structs.replace(self.run[index])
         return self.run[index]
 
     def move(self, index: int, status: StepStatus) -> None:

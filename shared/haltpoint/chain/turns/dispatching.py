@@ -125,9 +125,10 @@ def send_again(work: Work, action: Action, *, approval: str | None) -> Next:
 
 def _order(work: Work, action: Action, spec: ToolSpec, **said: Any) -> Dispatch:
     """The order to a worker, and what it needs to ask once more where values come from (H3)."""
-    origins, unasked = None, None
+    origins: tuple[str, ...] | None = None
+    unasked: str | None = None
     if work.origin is PlanOrigin.LITERAL:
-        unasked = PlanOrigin.LITERAL.value
+        unasked = PlanOrigin.LITERAL
     elif spec.provenance and (mode := work.mode(action.step)) is not Mode.STRICT:
         unasked = mode.value
     elif spec.provenance:

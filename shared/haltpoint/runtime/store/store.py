@@ -155,14 +155,8 @@ class Store:
         reply = await self._function(
             "submit" if self._backlog_limit else "accept",
             self._topology.partition(chain),
-            *(
-                chain,
-                hashlib.sha256(text).hexdigest()[:16],
-                f"0-{self._nonce}{next(self._serial):x}",
-                told,
-                encode(message),
-            ),
-            *(round(timeout * 1000), _deadline(task), trace or "", self._backlog_limit),
+            *(chain, hashlib.sha256(text).hexdigest()[:16], f"0-{self._nonce}{next(self._serial):x}", told),
+            *(encode(message), round(timeout * 1000), _deadline(task), trace or "", self._backlog_limit),
         )
         status = SubmitStatus(reply[0].decode())
         if task.conversation_id is not None and status in (SubmitStatus.CREATED, SubmitStatus.AGAIN):
