@@ -72,7 +72,7 @@ def _open_dependants(work: Work, index: int) -> None:
     for done in over:  # grows while it is walked
         for waiting in graph.dependants[done]:
             begun = work.run[waiting].status is not StepStatus.PENDING
-            if begun or not all(work.run[other].status.done for other in graph.dependencies[waiting]):
+            if begun or [one for one in graph.dependencies[waiting] if not work.run[one].status.done]:
                 continue
             missing = [one for one in graph.sources[waiting] if work.run[one].status is not StepStatus.COMPLETED]
             if missing:

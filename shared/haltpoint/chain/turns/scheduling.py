@@ -63,7 +63,8 @@ def advance(work: Work, wanted: Next | None) -> None:
 
 def _dispatch(work: Work, wanted: Dispatch | StartChild) -> None:
     """Send an action, as the step's next one unless it was under way before."""
-    action, told = wanted.action, dict[str, int | str]()
+    action = wanted.action
+    told: dict[str, int | str] = {}
     if isinstance(wanted, StartChild):
         before, told["child"] = wanted.admitted, action.child
     elif before := wanted.again:

@@ -39,7 +39,8 @@ def encode_line(chain_id: str, received: Received, decision: Decision, now: int)
         line["ref"] = ref[len(chain_id) :] if ref.startswith(own) else ref
     elif kind is not events.TaskSubmitted:
         line["data"] = message.data
-    line["facts"] = facts = list[tuple[FactType, dict[str, Any]]]()
+    facts: list[tuple[FactType, dict[str, Any]]] = []
+    line["facts"] = facts
     for fact in decision.facts:
         told = fact.details.copy()
         for name in _IDS:
