@@ -4,7 +4,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from haltpoint.chain.model.state import Chain
 from haltpoint.runtime.store.committing import Loaded
 
 LIMIT: Final = 64 * 1024 * 1024
@@ -34,10 +33,13 @@ class ChainCache:
     def keep(self, loaded: Loaded) -> None:
         """Remember it, unless it is over: nothing more is expected then."""
         chain = loaded.chain
-        self.drop(chain.id)
+        if (before := self._chains.pop(chain.id, None)) is not None:
+            self._room += before[1]
         if chain.status.final:
             return
-        size = _bytes_of(chain) + 2 * loaded.task_bytes
+        size = _CHAIN + _STEP * len(chain.runs) + 2 * loaded.task_bytes
+        for action in chain.actions.values():
+            size += _ACTION + len(action.arguments) + len(action.data)
         self._chains[chain.id] = loaded, size
         self._room -= size
         while self._room < 0:
@@ -53,9 +55,3 @@ class ChainCache:
         """Forget the chains of a partition that another executor decides for now."""
         for chain_id in [one for one in self._chains if no_longer_ours(one)]:
             self.drop(chain_id)
-
-
-def _bytes_of(chain: Chain) -> int:
-    actions = chain.actions.values()
-    payload = sum([_ACTION + len(action.arguments) + len(action.data) for action in actions])
-    return _CHAIN + _STEP * len(chain.runs) + payload

@@ -87,8 +87,9 @@ class Executor:
             heard = _decode(entries, undeliverable)
             known = await self._load(heard)
             orphans = [heard.pop(chain_id) for chain_id in heard.keys() - known.keys()]
-            finished = await self._submit_foreign(orphans, undeliverable)
-            await asyncio.gather(*(self._dead_letter(one) for one in undeliverable))
+            finished = await self._submit_foreign(orphans, undeliverable) if orphans else ()
+            if undeliverable:
+                await asyncio.gather(*(self._dead_letter(one) for one in undeliverable))
             await self._decide_and_write(heard, known, finished)
 
     async def exhausted(self, entry: Entry) -> None:
@@ -144,7 +145,8 @@ class Executor:
                 (received.message, known[each.chain_id].chain) for each in heard.values() for received in each.received
             )
             spans: list[Span] = []
-            decided = [self._decide(each, known[each.chain_id], spans) for each in heard.values()]
+            now = self._clock.now()
+            decided = [self._decide(each, known[each.chain_id], now, spans) for each in heard.values()]
             conflicts = await self._write([commit for commit in decided if commit is not None], finished, spans)
             if not conflicts:
                 return
@@ -154,32 +156,35 @@ class Executor:
             finished = ()
         _log.warning("another executor keeps changing these chains; they come back later", chains=list(heard))
 
-    def _decide(self, events: ChainEvents, loaded: Loaded, spans: list[Span]) -> ChainCommit | None:
+    def _decide(self, events: ChainEvents, loaded: Loaded, now: int, spans: list[Span]) -> ChainCommit | None:
         """4. Decide on each event in turn; None when that is not possible, which is a fault of ours. The chain hears of
         it when the event has come back too often; when it cannot even decide on that, the commit makes it a fault.
 
-        A span for each goes to `spans`, to be finished when it is written.
+        It is `now` or later. A span for each goes to `spans`, to be finished when it is written.
         """
         decided: list[Decided] = []
         entries = [entry.id for entry in events.entries]
         chain = loaded.chain
         for received in events.received:
-            now = max(self._clock.now(), _told_time(received), chain.updated_at)
-            span = self._spans.start(received.message, loaded)
-            if span is not None:
+            message, span = received.message, None
+            now = max(now, chain.updated_at)
+            if isinstance(message, HumanAnswered | TimerDue):
+                now = max(now, message.data.at)  # it tells the server's time
+            if loaded.trace is not None and (span := self._spans.start(message, loaded.chain.id, loaded.trace)):
                 spans.append(span)
             try:
                 decision = decide(chain, received, self._world.value, now)
             except Exception as error:  # noqa: BLE001 - one chain must not stop the others
                 with logs.about(chain=events.chain_id, trace=loaded.trace):
-                    _log.error("a decision failed", message=received.message.id, exc_info=error)
-                if isinstance(received.message, MessageLost):
+                    _log.error("a decision failed", message=message.id, exc_info=error)
+                if isinstance(message, MessageLost):
                     return ChainCommit(loaded, (), entries, error)
                 return None
-            decided.append(Decided(received, decision, now, telemetry.context_of(span, loaded.trace)))
-            chain = decision.chain
+            chain, trace = decision.chain, loaded.trace
             if span is not None:
+                trace = telemetry.context_of(span, trace)
                 span.set_attribute(telemetry.CHAIN_STATUS, chain.status.value)
+            decided.append(Decided(received, decision, now, trace))
         return ChainCommit(loaded, decided, entries)
 
     async def _write(self, commits: list[ChainCommit], finished: Sequence[str], spans: Iterable[Span]) -> list[str]:
@@ -237,14 +242,3 @@ def _new_chain(events: ChainEvents) -> Loaded | None:
     if first.deliveries > 1 or not isinstance(message, TaskSubmitted):
         return None
     return arrived(message, first.fields)
-
-
-def _told_time(received: Received) -> int:
-    """The server's time that the message itself tells (ms), 0 for none: we are not earlier than that."""
-    match received.message:
-        case HumanAnswered():
-            return received.message.data.at
-        case TimerDue():
-            return received.message.data.at
-        case _:
-            return 0

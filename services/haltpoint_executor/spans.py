@@ -5,7 +5,6 @@ from opentelemetry.trace import Span, SpanKind
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ToExecutor
 from haltpoint.runtime.observability import telemetry
-from haltpoint.runtime.store.committing import Loaded
 
 
 class EventSpans:
@@ -22,15 +21,15 @@ class EventSpans:
             telemetry.MESSAGING_GROUP: GROUP[Stream.EVENTS].value,
         }
 
-    def start(self, message: ToExecutor, loaded: Loaded) -> Span | None:
+    def start(self, message: ToExecutor, chain_id: str, trace: str) -> Span | None:
         """The span of one decision; None when the chain is not traced."""
-        if loaded.trace is None or not self._tracing.wanted(loaded.trace):
+        if not self._tracing.wanted(trace):
             return None
         name = message.type.rpartition(".")[0]
-        about = {telemetry.MESSAGING_MESSAGE: message.id, telemetry.CHAIN: loaded.chain.id}
+        about = {telemetry.MESSAGING_MESSAGE: message.id, telemetry.CHAIN: chain_id}
         return self._tracing.start(
             f"process {name}",
-            loaded.trace,
+            trace,
             SpanKind.CONSUMER,
             {**self._attributes, **about},
             caused_by=message.traceparent,

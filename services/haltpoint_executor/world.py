@@ -5,7 +5,14 @@ from typing import Protocol
 
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.world import Policy, World
-from haltpoint.contracts.events import IntentDrafted, PlanDrafted, TaskSubmitted, ThoughtFailed, ToExecutor
+from haltpoint.contracts.events import (
+    IntentDrafted,
+    PlanDrafted,
+    TaskSubmitted,
+    ThoughtFailed,
+    ToExecutor,
+    ToolCompleted,
+)
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tasks import Style
@@ -44,6 +51,8 @@ class CurrentWorld:
         """Look again when a message of the batch names an unknown tool, or when all tools that there are count."""
         tools = self.value.tools
         for message, chain in batch:
+            if isinstance(message, ToolCompleted):
+                continue  # as most are; it names none
             if takes_all_tools(message, chain) or not tools.keys() >= tools_named(message, chain):
                 await self.refresh()
                 return

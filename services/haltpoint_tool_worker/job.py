@@ -1,8 +1,8 @@
 """One entry in a worker's hands, from the moment it was read until it is finished or given back."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from opentelemetry.trace import Span
 
 from haltpoint.contracts.base import chain_of
@@ -14,8 +14,7 @@ from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint_tool_worker.runner import Run, Stopped
 
 
-@dataclass(slots=True)
-class Job:
+class Job(Struct, eq=False):
     """`leased_at` is when its lease was renewed last, or earlier (monotonic clock). `epoch` is 0 until it is claimed.
     `claiming`: the epoch may be another one already. `lost`: not ours any more.
 

@@ -13,7 +13,6 @@ does not say that its caller had done nothing before.
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -172,7 +171,7 @@ class Nested:
             origins=tuple(one for one in origins if one),
             sources={place: source for place, (source, _) in given.items()},
         )
-        return replace(self._job, request=request, arguments=text, runs=[], nested=True), fault
+        return msgspec.structs.replace(self._job, request=request, arguments=text, runs=[], nested=True), fault
 
 
 def told_in_short(calls: Sequence[NestedCall]) -> tuple[NestedCall, ...]:

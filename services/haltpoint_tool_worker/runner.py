@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from inspect import iscoroutine
 from typing import Any, Final, cast
 
-from haltpoint.contracts.base import value
+from msgspec import Struct, field
+
 from haltpoint.tools import MalformedResultError, Tool
 from haltpoint.tools.hooks import Hook
 from haltpoint.tools.preview import Preview
@@ -31,15 +31,13 @@ _JITTER: Final = 0.05
 """Seconds that an event loop may be late without being blocked."""
 
 
-@value
-class Returned:
+class Returned(Struct, frozen=True):
     """The tool's own return value, unread."""
 
     value: object
 
 
-@value
-class Raised:
+class Raised(Struct, frozen=True):
     """What the tool raised, SystemExit and KeyboardInterrupt included."""
 
     error: BaseException
@@ -59,8 +57,7 @@ Runnable = Tool | Hook | Preview
 """What is called in the same way."""
 
 
-@dataclass(slots=True, eq=False)
-class Run:
+class Run(Struct, eq=False):
     """One tool under way, in `task` or in a thread. `over`: it has its answer, or is left behind; then `left` hears
     why. `gone`: nothing of it runs any more.
 

@@ -83,7 +83,7 @@ def _committed(args: tuple[Argument, ...], statuses: list[int]) -> list[tuple[st
     """Chains and their new versions in a commit that was applied (the arguments are told in lua/commit.lua)."""
     made = []
     for status, packed in zip(statuses, args[6 + int(args[5]) :], strict=True):
-        writes = msgspec.msgpack.decode(cast("bytes", packed))
-        if status == 0 and writes["version"] != writes["expected"]:
-            made.append((writes["chain"], writes["version"]))
+        chain, expected, version, *_ = msgspec.msgpack.decode(cast("bytes", packed))
+        if status == 0 and version != expected:
+            made.append((chain, version))
     return made

@@ -32,14 +32,14 @@ small:
   overshooting. A chain that fails waits for the actions beside the one that failed.
 
 How to read on: `state` is what a chain is, `world` what is outside of it, `outputs` what a decision asks for, and
-`handler_for` below says which handler takes which event. `beginning` begins chains; `proposals` judges what the model
+`HANDLERS` below says which handler takes which event. `beginning` begins chains; `proposals` judges what the model
 proposes and `strikes` holds it to its word; `asking` stops the chain and `answers` resumes it. What judges
 plans, calls and words is `plan_check`, `contract`, `provenance`, `reasons`, `repeats`, `intent` and `delivering`.
 Everything here is a function of its arguments.
 """
 
-from functools import partial
-from typing import assert_never
+from collections.abc import Callable
+from typing import Any, Final
 
 from haltpoint.chain.handlers import answers, beginning, losses, results, thoughts
 from haltpoint.chain.model.next import Next
@@ -60,11 +60,33 @@ from haltpoint.contracts.events import (
     TaskSubmitted,
     ThoughtFailed,
     TimerDue,
+    ToExecutor,
     ToolCompleted,
 )
 
-Handler = partial[Next | None]
-"""What takes an event, with the event in it; called with the `Work` in hand. It says what it wants next."""
+_LIVE: Final = frozenset(status for status in ChainStatus if not status.final)
+_BEGUN: Final = _LIVE - {ChainStatus.ACCEPTED, ChainStatus.PLANNING}
+_PLANNED: Final = _LIVE - {ChainStatus.ACCEPTED}
+_WAITING: Final = frozenset(WAITING.values())
+
+HANDLERS: Final[dict[type[ToExecutor], tuple[Callable[[Work, Any], Next | None], frozenset[ChainStatus]]]] = {
+    ToolCompleted: (results.take_result, _BEGUN),
+    ActionProposed: (proposals.take_proposal, _BEGUN),
+    AnswerDrafted: (thoughts.end_with_answer, frozenset({ChainStatus.EXECUTING})),
+    PlanDrafted: (thoughts.take_plan, frozenset({ChainStatus.PLANNING})),
+    IntentDrafted: (thoughts.take_intent, _PLANNED),
+    ThoughtFailed: (thoughts.take_failed_thought, _PLANNED),
+    TaskSubmitted: (beginning.begin, frozenset({ChainStatus.ACCEPTED})),
+    HumanAnswered: (answers.apply_answer, _WAITING),
+    TimerDue: (answers.check_due, _LIVE),
+    MessageLost: (losses.end_if_awaited, _LIVE),
+    TaskCancelled: (answers.cancel, _LIVE),
+}
+"""What takes an event, and the states in which it does; it writes down what has happened and says what it wants next.
+
+In other states such an event is ignored: it is a repeat, or nothing was asked for: thoughts and results before there is
+a plan, answers where no question is open. After the one final event nothing comes (R1); a late receipt is only kept.
+"""
 
 
 def decide(chain: Chain, received: Received, world: World, now: int) -> Decision:
@@ -72,48 +94,13 @@ def decide(chain: Chain, received: Received, world: World, now: int) -> Decision
 
     Never raises for anything that a model, a tool or a person wrote. An ignored event gives the same chain object.
     """
-    handler = handler_for(chain.status, received)
-    if handler is None:
+    handler, statuses = HANDLERS[type(received.message)]
+    if chain.status not in statuses:
         return Decision(chain)
-    work = Work(chain, world, now)
-    wanted = handler(work)
+    work = Work.on(chain, received.body, world, now)
+    wanted = handler(work, received.message)
     if wanted is not None or work.woken or work.has_changed():  # else it was a repeat, late or foreign
         scheduling.advance(work, wanted)
-    return work.decision()
-
-
-def handler_for(status: ChainStatus, received: Received) -> Handler | None:
-    """The handler for an event in a state of the chain; None when such an event is ignored there.
-
-    Ignored are repeats, and what nothing was asked for: thoughts and results before there is a plan, answers where no
-    question is open. After the one final event nothing comes (R1); a late receipt is only kept.
-    """
-    executing, planning = status is ChainStatus.EXECUTING, status is ChainStatus.PLANNING
-    begun = not status.final and not planning and status is not ChainStatus.ACCEPTED
-    match received.message:
-        case _ if status.final:
-            return None
-        case ToolCompleted() as message:
-            return partial(results.take_result, message=message, body=received.body) if begun else None
-        case ActionProposed() as message:
-            return partial(proposals.take_proposal, message=message) if begun else None
-        case AnswerDrafted() as message:
-            return partial(thoughts.end_with_answer, message=message) if executing else None
-        case PlanDrafted() as message:
-            return partial(thoughts.take_plan, message=message) if planning else None
-        case IntentDrafted() as message:
-            return partial(thoughts.take_intent, message=message) if begun or planning else None
-        case ThoughtFailed() as message:
-            return partial(thoughts.take_failed_thought, message=message) if begun or planning else None
-        case TaskSubmitted():
-            return partial(beginning.begin) if status is ChainStatus.ACCEPTED else None
-        case HumanAnswered() as message:
-            return partial(answers.apply_answer, message=message) if status in WAITING.values() else None
-        case TimerDue() as message:
-            return partial(answers.check_due, message=message)
-        case MessageLost() as message:
-            return partial(losses.end_if_awaited, message=message)
-        case TaskCancelled() as message:
-            return partial(answers.cancel, message=message)
-        case _ as never:
-            assert_never(never)
+        if wanted is not None or work.has_changed():
+            return work.decision()
+    return Decision(chain)

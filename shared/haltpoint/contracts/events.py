@@ -11,7 +11,7 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from haltpoint.contracts.approvals import Approval
-from haltpoint.contracts.base import Contract, value
+from haltpoint.contracts.base import Contract
 from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.intent import Intent
 from haltpoint.contracts.plans import Plan
@@ -321,8 +321,7 @@ ToGateway = HumanRequested | HumanWithdrawn
 AnyMessage = ToExecutor | ToPlanner | ToWorker | ToGateway
 
 
-@value
-class Received:
+class Received(Struct, frozen=True, gc=False):
     """One message for the executor with its body (the data of a result as JSON text, empty for all others)."""
 
     message: ToExecutor

@@ -85,7 +85,7 @@ class Step(Strict):
     @property
     def promised(self) -> tuple[tuple[str, ...], ...]:
         """What the step promises: a success of any tool of each of these (C3)."""
-        required = tuple((name,) for name in self.required_tools)
+        required = tuple([(name,) for name in self.required_tools])
         return (*required, self.one_of) if self.one_of else required
 
     @property

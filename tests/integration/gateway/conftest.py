@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import httpx
 import pytest
+from msgspec.structs import replace
 from pydantic import SecretStr
 from redis.asyncio import Redis
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -173,7 +172,7 @@ async def test_a_child_that_is_there_is_not_begun_again(desk: Desk) -> None:
     now = await desk.now()
     received = Received(message.message, "")  # type: ignore[arg-type]
     decision = decide(loaded.chain, received, World(desk.tools), now)
-    stale = replace(loaded, version="0-somebody")
+    stale = msgspec.structs.replace(loaded, version="0-somebody")
     decided = [Decided(received, decision, now)]
     batch = await desk.store.commit(0, [ChainCommit(stale, decided, [place.entry])])
     assert batch.chains[0].status is CommitStatus.CONFLICT

@@ -53,7 +53,7 @@ async def test_a_conflict_writes_nothing_and_acknowledges_nothing(desk: Desk) ->
     chain_id = await desk.submit(literal_task())
     entry, received = (await heard(desk))[chain_id]
     commit = await decided(desk, chain_id, entry, received)
-    stale = replace(commit, loaded=replace(commit.loaded, version="0-somebody"))
+    stale = replace(commit, loaded=msgspec.structs.replace(commit.loaded, version="0-somebody"))
     before = await desk.snapshot()
     batch = await desk.store.commit(0, [stale])
     assert [one.status for one in batch.chains] == [CommitStatus.CONFLICT]
@@ -118,7 +118,8 @@ async def test_a_decision_that_cannot_be_written_down_is_a_fault_too(desk: Desk)
     entry, received = (await heard(desk))[chain_id]
     commit = await decided(desk, chain_id, entry, received)
     fact = Fact(FactType.CHAIN_STARTED, {"what": object()})
-    wrong = replace(commit.decided[0], decision=replace(commit.decided[0].decision, facts=(fact,)))
+    decision = msgspec.structs.replace(commit.decided[0].decision, facts=(fact,))
+    wrong = msgspec.structs.replace(commit.decided[0], decision=decision)
     batch = await desk.store.commit(0, [replace(commit, decided=[wrong])])
     assert batch.chains[0].status is CommitStatus.QUARANTINED
     (letter,) = await desk.redis.xrange(desk.key("dead"))

@@ -8,6 +8,7 @@ import pytest
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.deeds import MOST_NAMED, MOST_SHOWN, deed_line, deed_of
+from haltpoint.chain.model.state import ActionStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Plan, Step
@@ -200,7 +201,7 @@ def test_f2_of_a_tool_that_is_gone_the_name_is_told() -> None:
     told.propose(content="fine")
     look = told.chain.actions["c.send.1"]
     told.without("send")
-    told.chain.actions["c.send.1"] = look.done(OK, "{}")
+    told.chain.actions["c.send.1"] = msgspec.structs.replace(look, status=ActionStatus.DONE, outcome=OK, data="{}")
     told.say("[[send.1]]")
     assert told.chain.answer == "Send"
 

@@ -1,7 +1,6 @@
 """F3: a hint that words tell of a deed without a receipt. It flags little that is honest; it never harms an answer."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -263,7 +262,7 @@ def test_f3_open_ended_words_are_looked_at_by_the_intent_and_asked_for_as_an_ans
     told = Story(Task(goal="tell John", style=Style.REACT), FIND, SEND, WRITE)
     told.submit()
     intent = ChainIntent(effects_asked=(IntentEntry(tools=globs, words="tell", when="if he asks"),))
-    told.chain = replace(told.chain, intent=intent)
+    told.chain = msgspec.structs.replace(told.chain, intent=intent)
     told.propose(content=LIE)
     assert unharmed(told)
     if asked:

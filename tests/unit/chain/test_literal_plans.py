@@ -1,8 +1,8 @@
 """A literal plan runs without a model: C1, C3, C11."""
 
 import json
-from dataclasses import replace
 
+import msgspec
 import pytest
 
 from haltpoint.chain.model.references import write_json
@@ -252,7 +252,7 @@ def test_a_plan_may_refer_to_the_option_that_a_person_chose() -> None:
 def test_a_result_that_was_lost_is_not_guessed() -> None:
     told = story(plan(tool_step("find", call("find")), tool_step("a"), *find_and_send().steps[1:]))
     told.result(data='{"contact_id": "u1"}')
-    told.chain = replace(told.chain, actions={"c.a.1": told.chain.actions["c.a.1"]})
+    told.chain = msgspec.structs.replace(told.chain, actions={"c.a.1": told.chain.actions["c.a.1"]})
 
     told.result()
 

@@ -148,7 +148,7 @@ def test_c15_the_same_users_goals_before_count_as_their_words_and_answers_do_not
     )
     told = Story(Task(goal="Write to him", user="ann", earlier=before), MAIL)
 
-    assert users_words(Work(told.chain, told.world, told.now)) == ("Write to him", "John is at j@x.org")
+    assert users_words(Work.on(told.chain, "", told.world, told.now)) == ("Write to him", "John is at j@x.org")
 
 
 # ---- C3: one_of

@@ -1,6 +1,5 @@
 """Several things of one chain under way (CONTRACT B3, C7, C8, C14): what may run side by side, and what waits."""
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -358,7 +357,7 @@ def test_a_chain_that_is_told_again_from_its_log_is_the_same_chain() -> None:
     for name in ("c.c.1", "c.a.1"):
         story.result(asks("x", "y"), action=of(story, name))
     story.answer(CHOICE, option="y", request="c.r2")
-    assert replace(story.chain, actions=dict(reversed(story.chain.actions.items()))) == story.chain
+    assert msgspec.structs.replace(story.chain, actions=dict(reversed(story.chain.actions.items()))) == story.chain
     assert list(story.chain.actions) == sorted(story.chain.actions)
 
 
@@ -588,7 +587,7 @@ def test_f1_a_skill_tells_only_of_the_calls_that_succeeded() -> None:
         Step(id="x", required_tools=("read",), actions=(ProposedCall(tool="send", optional=True), call("read")))
     )
     story = Story(Task(goal="x", plan=steps), *TOOLS)
-    story.chain = replace(story.chain, id="p~a-1")
+    story.chain = msgspec.structs.replace(story.chain, id="p~a-1")
     story.hear(TaskSubmitted(id="p~a-1", source="test", subject="p~a-1", data=story.chain.task))
     story.result(failed())
     story.result()

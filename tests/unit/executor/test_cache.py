@@ -1,6 +1,6 @@
 """How much the executor keeps in memory."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from haltpoint.chain.model.state import Action, Chain, ChainStatus
 from haltpoint.contracts.tasks import Task

@@ -7,6 +7,7 @@ where an integer is asked for, 7.0 is 7 everywhere. All else tells two calls apa
 
 import hashlib
 import json
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
@@ -28,13 +29,16 @@ MOST: Final = 100
 """Values of a call whose sources are kept; targets are looked at before others."""
 
 
+@dataclass(eq=False)
 class CheckedCall:
     """A call of a step, its arguments fitting the schema. All else is worked out when it is asked for, and once: it is
     of the moment, and made anew when an action has been added to the chain.
     """
 
-    def __init__(self, work: Work, index: int, spec: ToolSpec, arguments: dict[str, Any]) -> None:
-        self.work, self.index, self.spec, self.arguments = work, index, spec, arguments
+    work: Work
+    index: int
+    spec: ToolSpec
+    arguments: dict[str, Any]
 
     @property
     def mode(self) -> Mode:

@@ -1,8 +1,7 @@
 """Whether a task can be done and a plan be carried out: checked before anything runs (CONTRACT C1)."""
 
-from collections.abc import Callable, Collection, Container, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
 from graphlib import CycleError, TopologicalSorter
 
 import msgspec
@@ -66,7 +65,7 @@ def _tool_faults(plan: Plan, tools: Tools, task: Task | None, named: Collection[
     for step in plan.steps:
         if task is not None and step.step_type is StepType.TOOL and not step.promised:
             yield PlanFault(step.id, "a tool step must name the tools that it needs in required_tools or one_of")
-        called = (call.tool for call in step.actions) if task is None else ()
+        called = [call.tool for call in step.actions] if task is None else []
         for name in dict.fromkeys((*step.promised_tools, *(step.allowed_tools or ()), *called)):
             spec = tools.get(name)
             if spec is None:
@@ -81,7 +80,7 @@ def _tool_faults(plan: Plan, tools: Tools, task: Task | None, named: Collection[
 
 def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
     waits = {step.id: step.dependencies for step in plan.steps}
-    before = cache(partial(_ancestors, waits))  # most plans refer to direct dependencies only, and never ask
+    before: dict[str, set[str]] = {}  # most plans refer to direct dependencies only, and never ask
     for step in plan.steps:
         if not step.actions:
             yield PlanFault(step.id, "a step of a literal plan must bring its calls in actions; no model is asked")
@@ -91,24 +90,30 @@ def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
                 yield PlanFault(step.id, f"{' or '.join(promise)} is required, but no action of the step calls it")
         for number, call in enumerate(step.actions):
             found = references(call.arguments)
-            faults = [fault for _, target in found if (fault := _reference_fault(step, target, before, waits))]
-            yield from (PlanFault(step.id, f"actions[{number}]: {fault}") for fault in faults)
+            for _, target in found:
+                if fault := _reference_fault(step, target, before, waits):
+                    yield PlanFault(step.id, f"actions[{number}]: {fault}")
             if (spec := tools.get(call.tool)) is not None:
                 plain = without_confirmed(call, tools)
                 faults = [*human_tool.call_faults(spec, plain.arguments, [place for place, _ in found])]
                 if plain is not call:
                     faults.append(f"leave out {CONFIRMED}: it is set only when a person has approved this call")
-                yield from (PlanFault(step.id, f"actions[{number}] {call.tool}: {fault}") for fault in faults)
+                for fault in faults:
+                    yield PlanFault(step.id, f"actions[{number}] {call.tool}: {fault}")
 
 
 def _reference_fault(
-    step: Step, target: Reference | None, before: Callable[[str], Container[str]], steps: Container[str]
+    step: Step, target: Reference | None, before: dict[str, set[str]], waits: Mapping[str, tuple[str, ...]]
 ) -> str | None:
     if target is None:
         return 'a reference is {"$from": "<step id>.<name>..."} and nothing else'
-    if target.step in step.dependencies or target.step in before(step.id):
+    if target.step in step.dependencies:
         return None
-    if target.step not in steps:
+    if step.id not in before:
+        before[step.id] = _ancestors(waits, step.id)
+    if target.step in before[step.id]:
+        return None
+    if target.step not in waits:
         return f"{target.text!r} refers to an unknown step"
     text = f"{target.text!r} refers to step {target.step!r}, which this step does not wait for"
     return f"{text}; add it to its dependencies"

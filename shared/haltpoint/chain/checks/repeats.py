@@ -16,7 +16,7 @@ from haltpoint.chain.checks.provenance import denied
 from haltpoint.chain.model import policy
 from haltpoint.chain.model.outputs import Record, Resolve
 from haltpoint.chain.model.references import read_json
-from haltpoint.chain.model.state import Action, PlanOrigin
+from haltpoint.chain.model.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_of, value
 from haltpoint.contracts.facts import FactType
@@ -166,8 +166,9 @@ def give_back(work: Work, index: int, earlier: Action) -> Action:
     outcome = earlier.outcome
     assert outcome is not None  # noqa: S101 - it answers because it has succeeded
     cached = msgspec.structs.replace(outcome.metadata, cached=True, repeats=earlier.id, whole=0)
+    receipt = msgspec.structs.replace(outcome, metadata=cached)
     action = work.next_action(index, earlier.tool, earlier.arguments)
-    action = action.done(msgspec.structs.replace(outcome, metadata=cached), earlier.data)
+    action = msgspec.structs.replace(action, status=ActionStatus.DONE, outcome=receipt, data=earlier.data)
     work.begin(action)
     work.outputs += (Record(action), Resolve(action))
     work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, cached=earlier.id)
@@ -185,7 +186,7 @@ def _fresh(checked: CheckedCall, action: Action, ran: Metadata) -> bool:
 
 def _in_a_row(checked: CheckedCall) -> bool:
     """Whether the last two actions of the step made the same call and have the same receipt."""
-    last = checked.work.run(checked.index).actions
+    last = checked.work.run[checked.index].actions
     row = [one for one in checked.equal if one[0].step == checked.index and one[0].number > last - 2]
     receipts = [(msgspec.structs.replace(outcome, metadata=Metadata()), action.data) for action, outcome in row]
     return len(receipts) == 2 and receipts[0] == receipts[1]

@@ -10,6 +10,7 @@ from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.thinking import think_intent, think_plan
+from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Mode, Style
@@ -18,7 +19,7 @@ REACT_STEP = "react"
 """The id of the one open-ended step of a task in the style react."""
 
 
-def begin(work: Work) -> Next | None:
+def begin(work: Work, _: TaskSubmitted) -> Next | None:
     """Take up the task: carry out its plan, ask for one, or make one open-ended step of it."""
     task = work.task
     drafted = PlanOrigin.REACT if task.style is Style.REACT else PlanOrigin.DRAFTED
@@ -50,15 +51,12 @@ def begin_open(work: Work) -> None:
 def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
     """Take a checked plan for the chain's own, with the digests of its tools, and start its first step."""
     tools = work.world.tools
-    named = {
-        name
-        for step in plan.steps
-        for names in (step.promised_tools, step.allowed_tools or (), (call.tool for call in step.actions))
-        for name in names
-    }
+    named = set[str]()
+    for step in plan.steps:
+        named.update(step.promised_tools, step.allowed_tools or (), [call.tool for call in step.actions])
     work.plan, work.steps, work.origin, work.graph = plan, plan.steps, origin, Graph.of(plan)
     work.digests = {name: compiled(tools[name]).digest for name in sorted(named)}
     work.status = ChainStatus.EXECUTING
-    for index, waits in enumerate(work.graph.dependencies):
-        work.changed[index] = StepRun(StepStatus.PENDING if waits else StepStatus.READY)
+    work.run = [StepRun(StepStatus.PENDING if waits else StepStatus.READY) for waits in work.graph.dependencies]
+    work.changed.update(range(len(work.run)))
     work.ready = tuple(index for index, waits in enumerate(work.graph.dependencies) if not waits)

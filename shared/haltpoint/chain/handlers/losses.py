@@ -21,7 +21,7 @@ def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
     action = work.actions.get(data.message_id.partition("/")[0])
     if not _waits_for(work, data.message_id):
         return None
-    if action is None or not work.run(action.step).status.done:
+    if action is None or not work.run[action.step].status.done:
         return failed(Code.MESSAGE_LOST, words)
     fault = Fault(error_type=ErrorType.UNKNOWN, message=words, recoverable=False)  # it ran beside what ended its step
     lost = resolve(work, action, Outcome(success=False, next_action=NextAction.ERROR, error=fault), "{}")

@@ -33,9 +33,9 @@ MOST_ATTEMPTS: Final = 3
 """How often an action is sent that is refused for now."""
 
 
-def take_result(work: Work, message: ToolCompleted, body: str) -> Next | None:
+def take_result(work: Work, message: ToolCompleted) -> Next | None:
     """Take the receipt: go on, stop and ask, or end the step."""
-    action, outcome = work.actions.get(message.data.action_id), message.data.outcome
+    action, outcome, body = work.actions.get(message.data.action_id), message.data.outcome, work.body
     if action is None or action.status is not ActionStatus.DISPATCHED:
         return None
     # Not that of the attempt under way: a person has answered since, or nobody dispatched it.
@@ -46,7 +46,7 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> Next | None:
     if action.child or outcome.metadata.calls:
         note_inside(work, outcome)
     fault, ran = outcome.error, outcome.metadata.arguments
-    over = work.failing is not None or work.run(action.step).status.done
+    over = work.failing is not None or work.run[action.step].status.done
     if not over and ran is not None and outcome.confirmation is None:  # else it asks first, and runs when approved
         _check_hooks_changes(work, action, ran)
     spec = work.world.tools.get(action.tool)
@@ -59,8 +59,8 @@ def take_result(work: Work, message: ToolCompleted, body: str) -> Next | None:
         work.resting = {**work.resting, action.id: Rest(until, outcome, body)}
         work.tell_action(FactType.ACTION_RESTING, action, until=until, **told)
         return None
-    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, **told)
-    action = action.done(outcome, body)
+    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action, **told)
+    action = msgspec.structs.replace(action, status=ActionStatus.DONE, outcome=outcome, data=body)
     if over:  # it ran beside what ended its step, or makes the chain fail: nothing is asked about it
         note_effect(work, action)
         record(work, action, succeeded=False)

@@ -33,7 +33,7 @@ class Graph(Struct, frozen=True, gc=False):
         for step in plan.steps:
             dependencies.append(tuple([index[name] for name in step.dependencies]))
             found = [ref for call in step.actions for _, ref in references(call.arguments) if ref is not None]
-            sources.append(tuple(sorted({index[ref.step] for ref in found if ref.step in index})))
+            sources.append(tuple(sorted({index[ref.step] for ref in found if ref.step in index})) if found else ())
             promises.append(step.promised)
         edges = (_turned(dependencies), tuple(sources), _turned(sources), tuple(promises))
         return cls(index, tuple(dependencies), *edges)

@@ -6,8 +6,9 @@ receipts: any of them may be the origin of a value (C6), and they are the answer
 bounds them.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Sequence
+
+from msgspec.structs import replace
 
 from haltpoint.chain.model.graph import Graph
 from haltpoint.chain.model.state import Chain, PlanOrigin, StepRun, StepStatus, is_active
@@ -27,20 +28,20 @@ def needed_actions(chain: Chain) -> tuple[str, ...]:
     for index, (step, run) in enumerate(zip(chain.plan.steps, chain.runs, strict=True)):
         numbers = set(range(1, run.actions + 1))
         if chain.origin is PlanOrigin.LITERAL:
-            keeps = run.last_ok and result_needed(chain.runs.__getitem__, chain.graph, index)
+            keeps = run.last_ok and result_needed(chain.runs, chain.graph, index)
             numbers = {*run.pending, *((run.last_ok,) if keeps and chain.failing is None else ())}
         found += (action_id(chain.id, step.id, number) for number in sorted(numbers))
     return tuple(found)
 
 
-def result_needed(runs: Callable[[int], StepRun], graph: Graph, index: int) -> bool:
+def result_needed(runs: Sequence[StepRun], graph: Graph, index: int) -> bool:
     """Whether somebody may still look at the result of a literal plan's step.
 
     Its own calls go on, a step that refers to it is not done, or it may be the last: the step behind it gave none yet.
     """
-    if index + 1 == len(graph.readers) or not runs(index + 1).last_ok:
+    if index + 1 == len(graph.readers) or not runs[index + 1].last_ok:
         return True
-    return not all(runs(reader).status.done for reader in (index, index + 1, *graph.readers[index]))
+    return not all(runs[reader].status.done for reader in (index, index + 1, *graph.readers[index]))
 
 
 def needed_thoughts(chain: Chain) -> dict[int, str]:

@@ -3,6 +3,8 @@
 Of what goes out the output itself is wanted: a question, a thought, a call, a child chain. The others are ends.
 """
 
+from msgspec import Struct
+
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Ask, Dispatch, StartChild, Think
 from haltpoint.chain.model.state import ChainError, Failure
@@ -10,8 +12,7 @@ from haltpoint.contracts.base import value
 from haltpoint.contracts.tools import Fault
 
 
-@value
-class StepEnd:
+class StepEnd(Struct, frozen=True, gc=False):
     """A step is over: completed, or failed."""
 
     index: int

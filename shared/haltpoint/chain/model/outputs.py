@@ -2,6 +2,8 @@
 
 from dataclasses import field
 
+from msgspec import Struct
+
 from haltpoint.chain.model.state import Action, Chain, OpenRequest
 from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.base import value
@@ -12,8 +14,7 @@ from haltpoint.contracts.thoughts import Correction, Strike, ThoughtKind
 from haltpoint.contracts.tools import Outcome, ToolSpec
 
 
-@value
-class Dispatch:
+class Dispatch(Struct, frozen=True, gc=False):
     """Send this action to its queue, under a new stream entry that becomes the action's current one.
 
     A second dispatch of the same id (after not_happened or an approval) has `again`: the started mark is cleared.
@@ -32,7 +33,7 @@ class Dispatch:
     origins: tuple[str, ...] | None = None
     unasked: str | None = None
     reasons: tuple[Reason, ...] = ()
-    sources: dict[str, Source] = field(default_factory=dict)
+    sources: dict[str, Source] = {}
     notes: tuple[str, ...] = ()
     repeats: str = ""
 
@@ -127,8 +128,7 @@ class Report:
 Output = Dispatch | Think | Ask | Withdraw | Record | Resolve | StartChild | CancelChild | Report
 
 
-@value
-class Decision:
+class Decision(Struct, frozen=True, gc=False):
     """What one event does to one chain: the chain afterwards, what to send, and what to tell. No change: no outputs."""
 
     chain: Chain

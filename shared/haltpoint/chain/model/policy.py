@@ -40,10 +40,8 @@ def mode(task: Task, step: Step | None) -> Mode:
     return Mode(step.tool_validation_mode.value)
 
 
-def validation(task: Task, step: Step, origin: PlanOrigin | None, *, unkept: bool) -> str:
-    """Whether a completed step kept its promise; `skipped`: it promised no tool, or nobody checks (s0)."""
-    if origin is PlanOrigin.LITERAL:
-        return "passed"
+def validation(task: Task, step: Step, *, unkept: bool) -> str:
+    """Whether a completed step of a model's kept its promise; `skipped`: it promised no tool, or nobody checks (s0)."""
     unchecked = step.step_type is StepType.REASONING or mode(task, step) is Mode.OFF
     return "failed" if unkept else "skipped" if unchecked else "passed"
 
@@ -82,13 +80,6 @@ def turns_left(chain: Chain, policy: Policy, turns: int) -> bool:
     """Whether one more proposal may be asked for after so many."""
     limit = chain.task.budget.turns
     return turns < (policy.max_chain_turns if limit is None else min(limit, policy.max_chain_turns))
-
-
-def actions_left(chain: Chain, origin: PlanOrigin | None, policy: Policy, used: int) -> bool:
-    """Whether one more action may be dispatched after so many. A literal plan brings its own number of calls."""
-    own = () if origin is PlanOrigin.LITERAL else (policy.max_actions,)
-    limits = own if chain.task.budget.actions is None else (*own, chain.task.budget.actions)
-    return all(used < limit for limit in limits)
 
 
 def tokens_left(chain: Chain, tokens: int) -> bool:

@@ -115,7 +115,7 @@ def reference(value: dict[str, Any]) -> Reference | None:
 
 def references(value: dict[str, Any]) -> list[tuple[Place, Reference | None]]:
     """Every `$from` inside a call's arguments with its place in them; None in place of a malformed one."""
-    if FROM not in value and not any(isinstance(one, (dict, list)) for one in value.values()):
+    if FROM not in value and not [one for one in value.values() if isinstance(one, (dict, list))]:
         return []  # as most are
     return [(place, reference(one)) for place, one in walk(value) if isinstance(one, dict) and FROM in one]
 

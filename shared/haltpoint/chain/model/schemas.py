@@ -45,11 +45,12 @@ def flat(schema: dict[str, Any]) -> Callable[[Any], bool] | None:
     required = frozenset(names)
 
     def fits(value: Any) -> bool:
-        return (
-            type(value) is dict
-            and required <= value.keys()
-            and all(type(inner) in types[name] if name in types else others for name, inner in value.items())
-        )
+        if type(value) is not dict or not required <= value.keys():
+            return False
+        for name, inner in value.items():
+            if type(inner) not in types[name] if name in types else not others:
+                return False
+        return True
 
     return fits
 

@@ -5,11 +5,10 @@ what one action costs does not depend on the length of its chain. Of the actions
 that a later decision may still need (`needs.py`).
 """
 
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from haltpoint.chain.model.graph import Graph
 from haltpoint.contracts.answers import NotDone
@@ -137,11 +136,7 @@ class Action(Struct, frozen=True, gc=False):
     data: str = ""
     child: str = ""
 
-    def done(self, outcome: Outcome, data: str) -> Self:
-        """The same action with its receipt."""
-        return structs.replace(self, status=ActionStatus.DONE, outcome=outcome, data=data)
-
-    def asking(self) -> Self:
+    def asking(self) -> "Action":
         """The same action, waiting for a person."""
         return structs.replace(self, status=ActionStatus.ASKING)
 
@@ -193,8 +188,7 @@ class Failure:
     fault: Fault | None = None
 
 
-@dataclass(slots=True)
-class Chain:
+class Chain(Struct, gc=False):
     """One run of one task; a value, which only the `Work` of a decision changes, in a copy of its own. Times in ms.
 
     `resume` is the state to take up again when no request is open. `proposals` holds, for steps in progress, the

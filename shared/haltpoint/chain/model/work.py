@@ -1,10 +1,10 @@
 """A decision while it is being made: the chain as it will be, and what has been said so far."""
 
 from collections.abc import Collection
-from copy import copy
-from dataclasses import fields
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, Self
+
+from msgspec import field, structs
 
 from haltpoint.chain.model import policy
 from haltpoint.chain.model.outputs import Decision, Output
@@ -16,42 +16,42 @@ from haltpoint.contracts.plans import Step
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Proposal, Usage
 
-_values: Final = attrgetter(*(one.name for one in fields(Chain)))
+_values: Final = attrgetter(*Chain.__struct_fields__)
 
 
-class Work(Chain):
+class Work(Chain, kw_only=True, gc=False):
     """The one mutable thing of the core: a copy of the chain that lives for one call of `decide`.
 
     Handlers write down what becomes of the chain; `decision` makes a value of it. A handler that writes nothing has
-    ignored the event. `chain` is the chain before the event, `changed` are the steps that have moved since. `words` is
+    ignored the event. `chain` is the chain before the event; `run` says how far each step has come by now, `changed`
+    are those that have moved since. `words` is
     the text with which a reasoning step ended. `cited`: the answer cites a successful receipt. `fresh` is the step that
     got its proposal judged in this decision; `woken`: the chain's timer went off; `expired` are the numbers of the
     questions whose time is over.
     """
 
-    __slots__ = (
-        "chain", "changed", "cited", "expired", "facts", "fresh", "now", "outputs", "steps", "woken", "words", "world",
-    )  # fmt: skip
+    chain: Chain
+    body: str
+    world: World
+    now: int
+    steps: tuple[Step, ...]
+    run: list[StepRun]
+    changed: set[int] = field(default_factory=set)
+    outputs: list[Output] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    words: str | None = None
+    fresh: int | None = None
+    expired: Collection[int] = ()
+    woken: bool = False
+    cited: bool = False
 
-    def __init__(self, chain: Chain, world: World, now: int) -> None:
-        super().__init__(*_values(chain))
-        self.chain, self.world, self.now = chain, world, now
-        self.steps: tuple[Step, ...] = () if chain.plan is None else chain.plan.steps
-        self.changed: dict[int, StepRun] = {}
-        self.outputs: list[Output] = []
-        self.facts: list[Fact] = []
-        self.words: str | None = None
-        self.fresh: int | None = None
-        self.expired: Collection[int] = ()
-        self.woken = False
-        self.cited = False
+    @classmethod
+    def on(cls, chain: Chain, body: str, world: World, now: int) -> Self:
+        """The work on one event, beside whose message came `body`."""
+        steps = () if chain.plan is None else chain.plan.steps
+        return cls(*_values(chain), chain=chain, body=body, world=world, now=now, steps=steps, run=list(chain.runs))
 
     # ---- reading
-
-    def run(self, index: int) -> StepRun:
-        """How far a step has come by now."""
-        run = self.changed.get(index)
-        return self.runs[index] if run is None else run
 
     def mode(self, index: int | None) -> Mode:
         """How far the model is held to its word in a step; None: before and after all steps."""
@@ -65,24 +65,24 @@ class Work(Chain):
         """How many calls and thoughts are under way (C8). What a person is asked about keeps its place meanwhile."""
         count = int(self.thought is not None)
         for index in self.active:
-            run = self.run(index)
+            run = self.run[index]
             count += len(run.pending) + (run.thinking and not run.here)
         return count
 
     def awaited(self, index: int) -> str:
         """The id of the thought that a step asks for, or waits for."""
-        run = self.run(index)
+        run = self.run[index]
         return thought_id(self.id, self.steps[index].id, run.turn + 1, run.attempt)
 
     def awaits(self, index: int, thought: str) -> bool:
         """Whether a step waits for this thought. Where a case is open, a person decides in its place (D3)."""
-        run = self.run(index)
+        run = self.run[index]
         asked = run.thinking and not run.here and run.status is StepStatus.IN_PROGRESS
         return asked and thought == self.awaited(index)
 
     def acted_on(self, index: int) -> str:
         """The id of the thought whose proposal a step is acting on, or has acted on last."""
-        run = self.run(index)
+        run = self.run[index]
         return thought_id(self.id, self.steps[index].id, run.turn, run.attempt)
 
     # ---- writing
@@ -98,19 +98,20 @@ class Work(Chain):
 
     def edit(self, index: int) -> StepRun:
         """How far a step has come, to be changed: a copy of this decision's own."""
-        run = self.changed.get(index)
-        if run is None:
-            run = self.changed[index] = copy(self.runs[index])
-        return run
+        if index not in self.changed:
+            self.changed.add(index)
+            self.run[index] = structs.replace(self.run[index])
+        return self.run[index]
 
     def move(self, index: int, status: StepStatus) -> None:
         """Begin a step anew, in this state."""
-        self.changed[index] = StepRun(status)
+        self.run[index] = StepRun(status)
+        self.changed.add(index)
         if status is StepStatus.READY:
-            self.ready = _with(self.ready, index)
+            self.ready = tuple(sorted((*self.ready, index)))
         elif status is StepStatus.IN_PROGRESS:
             self.ready = tuple([one for one in self.ready if one != index])
-            self.active = _with(self.active, index)
+            self.active = tuple(sorted((*self.active, index)))
 
     def leave(self, index: int, status: StepStatus) -> None:
         """End a step. What of it is under way still is (C8)."""
@@ -118,7 +119,7 @@ class Work(Chain):
         run.status, run.thinking, run.here, run.freed = status, False, False, False
         for name, rest in self.resting.items():
             if rest.until and (action := self.actions[name]).step == index:  # it is not sent again
-                self.keep(action.done(rest.outcome, rest.data))
+                self.keep(structs.replace(action, status=ActionStatus.DONE, outcome=rest.outcome, data=rest.data))
                 if self.origin is PlanOrigin.LITERAL:
                     self.drop(name)
         if index in self.proposals:
@@ -127,7 +128,7 @@ class Work(Chain):
 
     def let_go(self, index: int) -> None:
         """Take a step that is over and waits for nothing out of those that are active."""
-        if not self.changed[index].pending:
+        if not self.run[index].pending:
             self.active = tuple([one for one in self.active if one != index])
 
     def begin_turn(self, index: int) -> None:
@@ -137,7 +138,7 @@ class Work(Chain):
 
     def next_action(self, index: int, tool: str, arguments: str) -> Action:
         """The step's next action, with its arguments as JSON text."""
-        number = self.run(index).actions + 1
+        number = self.run[index].actions + 1
         return Action(self.action_id(index, number), index, number, tool, arguments)
 
     def begin(self, action: Action) -> None:
@@ -201,16 +202,6 @@ class Work(Chain):
         return bool(self.facts or self.outputs or self.changed or self.expired) or _values(self) != _values(self.chain)
 
     def decision(self) -> Decision:
-        """What was written down, as a value; the very same chain when nothing was."""
-        if not self.has_changed():
-            return Decision(self.chain)
-        runs = list(self.runs) or [StepRun()] * len(self.changed)
-        for index, run in self.changed.items():
-            runs[index] = run
-        self.runs, self.updated_at = tuple(runs), self.now
+        """What was written down, as a value."""
+        self.runs, self.updated_at = tuple(self.run), self.now
         return Decision(Chain(*_values(self)), tuple(self.outputs), tuple(self.facts), tuple(self.changed))
-
-
-def _with(places: tuple[int, ...], index: int) -> tuple[int, ...]:
-    """The indexes in ascending order, with one more."""
-    return (*places, index) if not places or places[-1] < index else tuple(sorted((*places, index)))

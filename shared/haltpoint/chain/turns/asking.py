@@ -49,7 +49,7 @@ def ask(work: Work, asked: Ask) -> None:
     if not work.requests:
         work.resume, work.status = work.status, WAITING[kind]
     work.requests, work.asked = (*work.requests, request), request.number
-    for freed in (one for one in work.active if work.run(one).freed):
+    for freed in (one for one in work.active if work.run[one].freed):
         work.edit(freed).freed = False  # a new question stops them all (B3)
     if index is not None:
         work.edit(index).status = StepStatus.WAITING
@@ -92,14 +92,14 @@ def free(work: Work, request: OpenRequest) -> None:
     the state before them.
     """
     index = None if request.step < 0 else request.step
-    if index is not None and all(one.step != index for one in work.requests) and not work.run(index).status.done:
+    if index is not None and all(one.step != index for one in work.requests) and not work.run[index].status.done:
         run = work.edit(index)
         run.status, run.thinking, run.freed = StepStatus.IN_PROGRESS, False, True
     if work.requests:
         work.status = WAITING[work.requests[0].kind]
         return
     work.status, work.resume = work.resume or work.status, None
-    for freed in (one for one in work.active if work.run(one).freed):
+    for freed in (one for one in work.active if work.run[one].freed):
         work.edit(freed).freed = False
     work.tell(FactType.CHAIN_RESUMED, index, request_id=request_id(work.id, request.number))
 

@@ -56,7 +56,7 @@ def advice_on(fault: Fault) -> str | None:
 
 def cancel_children(work: Work, index: int, reason: str) -> None:
     """The step is stopped: the chains that it waits for hear of it."""
-    for number in work.run(index).pending:
+    for number in work.run[index].pending:
         action = work.actions[work.action_id(index, number)]
         if action.child and action.status is ActionStatus.DISPATCHED:
             work.outputs.append(CancelChild(action.child, f"the chain that called it was stopped: {reason}"))

@@ -1,8 +1,9 @@
 """Calls on their way out: put together, held against budget and deadline (R7). `scheduling` sends them."""
 
+from math import inf
 from typing import Any
 
-from msgspec import structs
+from msgspec import json, structs
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import CheckedCall
@@ -10,7 +11,6 @@ from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.provenance import origin_actions
 from haltpoint.chain.checks.sources import written_over
 from haltpoint.chain.checks.templates import calls_inside
-from haltpoint.chain.model import policy
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.next import Next, failed, step_failed
 from haltpoint.chain.model.outputs import Dispatch, StartChild
@@ -37,7 +37,7 @@ def literal_call(work: Work, index: int) -> CheckedCall | tuple[Code, str]:
     Arguments are checked against the schema again when they were put together, or when the tool is not the one that the
     plan was checked with.
     """
-    call = work.steps[index].actions[work.run(index).taken]
+    call = work.steps[index].actions[work.run[index].taken]
     spec, arguments = work.world.tools.get(call.tool), call.arguments
     if spec is None:
         return Code.TOOL_GONE, f"no worker declares {call.tool} any more"
@@ -58,7 +58,7 @@ def literal_call(work: Work, index: int) -> CheckedCall | tuple[Code, str]:
 def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
     """The receipt of a step's last successful action as readers see it: the outcome's fields and `data`."""
     index = work.graph.index[wanted.step]
-    action = work.actions.get(work.action_id(index, work.run(index).last_ok))
+    action = work.actions.get(work.action_id(index, work.run[index].last_ok))
     if action is None or action.outcome is None:
         return None
     data = {"data": read_json(action.data)}
@@ -78,30 +78,34 @@ def send(
     With `reasons` a worker asks a person before it runs the call; a skill goes to a worker for that. `notes` go into
     the receipt's warnings. `repeats` is the action that had this effect before, for the log.
     """
-    index, spec = call.index, call.spec
+    index, spec, literal = call.index, call.spec, work.origin is PlanOrigin.LITERAL
     inside = 0 if spec.plan is None else calls_inside(spec.plan, work.world.tools)
-    if not policy.actions_left(work, work.origin, work.world.policy, work.actions_used + inside):
+    own, budget = inf if literal else work.world.policy.max_actions, work.task.budget.actions
+    if work.actions_used + inside >= (own if budget is None else min(own, budget)):
         used = f"the chain has used up its {count(work.actions_used, 'action')}"
         return failed(Code.OVER_BUDGET, used, work.steps[index].id)
-    text, wrong = write_json(call.arguments), ""
-    if len(text) > MAX_ARGUMENTS:
+    try:
+        encoded, wrong = json.encode(call.arguments), ""
+    except UnicodeEncodeError:  # half of a character
+        encoded, wrong = write_json(call.arguments).encode(), ""
+    if len(encoded) > MAX_ARGUMENTS:
         wrong = f"its arguments have more than {MAX_ARGUMENTS} bytes"
-    elif text.count("{") + text.count("[") > MAX_DEPTH and deeper_than(call.arguments, MAX_DEPTH):
+    elif encoded.find(b"{", 1) + encoded.find(b"[") > -2 and deeper_than(call.arguments, MAX_DEPTH):
         wrong = f"its arguments are nested deeper than {MAX_DEPTH}"
     if wrong:
         return step_failed(index, Code.NOT_RESOLVED, f"{spec.name}: {wrong}")
-    action = work.next_action(index, spec.name, text)
+    action = work.next_action(index, spec.name, encoded.decode())
     work.actions_used += 1 + inside
     if spec.name == human_tool.NAME:  # it goes to no worker: the calls behind it are dropped (B3, I4)
         work.begin(action)
         work.tell_action(FactType.ACTION_DISPATCHED, action)
-        if work.origin is not PlanOrigin.LITERAL:
+        if not literal:
             drop_held(work, index, f"stopped by {next_request(work)}")
         return ask_for_input(work, action, call.arguments)
     if spec.plan is not None and not spec.hooks and not reasons:
         child = child_for(work, action, spec, spec.plan, call.arguments, repeats=repeats)
         return child if isinstance(child, StartChild) else step_failed(index, *child)
-    sources = {} if work.origin is PlanOrigin.LITERAL else call.sources
+    sources = {} if literal else call.sources
     return _order(work, action, spec, reasons=reasons, notes=notes, sources=sources, repeats=repeats)
 
 
@@ -124,11 +128,12 @@ def send_again(work: Work, action: Action) -> Next:
 
 def _order(work: Work, action: Action, spec: ToolSpec, **said: Any) -> Dispatch:
     """The order to a worker, and what it needs to ask once more where values come from (H3)."""
-    origins, unasked = None, None
+    origins: tuple[str, ...] | None = None
+    unasked: str | None = None
     if work.origin is PlanOrigin.LITERAL:
-        unasked = PlanOrigin.LITERAL.value
+        unasked = PlanOrigin.LITERAL
     elif (approval := work.approvals.get(action.id)) is not None and approval.proposed is not None:
-        unasked = SourceKind.PERSON.value
+        unasked = SourceKind.PERSON
     elif spec.provenance and (mode := work.mode(action.step)) is not Mode.STRICT:
         unasked = mode.value
     elif spec.provenance:

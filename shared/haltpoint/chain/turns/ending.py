@@ -45,8 +45,11 @@ def end_step(work: Work, end: StepEnd) -> None:
     index, failure = end.index, end.failure
     step = work.steps[index]
     if failure is None:
-        drop_held(work, index, "step completed")
-        validation = policy.validation(work.task, step, work.origin, unkept=work.run(index).unkept)
+        run, validation = work.run[index], "passed"
+        if work.origin is not PlanOrigin.LITERAL:
+            validation = policy.validation(work.task, step, unkept=run.unkept)
+        if work.origin is not PlanOrigin.LITERAL or run.taken < len(step.actions):
+            drop_held(work, index, "step completed")
         work.tell(FactType.STEP_COMPLETED, index, validation_status=validation)
         work.leave(index, StepStatus.COMPLETED)
     else:
@@ -68,10 +71,10 @@ def _open_dependants(work: Work, index: int) -> None:
     graph, over = work.graph, [index]
     for done in over:  # grows while it is walked
         for waiting in graph.dependants[done]:
-            begun = work.run(waiting).status is not StepStatus.PENDING
-            if begun or not all(work.run(other).status.done for other in reversed(graph.dependencies[waiting])):
+            begun = work.run[waiting].status is not StepStatus.PENDING
+            if begun or [one for one in graph.dependencies[waiting] if not work.run[one].status.done]:
                 continue
-            missing = [one for one in graph.sources[waiting] if work.run(one).status is not StepStatus.COMPLETED]
+            missing = [one for one in graph.sources[waiting] if work.run[one].status is not StepStatus.COMPLETED]
             if missing:
                 reason = f"the result of step {work.steps[missing[0]].id!r} is missing"
                 work.tell(FactType.STEP_SKIPPED, waiting, reason=reason)
@@ -80,9 +83,10 @@ def _open_dependants(work: Work, index: int) -> None:
             else:
                 work.move(waiting, StepStatus.READY)
     if work.origin is PlanOrigin.LITERAL:
-        for other in (other for done in over for other in (*graph.sources[done], done - 1, done) if other >= 0):
-            if (number := work.run(other).last_ok) and not result_needed(work.run, graph, other):
-                work.drop(work.action_id(other, number))
+        for done in over:
+            for other in (*graph.sources[done], max(done - 1, 0), done):
+                if (number := work.run[other].last_ok) and not result_needed(work.run, graph, other):
+                    work.drop(work.action_id(other, number))
 
 
 def is_acting(work: Work) -> bool:
@@ -150,7 +154,7 @@ def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
     """Take back the open questions and stop the steps that are under way, and the chains that they wait for."""
     withdraw(work, why_withdrawn)
     for index in work.active:
-        if work.run(index).status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
+        if work.run[index].status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             drop_held(work, index, why_held)
             work.leave(index, StepStatus.CANCELLED)
         cancel_children(work, index, why_withdrawn)

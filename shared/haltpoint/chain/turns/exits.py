@@ -65,7 +65,7 @@ def _is_known(words: str, asked: Sequence[str]) -> bool:
 def last_error(work: Work, index: int) -> tuple[str, Fault] | None:
     """Of the last result of each tool of a step the newest that is an error, and whose it is."""
     seen = set[str]()
-    for number in range(work.run(index).actions, 0, -1):
+    for number in range(work.run[index].actions, 0, -1):
         action = work.actions[work.action_id(index, number)]
         if action.tool not in seen and action.outcome is not None and action.outcome.error is not None:
             return action.tool, action.outcome.error

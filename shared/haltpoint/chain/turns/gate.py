@@ -26,13 +26,13 @@ class Gate(StrEnum):
 
 def gate(work: Work, index: int) -> Gate:
     """Whether a step may send anything. One whose own question is answered may, while those of others are open."""
-    if work.failing is not None or (work.requests and not work.run(index).freed):
+    if work.failing is not None or (work.requests and not work.run[index].freed):
         return Gate.STOPPED
     if work.now >= work.deadline:
         return Gate.DEADLINE
-    if under_way := work.under_way():
+    if (work.active or work.thought) and (under_way := work.under_way()):
         most, own = policy.parallel(work.task, work.steps[index], work.origin, work.world.policy)
-        if under_way >= most or len(work.run(index).pending) >= own or any(map(_asks_hooks, _pending(work))):
+        if under_way >= most or len(work.run[index].pending) >= own or any(map(_asks_hooks, _pending(work))):
             return Gate.CAP
     return Gate.GO
 
@@ -66,7 +66,7 @@ def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> bool:
 def _pending(work: Work) -> Iterator[tuple[Action, ToolSpec]]:
     """The calls that are under way or asked about."""
     for index in work.active:
-        for number in work.run(index).pending:
+        for number in work.run[index].pending:
             action = work.actions[work.action_id(index, number)]
             yield action, work.world.tools.get(action.tool) or ToolSpec(name=action.tool)
 

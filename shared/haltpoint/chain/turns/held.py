@@ -21,7 +21,7 @@ def owner_of(work: Work, index: int, tool: str) -> str | None:
     if spec is None or may_call(work.steps[index], spec, work.mode(index), work.task):
         return None
     others = ((number, step) for number, step in enumerate(work.steps) if number != index)
-    return next((one.id for n, one in others if tool in one.promised_tools and not work.run(n).status.done), None)
+    return next((one.id for n, one in others if tool in one.promised_tools and not work.run[n].status.done), None)
 
 
 def _held(work: Work, index: int) -> Iterator[tuple[int, ProposedCall, str | None]]:
@@ -29,7 +29,7 @@ def _held(work: Work, index: int) -> Iterator[tuple[int, ProposedCall, str | Non
 
     A call that was refused is not held.
     """
-    taken, refused = work.run(index).taken, work.verdicts.get(index, {})
+    taken, refused = work.run[index].taken, work.verdicts.get(index, {})
     for place, call in enumerate(work.proposals.get(index, Proposal()).calls):
         owner = owner_of(work, index, call.tool)
         if owner is not None or (place >= taken and place not in refused):
@@ -41,7 +41,7 @@ def drop_held(work: Work, index: int, reason: str) -> None:
 
     Of a proposal this is told once: afterwards `taken` is behind its last call.
     """
-    taken = work.run(index).taken
+    taken = work.run[index].taken
     if work.origin is PlanOrigin.LITERAL:
         for place, call in enumerate(work.steps[index].actions[taken:], taken):
             _never(work, index, place, call, reason)

@@ -158,8 +158,8 @@ def release(work: Work, index: int) -> Next | Gate | None:
     """
     proposal, mode = work.proposals.get(index, _NOTHING), work.mode(index)
     most = policy.actions_per_turn(work.steps[index], work.world.policy)
-    for place in range(work.run(index).taken, len(proposal.calls)):
-        proposed, run = proposal.calls[place], work.run(index)
+    for place in range(work.run[index].taken, len(proposal.calls)):
+        proposed, run = proposal.calls[place], work.run[index]
         if run.in_turn >= most and not run.pending:
             return None
         if place in work.verdicts.get(index, ()) or owner_of(work, index, proposed.tool) is not None:
@@ -239,7 +239,7 @@ def _correct(work: Work, index: int, corrections: tuple[Correction, ...]) -> Nex
 
 def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought: str | None, *, again: bool) -> Next:
     """Ask for the next proposal, with what was wrong with the last; an advisory step ends at the limit of strikes."""
-    struck = work.mode(index) is Mode.ADVISORY and (corrections or work.run(index).struck)
+    struck = work.mode(index) is Mode.ADVISORY and (corrections or work.run[index].struck)
     if struck and strikes_exhausted(work, index):
         return complete_unmet(work, index)
     return think_step(work, index, corrections, thought, again=again)

@@ -1,5 +1,7 @@
 """What a receipt does to its step (CONTRACT B2, C3, C11): the runtime obeys the tool, never the model."""
 
+from msgspec.structs import replace
+
 from haltpoint.chain.checks.intent import pattern_faults, remind
 from haltpoint.chain.checks.provenance import SAID, denied
 from haltpoint.chain.checks.repeats import note_effect
@@ -7,14 +9,14 @@ from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.next import Failed, StepEnd, failed, step_failed
 from haltpoint.chain.model.outputs import Resolve
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import Action, OpenRequest, PlanOrigin
+from haltpoint.chain.model.state import Action, ActionStatus, OpenRequest, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.children import advice_on
 from haltpoint.chain.turns.ending import failed_by_tool
 from haltpoint.chain.turns.held import drop_held
 from haltpoint.chain.turns.strikes import complete_unmet, reset_strikes, violate
-from haltpoint.contracts.base import levels_of, request_id
+from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import StepType
@@ -50,14 +52,14 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
     run.receipts |= kept
     met = run.receipts == (1 << len(promised)) - 1
     ends = action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
-    if literal and levels_of(work.id):
+    if literal and "~" in work.id:  # a skill's chain tells its parent of its effects
         note_effect(work, action)
     record(work, action, succeeded=True)
     work.strikes, work.case = 0, ()
     if kept or not promised:
         run.strikes = 0
     if literal:
-        return StepEnd(index) if met and ends else end_of_calls(work, index)
+        return StepEnd(index) if (met and ends) or (run.taken == len(step.actions) and not run.pending) else None
     if (met and step.step_type is StepType.TOOL) or (ends and work.mode(index) is Mode.OFF):
         return StepEnd(index)
     return _end_of_open_step(work, index) if met and ends else None
@@ -76,7 +78,7 @@ def _end_of_open_step(work: Work, index: int) -> StepEnd | None:
 
 def end_of_calls(work: Work, index: int) -> StepEnd | None:
     """The end of a literal step whose last call has ended."""
-    run = work.run(index)
+    run = work.run[index]
     return StepEnd(index) if run.taken == len(work.steps[index].actions) and not run.pending else None
 
 
@@ -99,7 +101,7 @@ def fail_action(work: Work, action: Action, fault: Fault) -> StepEnd | None:
 
 def resolve(work: Work, action: Action, outcome: Outcome, data: str) -> Action:
     """The action with a receipt that no worker gave: it is stored beside the worker's own."""
-    resolved = action.done(outcome, data)
+    resolved = replace(action, status=ActionStatus.DONE, outcome=outcome, data=data)
     work.outputs.append(Resolve(resolved))
     return resolved
 

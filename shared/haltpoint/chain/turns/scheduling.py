@@ -5,7 +5,6 @@ order of the plan, first those that have begun, then those that are ready: `next
 whether it may have it. With `parallel` 1 this is one step at a time, and one thing at a time in it.
 """
 
-import json
 from dataclasses import replace
 from typing import assert_never
 
@@ -13,7 +12,7 @@ from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.next import Cancelled, Completed, Failed, Next, StepEnd, step_failed
 from haltpoint.chain.model.outputs import Ask, Dispatch, StartChild, Think
-from haltpoint.chain.model.references import read_json
+from haltpoint.chain.model.references import read_json, write_text
 from haltpoint.chain.model.state import PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
@@ -64,7 +63,8 @@ def advance(work: Work, wanted: Next | None) -> None:
 
 def _dispatch(work: Work, wanted: Dispatch | StartChild) -> None:
     """Send an action, as the step's next one unless it was under way before."""
-    action, told = wanted.action, dict[str, int | str]()
+    action = wanted.action
+    told: dict[str, int | str] = {}
     if isinstance(wanted, StartChild):
         before, told["child"] = wanted.admitted, action.child
     elif before := wanted.again:
@@ -104,7 +104,8 @@ def _next(work: Work) -> Next | None:
         if (shut := gate(work, index)) is not Gate.GO:
             return too_late(work) if shut is Gate.DEADLINE else None
         call = literal_call(work, index) if work.origin is PlanOrigin.LITERAL else None
-        if not isinstance(call, CheckedCall) or not is_held(call):
+        alone = not work.active and work.thought is None
+        if alone or not isinstance(call, CheckedCall) or not is_held(call):
             return _begin(work, index, call)
     busy = work.plan is None or work.active or work.ready or work.thought or work.requests
     return None if busy else _last(work)
@@ -112,7 +113,7 @@ def _next(work: Work) -> Next | None:
 
 def next_of(work: Work, index: int) -> Next | None:
     """What a step that has begun wants next, and may have; None: it has to wait."""
-    run = work.run(index)
+    run = work.run[index]
     if work.resting and (awake := _awake(work, index)) is not None:
         return awake
     if run.status is not StepStatus.IN_PROGRESS or (run.thinking and not run.here):
@@ -137,7 +138,7 @@ def next_of(work: Work, index: int) -> Next | None:
 
 def _awake(work: Work, index: int) -> Next | None:
     """A resting action of the step whose moment has come, to be sent again. It has kept its place under the cap."""
-    for number in work.run(index).pending:
+    for number in work.run[index].pending:
         name = work.action_id(index, number)
         rest = work.resting.get(name)
         if rest is not None and 0 < rest.until <= work.now and gate(work, index) in (Gate.GO, Gate.CAP):
@@ -150,13 +151,13 @@ def _awake(work: Work, index: int) -> Next | None:
 
 def _next_of_turn(work: Work, index: int) -> Next | Gate | None:
     """The next call of the proposal, or the next proposal when none of its calls is left or under way."""
-    if work.run(index).here:
+    if work.run[index].here:
         if work.thought is not None:
             return None
         if (wanted := consider(work, index)) is not None:
             return wanted
     sent = release(work, index)
-    return sent if sent is not None or work.run(index).pending else next_turn(work, index)
+    return sent if sent is not None or work.run[index].pending else next_turn(work, index)
 
 
 def _begin(work: Work, index: int, call: CheckedCall | tuple[Code, str] | None) -> Next | None:
@@ -173,7 +174,7 @@ def _begin(work: Work, index: int, call: CheckedCall | tuple[Code, str] | None) 
 
 def _without_call(work: Work, index: int, why: tuple[Code, str]) -> Next | None:
     """The next call of a literal plan's step cannot be made: this fails the step, unless the call is optional."""
-    if not work.steps[index].actions[work.run(index).taken].optional:
+    if not work.steps[index].actions[work.run[index].taken].optional:
         return step_failed(index, *why)
     leave_out(work, index, why[1])
     return end_of_calls(work, index) or next_of(work, index)
@@ -193,7 +194,7 @@ def _last(work: Work) -> Next:
 def _last_result(work: Work) -> str | None:
     """The data of the last successful action in the order of the plan, as compact JSON text."""
     for index in range(len(work.steps) - 1, -1, -1):
-        action = work.actions.get(work.action_id(index, work.run(index).last_ok))
+        action = work.actions.get(work.action_id(index, work.run[index].last_ok))
         if action is not None:
-            return json.dumps(read_json(action.data), ensure_ascii=False, separators=(",", ":"))
+            return write_text(read_json(action.data))
     return None

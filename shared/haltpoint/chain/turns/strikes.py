@@ -86,7 +86,7 @@ def strikes_exhausted(work: Work, index: int | None) -> bool:
         return work.strikes >= most
     specs = (work.world.tools.get(name) for name in work.steps[index].promised_tools)
     own = [spec.strikes for spec in specs if spec is not None and spec.strikes is not None]
-    return work.run(index).strikes >= min(own, default=most)
+    return work.run[index].strikes >= min(own, default=most)
 
 
 def reset_strikes(work: Work, index: int | None) -> None:
@@ -109,7 +109,7 @@ def escalate(work: Work, index: int | None, reason: str) -> Ask:
     text = f"The model broke the contract in {where}. How should it continue?"
     if missing:
         template = work.world.policy.messages.escalate
-        tries = work.strikes if work.strikes or index is None else work.run(index).proposals
+        tries = work.strikes if work.strikes or index is None else work.run[index].proposals
         expected = missing_in_words(work, index) or ", ".join(missing)
         text = f"{template.format(expected_tools=expected, count=tries)} ({where})"
     about = {"request_id": next_request(work), "reason": reason, "strikes": work.strikes, "missing": list(missing)}
@@ -134,7 +134,7 @@ def missing_in_words(work: Work, index: int | None) -> str:
 def _unkept(work: Work, index: int | None) -> tuple[tuple[str, ...], ...]:
     if index is None:
         return ()
-    receipts = work.run(index).receipts
+    receipts = work.run[index].receipts
     return tuple(promise for bit, promise in enumerate(work.steps[index].promised) if not receipts >> bit & 1)
 
 

@@ -60,7 +60,7 @@ def think_intent(
 def may_think(work: Work, index: int) -> bool:
     """Whether a step may ask for one more proposal."""
     rules = work.world.policy
-    own = work.run(index).proposals < policy.max_turns(work.task, work.steps[index], rules)
+    own = work.run[index].proposals < policy.max_turns(work.task, work.steps[index], rules)
     return own and policy.turns_left(work, rules, work.turns) and _spent(work) is None
 
 
@@ -72,7 +72,7 @@ def think_step(
 
     The end of the step when its turns are used up, and of the chain when its turns, tokens or time are.
     """
-    run, step = work.run(index), work.steps[index]
+    run, step = work.run[index], work.steps[index]
     counted = corrections or run.struck or work.task.mode is Mode.STRICT
     if counted and work.mode(index) is Mode.STRICT and strikes_exhausted(work, index):
         row = tuple(one for one in work.case if one.place == step.id) or work.case
@@ -95,7 +95,7 @@ def _out_of_turns(work: Work, index: int, corrections: Corrections, thought: str
     """A person decides when a tool is missing, a promised one or one that the words ask for (C2, D2); else it fails."""
     mode = work.mode(index)
     unheard = () if mode is Mode.OFF else pattern_faults(work)
-    reason = f"not complete after {work.run(index).proposals} proposals of the model"
+    reason = f"not complete after {work.run[index].proposals} proposals of the model"
     missing = unheard or missing_tools(work, index)
     if missing and mode is Mode.STRICT:
         return escalate(work, index, reason)
@@ -157,8 +157,8 @@ def _receipts(work: Work) -> tuple[str, ...]:
     return tuple(
         work.action_id(index, number)
         for index in range(len(work.steps))
-        for number in range(1, work.run(index).actions + 1)
-        if number not in work.run(index).pending
+        for number in range(1, work.run[index].actions + 1)
+        if number not in work.run[index].pending
     )
 
 

@@ -21,25 +21,21 @@ def _local(thought_id: str | None) -> str:
     return local(thought_id) if thought_id else ""
 
 
-def _number(value: int) -> str:
-    return str(int(value))
-
-
 _HEAD: Final[tuple[tuple[str, str, Callable[[Any], str]], ...]] = (
     (Head.STATUS, "status", _text),
     (Head.RESUME, "resume", _text),
-    (Head.UPDATED, "updated_at", _number),
-    (Head.DEADLINE, "deadline", _number),
+    (Head.UPDATED, "updated_at", str),
+    (Head.DEADLINE, "deadline", str),
     (Head.ORIGIN, "origin", _text),
     (Head.OPEN, "requests", lambda requests: " ".join(str(request.number) for request in requests)),
-    (Head.ASKED, "asked", _number),
-    (Head.TURNS, "turns", _number),
-    (Head.ACTIONS, "actions_used", _number),
-    (Head.TOKENS, "tokens", _number),
+    (Head.ASKED, "asked", str),
+    (Head.TURNS, "turns", str),
+    (Head.ACTIONS, "actions_used", str),
+    (Head.TOKENS, "tokens", str),
     (Head.THOUGHT, "thought", _local),
-    (Head.PLAN_ATTEMPTS, "plan_attempts", _number),
-    (Head.STRIKES, "strikes", _number),
-    (Head.OTHER_MODEL, "other_model", _number),
+    (Head.PLAN_ATTEMPTS, "plan_attempts", str),
+    (Head.STRIKES, "strikes", str),
+    (Head.OTHER_MODEL, "other_model", lambda other: str(int(other))),
 )
 """Field of the hash, attribute of the chain, and how the one is written as the other."""
 

@@ -3,10 +3,12 @@
 Pure, and the executor's hottest path: what an output needs is written once, and nothing is parsed.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, Final, assert_never
+
+from msgspec import Struct
 
 from haltpoint.chain.model.outputs import (
     Ask,
@@ -26,6 +28,7 @@ from haltpoint.contracts import events
 from haltpoint.contracts.base import chain_of, request_id, value
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.humans import Question
+from haltpoint.contracts.public_facts import PUBLIC
 from haltpoint.runtime.store import operations as ops
 from haltpoint.runtime.store.chain_codec import changed_fields
 from haltpoint.runtime.store.counting import count
@@ -47,8 +50,7 @@ BESIDE_PLAN: Final = (
 _beside_plan: Final = attrgetter(*BESIDE_PLAN)
 
 
-@value
-class Loaded:
+class Loaded(Struct, frozen=True, gc=False):
     """A chain as it was read, the version to be checked against, and the traceparent that it was submitted with.
 
     `task_bytes` is how long its task is as JSON.
@@ -60,8 +62,7 @@ class Loaded:
     task_bytes: int = 0
 
 
-@value
-class Decided:
+class Decided(Struct, frozen=True, gc=False):
     """One input, the time it was decided on at (ms), and what was decided; `trace` is the context of its outputs."""
 
     received: Received
@@ -92,11 +93,11 @@ def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) ->
     """The argument for one chain. `retention` in seconds, `version` is the new one, `facts_age` in ms (0: no public
     facts).
 
-    The new version equals the old one when nothing changed (see `changes`).
+    The new version equals the old one when nothing changed: a repeat or a late message is only acknowledged.
     """
     old, new, expected = commit.loaded.chain, commit.chain, commit.loaded.version
     written: list[ops.Operation] = []
-    counts: Counter[str] = Counter()
+    counts: defaultdict[str, int] = defaultdict(int)
     if version != expected:
         touched = {index for each in commit.decided for index in each.decision.touched}
         written.append(ops.WriteHead([Head.VERSION, version, *changed_fields(old, new, touched)]))
@@ -104,23 +105,29 @@ def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) ->
             written.append(ops.WriteData(Data.PLAN, encode(_worked_on(new)).decode()))
         if new.answer is not old.answer or new.error is not old.error or new.unproven is not old.unproven:
             written.append(ops.WriteData(Data.END, encode(_ended(new)).decode()))
-        for before, each in _with_former(commit):
-            if each.decision.chain is not before:
-                count(counts, before, each.received.message, each.decision)
-                written.append(
-                    ops.AppendLog(
-                        encode_line(new.id, each.received, each.decision, each.now), bool(each.decision.facts)
-                    )
-                )
-                for output in each.decision.outputs:
+        before = old
+        for each in commit.decided:
+            decision = each.decision
+            if decision.chain is not before:
+                count(counts, before, each.received.message, decision)
+                line = encode_line(new.id, each.received, decision, each.now)
+                written.append(ops.AppendLog(line, bool(decision.facts)))
+                for output in decision.outputs:
                     written += _operations(each, output)
+            before = decision.chain
         if new.status is not old.status:
             written.append(ops.MoveStatus(old.status, new.status, new.updated_at))
-    written += _timer(old, new, commit.decided, retention)
+    if not new.status.final:
+        due = next_due(new)
+        if due != next_due(old) or events.TimerDue in {type(each.received.message) for each in commit.decided}:
+            written.append(ops.SetTimer(due))
+    elif not old.status.final:
+        written.append(ops.EndChain(str(retention)))
     if facts_age:  # last: what was written outside cannot be taken back when an operation fails
         for each in commit.decided:
-            facts = public_facts(each.decision, each.now, each.trace)
-            written += [ops.PublishFact(facts_age, message.decode()) for message in facts]
+            if not PUBLIC.keys().isdisjoint([fact.type for fact in each.decision.facts]):
+                facts = public_facts(each.decision, each.now, each.trace)
+                written += [ops.PublishFact(facts_age, message.decode()) for message in facts]
     return ops.pack(ops.ChainWrites(old.id, expected, version, list(commit.entries), written, counts))
 
 
@@ -145,33 +152,24 @@ def poison(commit: ChainCommit, error: Exception) -> bytes:
     return ops.pack(ops.ChainWrites(loaded.chain.id, loaded.version, loaded.version, list(commit.entries), failed))
 
 
-def changes(commit: ChainCommit) -> bool:
-    """Whether anything was decided at all; a repeat or a late message changes nothing and is only acknowledged."""
-    return commit.chain is not commit.loaded.chain
-
-
-def _with_former(commit: ChainCommit) -> Iterator[tuple[Chain, Decided]]:
-    """Each decision with the chain before it."""
-    before = commit.loaded.chain
-    for each in commit.decided:
-        yield before, each
-        before = each.decision.chain
-
-
-def _timer(old: Chain, new: Chain, decided: Sequence[Decided], retention: int) -> list[ops.Operation]:
-    if new.status.final:
-        return [] if old.status.final else [ops.EndChain(str(retention))]
-    due = next_due(new)
-    went_off = any(isinstance(each.received.message, events.TimerDue) for each in decided)
-    return [ops.SetTimer(due)] if went_off or due != next_due(old) else []
-
-
 def _operations(each: Decided, output: Output) -> list[ops.Operation]:
     chain = each.decision.chain
     envelope = Envelope(chain.id, rfc3339(each.now), each.trace)
     match output:
         case Dispatch():
-            return [_dispatch(chain, output, envelope)]
+            action, order = output.action, envelope.tool_request(output, chain.task)
+            return [
+                ops.Dispatch(
+                    action.id.partition(".")[2],
+                    output.spec.queue,
+                    str(action.attempt),
+                    "1" if order.data.repeatable else "0",
+                    action.tool,
+                    action.arguments,
+                    encode(order).decode(),
+                    output.again,
+                )
+            ]
         case Think():
             return [ops.AskModel(encode(envelope.thought_request(output, chain)).decode())]
         case Ask():
@@ -197,20 +195,6 @@ def _operations(each: Decided, output: Output) -> list[ops.Operation]:
             return [_report(output, envelope)]
         case _:
             assert_never(output)
-
-
-def _dispatch(chain: Chain, output: Dispatch, envelope: Envelope) -> ops.Operation:
-    action, spec = output.action, output.spec
-    return ops.Dispatch(
-        local(action.id),
-        spec.queue,
-        str(action.attempt),
-        "1" if spec.repeatable else "0",
-        action.tool,
-        action.arguments,
-        encode(envelope.tool_request(output, chain.task)).decode(),
-        output.again,
-    )
 
 
 def _record(action: Action) -> ops.Operation:

@@ -4,7 +4,6 @@ A field is `<by>:<what>:<name>`. Names are those of tools that are served, of mo
 policy's patterns: what a model made up is counted as one, so that nobody can fill the history.
 """
 
-from collections import Counter
 from typing import Final
 
 from haltpoint.chain.model import policy
@@ -23,7 +22,7 @@ _VIOLATED: Final = FactType.CONTRACT_VIOLATED
 _ESCALATED: Final = FactType.CHAIN_ESCALATED
 
 
-def count(counts: Counter[str], before: Chain, message: Message, decision: Decision) -> None:
+def count(counts: dict[str, int], before: Chain, message: Message, decision: Decision) -> None:
     """Add what one decision of a chain, made on a message, tells of."""
     broken = False
     for fact in decision.facts:
@@ -46,7 +45,7 @@ def count(counts: Counter[str], before: Chain, message: Message, decision: Decis
         _count_violations(counts, before, message, decision)
 
 
-def _count_violations(counts: Counter[str], before: Chain, message: Message, decision: Decision) -> None:
+def _count_violations(counts: dict[str, int], before: Chain, message: Message, decision: Decision) -> None:
     """Each violation, and a strike for each thought: the same rule as in `chain.strikes.violate`."""
     model = _model(message)
     struck = before.case[-1].thought_id if before.case else None

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 
 import msgspec
 import structlog
 from msgspec import field
+from msgspec.structs import replace
 
 from haltpoint.chain.model.graph import Graph
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts, with_places

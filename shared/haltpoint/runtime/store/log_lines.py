@@ -4,43 +4,58 @@ Ids of the chain's own actions, requests and thoughts are written without the ch
 fact that tells an action's id, step and number tells them once, as `action`; its id and step alone, as `about`.
 """
 
-from typing import Any, Final, assert_never
+from typing import Any, Final
 
 from pydantic_core import from_json
 
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.contracts import events
-from haltpoint.contracts.events import Received
+from haltpoint.contracts.events import Received, ToExecutor
+from haltpoint.contracts.facts import FactType
 from haltpoint.runtime.streams.wire import encode
 
-_IDS: Final = frozenset({"action_id", "request_id", "thought_id", "cached"})
+_IDS: Final = ("action_id", "request_id", "thought_id", "cached")
 """Details of facts that are ids."""
+
+
+_REFERS: Final[dict[type[ToExecutor], str]] = {
+    events.ToolCompleted: "action_id",
+    events.HumanAnswered: "request_id",
+    events.IntentDrafted: "thought_id",
+    events.PlanDrafted: "thought_id",
+    events.ActionProposed: "thought_id",
+    events.AnswerDrafted: "thought_id",
+    events.ThoughtFailed: "thought_id",
+}
+"""Where an input can be read again: the field of its data that says it."""
 
 
 def encode_line(chain_id: str, received: Received, decision: Decision, now: int) -> str:
     """A line as it is stored."""
-    message = received.message
-    line: dict[str, Any] = {"at": now, "type": message.type.rpartition(".")[0]}
-    match message:
-        case events.TaskSubmitted():
-            pass
-        case events.ToolCompleted():
-            line["ref"] = _local(chain_id, message.data.action_id)
-        case events.HumanAnswered():
-            line["ref"] = _local(chain_id, message.data.request_id)
-        case (
-            events.IntentDrafted()
-            | events.PlanDrafted()
-            | events.ActionProposed()
-            | events.AnswerDrafted()
-            | events.ThoughtFailed()
-        ):
-            line["ref"] = _local(chain_id, message.data.thought_id)
-        case events.TimerDue() | events.TaskCancelled() | events.MessageLost():
-            line["data"] = message.data
-        case _:
-            assert_never(message)
-    line["facts"] = [(fact.type.value, _short(chain_id, fact.details)) for fact in decision.facts]
+    own, message, kind = f"{chain_id}.", received.message, type(received.message)
+    line: dict[str, Any] = {"at": now, "type": str(kind.__struct_config__.tag).rpartition(".")[0]}
+    if kind in _REFERS:
+        ref = getattr(message.data, _REFERS[kind])
+        line["ref"] = ref[len(chain_id) :] if ref.startswith(own) else ref
+    elif kind is not events.TaskSubmitted:
+        line["data"] = message.data
+    facts: list[tuple[FactType, dict[str, Any]]] = []
+    line["facts"] = facts
+    for fact in decision.facts:
+        told = fact.details.copy()
+        for name in _IDS:
+            if name in told and isinstance(one := told[name], str) and one.startswith(own):
+                told[name] = one[len(chain_id) :]
+        if "action_id" in told and "step_id" in told:
+            step, _, number = told["action_id"][1:].rpartition(".")
+            if step == told["step_id"]:
+                del told["step_id"]
+                named = "about"
+                if "n" in told and str(told["n"]) == number:
+                    del told["n"]
+                    named = "action"
+                told = {named: told.pop("action_id"), **told}
+        facts.append((fact.type, told))
     return encode(line).decode()
 
 
@@ -53,21 +68,6 @@ def decode_line(chain_id: str, text: str | bytes) -> dict[str, Any]:
     return line
 
 
-def _short(chain_id: str, details: dict[str, Any]) -> dict[str, Any]:
-    told = {**details}
-    for name in _IDS.intersection(details):
-        told[name] = _local(chain_id, details[name])
-    step, _, number = told.get("action_id", "")[1:].rpartition(".")
-    if step and told.get("step_id") == step:
-        del told["step_id"]
-        name = "about"
-        if str(told.get("n")) == number:
-            del told["n"]
-            name = "action"
-        return {name: told.pop("action_id"), **told}
-    return told
-
-
 def _long(chain_id: str, told: dict[str, Any]) -> dict[str, Any]:
     whole = {name: _whole(chain_id, one) if name in _IDS else one for name, one in told.items()}
     for name in ("action", "about"):
@@ -77,11 +77,6 @@ def _long(chain_id: str, told: dict[str, Any]) -> dict[str, Any]:
             n = {"n": int(number)} if name == "action" else {}
             return {"step_id": step, "action_id": chain_id + action, **n, **whole}
     return whole
-
-
-def _local(chain_id: str, told: Any) -> Any:
-    own = isinstance(told, str) and told.startswith(f"{chain_id}.")
-    return told[len(chain_id) :] if own else told
 
 
 def _whole(chain_id: str, told: Any) -> Any:

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 
-class Operation(msgspec.Struct, gc=False, omit_defaults=True, tag_field="op"):
-    """One write; `id` is always the id inside the chain."""
+class Operation(msgspec.Struct, gc=False, array_like=True):
+    """One write, as a list of its name and its fields; `id` is always the id inside the chain."""
 
 
 class WriteHead(Operation, tag="write_head"):
@@ -145,7 +145,7 @@ class Fail(Operation, tag="fail"):
     problem: str
 
 
-class ChainWrites(msgspec.Struct, gc=False, omit_defaults=True):
+class ChainWrites(msgspec.Struct, gc=False, array_like=True):
     """A chain's part of a commit. `expected` is the version that was decided on, `version` the one after it; they are
     equal when nothing changed. `entries` of the events stream are finished with it, `counts` go to the day's counters.
     """

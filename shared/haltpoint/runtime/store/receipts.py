@@ -13,7 +13,7 @@ from functools import partial
 from itertools import count
 from typing import Any, Final
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from haltpoint.chain.model.state import Action, ActionStatus
 from haltpoint.contracts.base import chain_of, value
@@ -75,8 +75,7 @@ class Recorded(StrEnum):
     FINAL = "final"
 
 
-@value
-class Finished:
+class Finished(Struct, frozen=True, gc=False):
     """The result of one action: `epoch` is 0 for a first delivery without a claim, `data` is JSON text.
 
     `metadata` are added to an outcome that has none.

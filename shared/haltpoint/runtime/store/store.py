@@ -20,7 +20,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.tasks import Task
 from haltpoint.runtime.observability import logs
-from haltpoint.runtime.store.committing import ChainCommit, Loaded, changes, poison, writes
+from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writes
 from haltpoint.runtime.store.conversations import Conversations
 from haltpoint.runtime.store.loading import load
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
@@ -76,7 +76,7 @@ class Batch:
     """What became of a batch: one for each chain, in its order. `now` is the server's time in ms."""
 
     now: int
-    chains: tuple[Committed, ...]
+    chains: Sequence[Committed]
 
 
 @value
@@ -128,8 +128,9 @@ class Store:
         self._feed_age = round(feed_age * 1000)
         self._facts_age = round(facts_age * 1000)
         self._conversations = Conversations(calls, topology, self._retention)
-        self._nonce = secrets.token_hex(4)
-        self._serial = count()
+        self._events = [topology.stream(partition, Stream.EVENTS) for partition in range(topology.partitions)]
+        # Never the same twice: a version that is found again proves that this very commit was applied.
+        self._nonce, self._serial = secrets.token_hex(4), count()
 
     async def submit(self, task: Task, *, chain_id: str | None = None, trace: str | None = None) -> Submitted:
         """Start a chain, under a new id or the given one; then a repeat finds it (R2). `trace` is a traceparent.
@@ -154,8 +155,8 @@ class Store:
         reply = await self._function(
             "submit" if self._backlog_limit else "accept",
             self._topology.partition(chain),
-            *(chain, hashlib.sha256(text).hexdigest()[:16], f"0-{self._version_nonce()}", told, encode(message)),
-            *(round(timeout * 1000), _deadline(task), trace or "", self._backlog_limit),
+            *(chain, hashlib.sha256(text).hexdigest()[:16], f"0-{self._nonce}{next(self._serial):x}", told),
+            *(encode(message), round(timeout * 1000), _deadline(task), trace or "", self._backlog_limit),
         )
         status = SubmitStatus(reply[0].decode())
         if task.conversation_id is not None and status in (SubmitStatus.CREATED, SubmitStatus.AGAIN):
@@ -175,7 +176,9 @@ class Store:
         args: list[Argument] = [self._feed_age, len(finished), *finished]
         versions: list[str] = []
         for chain in chains:
-            version = self._next_version(chain.loaded) if changes(chain) else chain.loaded.version
+            version = chain.loaded.version
+            if chain.chain is not chain.loaded.chain:
+                version = f"{int(version.partition('-')[0]) + 1}-{self._nonce}{next(self._serial):x}"
             try:
                 if chain.fault is not None:
                     raise chain.fault
@@ -188,10 +191,13 @@ class Store:
         reply = await self._function("commit", partition, *args)
         return Batch(
             reply[0],
-            tuple(
-                _committed(chain, version, status)
+            [
+                Committed(
+                    _COMMIT_STATUS[status],
+                    Loaded(chain.chain, version, chain.loaded.trace, chain.loaded.task_bytes) if status == 0 else None,
+                )
                 for chain, version, status in zip(chains, versions, reply[1:], strict=True)
-            ),
+            ],
         )
 
     async def fire_due(self, partition: int, limit: int = 100) -> Fired:
@@ -214,17 +220,8 @@ class Store:
         reply = await self._function("cancel", self._topology.partition(chain), chain, encode(message))
         return CancelStatus(reply.decode())
 
-    def _next_version(self, loaded: Loaded) -> str:
-        counter = int(loaded.version.partition("-")[0])
-        return f"{counter + 1}-{self._version_nonce()}"
-
-    def _version_nonce(self) -> str:
-        """Never the same twice: a version that is found again proves that this very commit was applied."""
-        return f"{self._nonce}{next(self._serial):x}"
-
     async def _function(self, name: str, partition: int, *args: Argument) -> Any:
-        key = self._topology.stream(partition, Stream.EVENTS)
-        return await self._calls.call("FCALL", PREFIX + name, 1, key, *args)
+        return await self._calls.call("FCALL", PREFIX + name, 1, self._events[partition], *args)
 
 
 def new_chain_id() -> str:
@@ -247,11 +244,3 @@ def _deadline(task: Task) -> int:
         return 0
     moment = task.deadline if task.deadline.tzinfo else task.deadline.replace(tzinfo=UTC)
     return max(1, int(moment.timestamp() * 1000))
-
-
-def _committed(commit: ChainCommit, version: str, status: int) -> Committed:
-    outcome = _COMMIT_STATUS[status]
-    if outcome is not CommitStatus.OK:
-        return Committed(outcome, None)
-    before = commit.loaded
-    return Committed(outcome, Loaded(commit.chain, version, before.trace, before.task_bytes))

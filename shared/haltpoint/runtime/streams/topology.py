@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, Self
 
+from msgspec import Struct
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
@@ -117,8 +118,7 @@ def other_partitions(theirs: int, ours: int) -> HaltpointError:
     )
 
 
-@value
-class EntryRef:
+class EntryRef(Struct, frozen=True, gc=False):
     """One entry of a work stream: partition, the stream's name inside it, the entry's id."""
 
     partition: int

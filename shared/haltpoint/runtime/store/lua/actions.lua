@@ -13,9 +13,12 @@ local function read_action(prefix, chain, name)
     token = token }, is[2]
 end
 
-local function write_action(prefix, chain, name, entry, epoch, attempt, repeatable, state, token)
-  redis.call('HSET', row(prefix, KEY.CHAIN, chain), name, entry .. ' ' .. epoch .. ' ' .. attempt .. ' ' .. repeatable
-    .. ' ' .. state .. ' ' .. token)
+local function row_of(entry, epoch, attempt, repeatable, state, token)
+  return entry .. ' ' .. epoch .. ' ' .. attempt .. ' ' .. repeatable .. ' ' .. state .. ' ' .. token
+end
+
+local function write_action(prefix, chain, name, ...)
+  redis.call('HSET', row(prefix, KEY.CHAIN, chain), name, row_of(...))
 end
 
 -- Somebody began it, and its effects cannot be repeated.

@@ -5,7 +5,7 @@ The executor's one way to change chains: a batch of one partition, each chain wh
   feed_age  ms that facts stay in the feed
   done      number of entries of the events stream that follow and are finished in any case
   writes    one chain each: `ChainWrites` of runtime/store/operations.py as MessagePack, which says what each field is; the
-            operations below have the same names and fields
+            operations below have the same names, and take their fields in order
 The feed gets one entry for the whole batch: `lines`, with `<chain>:<n>` for each new line of a log that has facts, n
 its place in the log, with blanks between.
 Returns {now, status...}: 0 ok | 1 conflict (nothing written) | 2 fault. A repeat of a commit that was applied finds
@@ -19,19 +19,27 @@ local CHUNK = 200 -- values in one HSET
 
 local operations = {}
 
-function operations.write_head(run, op)
-  for first = 1, #op.fields, CHUNK do
-    redis.call('HSET', run.head, unpack(op.fields, first, math.min(first + CHUNK - 1, #op.fields)))
+-- Fields of the chain wait in `run.fields` and are written together: by `flush`, before anything reads them.
+local function flush(run)
+  local fields = run.fields
+  for first = 1, #fields, CHUNK do
+    redis.call('HSET', run.head, unpack(fields, first, math.min(first + CHUNK - 1, #fields)))
   end
+  run.fields = {}
 end
 
-function operations.write_data(run, op)
-  redis.call('HSET', run.data, op.field, op.value)
+function operations.write_head(run, fields)
+  flush(run)
+  run.fields = fields
 end
 
-function operations.append_log(run, op)
-  local length = redis.call('RPUSH', run.log, op.line)
-  if op.facts then
+function operations.write_data(run, field, value)
+  redis.call('HSET', run.data, field, value)
+end
+
+function operations.append_log(run, line, facts)
+  local length = redis.call('RPUSH', run.log, line)
+  if facts then
     run.lines[#run.lines + 1] = run.chain .. ':' .. length - 1
   end
 end
@@ -45,102 +53,107 @@ local function put_aside(data, name, attempt)
   redis.call('HDEL', data, name .. '.' .. PART.RECEIPT, name .. '.' .. PART.RESOLUTION)
 end
 
-function operations.dispatch(run, op)
-  if op.again then
-    local before = read_action(run.prefix, run.chain, op.id)
-    put_aside(run.data, op.id, before.attempt)
+function operations.dispatch(run, id, queue, attempt, repeatable, tool, arguments, message, again)
+  if again then
+    flush(run)
+    local before = read_action(run.prefix, run.chain, id)
+    put_aside(run.data, id, before.attempt)
   end
-  local entry = add(run.prefix, 'tools:' .. op.queue, op.message, op.arguments)
-  write_action(run.prefix, run.chain, op.id, entry, 0, op.attempt, op.repeatable, STATE.SENT, NONE)
-  redis.call('HSET', run.data, op.id .. '.' .. PART.CALL, op.tool .. '\n' .. op.arguments)
+  local entry = add(run.prefix, 'tools:' .. queue, message, arguments)
+  run.fields[#run.fields + 1] = id
+  run.fields[#run.fields + 1] = row_of(entry, 0, attempt, repeatable, STATE.SENT, NONE)
+  redis.call('HSET', run.data, id .. '.' .. PART.CALL, tool .. '\n' .. arguments)
 end
 
-function operations.record_action(run, op)
-  write_action(run.prefix, run.chain, op.id, NONE, 0, 1, 0, STATE.RECORDED, NONE)
-  redis.call('HSET', run.data, op.id .. '.' .. PART.CALL, op.tool .. '\n' .. op.arguments)
+function operations.record_action(run, id, tool, arguments)
+  write_action(run.prefix, run.chain, id, NONE, 0, 1, 0, STATE.RECORDED, NONE)
+  redis.call('HSET', run.data, id .. '.' .. PART.CALL, tool .. '\n' .. arguments)
 end
 
-function operations.resolve_action(run, op)
-  redis.call('HSET', run.data, op.id .. '.' .. PART.RESOLUTION, KIND.RECEIPT .. '\n' .. op.outcome .. '\n' .. op.data)
+function operations.resolve_action(run, id, outcome, data)
+  redis.call('HSET', run.data, id .. '.' .. PART.RESOLUTION, KIND.RECEIPT .. '\n' .. outcome .. '\n' .. data)
 end
 
-function operations.begin_child(run, op)
-  local action = read_action(run.prefix, run.chain, op.id)
-  put_aside(run.data, op.id, action.attempt) -- a worker may have asked the hooks, and no worker has it any more
-  write_action(run.prefix, run.chain, op.id, NONE, 0, action.attempt, action.repeatable, STATE.CHILD, NONE)
-  redis.call('HSET', run.head, HEAD.CHILD, string.sub(op.child, #run.chain + 2)) -- the last one, for `dismiss_child`
-  if redis.call('EXISTS', row(run.prefix, KEY.CHAIN, op.child)) == 0 then
+function operations.begin_child(run, id, child, task, message, deadline, trace)
+  flush(run)
+  local action = read_action(run.prefix, run.chain, id)
+  put_aside(run.data, id, action.attempt) -- a worker may have asked the hooks, and no worker has it any more
+  write_action(run.prefix, run.chain, id, NONE, 0, action.attempt, action.repeatable, STATE.CHILD, NONE)
+  redis.call('HSET', run.head, HEAD.CHILD, string.sub(child, #run.chain + 2)) -- the last one, for `dismiss_child`
+  if redis.call('EXISTS', row(run.prefix, KEY.CHAIN, child)) == 0 then
     local version = '0-' .. string.match(run.version, '[^-]*$')
-    begin_chain(run.prefix, run.at, op.child, '', version, op.task, op.message, op.deadline, op.trace or '')
+    begin_chain(run.prefix, run.at, child, '', version, task, message, deadline, trace)
   end
 end
 
-function operations.cancel_child(run, op)
-  local status = redis.call('HGET', row(run.prefix, KEY.CHAIN, op.child), HEAD.STATUS)
+function operations.cancel_child(run, child, message)
+  local status = redis.call('HGET', row(run.prefix, KEY.CHAIN, child), HEAD.STATUS)
   if status and not FINAL[status] then
-    add(run.prefix, 'events', op.message)
+    add(run.prefix, 'events', message)
   end
 end
 
-function operations.report_to_parent(run, op)
-  local parent, name = split(op.action)
+function operations.report_to_parent(run, action_id, outcome, data, message)
+  local parent, name = split(action_id)
   local action, status = read_action(run.prefix, parent, name)
-  if action and action.state == STATE.CHILD and record(run.prefix, parent, name, KIND.RECEIPT, op.outcome, op.data) then
+  if action and action.state == STATE.CHILD and record(run.prefix, parent, name, KIND.RECEIPT, outcome, data) then
     if status and not FINAL[status] then
-      add(run.prefix, 'events', op.message, op.data)
+      add(run.prefix, 'events', message, data)
     end
   end
 end
 
-function operations.ask_model(run, op)
-  add(run.prefix, 'plans', op.message)
+function operations.ask_model(run, message)
+  add(run.prefix, 'plans', message)
 end
 
-function operations.open_request(run, op)
-  redis.call('HSET', run.head, op.id, 'open ' .. op.deadline)
-  redis.call('HSET', run.data, op.id, op.question)
-  redis.call('ZADD', run.prefix .. 'index:requests', op.rank, run.chain .. '.' .. op.id)
-  add(run.prefix, 'humans', op.message)
+function operations.open_request(run, id, question, deadline, rank, message)
+  redis.call('HSET', run.head, id, 'open ' .. deadline)
+  redis.call('HSET', run.data, id, question)
+  redis.call('ZADD', run.prefix .. 'index:requests', rank, run.chain .. '.' .. id)
+  add(run.prefix, 'humans', message)
 end
 
-function operations.withdraw_request(run, op)
-  if string.match(redis.call('HGET', run.head, op.id) or '', '^open ') then
-    redis.call('HSET', run.head, op.id, 'withdrawn')
-    redis.call('ZREM', run.prefix .. 'index:requests', run.chain .. '.' .. op.id)
-    add(run.prefix, 'humans', op.message)
+function operations.withdraw_request(run, id, message)
+  if string.match(redis.call('HGET', run.head, id) or '', '^open ') then
+    redis.call('HSET', run.head, id, 'withdrawn')
+    redis.call('ZREM', run.prefix .. 'index:requests', run.chain .. '.' .. id)
+    add(run.prefix, 'humans', message)
   end
 end
 
 -- By pcall: programs outside have this stream too, and what they make of it fails no chain.
-function operations.publish_fact(run, op)
-  redis.pcall('XADD', run.prefix .. 'facts', 'MINID', '~', digits(real_now() - op.age), '*', '__data__', op.message)
+function operations.publish_fact(run, age, message)
+  redis.pcall('XADD', run.prefix .. 'facts', 'MINID', '~', digits(real_now() - age), '*', '__data__', message)
 end
 
-function operations.move_status(run, op)
-  redis.call('ZREM', run.prefix .. 'index:status:' .. op.old, run.chain)
-  redis.call('ZADD', run.prefix .. 'index:status:' .. op.new, op.at, run.chain)
+function operations.move_status(run, old, new, at)
+  redis.call('ZREM', run.prefix .. 'index:status:' .. old, run.chain)
+  redis.call('ZADD', run.prefix .. 'index:status:' .. new, at, run.chain)
 end
 
-function operations.set_timer(run, op)
-  redis.call('ZADD', run.prefix .. 'timers', op.due, run.chain)
+function operations.set_timer(run, due)
+  redis.call('ZADD', run.prefix .. 'timers', due, run.chain)
 end
 
-function operations.end_chain(run, op)
+function operations.end_chain(run, retention)
   redis.call('ZREM', run.prefix .. 'timers', run.chain)
-  redis.call('EXPIRE', run.head, op.retention)
-  redis.call('EXPIRE', run.data, op.retention)
-  redis.call('EXPIRE', run.log, op.retention)
-  run.retention = tonumber(op.retention)
+  redis.call('EXPIRE', run.head, retention)
+  redis.call('EXPIRE', run.data, retention)
+  redis.call('EXPIRE', run.log, retention)
+  run.retention = tonumber(retention)
 end
 
-function operations.fail(_, op)
-  error(op.problem, 0)
+function operations.fail(_, problem)
+  error(problem, 0)
 end
 
-local function apply(run, writes)
-  for _, op in ipairs(writes.operations or {}) do
-    operations[op.op](run, op)
+local function apply(run, list)
+  run.fields = {}
+  for _, op in ipairs(list) do
+    operations[op[1]](run, unpack(op, 2))
   end
+  flush(run)
 end
 
 -- The final indexes forget with the chains, a few for each batch in which chains end.
@@ -239,27 +252,26 @@ register('commit', function(keys, args)
     finished[#finished + 1] = args[n]
   end
   for n = first, #args do
-    local writes = cmsgpack.unpack(args[n])
-    local chain = writes.chain
-    run.chain, run.version = chain, writes.version
+    local chain, expected, following, entries, list, counted = unpack(cmsgpack.unpack(args[n]))
+    run.chain, run.version = chain, following
     run.head, run.data, run.log = row(prefix, KEY.CHAIN, chain), row(prefix, KEY.DATA, chain), row(prefix, KEY.LOG, chain)
     local version = redis.call('HGET', run.head, HEAD.VERSION)
     local status = 0
-    if version == writes.expected then
-      local fine, problem = pcall(apply, run, writes)
+    if version == expected then
+      local fine, problem = pcall(apply, run, list)
       if fine then
-        for field, by in pairs(writes.counts or {}) do
+        for field, by in pairs(counted) do
           counts[field] = (counts[field] or 0) + by
         end
       else
         status = 2
-        quarantine(run, writes.entries, type(problem) == 'table' and problem.err or tostring(problem))
+        quarantine(run, entries, type(problem) == 'table' and problem.err or tostring(problem))
       end
-    elseif version ~= writes.version then
+    elseif version ~= following then
       status = 1
     end
     if status == 0 then
-      for _, entry in ipairs(writes.entries) do
+      for _, entry in ipairs(entries) do
         finished[#finished + 1] = entry
       end
     end
