@@ -136,7 +136,8 @@ def _as_json(tool: Tool, raw: object) -> bytes | None:
         return None  # pydantic would ask an iterator for its items, and it may never end
     try:
         if adapter is not None:
-            data = adapter.dump_json(adapter.validate_python(raw), by_alias=True, warnings="error")
+            found = adapter.validator.validate_python(raw)  # the adapter's own methods take longer than these
+            data = adapter.serializer.to_json(found, by_alias=True, warnings="error")
         elif raw is None:
             return b"{}"
         else:

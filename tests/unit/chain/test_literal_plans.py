@@ -222,6 +222,12 @@ def test_resolved_arguments_have_a_limit() -> None:
     assert told.chain.error == ChainError("HP-206", "send: its arguments have more than 65536 bytes", "send")
 
 
+def test_half_of_a_character_is_sent_as_it_is_written_in_json() -> None:
+    told = story(plan(tool_step("a", call("note", text="\ud83d"))))
+
+    assert told.action.arguments == '{"text":"\\ud83d"}'
+
+
 def test_resolved_arguments_are_not_nested_deeper_than_a_worker_reads() -> None:
     deep: dict[str, object] = {}
     for _ in range(MAX_DEPTH - 2):

@@ -109,9 +109,7 @@ def _reference_fault(
         return 'a reference is {"$from": "<step id>.<name>..."} and nothing else'
     if target.step in step.dependencies:
         return None
-    if step.id not in before:
-        before[step.id] = _ancestors(waits, step.id)
-    if target.step in before[step.id]:
+    if target.step in (before.get(step.id) or before.setdefault(step.id, _ancestors(waits, step.id))):
         return None
     if target.step not in waits:
         return f"{target.text!r} refers to an unknown step"
