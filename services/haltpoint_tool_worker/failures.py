@@ -86,11 +86,14 @@ TABLE: Final[Mapping[Cause, Mapping[Effects, Verdict]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A classified failure. `place` is where in the tool's own code an exception was raised, `file:line`."""
+    """A classified failure. `place` is where in the tool's own code an exception was raised, `file:line`; `again`: the
+    same call may run again.
+    """
 
     fault: Fault
     cause: Cause
     place: str = ""
+    again: bool = False
 
     @property
     def malformed(self) -> bool:
@@ -118,7 +121,7 @@ class NestedError(ToolError):
 
 def judge(failure: Failure, effects: Effects, tool: str) -> Failure:
     """The failure as it is recorded, by the table."""
-    fault = failure.fault
+    fault, failure = failure.fault, replace(failure, again=_may_run_again(failure, effects))
     if fault.error_type is ErrorType.IN_DOUBT:  # a tool says it of itself: whether it is one the table decides
         fault = fault_of(ErrorType.UNKNOWN, fault.message)
     match TABLE[failure.cause][effects]:
@@ -136,6 +139,18 @@ def judge(failure: Failure, effects: Effects, tool: str) -> Failure:
             words = f"{tool} started and may have taken effect: {fault.message}{where}"
             cause = fault if failure.malformed else _as_text(fault)
             return replace(failure, fault=fault_of(ErrorType.IN_DOUBT, words, cause=cause))
+
+
+def _may_run_again(failure: Failure, effects: Effects) -> bool:
+    """E2: a refusal for now did nothing; a failed service may be asked again where this does nothing twice; what an
+    idempotent tool's own code raised may be tried once more under its key, which the chain counts.
+    """
+    kind, cause = failure.fault.error_type, failure.cause
+    if kind is ErrorType.RATE_LIMIT:
+        return cause in (Cause.NO_EFFECT, Cause.DECLARED)
+    if kind in (ErrorType.TIMEOUT, ErrorType.SERVER):
+        return cause is Cause.NO_EFFECT or (cause is Cause.BROKEN and effects is not Effects.OTHER)
+    return cause is Cause.UNDECLARED and effects is Effects.IDEMPOTENT
 
 
 def reported(fault: Fault) -> Failure:

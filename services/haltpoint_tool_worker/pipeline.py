@@ -207,6 +207,8 @@ class Pipeline:
         if job.calls:
             calls, effects = told_in_short(job.calls), tuple(job.effects.values())
             metadata = msgspec.structs.replace(metadata, calls=calls, effects=effects)
+        if reading.failure is not None and reading.failure.again:
+            metadata = msgspec.structs.replace(metadata, again=True)
         if whole:
             metadata = msgspec.structs.replace(metadata, whole=whole)
         if request.approval is not None:

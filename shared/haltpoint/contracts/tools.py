@@ -80,6 +80,17 @@ class Fault(Contract):
         return {"error_type": ErrorType.UNKNOWN, "message": raw} if isinstance(raw, str) else raw
 
 
+class Retry(Contract):
+    """How often a call runs that may run again by E2's table, and when: about `first` seconds after the first failure,
+    twice as long after each further one, `most` at most. As an author writes them, seconds may be text: "500ms".
+    """
+
+    attempts: Annotated[int, Meta(ge=1, le=100)] = 3
+    first: float | str = 1.0
+    most: float | str = 30.0
+    on: tuple[ErrorType, ...] = (ErrorType.RATE_LIMIT, ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
+
+
 class Option(Contract):
     """One thing that a person may choose. `id` is the real entity's id; `value` becomes the receipt's data (B4)."""
 
@@ -212,6 +223,7 @@ class Metadata(Contract):
     action_id: str = ""
     chain_position: int = 0
     attempt: int = 1
+    again: Annotated[bool, Meta(description="this error allows that the same call runs again (E2)")] = False
     started_at: int = 0
     duration_ms: int = 0
     truncated: bool = False
@@ -305,6 +317,7 @@ class ToolSpec(Contract):
     queue: str = "default"
     timeout: Annotated[Seconds, Meta(description="seconds")] = DEFAULT_TIMEOUT
     strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
+    retry: Annotated[Retry | None, Meta(description="how often a call that may run again does (E2)")] = None
     says: Annotated[str | None, Meta(description="what a call did, {name} for an argument or a field (F1)")] = None
     confirms: Annotated[bool, Meta(description="it has a parameter `confirmed` that only the runtime sets (B7)")] = (
         False

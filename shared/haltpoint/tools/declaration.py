@@ -27,7 +27,7 @@ from typing import Any, Final, Literal, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
 
-from haltpoint.contracts.tools import DEFAULT_TIMEOUT, ToolSpec
+from haltpoint.contracts.tools import DEFAULT_TIMEOUT, Retry, ToolSpec
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.preview import Preview, preview_of
 from haltpoint.tools.says import checked_says
@@ -36,7 +36,18 @@ from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_asy
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_NO_FLAGS: Final = ("name", "description", "queue", "timeout", "strikes", "says", "no_effect", "confirmed", "preview")
+_NO_FLAGS: Final = (
+    "name",
+    "description",
+    "queue",
+    "timeout",
+    "strikes",
+    "says",
+    "no_effect",
+    "confirmed",
+    "preview",
+    "retry",
+)
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
@@ -63,6 +74,7 @@ class Traits(TypedDict, total=False):
     no_effect: tuple[type[BaseException], ...]
     confirmed: Literal["own"]
     preview: Callable[..., Any]
+    retry: Retry
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +196,7 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             queue=queue,
             timeout=seconds_of(traits.get("timeout", DEFAULT_TIMEOUT)),
             strikes=traits.get("strikes"),
+            retry=_retry(traits.get("retry", Retry())),
             provenance=inputs.provenance,
             says=checked_says(traits.get("says"), inputs.schema, output.schema),
             confirms=inputs.confirms,
@@ -206,6 +219,19 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
         raise DeclarationError(str(error)) from None
 
 
+def _retry(given: Retry) -> Retry:
+    """The trait with seconds as numbers. Raises DeclarationError."""
+    if not isinstance(given, Retry):
+        raise DeclarationError(f"retry={given!r}: give Retry(attempts=3, first='1s', most='30s')")
+    if never := [kind.value for kind in given.on if kind not in Retry().on]:
+        allowed = ", ".join(kind.value for kind in Retry().on)
+        raise DeclarationError(f"retry: {', '.join(never)} is never tried again; on takes {allowed}")
+    first, most = seconds_of(given.first, "first"), seconds_of(given.most, "most")
+    if first > most:
+        raise DeclarationError(f"retry: first={given.first!r} is longer than most={given.most!r}")
+    return msgspec.structs.replace(given, first=first, most=most)
+
+
 def exceptions_in(value: object) -> tuple[type[BaseException], ...]:
     """Classes of exceptions after which nothing has happened. Raises DeclarationError."""
     given: tuple[Any, ...] = value if isinstance(value, tuple) else (None,)
@@ -214,12 +240,12 @@ def exceptions_in(value: object) -> tuple[type[BaseException], ...]:
     return given
 
 
-def seconds_of(value: object) -> float:
-    """A timeout in seconds, also from text as `5s`. Raises DeclarationError."""
+def seconds_of(value: object, name: str = "timeout") -> float:
+    """A time in seconds, also from text as `5s`. Raises DeclarationError."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", value.strip()) if isinstance(value, str) else None
     seconds = float(match[1]) * _UNITS[match[2]] if match else value
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
-        raise DeclarationError(f"timeout={value!r}: give seconds, or a number with ms, s, m or h, as in '5s'")
+        raise DeclarationError(f"{name}={value!r}: give seconds, or a number with ms, s, m or h, as in '5s'")
     return float(seconds)
 
 

@@ -1,20 +1,23 @@
-"""An action that a tool refuses for now rests until the tool may be called again (CONTRACT E2)."""
+"""An action whose error allows it rests, and runs again under its id (CONTRACT E2)."""
+
+import pytest
 
 from haltpoint.chain.model.state import ChainStatus, next_due
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import Siblings
 from haltpoint.contracts.tasks import Budget, Style, Task
-from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
+from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Outcome, Retry
 from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
-READ, SEND = spec("read"), spec("send", read_only=False)
+RETRY = Retry()
+READ, SEND = spec("read", retry=RETRY), spec("send", read_only=False, retry=RETRY)
 
 
 def busy(seconds: float | None = 2.0) -> Outcome:
     fault = Fault(error_type=ErrorType.RATE_LIMIT, message="too many calls", recoverable=True, retry_after=seconds)
-    return Outcome(success=False, next_action=NextAction.ERROR, error=fault)
+    return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=Metadata(again=True))
 
 
 def literal(*names: str, parallel: int = 1, **about: object) -> Story:
@@ -56,18 +59,62 @@ def test_e2_a_repeat_of_the_report_changes_nothing_while_the_action_rests() -> N
     assert story.chain is chain
 
 
-def test_e2_the_third_refusal_counts_and_so_does_one_without_a_time() -> None:
-    story = literal("read")
-    for _ in range(2):
-        story.result(busy())
-        story.due(at=next_due(story.chain))
-    story.result(busy())
-    assert len(story.dispatches) == 3
-    assert story.chain.status is ChainStatus.FAILED
+def again(kind: ErrorType) -> Outcome:
+    fault = Fault(error_type=kind, message="it broke")
+    return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=Metadata(again=True))
 
-    story = literal("read")
-    story.result(busy(None))
-    assert story.chain.status is ChainStatus.FAILED
+
+def attempts(story: Story, outcome: Outcome) -> int:
+    """How often the call is sent when it always ends so."""
+    while not story.chain.status.final:
+        story.result(outcome)
+        if story.chain.resting:
+            story.due(at=next_due(story.chain))
+    return len(story.dispatches)
+
+
+@pytest.mark.parametrize("kind", [ErrorType.RATE_LIMIT, ErrorType.TIMEOUT, ErrorType.SERVER])
+def test_e2_the_third_failure_counts(kind: ErrorType) -> None:
+    assert attempts(literal("read"), again(kind)) == 3
+    assert attempts(literal("read"), busy(None)) == 3
+
+
+def test_e2_what_the_tools_own_code_raised_is_tried_once_more() -> None:
+    assert attempts(literal("send"), again(ErrorType.UNKNOWN)) == 2
+
+
+def test_e2_an_error_that_may_not_run_again_counts_at_once() -> None:
+    assert attempts(literal("send"), failed(ErrorType.SERVER)) == 1
+    assert attempts(literal("read"), again(ErrorType.NOT_FOUND)) == 1
+
+
+def test_e2_a_tool_says_how_often_and_on_what() -> None:
+    for retry, sent in ((Retry(attempts=5), 5), (Retry(attempts=1), 1), (Retry(on=(ErrorType.TIMEOUT,)), 1), (None, 1)):
+        story = Story(Task(goal="x", plan=plan(tool_step("s", call("read")))), spec("read", retry=retry))
+        story.submit()
+        assert attempts(story, again(ErrorType.SERVER)) == sent
+
+
+def test_e2_the_waits_double_up_to_the_most() -> None:
+    story = Story(
+        Task(goal="x", plan=plan(tool_step("s", call("read")))), spec("read", retry=Retry(attempts=9, first=1, most=8))
+    )
+    story.submit()
+    for number in range(8):
+        story.result(again(ErrorType.SERVER))
+        assert 0 < next_due(story.chain) - story.now <= 1000 * min(8, 2**number)
+        story.due(at=next_due(story.chain))
+
+
+def test_e2_calls_that_fail_at_one_moment_come_back_spread_over_the_wait() -> None:
+    """No 100 ms hold more than a quarter of 200 repeats."""
+    times = []
+    for number in range(200):
+        story = Story(Task(goal="x", plan=plan(tool_step(f"s{number}", call("read")))), READ)
+        story.submit()
+        story.result(again(ErrorType.SERVER))
+        times.append(next_due(story.chain) - story.now)
+    assert max(sum(start <= one < start + 100 for one in times) for start in times) <= 50
 
 
 def test_e2_nothing_rests_past_the_deadline() -> None:
@@ -77,12 +124,11 @@ def test_e2_nothing_rests_past_the_deadline() -> None:
     assert story.chain.status is ChainStatus.FAILED
 
 
-def test_e2_what_a_person_had_sent_again_does_not_rest() -> None:
+def test_e2_what_a_person_had_sent_again_rests_too() -> None:
     story = literal("send")
     story.result(failed(ErrorType.IN_DOUBT))
     story.answer(RequestKind.IN_DOUBT, Choice.NOT_HAPPENED)
-    story.result(busy())
-    assert story.told("action.resting") == []
+    assert attempts(story, busy()) == 4
 
 
 def test_e2_calls_that_are_refused_together_do_not_come_back_together() -> None:

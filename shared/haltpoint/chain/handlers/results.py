@@ -1,6 +1,6 @@
 """A worker's or a child's report of an action (B2, B3, C11, E5): go on, stop and ask, or end the step."""
 
-from typing import Any, Final
+from typing import Any
 from zlib import crc32
 
 import msgspec
@@ -29,9 +29,6 @@ from haltpoint.contracts.plans import Plan, ProposedCall
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome, ToolSpec
 
-MOST_ATTEMPTS: Final = 3
-"""How often an action is sent that is refused for now."""
-
 
 def take_result(work: Work, message: ToolCompleted) -> Next | None:
     """Take the receipt: go on, stop and ask, or end the step."""
@@ -55,9 +52,9 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         if isinstance(admitted, dict) and isinstance(arguments := admitted.get("arguments"), dict):
             return _begin_skill(work, action, spec, spec.plan, arguments)
     told = {} if fault is None else {"error_type": fault.error_type.value}
-    if fault is not None and not over and (until := _rests_until(work, action, fault)):
-        work.resting = {**work.resting, action.id: Rest(until, outcome, body)}
-        work.tell_action(FactType.ACTION_RESTING, action, until=until, **told)
+    if fault is not None and not over and (rests := _rest(work, action, outcome, body)) is not None:
+        work.resting = {**work.resting, action.id: rests}
+        work.tell_action(FactType.ACTION_RESTING, action, until=rests.until, **told)
         return None
     work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action, **told)
     action = msgspec.structs.replace(action, status=ActionStatus.DONE, outcome=outcome, data=body)
@@ -77,20 +74,30 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     return succeed(work, action)
 
 
-def _rests_until(work: Work, action: Action, fault: Fault) -> int:
-    """When an action is sent again that was refused for now and did nothing (E2), in ms; 0: its error counts.
+def _rest(work: Work, action: Action, outcome: Outcome, body: str) -> Rest | None:
+    """How long an action rests whose error allows that it runs again (E2), and its tool another attempt; None: the
+    error counts. Never past the deadline.
 
-    Not before its tool says, and up to half as long again later, by the action's id: calls that were refused together
-    do not come back together. Never past the deadline, and not what a person had sent again.
+    A wait that doubles, out of which a hash of action and attempt picks a part: calls that fail together do not come
+    back together. When its tool says `retry_after`, not before that, and up to half as long again later. What an
+    idempotent tool's code raised is tried once more.
     """
-    if fault.error_type is not ErrorType.RATE_LIMIT or fault.retry_after is None or action.child:
-        return 0
-    own = action.attempt == 1 or action.id in work.resting
-    if not own or action.attempt >= MOST_ATTEMPTS or fault.retry_after * 1000 >= work.deadline - work.now:
-        return 0
-    wait = int(fault.retry_after * 1000)
-    until = work.now + wait + crc32(f"{action.id}/{action.attempt}".encode()) % (wait // 2 + 1)
-    return min(until, work.deadline - 1)
+    fault, spec = outcome.error, work.world.tools.get(action.tool)
+    retry = None if spec is None else spec.retry
+    if fault is None or retry is None or not outcome.metadata.again or fault.error_type not in retry.on:
+        return None
+    before = work.resting.get(action.id)
+    attempts = 1 if before is None else before.attempts + 1
+    if attempts >= (min(2, retry.attempts) if fault.error_type is ErrorType.UNKNOWN else retry.attempts):
+        return None
+    if fault.retry_after is None:
+        least, room = 0.0, min(float(retry.most), float(retry.first) * 2 ** (attempts - 1))
+    else:
+        least, room = fault.retry_after, fault.retry_after / 2
+    if least * 1000 >= work.deadline - work.now:
+        return None
+    wait = int(least * 1000) + crc32(f"{action.id}/{action.attempt}".encode()) % (int(room * 1000) + 1)
+    return Rest(min(work.now + max(1, wait), work.deadline - 1), outcome, body, attempts)
 
 
 def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any]) -> Next:

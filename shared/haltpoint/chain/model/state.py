@@ -145,12 +145,13 @@ class Action(Struct, frozen=True, gc=False):
 class Rest:
     """An action waits for a moment: it is sent again at `until` (ms). Its receipt so far is `outcome` with `data`.
 
-    `until` 0: it was sent again, and may rest once more.
+    `until` 0: it was sent again, and may rest once more. `attempts` have failed so.
     """
 
     until: int
     outcome: Outcome
     data: str = "{}"
+    attempts: int = 1
 
 
 @value
