@@ -93,7 +93,7 @@ def assemble(
         ),
         inbox=Inbox(calls, topology),
         catalogue=ToolCatalogue(calls, topology, policy_file.read(settings.policy_file).blocked_tools),
-        views=Views(redis, topology, settings.language),
+        views=Views(redis, calls, topology, settings.language),
         history=History(redis, topology),
         keyring=Keyring.of(redis, key),
         tracing=tracing,

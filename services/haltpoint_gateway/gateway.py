@@ -37,8 +37,8 @@ class Gateway:
     watchers: Watchers = field(default_factory=Watchers)
 
 
-def _allowed(scope: Scope) -> Callable[..., Principal]:
-    def check(request: Request, _: Annotated[object, Security(_BEARER)]) -> Principal:
+def _allowed(scope: Scope) -> Callable[..., Awaitable[Principal]]:
+    async def check(request: Request, _: Annotated[object, Security(_BEARER)]) -> Principal:  # sync: it takes a thread
         principal: Principal = request.state.principal
         if not principal.may(scope):
             raise Problem(
