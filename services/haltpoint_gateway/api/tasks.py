@@ -31,11 +31,12 @@ def routes(gateway: Gateway) -> APIRouter:
         if fault := task_fault(task):
             hint = "Give a `goal` or a `plan`; leave out `earlier`."
             raise Problem(422, "invalid_fields", fault, hint=hint)
-        chain_id = new_chain_id()
-        if idempotency_key is not None:
+        if idempotency_key is None:
+            chain_id, known = new_chain_id(), False
+        else:
             chain_id = derived_chain_id(Ingress.HTTP, task.tenant, idempotency_key)
+            known = await gateway.views.header(chain_id, who.can_see) is not None
         # A repeat gets its first outcome, whatever has become of the tools meanwhile.
-        known = idempotency_key is not None and await gateway.views.header(chain_id, who.can_see) is not None
         if task.plan is not None and not known:
             await _check(task.plan, gateway)
         traceparent = None
