@@ -68,20 +68,26 @@ class ToolCatalogue:
         streams = (self._topology.stream(p, Stream.EVENTS) for p in range(self._topology.partitions))
         await asyncio.gather(*(self._calls.call("FCALL", f"{PREFIX}announce", 1, key, *args) for key in streams))
 
-    async def listed(self, partition: int = 0) -> dict[str, Listed]:
-        """All tools that were seen within a day, by name; those that were not within a minute are marked as gone."""
+    async def listed(self, partition: int = 0, names: Collection[str] = ()) -> dict[str, Listed]:
+        """All tools, or those of these names, that were seen within a day, by name; those that were not within a minute
+        are marked as gone.
+        """
+        key = self._topology.key(partition, "catalogue")
         found, (seconds, _) = await asyncio.gather(
-            self._calls.call("HGETALL", self._topology.key(partition, "catalogue")), self._calls.call("TIME")
+            self._calls.call("HMGET", key, *names) if names else self._calls.call("HVALS", key),
+            self._calls.call("TIME"),
         )
         now = int(seconds) * 1000
-        tools = (_listed(one, now) for one in found.values())
+        tools = (_listed(one, now) for one in found if one is not None)
         return {one.spec.name: one for one in tools if one.seen >= now - _DAY}
 
-    async def read(self, partition: int = 0) -> dict[str, ToolSpec]:
-        """The specs of all tools that were seen within a day and of the built-in one, by name.
+    async def read(self, partition: int = 0, names: Collection[str] = ()) -> dict[str, ToolSpec]:
+        """The specs of all tools that were seen within a day and of the built-in one, by name; with `names`, of these.
 
-        What a skill with steps may do is worked out of what its tools may do.
+        What a skill with steps may do is worked out of what its tools may do: with one among them, of all tools.
         """
-        listed = await self.listed(partition)
+        listed = await self.listed(partition, names)
+        if names and any(one.spec.plan is not None for one in listed.values()):
+            listed = await self.listed(partition)
         served = with_built_in({name: one.spec for name, one in listed.items()})
         return with_skills(without_blocked(served, self._blocked))
