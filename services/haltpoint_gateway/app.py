@@ -120,7 +120,7 @@ async def _listen(here: service.Service, gateway: Gateway) -> None:
             max_records=_BATCH,
             on_exhausted=requests.exhausted,
         )
-    await feed.listen(here, gateway.watchers)
+    feed.listen(here, gateway.watchers)
 
 
 async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> list[str]:

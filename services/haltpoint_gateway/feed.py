@@ -5,8 +5,7 @@ What is heard is only that something happened. So nothing is lost when an entry 
 
 import asyncio
 import math
-from functools import partial
-from typing import Any, Final, cast
+from typing import Final
 
 from redis.exceptions import RedisError
 
@@ -23,19 +22,26 @@ _PAUSE: Final = 0.005
 _log = logs.get(__name__)
 
 
-async def listen(here: Service, watchers: Watchers) -> None:
-    """Read all feeds from now on, until the service is closed."""
+def listen(here: Service, watchers: Watchers) -> None:
+    """Read all feeds while somebody watches, until the service is closed."""
     for partition in range(here.topology.partitions):
         feed = here.topology.key(partition, "feed")
-        # Not `$`: it means another moment at each read, and what comes between two reads would be missed.
-        newest: list[tuple[bytes, object]] = cast("Any", await here.reach(partial(here.redis.xrevrange, feed, count=1)))
-        here.spawn(_read(here, feed, newest[0][0] if newest else b"0-0", watchers), f"read {feed}")
+        here.spawn(_read(here, feed, watchers), f"read {feed}")
 
 
-async def _read(here: Service, feed: str, last: bytes, watchers: Watchers) -> None:
+async def _read(here: Service, feed: str, watchers: Watchers) -> None:
+    last: bytes | None = None
     async with AutoPipeline(here.redis, patience=math.inf, timeout=POLL_MS / 1000 + 6) as reading:
         while True:
+            if not watchers.present.is_set():
+                await watchers.present.wait()
+                last = None
             try:
+                if last is None:
+                    # Not `$`: it means another moment at each read, and what comes between two reads would be missed.
+                    newest = await reading.call("XREVRANGE", feed, "+", "-", "COUNT", 1)
+                    last = newest[0][0] if newest else b"0-0"
+                    watchers.wake_all()  # to what came before
                 found = await reading.call("XREAD", "COUNT", _BATCH, "BLOCK", POLL_MS, "STREAMS", feed, last)
             except (RedisError, OSError) as error:
                 _log.warning("a feed cannot be read", stream=feed, reason=str(error))
