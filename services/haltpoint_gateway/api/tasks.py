@@ -62,10 +62,8 @@ def routes(gateway: Gateway) -> APIRouter:
 
 async def _refusal(plan: Plan, gateway: Gateway) -> Problem | None:
     """All faults of a literal plan at once (C1): None when it has none."""
-    named = {name for step in plan.steps for name in (*step.promised_tools, *(step.allowed_tools or ()))}
-    named.update(call.tool for step in plan.steps for call in step.actions)
-    faults = plan_faults(plan, await gateway.catalogue.read(names=named), Policy(), literal=True)
-    if faults:  # which also say what other tools there are
+    faults = plan_faults(plan, await gateway.catalogue.recent(), Policy(), literal=True)
+    if faults:  # of tools as they are now
         faults = plan_faults(plan, await gateway.catalogue.read(), Policy(), literal=True)
     if not faults:
         return None

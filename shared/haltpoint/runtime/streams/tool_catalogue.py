@@ -1,6 +1,7 @@
 """The tools that workers serve, as they say themselves: the only way in which the other services know tools."""
 
 import asyncio
+import math
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Annotated, Final
@@ -27,6 +28,7 @@ one.
 """
 
 _DAY: Final = 86_400_000
+_RECENT: Final = 1.0
 
 
 class Listed(Contract):
@@ -59,6 +61,8 @@ class ToolCatalogue:
         self._blocked = blocked
         self._calls = calls
         self._topology = topology
+        self._recent: dict[str, ToolSpec] = {}
+        self._read_at = -math.inf
 
     async def announce(self, specs: Iterable[ToolSpec]) -> None:
         """Say that these tools are served now. They are offered for a minute, and known for a day."""
@@ -68,26 +72,27 @@ class ToolCatalogue:
         streams = (self._topology.stream(p, Stream.EVENTS) for p in range(self._topology.partitions))
         await asyncio.gather(*(self._calls.call("FCALL", f"{PREFIX}announce", 1, key, *args) for key in streams))
 
-    async def listed(self, partition: int = 0, names: Collection[str] = ()) -> dict[str, Listed]:
-        """All tools, or those of these names, that were seen within a day, by name; those that were not within a minute
-        are marked as gone.
-        """
-        key = self._topology.key(partition, "catalogue")
+    async def listed(self, partition: int = 0) -> dict[str, Listed]:
+        """All tools that were seen within a day, by name; those that were not within a minute are marked as gone."""
         found, (seconds, _) = await asyncio.gather(
-            self._calls.call("HMGET", key, *names) if names else self._calls.call("HVALS", key),
-            self._calls.call("TIME"),
+            self._calls.call("HGETALL", self._topology.key(partition, "catalogue")), self._calls.call("TIME")
         )
         now = int(seconds) * 1000
-        tools = (_listed(one, now) for one in found if one is not None)
+        tools = (_listed(one, now) for one in found.values())
         return {one.spec.name: one for one in tools if one.seen >= now - _DAY}
 
-    async def read(self, partition: int = 0, names: Collection[str] = ()) -> dict[str, ToolSpec]:
-        """The specs of all tools that were seen within a day and of the built-in one, by name; with `names`, of these.
+    async def recent(self) -> dict[str, ToolSpec]:
+        """What `read` gave within the last second: executors, too, decide by what they read each second."""
+        now = asyncio.get_running_loop().time()
+        if now - self._read_at >= _RECENT:
+            self._recent, self._read_at = await self.read(), now
+        return self._recent
 
-        What a skill with steps may do is worked out of what its tools may do: with one among them, of all tools.
+    async def read(self, partition: int = 0) -> dict[str, ToolSpec]:
+        """The specs of all tools that were seen within a day and of the built-in one, by name.
+
+        What a skill with steps may do is worked out of what its tools may do.
         """
-        listed = await self.listed(partition, names)
-        if names and any(one.spec.plan is not None for one in listed.values()):
-            listed = await self.listed(partition)
+        listed = await self.listed(partition)
         served = with_built_in({name: one.spec for name, one in listed.items()})
         return with_skills(without_blocked(served, self._blocked))
