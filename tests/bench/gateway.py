@@ -2,7 +2,6 @@
 
 import asyncio
 import statistics
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +12,9 @@ import uvloop
 from haltpoint.cli.local.system import free_port
 from haltpoint.client import Client
 from haltpoint.contracts.base import request_id
-from haltpoint.contracts.catalogue import Stream
 from tests.bench import system
 from tests.bench.processes import running, stopwatch
-from tests.bench.waiting import question
+from tests.bench.waiting import question, to_dispatch
 
 CHAINS, STEPS, SIDE_BY_SIDE, ANSWERS, KEY = 600, 5, 16, 100, "bench"
 
@@ -76,26 +74,22 @@ async def load(drive: system.Driver, client: Client, chains: int, *, watched: bo
 
 
 async def answers(drive: system.Driver, port: int) -> list[float]:
-    """Milliseconds from a person's POST to the next call's entry in its tool's stream, one chain at a time."""
-    body = b'{"kind":"clarification","option_id":"left"}'
-    redis: Any = drive.redis
-    times = []
+    """Milliseconds from each POST of an answer to the dispatch that it leads to, one chain at a time."""
+    body, times = b'{"kind":"clarification","option_id":"left"}', list[float]()
     for _ in range(ANSWERS):
         chain = await drive.submit(question())
-        while await drive.count("awaiting_clarification") == 0:  # noqa: ASYNC110 - the index is the condition
+        while not await drive.count("awaiting_clarification"):  # noqa: ASYNC110 - the index is the condition
             await asyncio.sleep(0.005)
-        stream = drive.topology.stream(drive.topology.partition(chain), Stream.TOOLS, "bench")
         reply, post = await asyncio.open_connection("127.0.0.1", port)
-        dispatched = asyncio.create_task(redis.xread({stream: "$"}, block=4000))
-        await asyncio.sleep(0.02)  # until it blocks
-        started = time.perf_counter()
-        post.write(
-            b"POST /v1/requests/%s/answer HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nConnection: close\r\n"
-            b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
-            % (request_id(chain, 1).encode(), KEY.encode(), len(body), body)
+        head = (
+            f"POST /v1/requests/{request_id(chain, 1)}/answer HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n"
+            f"Authorization: Bearer {KEY}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         )
-        assert await dispatched, "the measurement is void"
-        times.append((time.perf_counter() - started) * 1000)
-        assert (await reply.read()).startswith(b"HTTP/1.1 200")
+
+        async def say(post: asyncio.StreamWriter = post, request: bytes = head.encode() + body) -> None:
+            post.write(request)
+
+        times.append(await to_dispatch(drive, chain, say))
+        assert (await reply.read()).startswith(b"HTTP/1.1 200"), "the measurement is void"
         post.close()
     return times
