@@ -30,14 +30,14 @@ def listen(here: Service, watchers: Watchers) -> None:
 
 
 async def _read(here: Service, feed: str, watchers: Watchers) -> None:
-    last: bytes | None = None
+    last = b""  # the entry that was read last; none while nobody watches
     async with AutoPipeline(here.redis, patience=math.inf, timeout=POLL_MS / 1000 + 6) as reading:
         while True:
             if not watchers.present.is_set():
                 await watchers.present.wait()
-                last = None
+                last = b""
             try:
-                if last is None:
+                if not last:
                     # Not `$`: it means another moment at each read, and what comes between two reads would be missed.
                     newest = await reading.call("XREVRANGE", feed, "+", "-", "COUNT", 1)
                     last = newest[0][0] if newest else b"0-0"
