@@ -23,14 +23,14 @@ _log = logs.get(__name__)
 
 
 def listen(here: Service, watchers: Watchers) -> None:
-    """Read all feeds while somebody watches, until the service is closed."""
+    """Read all feeds while there are watchers, until the service is closed."""
     for partition in range(here.topology.partitions):
         feed = here.topology.key(partition, "feed")
         here.spawn(_read(here, feed, watchers), f"read {feed}")
 
 
 async def _read(here: Service, feed: str, watchers: Watchers) -> None:
-    last = b""  # the entry that was read last; none while nobody watches
+    last = b""  # the entry that was read last; none while there are no watchers
     async with AutoPipeline(here.redis, patience=math.inf, timeout=POLL_MS / 1000 + 6) as reading:
         while True:
             if not watchers.present.is_set():
