@@ -48,7 +48,7 @@ def measure_gateway(folder: Path) -> dict[str, Any]:
                 actions = CHAINS * STEPS
                 return {
                     "realistic_actions_s": round(actions / watched["wall"]),
-                    "gateway_submission_ms": round(quiet["gateway"] / CHAINS / 1000, 2),
+                    "gateway_ms": round(quiet["gateway"] / CHAINS / 1000, 2),
                     "gateway_watched_ms": round((watched["gateway"] - quiet["gateway"]) / actions / 1000, 2),
                     "dispatch_p50_ms": round(statistics.median(await answers(drive, port)), 2),
                 }
