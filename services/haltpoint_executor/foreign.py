@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from haltpoint.chain.checks.plan_check import task_fault
 from haltpoint.contracts.events import MessageLost, TaskSubmitted
-from haltpoint.runtime.observability.telemetry import Tracing
+from haltpoint.runtime.observability.telemetry import Tracing, finish
 from haltpoint.runtime.store.dead_letters import Orphan
 from haltpoint.runtime.store.store import Store, SubmitStatus, foreign_chain_id
 from haltpoint.runtime.streams.delivery import Entry
@@ -26,9 +26,10 @@ async def submit_foreign(store: Store, tracing: Tracing, entry: Entry, message: 
     if fault := task_fault(message.data):
         return Undeliverable(entry, DeadLetterReason.BAD_FIELDS, fault, None)
     chain_id = foreign_chain_id(message)
-    trace = tracing.submission(chain_id, message.data, message.traceparent)
-    submitted = await store.submit(message.data, chain_id=chain_id, trace=trace or None)
+    trace, root = tracing.submission(chain_id, message.data, message.traceparent)
+    submitted = await store.submit(message.data, chain_id=chain_id, trace=trace)
     if submitted.status is SubmitStatus.CONFLICT:
         detail = f"{message.source} already sent another task with the id {message.id}"
         return Undeliverable(entry, DeadLetterReason.CONFLICT, detail, Orphan(chain_id))
+    finish(root)
     return None

@@ -93,7 +93,7 @@ def assemble(
         ),
         inbox=Inbox(calls, topology),
         catalogue=ToolCatalogue(calls, topology, policy_file.read(settings.policy_file).blocked_tools),
-        views=Views(redis, topology, settings.language),
+        views=Views(redis, calls, topology, settings.language),
         history=History(redis, topology),
         keyring=Keyring.of(redis, key),
         tracing=tracing,
@@ -120,7 +120,7 @@ async def _listen(here: service.Service, gateway: Gateway) -> None:
             max_records=_BATCH,
             on_exhausted=requests.exhausted,
         )
-    await feed.listen(here, gateway.watchers)
+    feed.listen(here, gateway.watchers)
 
 
 async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> list[str]:

@@ -3,60 +3,53 @@
 What is heard is only that something happened. So nothing is lost when an entry is missed, and nothing is acknowledged.
 """
 
-from functools import partial
-from typing import Any, cast
+import asyncio
+import math
+from typing import Final
 
-from faststream import AckPolicy
-from faststream.redis import StreamSub
-from faststream.redis.message import FAKE_CONSUMER, BatchStreamMessage, RedisBatchStreamMessage
+from redis.exceptions import RedisError
 
+from haltpoint.runtime.observability import logs
 from haltpoint.runtime.service.service import Service
 from haltpoint.runtime.streams.broker import POLL_MS
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint_gateway.watchers import Watchers
 
-_BATCH = 256
+_BATCH: Final = 256
+_PAUSE: Final = 0.005
+"""Seconds between two reads: people see no difference, and watchers look once at what came meanwhile."""
+
+_log = logs.get(__name__)
 
 
-async def listen(here: Service, watchers: Watchers) -> None:
-    """Read all feeds from now on, as long as the service's broker runs."""
-
-    async def wake(batch: dict[str, Any]) -> None:
-        for fields in batch["data"]:
-            for line in fields.get(b"lines", b"").decode(errors="replace").split():
-                watchers.wake(line.partition(":")[0])
-
+def listen(here: Service, watchers: Watchers) -> None:
+    """Read all feeds while there are watchers, until the service is closed."""
     for partition in range(here.topology.partitions):
         feed = here.topology.key(partition, "feed")
-        # Not `$`: it means another moment at each read, and what comes between two reads would be missed.
-        last: list[tuple[bytes, object]] = cast("Any", await here.reach(partial(here.redis.xrevrange, feed, count=1)))
-        subscriber = here.broker.subscriber(
-            stream=StreamSub(
-                feed,
-                last_id=last[0][0].decode() if last else "0-0",
-                batch=True,
-                max_records=_BATCH,
-                polling_interval=POLL_MS,
-            ),
-            ack_policy=AckPolicy.MANUAL,
-            no_reply=True,
-            parser=_pass_through,
-            decoder=_raw_body,
-            include_in_schema=False,
-        )
-        subscriber(wake)
-        await subscriber.start()
+        here.spawn(_read(here, feed, watchers), f"read {feed}")
 
 
-async def _pass_through(raw: BatchStreamMessage) -> RedisBatchStreamMessage:
-    """A FastStream parser that leaves a batch as it was read; goes together with `_raw_body`."""
-    return RedisBatchStreamMessage(
-        raw_message=raw,
-        body=raw,  # only `_raw_body` takes it out again
-        consumer=FAKE_CONSUMER,
-        group=None,
-    )
-
-
-async def _raw_body(message: RedisBatchStreamMessage) -> object:
-    """A FastStream decoder: the batch as a dict with `message_ids` and `data`, one field mapping per entry."""
-    return message.body
+async def _read(here: Service, feed: str, watchers: Watchers) -> None:
+    last = b""  # the entry that was read last; none while there are no watchers
+    async with AutoPipeline(here.redis, patience=math.inf, timeout=POLL_MS / 1000 + 6) as reading:
+        while True:
+            if not watchers.present.is_set():
+                await watchers.present.wait()
+                last = b""
+            try:
+                if not last:
+                    # Not `$`: it means another moment at each read, and what comes between two reads would be missed.
+                    newest = await reading.call("XREVRANGE", feed, "+", "-", "COUNT", 1)
+                    last = newest[0][0] if newest else b"0-0"
+                    watchers.wake_all()  # to what came before
+                found = await reading.call("XREAD", "COUNT", _BATCH, "BLOCK", POLL_MS, "STREAMS", feed, last)
+            except (RedisError, OSError) as error:
+                _log.warning("a feed cannot be read", stream=feed, reason=str(error))
+                await asyncio.sleep(1.0)
+                continue
+            for entries in (found or {}).values():
+                for _, (_, lines, *_) in entries:
+                    for line in lines.decode(errors="replace").split():
+                        watchers.wake(line.partition(":")[0])
+                last = entries[-1][0]
+            await asyncio.sleep(_PAUSE)

@@ -2,10 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import Depends, Request, Security
+from fastapi import Security
 from fastapi.security import HTTPBearer
+from starlette.requests import HTTPConnection
 
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability.telemetry import Tracing
@@ -17,8 +18,6 @@ from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.auth import Keyring, Principal, Scope
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.watchers import Watchers
-
-_BEARER = HTTPBearer(auto_error=False, description="A key of this gateway.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +36,28 @@ class Gateway:
     watchers: Watchers = field(default_factory=Watchers)
 
 
-def _allowed(scope: Scope) -> Callable[..., Principal]:
-    def check(request: Request, _: Annotated[object, Security(_BEARER)]) -> Principal:
+class _Allowed(HTTPBearer):
+    """The principal that the guard has found, when its key has the scope; in OpenAPI a bearer's key."""
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(scheme_name="HTTPBearer", description="A key of this gateway.")
+        self._scope = scope
+
+    async def __call__(self, request: HTTPConnection) -> Any:
+        """The principal. Raises Problem."""
         principal: Principal = request.state.principal
-        if not principal.may(scope):
+        if not principal.may(self._scope):
             raise Problem(
                 403,
                 "scope_missing",
-                f"The key {principal.name!r} does not have the scope {scope.value!r}.",
-                hint=f"Use a key with the scope {' or '.join(dict.fromkeys((scope.value, 'admin')))}.",
+                f"The key {principal.name!r} does not have the scope {self._scope.value!r}.",
+                hint=f"Use a key with the scope {' or '.join(dict.fromkeys((self._scope.value, 'admin')))}.",
                 scopes=sorted(one.value for one in principal.scopes),
             )
         return principal
 
-    return check
 
-
-Reader = Annotated[Principal, Depends(_allowed(Scope.READ))]
-Submitter = Annotated[Principal, Depends(_allowed(Scope.SUBMIT))]
-Answerer = Annotated[Principal, Depends(_allowed(Scope.ANSWER))]
-Admin = Annotated[Principal, Depends(_allowed(Scope.ADMIN))]
+Reader = Annotated[Principal, Security(_Allowed(Scope.READ))]
+Submitter = Annotated[Principal, Security(_Allowed(Scope.SUBMIT))]
+Answerer = Annotated[Principal, Security(_Allowed(Scope.ANSWER))]
+Admin = Annotated[Principal, Security(_Allowed(Scope.ADMIN))]

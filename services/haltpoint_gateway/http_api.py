@@ -27,6 +27,7 @@ def make_api(gateway: Gateway) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         separate_input_output_schemas=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # we write our own spans
     )
     for resource in (tasks, chains, requests, tools, stats, health):
         app.include_router(resource.routes(gateway))

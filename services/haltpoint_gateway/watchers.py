@@ -6,10 +6,14 @@ from contextlib import contextmanager
 
 
 class Watchers:
-    """The open event streams of this process. A lost wake-up delays a watcher until its next heartbeat, no more."""
+    """The open event streams of this process. A lost wake-up delays a watcher until its next heartbeat, no more.
+
+    `present` is set while there are any.
+    """
 
     def __init__(self) -> None:
         self._waiting: dict[str, set[asyncio.Event]] = {}
+        self.present = asyncio.Event()
         self.closing = False
 
     @contextmanager
@@ -17,6 +21,7 @@ class Watchers:
         """An event that is set whenever something becomes true of the chain; the watcher clears it before it looks."""
         woken = asyncio.Event()
         self._waiting.setdefault(chain_id, set()).add(woken)
+        self.present.set()
         try:
             yield woken
         finally:
@@ -24,14 +29,20 @@ class Watchers:
             waiting.discard(woken)
             if not waiting:
                 del self._waiting[chain_id]
+            if not self._waiting:
+                self.present.clear()
 
     def wake(self, chain_id: str) -> None:
         """Let everybody look who watches this chain."""
         for woken in self._waiting.get(chain_id, ()):
             woken.set()
 
+    def wake_all(self) -> None:
+        """Let everybody look."""
+        for chain_id in self._waiting:
+            self.wake(chain_id)
+
     def close(self) -> None:
         """Let every stream end; its client resumes where the next gateway is."""
         self.closing = True
-        for chain_id in list(self._waiting):
-            self.wake(chain_id)
+        self.wake_all()

@@ -245,7 +245,7 @@ class Client:
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
                     if line.startswith(b"data: "):
-                        yield EventView.model_validate_json(line.removeprefix(b"data: "))
+                        yield msgspec.json.decode(line.removeprefix(b"data: "), type=EventView)
 
 
 class _Accepted(BaseModel):

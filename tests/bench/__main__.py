@@ -7,7 +7,6 @@ import asyncio
 import json
 import math
 import secrets
-import socket
 import statistics
 import tempfile
 import time
@@ -20,9 +19,11 @@ import uvloop
 from rich.console import Console
 from rich.table import Table
 
+from haltpoint.cli.local.system import free_port
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from tests.bench import floor, system
 from tests.bench.contract import contract_ms
+from tests.bench.gateway import measure_gateway
 from tests.bench.processes import cpu_us, running, stopwatch
 from tests.bench.waiting import waiting_bytes
 
@@ -157,13 +158,6 @@ def measure_scaling(folder: Path) -> Figures:
     return {"actions_s_one_worker": round(speeds[1]), "ratio_three_workers": round(speeds[3] / speeds[1], 2)}
 
 
-def free_port() -> int:
-    """A port that nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def table(figures: Figures) -> Table:
     """What a person wants to see, with the bars that the project sets itself."""
     shown = Table(title="Haltpoint bench: chains of five no-op actions, 1 kB each way, 128 in flight")
@@ -184,7 +178,14 @@ def table(figures: Figures) -> Table:
         ("  all three beside the floor's", f"{sum(cpu.values()) / sum(base.values()):.2f}", "2.30"),
         ("two executors beside one", f"{figures['two_executors_ratio']:.2f}", "1.10"),
         ("one idle chain of five, p50 / p99 ms", f"{figures['idle_p50_ms']} / {figures['idle_p99_ms']}", "8 / -"),
-        ("from answer to next dispatch, p50 ms", f"{figures['answer_p50_ms']}", "1"),
+        ("from a person's POST to the next dispatch, p50 ms", f"{figures['dispatch_p50_ms']}", "1"),
+        ("  of that from the answer in Redis", f"{figures['answer_p50_ms']}", ""),
+        ("tasks by HTTP, receipts of 4 kB, watched, actions/s", f"{figures['realistic_actions_s']:,}", ""),
+        (
+            "  gateway, CPU ms per submission / watched action",
+            f"{figures['gateway_ms']} / {figures['gateway_watched_ms']}",
+            "1 / 0.5",
+        ),
         ("a waiting chain, bytes beside payload", f"{figures['waiting_bytes']:,}", "1,700"),
         ("cost per action, 500 steps beside 5", f"{figures['long_chain_ratio']:.2f}", "1.30"),
         ("tools of 20 ms: three workers beside one", f"{figures['ratio_three_workers']:.2f}", "2.50"),
@@ -234,6 +235,7 @@ def main() -> None:
             "two_executors_ratio": round(two["actions_s"] / untraced["actions_s"], 2),
             **part("one chain at a time, waiting chains, long chains", lambda: measure_one(folder / "one")),
             **part("prompts, replies and checks of a turn", contract_ms),
+            **part("gateway", lambda: measure_gateway(folder / "gateway")),
             **part("side by side", lambda: measure_side_by_side(folder / "wide")),
             **part("tools of 20 ms", lambda: measure_scaling(folder / "scaling")),
         }

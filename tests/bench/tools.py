@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from haltpoint import Ctx, Option, ToolResult, tool
+from haltpoint import Ctx, Option, ToolResult, register, tool
 
 
 @tool(queue="bench", read_only=True)
@@ -31,3 +31,12 @@ async def ask(text: str, ctx: Ctx) -> ToolResult[dict[str, Any]]:
     """Always ask which one was meant."""
     options = [Option(id=name, title=name, value={"text": text}) for name in ("left", "right")]
     return ctx.clarify("side", "Which one?", options)
+
+
+async def fetch(text: str, limit: int = 10, tags: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Give back 4 kB for one, as the tools of a real task do."""
+    return {"limit": limit, "tags": tags, "rows": [text] * 4}
+
+
+for number in range(11):  # fifteen in the catalogue
+    register(fetch, name=f"fetch_{number}", queue="bench", read_only=True)

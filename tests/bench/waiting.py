@@ -2,9 +2,12 @@
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from haltpoint.contracts.base import request_id
+from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.humans import Answer, RequestKind
 from haltpoint.contracts.plans import Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.tasks import Task
@@ -37,17 +40,26 @@ async def waiting_bytes(drive: Driver) -> tuple[list[float], int]:
     calls = AutoPipeline(drive.redis)
     inbox = Inbox(calls, drive.topology)
     choice = Answer(kind=RequestKind.CLARIFICATION, option_id="left")
-    times = []
-    for chain in chains:
-        head = drive.topology.key_of(Key.CHAIN, chain)
-        started = time.perf_counter()
+
+    async def say(chain: str) -> None:
         verdict = await inbox.answer(request_id(chain, 1), choice)
         assert isinstance(verdict, Taken), "the measurement is void"
-        while not await drive.redis.hexists(head, "act.1"):  # noqa: ASYNC110 - polled closely
-            await asyncio.sleep(0)
-        times.append((time.perf_counter() - started) * 1000)
+
+    times = [await to_dispatch(drive, chain, partial(say, chain)) for chain in chains]
     await calls.aclose()
     return times, round(sum(sizes) / len(sizes))
+
+
+async def to_dispatch(drive: Driver, chain: str, say: Callable[[], Awaitable[None]]) -> float:
+    """Milliseconds from the moment when an answer is sent to the next call's entry in the stream of its tool."""
+    redis: Any = drive.redis
+    stream = drive.topology.stream(drive.topology.partition(chain), Stream.TOOLS, "bench")
+    dispatched = asyncio.create_task(redis.xread({stream: "$"}, block=4000))
+    await asyncio.sleep(0.02)  # until it blocks
+    started = time.perf_counter()
+    await say()
+    assert await dispatched, "the measurement is void"
+    return (time.perf_counter() - started) * 1000
 
 
 async def held(drive: Driver, chain: str) -> int:

@@ -118,7 +118,7 @@ async def test_c14_a_receipt_that_is_given_back_is_an_action_of_its_own_without_
         await propose(bed, chain_id, 3)
         assert (await bed.chain(chain_id)).status is ChainStatus.COMPLETED
         assert await bed.dead() == []
-        view = await Views(bed.redis, bed.topology).chain(chain_id, visible_to=lambda _: True)
+        view = await Views(bed.redis, bed.calls, bed.topology).chain(chain_id, visible_to=lambda _: True)
         assert view is not None
         assert [(one.cached, one.status, one.ended_at is None) for one in view.steps[0].actions] == [
             (False, "done", False),

@@ -491,7 +491,7 @@ async def test_a_queue_whose_only_worker_is_blocked_has_a_worker(bench: Bench) -
 
         await wait_until(is_silent)
         await bench.desk.stored.change(waiting, entry="1000000-0")
-        view = await Views(bench.desk.redis, bench.desk.topology).chain(
+        view = await Views(bench.desk.redis, bench.desk.calls, bench.desk.topology).chain(
             waiting.partition(".")[0], visible_to=lambda _: True
         )
         assert view is not None

@@ -87,7 +87,7 @@ async def test_the_doctor_finds_it(bed: Bed) -> None:
 
 async def test_a_chain_says_that_it_waits_for_a_worker(bed: Bed) -> None:
     async def view() -> ChainView:
-        found = await Views(bed.redis, bed.topology).chain(chain_id, visible_to=lambda _: True)
+        found = await Views(bed.redis, bed.calls, bed.topology).chain(chain_id, visible_to=lambda _: True)
         assert found is not None
         return found
 

@@ -26,38 +26,45 @@ def one(spans: InMemorySpanExporter, name: str) -> ReadableSpan:
     return found
 
 
+def submitted(traced: Tracing, parent: str | None = None) -> str:
+    root, span = traced.submission("c1", Task(goal="x"), parent)
+    telemetry.finish(span)
+    assert root is not None
+    return root
+
+
 def test_a_decision_is_a_child_of_the_submission_and_linked_to_its_cause() -> None:
     traced, spans = tracing()
-    root = traced.submission("c1", Task(goal="x"))
+    root = submitted(traced)
     action = traced.start("execute_tool lookup", root, SpanKind.INTERNAL, {telemetry.TOOL_NAME: "lookup"})
     cause = telemetry.context_of(action, None)
     telemetry.finish(action)
     telemetry.finish(traced.start("process tool.completed", root, SpanKind.CONSUMER, {}, caused_by=cause))
 
-    submitted, decided, acted = (
+    began, decided, acted = (
         one(spans, "invoke_agent haltpoint"),
         one(spans, "process tool.completed"),
         one(spans, "execute_tool lookup"),
     )
     assert decided.parent is not None
-    assert submitted.context is not None
+    assert began.context is not None
     assert acted.context is not None
-    assert decided.parent.span_id == submitted.context.span_id
+    assert decided.parent.span_id == began.context.span_id
     assert [link.context.span_id for link in decided.links] == [acted.context.span_id]
 
 
 def test_the_chain_joins_the_trace_of_its_caller() -> None:
     traced, spans = tracing()
-    root = traced.submission("c1", Task(goal="x"), parent=CALLER)
+    root = submitted(traced, CALLER)
     assert root.startswith("00-0af7651916cd43dd8448eb211c80319c-")
-    submitted = one(spans, "invoke_agent haltpoint")
-    assert submitted.parent is not None
-    assert f"{submitted.parent.span_id:016x}" == "b7ad6b7169203331"
+    began = one(spans, "invoke_agent haltpoint")
+    assert began.parent is not None
+    assert f"{began.parent.span_id:016x}" == "b7ad6b7169203331"
 
 
 def test_the_wait_for_a_person_is_written_afterwards_with_status_ok() -> None:
     traced, spans = tracing()
-    root = traced.submission("c1", Task(goal="x"))
+    root = submitted(traced)
     traced.record("wait_for_human clarification", root, 1_000, 61_000, {telemetry.REQUEST_KIND: "clarification"})
     wait = one(spans, "wait_for_human clarification")
     assert wait.status.status_code is StatusCode.OK
@@ -66,7 +73,7 @@ def test_the_wait_for_a_person_is_written_afterwards_with_status_ok() -> None:
 
 def test_a_failed_action_carries_its_error_type() -> None:
     traced, spans = tracing()
-    root = traced.submission("c1", Task(goal="x"))
+    root = submitted(traced)
     telemetry.finish(traced.start("execute_tool x", root, SpanKind.INTERNAL, {}), "NOT_FOUND")
     failed = one(spans, "execute_tool x")
     assert failed.status.status_code is StatusCode.ERROR
@@ -76,7 +83,7 @@ def test_a_failed_action_carries_its_error_type() -> None:
 
 def test_a_chain_that_is_sampled_out_makes_no_span_anywhere() -> None:
     traced, spans = tracing(ALWAYS_OFF)
-    root = traced.submission("c1", Task(goal="x"))
+    root = submitted(traced)
     assert int(root[-2:], 16) & 1 == 0
     assert traced.start("process x", root, SpanKind.CONSUMER, {}) is None
     traced.record("wait", root, 1, 2, {})
@@ -87,8 +94,8 @@ def test_without_an_exporter_the_context_only_passes_through(monkeypatch: pytest
     for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
         monkeypatch.delenv(name, raising=False)
     silent = telemetry.start_tracing("executor")
-    assert silent.submission("c1", Task()) == ""
-    assert silent.submission("c1", Task(), parent=CALLER) == CALLER
+    assert silent.submission("c1", Task()) == (None, None)
+    assert silent.submission("c1", Task(), parent=CALLER) == (CALLER, None)
     assert silent.start("x", CALLER, SpanKind.CONSUMER, {}) is None
     assert telemetry.context_of(None, CALLER) == CALLER
     silent.close()

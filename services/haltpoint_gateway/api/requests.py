@@ -1,10 +1,12 @@
 """Requests: the inbox, and the one way to answer."""
 
+import asyncio
 from collections.abc import Iterable
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
 
+from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.humans import Answer, RequestStatus
 from haltpoint.contracts.views import AnswerView, Page, RequestView
 from haltpoint.runtime.observability import telemetry
@@ -43,10 +45,11 @@ def routes(gateway: Gateway) -> APIRouter:
         request_id: str, body: Annotated[Answer, Body()], who: Answerer, idempotency_key: IdempotencyKey = None
     ) -> RequestView:
         """Answer, once. The second answer gets 409 with the first, a late one 410, one that is not needed 412."""
-        request = await _seen(gateway, request_id, who)
+        request, chain = await asyncio.gather(
+            _seen(gateway, request_id, who), gateway.views.header(chain_of(request_id), who.can_see)
+        )
         if request.status is RequestStatus.OPEN:
             await _check(gateway, request, body)
-        chain = await gateway.views.header(request.chain_id, who.can_see)
         trace = chain.trace if chain else None
         token = f"{who.name}/{idempotency_key}" if idempotency_key else None
         record = approves(request, body, gateway.settings.policy.approval_ttl)

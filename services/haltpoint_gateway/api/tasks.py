@@ -10,6 +10,7 @@ from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.base import Ingress, derived_chain_id
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
+from haltpoint.runtime.observability.telemetry import finish
 from haltpoint.runtime.store.store import SubmitStatus, new_chain_id
 from haltpoint_gateway.api.chains import Accepted, accepted
 from haltpoint_gateway.auth import Principal
@@ -31,17 +32,13 @@ def routes(gateway: Gateway) -> APIRouter:
         if fault := task_fault(task):
             hint = "Give a `goal` or a `plan`; leave out `earlier`."
             raise Problem(422, "invalid_fields", fault, hint=hint)
-        chain_id = new_chain_id()
-        if idempotency_key is not None:
-            chain_id = derived_chain_id(Ingress.HTTP, task.tenant, idempotency_key)
+        key = idempotency_key
+        chain_id = new_chain_id() if key is None else derived_chain_id(Ingress.HTTP, task.tenant, key)
+        refusal = None if task.plan is None else await _refusal(task.plan, gateway)
         # A repeat gets its first outcome, whatever has become of the tools meanwhile.
-        known = idempotency_key is not None and await gateway.views.header(chain_id, who.can_see) is not None
-        if task.plan is not None and not known:
-            await _check(task.plan, gateway)
-        traceparent = None
-        if not known:
-            parent = request.headers.get("traceparent")
-            traceparent = gateway.tracing.submission(chain_id, task, parent) or None
+        if refusal is not None and (key is None or await gateway.views.header(chain_id, who.can_see) is None):
+            raise refusal
+        traceparent, root = gateway.tracing.submission(chain_id, task, request.headers.get("traceparent"))
         submitted = await gateway.store.submit(task, chain_id=chain_id, trace=traceparent)
         if submitted.status is SubmitStatus.CONFLICT:
             hint = "Use a new Idempotency-Key for another task."
@@ -56,26 +53,31 @@ def routes(gateway: Gateway) -> APIRouter:
                 hint="Try again later, with the same Idempotency-Key; or run more workers.",
                 headers={"Retry-After": "2"},
             )
+        if submitted.status is SubmitStatus.CREATED:
+            finish(root)
         return accepted(chain_id)
 
     return router
 
 
-async def _check(plan: Plan, gateway: Gateway) -> None:
-    """Refuse a literal plan with faults, all of them at once (C1)."""
-    faults = plan_faults(plan, await gateway.catalogue.read(), Policy(), literal=True)
-    if faults:
-        labels = {step.id: step.label for step in plan.steps if step.label}
-        raise Problem(
-            422,
-            "invalid_plan",
-            f"The plan has {len(faults)} problems; it was not accepted." if faults[1:] else str(faults[0]),
-            hint="Fix what `errors` lists and submit it again; GET /v1/tools shows the tools and their schemas.",
-            errors=[
-                {"step_id": fault.step_id, "message": fault.message, "label": labels.get(fault.step_id or "")}
-                for fault in faults
-            ],
-        )
+async def _refusal(plan: Plan, gateway: Gateway) -> Problem | None:
+    """All faults of a literal plan at once (C1): None when it has none."""
+    faults = plan_faults(plan, await gateway.catalogue.recent(), Policy(), literal=True)
+    if faults:  # of tools as they are now
+        faults = plan_faults(plan, await gateway.catalogue.read(), Policy(), literal=True)
+    if not faults:
+        return None
+    labels = {step.id: step.label for step in plan.steps if step.label}
+    return Problem(
+        422,
+        "invalid_plan",
+        f"The plan has {len(faults)} problems; it was not accepted." if faults[1:] else str(faults[0]),
+        hint="Fix what `errors` lists and submit it again; GET /v1/tools shows the tools and their schemas.",
+        errors=[
+            {"step_id": fault.step_id, "message": fault.message, "label": labels.get(fault.step_id or "")}
+            for fault in faults
+        ],
+    )
 
 
 def _owned(task: Task, who: Principal) -> Task:

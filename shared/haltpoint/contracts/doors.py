@@ -50,14 +50,15 @@ def in_full(value: Contract) -> Any:
 def schema_of(kind: type[Contract], source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
     """How pydantic reads, writes and describes a class of ours."""
     model = _model_of(source)
+    defaults = {name: one.default for name, one in model.model_fields.items()}
 
     def read(raw: Any, validated: Callable[[Any], BaseModel]) -> Contract:
         if isinstance(raw, kind):
             return raw
         said = validated(kind.arriving(raw))
-        given = {name: getattr(said, name) for name in kind.__struct_fields__ if name in said.model_fields_set}
         # What equals its default is the default, so that the same task always has the same text.
-        return kind(**{name: one for name, one in given.items() if one != model.model_fields[name].default})
+        given = {name: one for name in said.model_fields_set if (one := getattr(said, name)) != defaults[name]}
+        return kind(**given)
 
     def write(value: Contract, written: Callable[[Any], Any]) -> Any:
         return written(model.model_construct(**{name: getattr(value, name) for name in kind.__struct_fields__}))

@@ -6,10 +6,12 @@ Times are UTC and travel as ISO 8601. Nothing here is ever written back.
 from datetime import date, datetime
 from typing import Any, Generic
 
+from msgspec import field
 from pydantic import ConfigDict, Field
 from typing_extensions import TypeVar
 
 from haltpoint.contracts.answers import FinalAnswer
+from haltpoint.contracts.base import Contract
 from haltpoint.contracts.doors import View
 from haltpoint.contracts.humans import Answer, RequestKind, RequestStatus
 from haltpoint.contracts.intent import Intent
@@ -240,13 +242,13 @@ class ChainView(ChainSummary):
     deadline: datetime
 
 
-class EventView(View):
+class EventView(Contract, omit_defaults=False):
     """One fact of a chain's log. `id` is `<line>.<fact>`, rising; a watcher resumes behind the last one it saw."""
 
     id: str
     at: datetime
     type: str
-    details: dict[str, Any] = Field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 class StatsRow(View):

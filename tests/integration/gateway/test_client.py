@@ -65,17 +65,18 @@ async def test_the_fields_of_a_task_may_be_given_one_by_one(client: Client, url:
 
 
 async def test_a_watcher_hears_at_once_not_at_the_next_heartbeat(system: System, client: Client) -> None:
-    run = await client.run("x")
-    events = run.events()
-    for _ in range(5):
-        hearing = asyncio.ensure_future(anext(events))
-        await asyncio.sleep(0)
-        await system.tell(run.id, FactType.STEP_STARTED)
-        await asyncio.wait_for(hearing, 0.9 * HEARTBEAT)
-    await system.end(run.id)
-    assert (await asyncio.wait_for(anext(events), 0.9 * HEARTBEAT)).type == "chain.completed"
-    with pytest.raises(StopAsyncIteration):
-        await anext(events)
+    for _ in range(2):  # the second comes when nobody has watched for a moment
+        run = await client.run("x")
+        events = run.events()
+        for _ in range(5):
+            hearing = asyncio.ensure_future(anext(events))
+            await asyncio.sleep(0)
+            await system.tell(run.id, FactType.STEP_STARTED)
+            await asyncio.wait_for(hearing, 0.9 * HEARTBEAT)
+        await system.end(run.id)
+        assert (await asyncio.wait_for(anext(events), 0.9 * HEARTBEAT)).type == "chain.completed"
+        with pytest.raises(StopAsyncIteration):
+            await anext(events)
 
 
 async def test_a_stream_that_breaks_is_taken_up_where_it_broke(system: System, url: str) -> None:

@@ -5,10 +5,11 @@ from typing import Any, cast
 import pytest
 
 from haltpoint.contracts.base import MAX_BODY, Ingress, derived_chain_id
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import BACKLOG, System, problem, task
-from tests.support import PATIENCE
+from tests.support import PATIENCE, wait_until
 
 
 async def test_a_task_is_accepted_with_links_that_work(system: System) -> None:
@@ -76,8 +77,20 @@ async def test_a_repeat_gets_its_first_outcome_though_the_tool_is_gone(system: S
     first = await system.http.post("/v1/tasks", json=task(), headers=headers)
     for partition in range(2):
         await system.redis.delete(system.topology.key(partition, "catalogue"))
+
+    async def is_gone() -> bool:
+        return (await system.http.post("/v1/tasks", json=task())).status_code == 422
+
+    await wait_until(is_gone)
     again = await system.http.post("/v1/tasks", json=task(), headers=headers)
     assert (again.status_code, again.json()) == (202, first.json())
+
+
+async def test_a_plan_may_name_a_tool_as_soon_as_a_worker_has_announced_it(system: System) -> None:
+    assert (await system.http.post("/v1/tasks", json=task())).status_code == 202
+    await system.gateway.catalogue.announce([ToolSpec(name="note")])
+    plan = {"steps": [{"id": "a", "required_tools": ["note"], "actions": [{"tool": "note"}]}]}
+    assert (await system.http.post("/v1/tasks", json={"plan": plan})).status_code == 202
 
 
 async def test_two_tenants_may_use_the_same_key(system: System) -> None:
@@ -142,6 +155,7 @@ async def test_a_full_backlog_says_when_to_come_back(system: System) -> None:
         (b'{"context":{"a":[' + b"1," * 10_000 + b"1]}}", "body_too_large", 413),
         (b'{"goal":"' + b"x" * MAX_BODY + b'"}', "body_too_large", 413),
         (b'{"context":{"a":NaN}}', "bad_json", 400),
+        (b'{"context":{"a":[-1e999]}}', "bad_json", 400),
         (b'{"context":{"a":"\\ud800"}}', "bad_json", 400),
         (b'{"goal":"\xff"}', "bad_json", 400),
         (b'{"goal":', "bad_json", 400),

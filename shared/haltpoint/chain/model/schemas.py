@@ -29,8 +29,8 @@ _WORDS: Final = frozenset({"title", "description", "$schema"})
 
 
 def flat(schema: dict[str, Any]) -> Callable[[Any], bool] | None:
-    """A test for the plainest schemas: an object of named values, each of one type, nothing else. None for any other.
-    It takes a tenth of the time that a validator needs, and says only that a value fits for certain.
+    """A test for the plainest values: an object whose members are each of one type. None for a schema that asks more of
+    the whole. It takes a tenth of the time that a validator needs, and says only that a value fits for certain.
     """
     others, names = schema.get("additionalProperties", True), schema.get("required", [])
     rest = schema.keys() - _WORDS - {"type", "properties", "required", "additionalProperties"}
@@ -39,9 +39,8 @@ def flat(schema: dict[str, Any]) -> Callable[[Any], bool] | None:
     types: dict[str, tuple[type, ...]] = {}
     for name, inner in schema.get("properties", {}).items():
         kind = inner.get("type") if isinstance(inner, dict) else None
-        if not isinstance(kind, str) or kind not in _TYPES or inner.keys() - _WORDS - {"type", "default"}:
-            return None
-        types[name] = _TYPES[kind]
+        plain = isinstance(kind, str) and not inner.keys() - _WORDS - {"type", "default"}
+        types[name] = _TYPES.get(str(kind), ()) if plain else ()  # of no type: with it the validator has to look
     required = frozenset(names)
 
     def fits(value: Any) -> bool:

@@ -90,13 +90,13 @@ class Tracing:
         self._tracer = tracer
         self._provider = provider
 
-    def submission(self, chain_id: str, task: Task, parent: str | None = None) -> str:
-        """Open and close the root span of a chain's trace; returns its traceparent, "" when nothing is traced.
+    def submission(self, chain_id: str, task: Task, parent: str | None = None) -> tuple[str | None, Span | None]:
+        """The traceparent of a chain, and the root span of its trace: to be finished when the task is accepted.
 
         `parent` is the caller's own traceparent, when it sent a valid one: the chain then joins that trace.
         """
         if self._tracer is None:
-            return parent if parent and valid(parent) else ""
+            return (parent if valid(parent) else None), None
         context = set_span_in_context(NonRecordingSpan(_context(parent))) if parent and valid(parent) else None
         attributes: dict[str, Value] = {
             OPERATION: "invoke_agent",
@@ -110,8 +110,7 @@ class Tracing:
         span = self._tracer.start_span(
             "invoke_agent haltpoint", context=context, kind=SpanKind.INTERNAL, attributes=attributes
         )
-        span.end()
-        return _traceparent(span.get_span_context())
+        return _traceparent(span.get_span_context()), span
 
     def wanted(self, parent: str | None) -> bool:
         """Whether a span under `parent` is kept: spares the hot path its attributes."""

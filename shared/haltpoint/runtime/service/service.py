@@ -27,7 +27,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, Final, TypeVar
 
-from faststream.redis import RedisBroker
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
@@ -38,7 +37,7 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.service import preflight
 from haltpoint.runtime.service.address import redis_url
 from haltpoint.runtime.service.http import HttpServer, health_app
-from haltpoint.runtime.streams.broker import UNREACHABLE, make_broker, reach
+from haltpoint.runtime.streams.broker import UNREACHABLE, reach
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.delivery import Alone, Exhausted, Handler, Subscription, at_once
 from haltpoint.runtime.streams.refused import RefusedForNow
@@ -71,7 +70,6 @@ class Service:
         self.instance = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self.stopping = asyncio.Event()
         self.about: dict[str, Any] = {}
-        self.broker: RedisBroker = make_broker(url)
         self._url = url
         self._since = int(time.time() * 1000)
         self._subscriptions: list[Subscription] = []
@@ -186,7 +184,6 @@ class Service:
         await asyncio.gather(*(each.stop() for each in self._subscriptions), return_exceptions=True)
         with suppress(*UNREACHABLE, RedisError):
             await self.redis.delete(self._key)
-        await self.broker.stop()
         await self.calls.aclose()
 
     @property
@@ -248,7 +245,6 @@ async def running(name: Party, settings: Settings, *, queues: tuple[str, ...] = 
         await reach(url, lambda: topology.ensure(redis, queues))
         here = Service(name, settings, redis, url, topology)
         stack.push_async_callback(here.close)
-        await here.broker.start()
         if settings.health_port is not None and name is not Party.GATEWAY:
             health = HttpServer(health_app(lambda: here.ready), settings.health_host, settings.health_port)
             await health.start()

@@ -1,19 +1,10 @@
-"""Waiting for the server, and the FastStream broker of a service: users' subscribers and the feed use it.
+"""Waiting for the server."""
 
-The work streams are read beside it (`delivery`), and nothing is acknowledged through it. What it reads may be read
-twice: so it waits for a server that is away instead of letting FastStream sleep five seconds after each error.
-"""
-
-import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
 
 import stamina
-from faststream import AckPolicy
-from faststream.redis import RedisBroker
-from redis.asyncio.retry import Retry
-from redis.backoff import ExponentialBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
@@ -30,22 +21,6 @@ POLL_MS: Final = 4000
 _log = logs.get(__name__)
 
 T = TypeVar("T")
-
-
-def make_broker(url: str) -> RedisBroker:
-    """A broker for reading from `url` (redis://, rediss:// or unix://), not yet connected."""
-    return RedisBroker(
-        url,
-        logger=_QuietLogger(),
-        log_level=logging.DEBUG,  # of its line for each batch, which is dropped
-        apply_types=False,
-        ack_policy=AckPolicy.MANUAL,
-        graceful_timeout=5.0,
-        max_connections=10_000,
-        socket_timeout=POLL_MS / 1000 + 6,
-        retry=Retry(ExponentialBackoff(cap=0.5, base=0.01), retries=20),
-        retry_on_error=[RedisConnectionError, RedisTimeoutError],
-    )
 
 
 async def reach(url: str, ask: Callable[[], Awaitable[T]]) -> T:
@@ -76,21 +51,3 @@ async def reach(url: str, ask: Callable[[], Awaitable[T]]) -> T:
 
 def _is_away(error: Exception) -> bool:
     return isinstance(error, UNREACHABLE) and not refusal(error)
-
-
-class _QuietLogger:
-    """FastStream's warnings and errors as our warnings; what it tells about every batch, start and stop is left out."""
-
-    def log(
-        self,
-        level: int,
-        msg: Any,
-        /,
-        *,
-        exc_info: Any = None,
-        extra: Mapping[str, Any] | None = None,
-    ) -> None:
-        if level >= logging.WARNING:
-            reason = f"{type(exc_info).__name__}: {exc_info}" if isinstance(exc_info, Exception) else None
-            # Even where it says critical: the one line that reports why a service ended is the service's own.
-            _log.warning(str(msg), stream=(extra or {}).get("channel"), reason=reason)

@@ -1,6 +1,7 @@
 """The tools that workers serve, as they say themselves: the only way in which the other services know tools."""
 
 import asyncio
+import math
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Annotated, Final
@@ -27,6 +28,7 @@ one.
 """
 
 _DAY: Final = 86_400_000
+_RECENT: Final = 1.0
 
 
 class Listed(Contract):
@@ -59,6 +61,8 @@ class ToolCatalogue:
         self._blocked = blocked
         self._calls = calls
         self._topology = topology
+        self._recent: dict[str, ToolSpec] = {}
+        self._read_at = -math.inf
 
     async def announce(self, specs: Iterable[ToolSpec]) -> None:
         """Say that these tools are served now. They are offered for a minute, and known for a day."""
@@ -76,6 +80,13 @@ class ToolCatalogue:
         now = int(seconds) * 1000
         tools = (_listed(one, now) for one in found.values())
         return {one.spec.name: one for one in tools if one.seen >= now - _DAY}
+
+    async def recent(self) -> dict[str, ToolSpec]:
+        """What `read` gave within the last second: executors, too, decide by what they read each second."""
+        now = asyncio.get_running_loop().time()
+        if now - self._read_at >= _RECENT:
+            self._recent, self._read_at = await self.read(), now
+        return self._recent
 
     async def read(self, partition: int = 0) -> dict[str, ToolSpec]:
         """The specs of all tools that were seen within a day and of the built-in one, by name.

@@ -1,11 +1,11 @@
 """Pages of what lies in indexes over all partitions, the highest scores first."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, Final, TypeVar
-
-from redis.asyncio import Redis
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeVar
 
 from haltpoint.contracts.views import Page
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 
 T = TypeVar("T")
@@ -14,7 +14,7 @@ _SCAN: Final = 1000
 
 
 async def page(
-    redis: Redis,
+    calls: AutoPipeline,
     topology: Topology,
     names: Sequence[str],
     cursor: str | None,
@@ -28,7 +28,7 @@ async def page(
     """
     items: list[T] = []
     for _ in range(0, _SCAN, step):
-        places = await _newest(redis, topology, names, cursor, step)
+        places = await _newest(calls, topology, names, cursor, step)
         found = await shown([member for _, member in places])
         for (score, member), fitting in zip(places, found, strict=True):
             cursor = f"{score}_{member}"
@@ -41,7 +41,7 @@ async def page(
 
 
 async def _newest(
-    redis: Redis, topology: Topology, names: Sequence[str], cursor: str | None, limit: int
+    calls: AutoPipeline, topology: Topology, names: Sequence[str], cursor: str | None, limit: int
 ) -> list[tuple[int, str]]:
     """The `limit` highest (score, member) behind a cursor, over indexes of these names in all partitions."""
     top, _, last = cursor.partition("_") if cursor else ("+inf", "", "")
@@ -49,10 +49,11 @@ async def _newest(
     found: dict[str, list[tuple[int, str]]] = {key: [] for key in keys}
     read = dict.fromkeys(keys, 0)
     while read:
-        replies = await piped(
-            redis,
-            list(read),
-            lambda pipe, key: pipe.zrevrangebyscore(key, top, "-inf", read[key], limit, withscores=True),
+        replies = await asyncio.gather(
+            *(
+                calls.call("ZREVRANGEBYSCORE", key, top, "-inf", "WITHSCORES", "LIMIT", offset, limit)
+                for key, offset in read.items()
+            )
         )
         for key, reply in zip(list(read), replies, strict=True):
             places = [(int(score), member.decode()) for member, score in reply]
@@ -62,11 +63,3 @@ async def _newest(
             if len(found[key]) >= limit or len(places) < limit:
                 del read[key]
     return sorted((place for each in found.values() for place in each), reverse=True)[:limit]
-
-
-async def piped(redis: Redis, ids: Iterable[str], command: Callable[[Any, str], object]) -> list[Any]:
-    """One reply for each id, in one pipeline."""
-    async with redis.pipeline(transaction=False) as pipe:
-        for one in ids:
-            command(pipe, one)
-        return list(await pipe.execute())

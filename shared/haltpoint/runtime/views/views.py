@@ -3,6 +3,7 @@
 Nothing is written here, and nothing is parsed twice: `chain_view` makes the views, this fetches what they are made of.
 """
 
+import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,12 +23,13 @@ from haltpoint.runtime.store.loading import as_worked_on, stored_plan
 from haltpoint.runtime.store.rows import Data, Head, Key, action_of, local, request_parts, thought_of
 from haltpoint.runtime.store.rows import request_of as stored_request
 from haltpoint.runtime.store.step_codec import decode_step
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import Listed
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views import chain_view
 from haltpoint.runtime.views.chain_view import ChainRecord, Fields
 from haltpoint.runtime.views.log_view import LogLine
-from haltpoint.runtime.views.pages import page, piped
+from haltpoint.runtime.views.pages import page
 from haltpoint.runtime.views.request_view import Background, question_of, request_of
 from haltpoint.runtime.views.unserved import GRACE, Unserved, age, served
 
@@ -47,18 +49,29 @@ class ChainHeader:
 
 @dataclass(frozen=True, slots=True)
 class LogSlice:
-    """Part of a chain's log: its events, the place up to which it was read, and whether there is more behind it."""
+    """Part of a chain's log: its events, the place up to which it was read, and whether there is more behind it.
+
+    `over`: the chain had ended, or was gone, before the log was read: nothing will be added.
+    """
 
     events: tuple[EventView, ...]
     place: str | None
     more: bool
+    over: bool
+
+
+class _Owned(msgspec.Struct):
+    """A task, of which only the owner is asked."""
+
+    tenant: str | None = None
 
 
 class Views:
-    """Everything that is read for people. One read is a pipeline per partition; nothing blocks."""
+    """Everything that is read for people. What goes together is sent together; nothing blocks."""
 
-    def __init__(self, redis: Redis, topology: Topology, language: str = "en") -> None:
+    def __init__(self, redis: Redis, calls: AutoPipeline, topology: Topology, language: str = "en") -> None:
         self._redis = redis
+        self._calls = calls
         self._topology = topology
         self._language = language
 
@@ -69,17 +82,20 @@ class Views:
 
     async def header(self, chain_id: str, visible_to: VisibleTo) -> ChainHeader | None:
         """A chain's header, or None when there is none that this reader sees."""
-        ((task, head),) = await self._tasks_and_heads([chain_id])
-        if not task or not head or not visible_to(task.tenant):
+        task, (status, trace) = await asyncio.gather(
+            self._calls.call("HGET", self._topology.key_of(Key.DATA, chain_id), Data.TASK),
+            self._calls.call("HMGET", self._topology.key_of(Key.CHAIN, chain_id), Head.STATUS, Head.TRACE),
+        )
+        if not task or not status or not visible_to(msgspec.json.decode(task, type=_Owned).tenant):
             return None
-        return ChainHeader(ChainStatus(head["status"]), head.get("trace") or None)
+        return ChainHeader(ChainStatus(status.decode()), trace.decode() if trace else None)
 
     async def whole(self, action: str, visible_to: VisibleTo) -> bytes | None:
         """The uncut data of an action's result as JSON, or None when none are kept that this reader sees."""
         chain_id = chain_of(action)
         if await self.header(chain_id, visible_to) is None:
             return None
-        return cast("bytes | None", await self._redis.get(self._topology.key_of("whole", action)))
+        return cast("bytes | None", await self._calls.call("GET", self._topology.key_of("whole", action)))
 
     async def chains(
         self, status: ChainStatus | None, cursor: str | None, limit: int, visible_to: VisibleTo
@@ -88,9 +104,7 @@ class Views:
 
         async def shown(chain_ids: list[str]) -> list[list[ChainSummary]]:
             found = await self._tasks_and_heads(chain_ids)
-            ends = await piped(
-                self._redis, chain_ids, lambda pipe, one: pipe.hget(self._topology.key_of(Key.DATA, one), Data.END)
-            )
+            ends = await self._each("HGET", Key.DATA, chain_ids, Data.END)
             return [
                 [chain_view.summary_of(chain_id, head, task, json.loads(end) if end else {})]
                 if task and head and visible_to(task.tenant) and (status is None or head["status"] == status.value)
@@ -99,7 +113,7 @@ class Views:
             ]
 
         names = [f"index:status:{one.value}" for one in ([status] if status else ChainStatus)]
-        return await page(self._redis, self._topology, names, cursor, limit, limit, shown)
+        return await page(self._calls, self._topology, names, cursor, limit, limit, shown)
 
     async def request(self, request: str, visible_to: VisibleTo) -> RequestView | None:
         """One question, or None when there is none that this reader sees."""
@@ -119,13 +133,16 @@ class Views:
             return [[v for v in each if v.status is status and kind in (None, v.kind)] for each in views]
 
         names = ["index:requests"] if is_open else [f"index:status:{one.value}" for one in ChainStatus]
-        return await page(self._redis, self._topology, names, cursor, limit, limit if is_open else 100, shown)
+        return await page(self._calls, self._topology, names, cursor, limit, limit if is_open else 100, shown)
 
     async def events(self, chain_id: str, after: str | None, lines: int, visible_to: VisibleTo) -> LogSlice:
         """What the log says behind the place `after` ("<line>.<fact>"; None: all), in `lines` lines at most."""
         line, fact = (int(part) for part in after.split(".")) if after else (0, -1)
-        # The line of `after` itself is read once more: it may hold more facts.
-        texts = await self._redis.lrange(self._topology.key_of(Key.LOG, chain_id), line, line + lines + 1)
+        # The status comes first: when it is final the log is whole. The line of `after` may hold more facts.
+        status, texts = await asyncio.gather(
+            self._calls.call("HGET", self._topology.key_of(Key.CHAIN, chain_id), Head.STATUS),
+            self._calls.call("LRANGE", self._topology.key_of(Key.LOG, chain_id), line, line + lines + 1),
+        )
         read = [LogLine.parse(chain_id, line + offset, text) for offset, text in enumerate(texts[: lines + 1])]
         events = [
             event for one in read for index, event in enumerate(one.events()) if one.number > line or index > fact
@@ -133,7 +150,8 @@ class Views:
         if events and events[-1].type in FINAL_FACTS:
             events[-1] = await self._with_answer(chain_id, events[-1], visible_to)
         place = f"{read[-1].number}.{max(len(read[-1].facts) - 1, 0)}" if read else after
-        return LogSlice(tuple(events), place, more=len(texts) > lines + 1)
+        over = status is None or ChainStatus(status.decode()).final
+        return LogSlice(tuple(events), place, more=len(texts) > lines + 1, over=over)
 
     async def _with_answer(self, chain_id: str, event: EventView, visible_to: VisibleTo) -> EventView:
         """The last event of a chain says the answer (F1)."""
@@ -141,16 +159,16 @@ class Views:
         answer = chain_view.view_of(record).answer if record else None
         if answer is None:
             return event
-        return event.model_copy(update={"details": {**event.details, "answer": in_full(answer)}})
+        return msgspec.structs.replace(event, details={**event.details, "answer": in_full(answer)})
 
     # ---- one chain --------------------------------------------------------------------------------------------------
 
     async def _record(self, chain_id: str, visible_to: VisibleTo) -> ChainRecord | None:
-        async with self._redis.pipeline(transaction=False) as pipe:
-            pipe.hgetall(self._topology.key_of(Key.CHAIN, chain_id))
-            pipe.hgetall(self._topology.key_of(Key.DATA, chain_id))
-            pipe.lrange(self._topology.key_of(Key.LOG, chain_id), 0, -1)
-            head, data, lines = await pipe.execute()
+        head, data, lines = await asyncio.gather(
+            self._calls.call("HGETALL", self._topology.key_of(Key.CHAIN, chain_id)),
+            self._calls.call("HGETALL", self._topology.key_of(Key.DATA, chain_id)),
+            self._calls.call("LRANGE", self._topology.key_of(Key.LOG, chain_id), 0, -1),
+        )
         if not head or (raw_task := data.get(Data.TASK.encode())) is None:
             return None
         task = msgspec.json.decode(raw_task, type=Task)
@@ -196,7 +214,7 @@ class Views:
         if not tools:
             return {}
         key = self._topology.key(self._topology.partition(chain_id), "catalogue")
-        listed: list[bytes | None] = await cast("Any", self._redis.hmget(key, tools))
+        listed: list[bytes | None] = await self._calls.call("HMGET", key, *tools)
         specs = (msgspec.json.decode(one, type=Listed).spec for one in listed if one is not None)
         return {spec.name: spec.result_schema for spec in specs if spec.result_schema is not None}
 
@@ -206,7 +224,7 @@ class Views:
             return Background()
         thoughts = [one.thought_id for one in question.strikes]
         key = self._topology.key_of(Key.DATA, chain_id)
-        stored, *found = await cast("Any", self._redis.hmget(key, [Data.PLAN, *map(local, thoughts)]))
+        stored, *found = await self._calls.call("HMGET", key, Data.PLAN, *map(local, thoughts))
         raw = {one: thought_of(text).raw for one, text in zip(thoughts, found, strict=True) if text}
         _, plan = as_worked_on(stored, task)
         return Background(raw, plan, await self._forms(chain_id, [question]))
@@ -217,28 +235,24 @@ class Views:
         if action is None:
             return None
         partition = self._topology.partition(record.id)
-        async with self._redis.pipeline(transaction=False) as pipe:
-            pipe.time()
-            pipe.hget(self._topology.key(partition, "catalogue"), action.tool)
-            now, listed = await pipe.execute()
-        seconds = age(action.row.entry, now)
-        if listed is None or seconds < GRACE:
+        (seconds, us), listed = await asyncio.gather(
+            self._calls.call("TIME"), self._calls.call("HGET", self._topology.key(partition, "catalogue"), action.tool)
+        )
+        waited = age(action.row.entry, (int(seconds), int(us)))
+        if listed is None or waited < GRACE:
             return None
         queue = msgspec.json.decode(listed, type=Listed).spec.queue
         if await served(self._redis, self._topology, [queue]):
             return None
-        error = Unserved(queue, (action.tool,), 1, seconds).error
+        error = Unserved(queue, (action.tool,), 1, waited).error
         message = f"{error.what}: {error.why}"
-        return WaitingView(code=error.code, message=message, hint=error.fix, queue=queue, seconds=seconds)
+        return WaitingView(code=error.code, message=message, hint=error.fix, queue=queue, seconds=waited)
 
     # ---- many -------------------------------------------------------------------------------------------------------
 
     async def _tasks_and_heads(self, chain_ids: Sequence[str]) -> list[tuple[Task | None, Fields]]:
-        tasks = await piped(
-            self._redis, chain_ids, lambda pipe, one: pipe.hget(self._topology.key_of(Key.DATA, one), Data.TASK)
-        )
-        heads = await piped(
-            self._redis, chain_ids, lambda pipe, one: pipe.hgetall(self._topology.key_of(Key.CHAIN, one))
+        tasks, heads = await asyncio.gather(
+            self._each("HGET", Key.DATA, chain_ids, Data.TASK), self._each("HGETALL", Key.CHAIN, chain_ids)
         )
         return [
             (msgspec.json.decode(task, type=Task) if task else None, _text(head))
@@ -246,13 +260,18 @@ class Views:
         ]
 
     async def _requests(self, ids: Sequence[str], visible_to: VisibleTo) -> list[RequestView]:
-        async with self._redis.pipeline(transaction=False) as pipe:
-            for name in ids:
-                pipe.hmget(self._topology.key_of(Key.CHAIN, chain_of(name)), [local(name)])
-                pipe.hmget(self._topology.key_of(Key.DATA, chain_of(name)), [*request_parts(local(name)), Data.TASK])
-            replies = await pipe.execute()
+        replies = await asyncio.gather(
+            *(self._calls.call("HGET", self._topology.key_of(Key.CHAIN, chain_of(one)), local(one)) for one in ids),
+            *(
+                self._calls.call(
+                    *("HMGET", self._topology.key_of(Key.DATA, chain_of(one))),
+                    *(*request_parts(local(one)), Data.TASK),
+                )
+                for one in ids
+            ),
+        )
         views: list[RequestView] = []
-        for name, (state,), (*parts, raw_task) in zip(ids, replies[::2], replies[1::2], strict=True):
+        for name, state, (*parts, raw_task) in zip(ids, replies[: len(ids)], replies[len(ids) :], strict=True):
             data = {field.encode(): text for field, text in zip(request_parts(local(name)), parts, strict=True) if text}
             stored = stored_request(name, {local(name).encode(): state} if state else {}, data)
             if stored is None or raw_task is None:
@@ -266,10 +285,13 @@ class Views:
 
     async def _asked(self, chain_ids: list[str]) -> list[list[str]]:
         """The ids of all that each of these chains ever asked."""
-        asked = await piped(
-            self._redis, chain_ids, lambda pipe, one: pipe.hget(self._topology.key_of(Key.CHAIN, one), Head.ASKED)
-        )
+        asked = await self._each("HGET", Key.CHAIN, chain_ids, Head.ASKED)
         return [_asked_ids(chain_id, count) for chain_id, count in zip(chain_ids, asked, strict=True)]
+
+    async def _each(self, command: str, kind: Key, chain_ids: Iterable[str], *field: str) -> list[Any]:
+        """One reply for each chain."""
+        keys = (self._topology.key_of(kind, one) for one in chain_ids)
+        return await asyncio.gather(*(self._calls.call(command, key, *field) for key in keys))
 
 
 def _asked_ids(chain_id: str, asked: bytes | str | None) -> list[str]:
