@@ -36,7 +36,7 @@ class Partitions:
     """Starts and stops partitions as their leases come and go."""
 
     def __init__(self, here: Service) -> None:
-        policy = here.settings.policy
+        policy = here.settings.limits
         self._here = here
         self.tracing = telemetry.start_tracing(Party.EXECUTOR.value)
         self._lease = here.settings.executor_lease

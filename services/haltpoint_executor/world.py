@@ -19,7 +19,7 @@ from haltpoint.contracts.tasks import Style
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.policy_file import patterns_of
-from haltpoint.runtime.config.settings import PolicySettings
+from haltpoint.runtime.config.settings import LimitSettings
 
 
 class ReadsTools(Protocol):
@@ -80,7 +80,7 @@ def takes_all_tools(message: ToExecutor, chain: Chain) -> bool:
     return isinstance(message, TaskSubmitted) and chain.task.plan is None and chain.task.style is Style.REACT
 
 
-def policy_of(settings: PolicySettings, file: PolicyFile, language: str = "en") -> Policy:
+def policy_of(settings: LimitSettings, file: PolicyFile, language: str = "en") -> Policy:
     """The numbers of the settings that `decide` needs, and what the policy file says in words."""
     return Policy(
         max_turns=settings.max_turns,

@@ -81,7 +81,7 @@ def assemble(
     beside: tuple[str, ...] = (),
 ) -> Gateway:
     """What the API works with, over one connection for calls and `redis` for reading."""
-    policy = settings.policy
+    policy = settings.limits
     return Gateway(
         settings=settings,
         store=Store(

@@ -31,7 +31,7 @@ async def run(settings: Settings) -> None:
             f"Set HALTPOINT_SLOTS={settings.partitions} or more",
         )
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells about every request
-    retention = settings.policy.retention
+    retention = settings.limits.retention
     policy = policy_file.read(settings.policy_file)
     check = verifying.load(policy.claims_check) if ":" in policy.claims_check else None
     tracing = telemetry.start_tracing(Party.PLANNER.value)

@@ -47,7 +47,7 @@ def _slots(settings: Settings, registry: Registry) -> Slots:
 
 
 async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
-    settings, retention = here.settings, here.settings.policy.retention
+    settings, retention = here.settings, here.settings.limits.retention
     receipt_store = ReceiptStore(here.calls, here.topology, here.instance, retention=retention)
     runner, tracing = Runner(), telemetry.start_tracing(Party.WORKER.value)
     pipeline = Pipeline(registry, receipt_store, runner, tracing, settings.lease)

@@ -28,7 +28,7 @@ from haltpoint.cli.local.system import free_port
 from haltpoint.client import Client
 from haltpoint.contracts.catalogue import Party, Stream
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime.config.settings import GatewaySettings, ModelSettings, PolicySettings, Settings
+from haltpoint.runtime.config.settings import GatewaySettings, LimitSettings, ModelSettings, Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store import library
 from haltpoint.runtime.store.rows import Key
@@ -103,7 +103,7 @@ class System:
             deliveries=10,
             model=ModelSettings(base_url=model_url, name="scripted"),
             gateway=GatewaySettings(port=free_port(), admin_key=SecretStr(KEY)),
-            policy=PolicySettings(chain_deadline=120),
+            limits=LimitSettings(chain_deadline=120),
         )
         self._children: list[Child] = []
         self._stack = AsyncExitStack()
@@ -306,7 +306,7 @@ def _variables(settings: Settings) -> dict[str, str]:
         "LOG__FORMAT": "json",
         "GATEWAY__PORT": settings.gateway.port,
         "GATEWAY__ADMIN_KEY": KEY,
-        "POLICY__CHAIN_DEADLINE": settings.policy.chain_deadline,
+        "LIMITS__CHAIN_DEADLINE": settings.limits.chain_deadline,
     }
     return {f"HALTPOINT_{name}": str(value) for name, value in found.items() if value != ""}
 

@@ -13,7 +13,7 @@ from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tasks import Task
-from haltpoint.runtime.config.settings import PolicySettings
+from haltpoint.runtime.config.settings import LimitSettings
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.dead_letters import DeadLetters
@@ -71,7 +71,7 @@ async def bench(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bench]:
     calls = Counted(redis)
     async with bed_at(server, redis) as bed, calls:
         await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
-        world = CurrentWorld(ToolCatalogue(bed.calls, bed.topology), policy_of(PolicySettings(), PolicyFile()))
+        world = CurrentWorld(ToolCatalogue(bed.calls, bed.topology), policy_of(LimitSettings(), PolicyFile()))
         await world.refresh()
         letters = DeadLetters(calls, bed.topology)
         parts = Parts(Store(calls, bed.topology), ChainCache(), world, letters, Tracing(None))

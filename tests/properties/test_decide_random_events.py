@@ -10,9 +10,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from msgspec import structs
 
 from haltpoint.chain.checks import human_tool
+from haltpoint.chain.model.limits import mode
 from haltpoint.chain.model.needs import forget
 from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Record, Think
-from haltpoint.chain.model.policy import mode
 from haltpoint.chain.model.state import WAITING, ActionStatus, Chain, StepStatus, next_due
 from haltpoint.chain.model.world import Policy
 from haltpoint.chain.replay import fold

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from haltpoint.chain.model.policy import treatment, without_blocked
+from haltpoint.chain.model.limits import treatment, without_blocked
 from haltpoint.chain.words.patterns import required_by_words
 from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.policy import PolicyFile, Treatment
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config import policy_file, settings_sources
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.config.settings import PolicySettings, SettingsError
+from haltpoint.runtime.config.settings import LimitSettings, SettingsError
 from haltpoint_executor.world import policy_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "policy.md"
@@ -37,7 +37,7 @@ def refused(tmp_path: Path, said: str | bytes) -> str:
 
 def test_the_example_of_the_page_loads(example: Path) -> None:
     file = policy_file.read(example)
-    policy = policy_of(PolicySettings(), file)
+    policy = policy_of(LimitSettings(), file)
     ids = [one.id for one in policy.patterns]
     assert ids == [
         "file-write",
@@ -82,7 +82,7 @@ def test_c14_repeated_effects_are_one_word_or_a_table_of_globs(
 ) -> None:
     path = tmp_path / "policy.toml"
     path.write_text(said)
-    policy = policy_of(PolicySettings(), policy_file.read(path))
+    policy = policy_of(LimitSettings(), policy_file.read(path))
     assert [treatment(policy.repeated_effects, tool) for tool in ("log_line", "pay", "send")] == rules
 
 
@@ -137,11 +137,11 @@ def test_its_limits_are_settings_of_the_weakest_origin(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HALTPOINT_POLICY_FILE", str(example))
     assert settings_sources.load().policy_file == example
-    assert (settings_sources.load().policy.max_turns, settings_sources.load().policy.steps) == (12, 50)
+    assert (settings_sources.load().limits.max_turns, settings_sources.load().limits.steps) == (12, 50)
     origins = {one.name: one.origin for one in settings_sources.explain()[0]}
-    assert (origins["policy.max_turns"], origins["policy_file"]) == (str(example), "environment")
-    monkeypatch.setenv("HALTPOINT_POLICY__MAX_TURNS", "7")
-    assert settings_sources.load().policy.max_turns == 7
+    assert (origins["limits.max_turns"], origins["policy_file"]) == (str(example), "environment")
+    monkeypatch.setenv("HALTPOINT_LIMITS__MAX_TURNS", "7")
+    assert settings_sources.load().limits.max_turns == 7
 
 
 def test_a_file_that_cannot_be_used_is_told_under_its_own_code(
@@ -173,11 +173,11 @@ def test_c6_blocked_tools_are_internal_in_every_spelling() -> None:
 
 
 def test_f3_the_check_of_answers_is_a_word_or_a_function(tmp_path: Path) -> None:
-    assert policy_of(PolicySettings(), PolicyFile()).claims_check == "hint"
+    assert policy_of(LimitSettings(), PolicyFile()).claims_check == "hint"
     for check in ("hint", "model", "off", "my.checks:deeds"):
         path = tmp_path / "policy.toml"
         path.write_text(f'claims_check = "{check}"')
-        assert policy_of(PolicySettings(), policy_file.read(path)).claims_check == check
+        assert policy_of(LimitSettings(), policy_file.read(path)).claims_check == check
     assert "there are hint, model, off and a function as module:function" in refused(tmp_path, 'claims_check = "hints"')
 
 

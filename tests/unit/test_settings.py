@@ -24,23 +24,23 @@ def test_defaults_are_those_of_the_handbook() -> None:
     loaded = settings_sources.load()
     assert (loaded.partitions, loaded.slots, loaded.deliveries) == (4, 16, 5)
     assert (loaded.lease, loaded.heartbeat, loaded.executor_lease) == (10.0, 3.0, 5.0)
-    assert (loaded.policy.max_turns, loaded.policy.actions_per_turn) == (10, 1)
-    assert (loaded.policy.request_timeout, loaded.policy.retention) == (86_400.0, 7 * 86_400.0)
+    assert (loaded.limits.max_turns, loaded.limits.actions_per_turn) == (10, 1)
+    assert (loaded.limits.request_timeout, loaded.limits.retention) == (86_400.0, 7 * 86_400.0)
     assert (loaded.gateway.host, loaded.gateway.port, loaded.redis_url) == ("127.0.0.1", 8700, None)
     assert loaded.state_dir == Path.home() / ".local/state/haltpoint"
 
 
 def test_each_origin_beats_the_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "haltpoint.toml").write_text("slots = 1\n[policy]\nmax_turns = 7\n")
+    (tmp_path / "haltpoint.toml").write_text("slots = 1\n[limits]\nmax_turns = 7\n")
     assert settings_sources.load().slots == 1
-    (tmp_path / ".env").write_text("HALTPOINT_SLOTS=2\nUNRELATED=x\nHALTPOINT_POLICY__STEPS=9\n")
+    (tmp_path / ".env").write_text("HALTPOINT_SLOTS=2\nUNRELATED=x\nHALTPOINT_LIMITS__STEPS=9\n")
     assert settings_sources.load().slots == 2
     monkeypatch.setenv("HALTPOINT_SLOTS", "3")
     assert settings_sources.load().slots == 3
     assert settings_sources.load(slots=4).slots == 4
     assert settings_sources.load(slots=None).slots == 3, "a flag that was not given says nothing"
-    assert settings_sources.load().policy.max_turns == 7, "sections are merged, not replaced"
-    assert settings_sources.load().policy.steps == 9
+    assert settings_sources.load().limits.max_turns == 7, "sections are merged, not replaced"
+    assert settings_sources.load().limits.steps == 9
 
 
 def test_a_named_config_file_must_exist(tmp_path: Path) -> None:
@@ -54,12 +54,12 @@ def test_text_forms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALTPOINT_TOOLS", "my_tools, shop.tools")
     monkeypatch.setenv("HALTPOINT_LEASE", "2s")
     monkeypatch.setenv("HALTPOINT_HEARTBEAT", "500ms")
-    monkeypatch.setenv("HALTPOINT_POLICY__RETENTION", "2d")
+    monkeypatch.setenv("HALTPOINT_LIMITS__RETENTION", "2d")
     monkeypatch.setenv("HALTPOINT_STATE_DIR", "~/here")
     monkeypatch.setenv("HALTPOINT_SLOTS", "")
     loaded = settings_sources.load()
     assert loaded.tools == ("my_tools", "shop.tools")
-    assert (loaded.lease, loaded.heartbeat, loaded.policy.retention) == (2.0, 0.5, 172_800.0)
+    assert (loaded.lease, loaded.heartbeat, loaded.limits.retention) == (2.0, 0.5, 172_800.0)
     assert loaded.state_dir == Path.home() / "here"
     assert loaded.slots == 16, "an empty variable is no value"
 
@@ -111,9 +111,13 @@ def test_a_heartbeat_must_fit_into_its_lease() -> None:
         settings_sources.load(lease="2s")
 
 
-def test_an_old_name_is_refused_with_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HALTPOINT_BEAT", "1s")
-    with pytest.raises(SettingsError, match="did you mean HALTPOINT_HEARTBEAT"):
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("BEAT", "HEARTBEAT"), ("POLICY__RETENTION", "LIMITS__RETENTION"), ("POLICY__STEPS", "LIMITS__STEPS")],
+)
+def test_an_old_name_is_refused_with_the_new_one(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
+    monkeypatch.setenv(f"HALTPOINT_{old}", "1s")
+    with pytest.raises(SettingsError, match=f"did you mean HALTPOINT_{new}"):
         settings_sources.load()
 
 

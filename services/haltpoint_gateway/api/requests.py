@@ -52,7 +52,7 @@ def routes(gateway: Gateway) -> APIRouter:
             await _check(gateway, request, body)
         trace = chain.trace if chain else None
         token = f"{who.name}/{idempotency_key}" if idempotency_key else None
-        record = approves(request, body, gateway.settings.policy.approval_ttl)
+        record = approves(request, body, gateway.settings.limits.approval_ttl)
         verdict = await gateway.inbox.answer(request_id, body, by=who.name, trace=trace, token=token, approves=record)
         if not isinstance(verdict, Taken):
             raise _refused(request_id, verdict)

@@ -45,7 +45,7 @@ def routes(gateway: Gateway) -> APIRouter:
             detail = "Another task was submitted under this Idempotency-Key."
             raise Problem(409, "idempotency_conflict", detail, hint=hint, **accepted(chain_id).model_dump())
         if submitted.status is SubmitStatus.BUSY:
-            limit = gateway.settings.policy.backlog_limit
+            limit = gateway.settings.limits.backlog_limit
             raise Problem(
                 429,
                 "backlog_full",

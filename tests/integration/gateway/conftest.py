@@ -21,7 +21,7 @@ from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.thoughts import Strike
 from haltpoint.contracts.tools import Option, ToolSpec
-from haltpoint.runtime.config.settings import GatewaySettings, PolicySettings, Settings
+from haltpoint.runtime.config.settings import GatewaySettings, LimitSettings, Settings
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.committing import ChainCommit, Decided
@@ -178,7 +178,7 @@ async def system(redis: Redis) -> AsyncIterator[System]:
     settings = Settings(
         partitions=2,
         gateway=GatewaySettings(admin_key=SecretStr(ADMIN)),
-        policy=PolicySettings(backlog_limit=BACKLOG),
+        limits=LimitSettings(backlog_limit=BACKLOG),
     )
     async with AutoPipeline(redis, patience=1.0) as calls:
         gateway = assemble(settings, redis, calls, topology, Tracing(None), ADMIN)

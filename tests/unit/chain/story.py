@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 from haltpoint.chain.decide import decide
+from haltpoint.chain.model.limits import deadline_of
 from haltpoint.chain.model.needs import forget
 from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Resolve, Think
-from haltpoint.chain.model.policy import deadline_of
 from haltpoint.chain.model.state import Action, Chain, ChainStatus, StepStatus
 from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts.events import (

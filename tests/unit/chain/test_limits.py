@@ -7,8 +7,8 @@ import pytest
 
 from haltpoint.chain.model import schemas
 from haltpoint.chain.model.codes import Code
+from haltpoint.chain.model.limits import deadline_of
 from haltpoint.chain.model.needs import forget, needed_actions
-from haltpoint.chain.model.policy import deadline_of
 from haltpoint.chain.model.schemas import argument_faults, compiled, result_faults
 from haltpoint.chain.model.state import (
     Chain,

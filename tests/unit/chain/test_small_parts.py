@@ -3,7 +3,7 @@
 import pytest
 
 from haltpoint.chain.checks.human_tool import NAME, SPEC, question_faults, with_built_in
-from haltpoint.chain.model.policy import without_blocked
+from haltpoint.chain.model.limits import without_blocked
 from haltpoint.chain.model.schemas import form_value_faults
 from haltpoint.chain.model.state import next_due
 from haltpoint.chain.replay import fold, with_matrix

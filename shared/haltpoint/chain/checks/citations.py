@@ -9,7 +9,7 @@ from collections.abc import Callable, Container
 from typing import Final
 
 from haltpoint.chain.checks.deeds import deed_line
-from haltpoint.chain.model import policy
+from haltpoint.chain.model import limits
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.phrases import phrases
@@ -67,7 +67,7 @@ def false_marks(work: Work, index: int | None, words: str) -> tuple[Correction, 
 
 def cite(work: Work, words: str) -> str:
     """The words as the user reads them; sentences whose marks prove nothing are noted as unproven."""
-    own = phrases(policy.language(work.chain.task, work.world.policy))
+    own = phrases(limits.language(work.chain.task, work.world.policy))
     work.cited = any(_line_of(work, mark) is not None for mark in marks_in(words, work.graph.index))
     text, unproven = rendered(words, work.graph.index, lambda mark: _line_of(work, mark), own.unproven)
     work.unproven = tuple(dict.fromkeys((*work.unproven, *unproven)))

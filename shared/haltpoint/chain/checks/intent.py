@@ -12,7 +12,7 @@ import msgspec
 from haltpoint.chain.checks.contract import may_call, open_to_models
 from haltpoint.chain.checks.goal import MOST_QUOTED, SHOWN, intent_of, with_effects
 from haltpoint.chain.checks.templates import with_those_inside
-from haltpoint.chain.model import policy
+from haltpoint.chain.model import limits
 from haltpoint.chain.model.state import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.words.patterns import fitting
@@ -94,7 +94,7 @@ def _unasked(work: Work, mode: Mode, tool: str) -> Treatment:
     """What the policy says of a call with effects that nothing asks for; any other is allowed."""
     if work.intent is None or mode is not Mode.STRICT or _named(work, tool):
         return Treatment.ALLOW
-    return policy.treatment(work.world.policy.unasked_effects, tool)
+    return limits.treatment(work.world.policy.unasked_effects, tool)
 
 
 def _named(work: Work, tool: str) -> bool:

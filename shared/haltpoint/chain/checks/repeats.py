@@ -13,7 +13,7 @@ import msgspec
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import CheckedCall, ledger_entry
 from haltpoint.chain.checks.provenance import denied
-from haltpoint.chain.model import policy
+from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Record, Resolve
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import Action, ActionStatus, PlanOrigin
@@ -143,7 +143,7 @@ def _mark(action: Action, outcome: Outcome) -> str:
 
 
 def _rule(work: Work, tool: str) -> Treatment:
-    return policy.treatment(work.world.policy.repeated_effects, tool)
+    return limits.treatment(work.world.policy.repeated_effects, tool)
 
 
 def answered_by(checked: CheckedCall) -> Action | None:

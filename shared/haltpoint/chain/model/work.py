@@ -6,7 +6,7 @@ from typing import Any, Final, Self
 
 from msgspec import field, structs
 
-from haltpoint.chain.model import policy
+from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Decision, Output
 from haltpoint.chain.model.state import Action, ActionStatus, Chain, ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.model.world import World
@@ -55,7 +55,7 @@ class Work(Chain, kw_only=True, gc=False):
 
     def mode(self, index: int | None) -> Mode:
         """How far the model is held to its word in a step; None: before and after all steps."""
-        return policy.mode(self.task, None if index is None else self.steps[index])
+        return limits.mode(self.task, None if index is None else self.steps[index])
 
     def action_id(self, index: int, number: int) -> str:
         """The id of a step's action: see `base.action_id`."""

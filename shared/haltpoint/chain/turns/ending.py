@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from haltpoint.chain.checks.intent import falls_short, unfulfilled
-from haltpoint.chain.model import policy
+from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import result_needed
 from haltpoint.chain.model.next import Cancelled, Completed, Failed, StepEnd, failed, step_failed
@@ -32,7 +32,7 @@ def too_late(work: Work) -> Failed | None:
     """The end of a chain whose time is over; None when it has time left."""
     if work.now < work.deadline:
         return None
-    if (seconds := policy.seconds_that_bind(work)) is None:
+    if (seconds := limits.seconds_that_bind(work)) is None:
         return failed(Code.TOO_LATE, "the chain's deadline has passed")
     return failed(Code.OVER_BUDGET, f"the chain has used up its {seconds:g} s")
 
@@ -47,7 +47,7 @@ def end_step(work: Work, end: StepEnd) -> None:
     if failure is None:
         run, validation = work.run[index], "passed"
         if work.origin is not PlanOrigin.LITERAL:
-            validation = policy.validation(work.task, step, unkept=run.unkept)
+            validation = limits.validation(work.task, step, unkept=run.unkept)
         if work.origin is not PlanOrigin.LITERAL or run.taken < len(step.actions):
             drop_held(work, index, "step completed")
         work.tell(FactType.STEP_COMPLETED, index, validation_status=validation)

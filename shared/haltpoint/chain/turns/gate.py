@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from haltpoint.chain.checks.checked import CheckedCall
-from haltpoint.chain.model import policy
+from haltpoint.chain.model import limits
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import Action, PlanOrigin
 from haltpoint.chain.model.work import Work
@@ -31,7 +31,7 @@ def gate(work: Work, index: int) -> Gate:
     if work.now >= work.deadline:
         return Gate.DEADLINE
     if (work.active or work.thought) and (under_way := work.under_way()):
-        most, own = policy.parallel(work.task, work.steps[index], work.origin, work.world.policy)
+        most, own = limits.parallel(work.task, work.steps[index], work.origin, work.world.policy)
         if under_way >= most or len(work.run[index].pending) >= own or any(map(_asks_hooks, _pending(work))):
             return Gate.CAP
     return Gate.GO

@@ -20,7 +20,7 @@ from haltpoint.chain.checks.provenance import provenance_fault
 from haltpoint.chain.checks.reasons import reasons_for
 from haltpoint.chain.checks.repeats import answered_by, decided_before, effect_before, give_back, repeat_fault
 from haltpoint.chain.checks.sources import users_words
-from haltpoint.chain.model import policy
+from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.next import Next, StepEnd
 from haltpoint.chain.model.state import PlanOrigin
@@ -157,7 +157,7 @@ def release(work: Work, index: int) -> Next | Gate | None:
     results may be origins.
     """
     proposal, mode = work.proposals.get(index, _NOTHING), work.mode(index)
-    most = policy.actions_per_turn(work.steps[index], work.world.policy)
+    most = limits.actions_per_turn(work.steps[index], work.world.policy)
     for place in range(work.run[index].taken, len(proposal.calls)):
         proposed, run = proposal.calls[place], work.run[index]
         if run.in_turn >= most and not run.pending:
@@ -213,7 +213,7 @@ def next_turn(work: Work, index: int) -> Next:
     """
     run, thought = work.edit(index), work.acted_on(index)
     proposal = work.proposals.get(index, _NOTHING)
-    most = policy.actions_per_turn(work.steps[index], work.world.policy)
+    most = limits.actions_per_turn(work.steps[index], work.world.policy)
     dropped = "one action per turn" if most == 1 else f"{most} actions per turn"
     drop_held(work, index, dropped if run.in_turn else "no call of the proposal can run")
     wrong = unread(work, index, proposal)

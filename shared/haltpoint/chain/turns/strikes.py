@@ -5,7 +5,7 @@ from typing import Final
 
 from haltpoint.chain.checks.contract import form_of, reading_faults
 from haltpoint.chain.checks.intent import pattern_faults
-from haltpoint.chain.model import policy
+from haltpoint.chain.model import limits
 from haltpoint.chain.model.next import StepEnd
 from haltpoint.chain.model.outputs import Ask
 from haltpoint.chain.model.work import Work
@@ -81,7 +81,7 @@ def tell_corrections(work: Work, index: int | None, faults: Sequence[Correction]
 
 def strikes_exhausted(work: Work, index: int | None) -> bool:
     """Whether this was one violation too many in a row, of the step or of the chain (D2)."""
-    most = policy.strikes(work.task, work.world.policy)
+    most = limits.strikes(work.task, work.world.policy)
     if index is None or work.strikes >= most:
         return work.strikes >= most
     specs = (work.world.tools.get(name) for name in work.steps[index].promised_tools)

@@ -6,7 +6,7 @@ attempt. Plan and answer have turn 0 in their ids, so that no step's id can coll
 
 from haltpoint.chain.checks.citations import cite
 from haltpoint.chain.checks.intent import pattern_faults
-from haltpoint.chain.model import policy
+from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import INTENT
 from haltpoint.chain.model.next import Completed, Failed, Next, failed, step_failed
@@ -60,8 +60,8 @@ def think_intent(
 def may_think(work: Work, index: int) -> bool:
     """Whether a step may ask for one more proposal."""
     rules = work.world.policy
-    own = work.run[index].proposals < policy.max_turns(work.task, work.steps[index], rules)
-    return own and policy.turns_left(work, rules, work.turns) and _spent(work) is None
+    own = work.run[index].proposals < limits.max_turns(work.task, work.steps[index], rules)
+    return own and limits.turns_left(work, rules, work.turns) and _spent(work) is None
 
 
 def think_step(
@@ -79,9 +79,9 @@ def think_step(
         wrong = [*(one.violation for one in row), *(one.violation for one in corrections)]
         return escalate(work, index, f"it {BROKEN[wrong[-1]]}" if wrong else "too many strikes")
     tell_corrections(work, index, corrections)
-    if run.proposals >= policy.max_turns(work.task, step, work.world.policy):
+    if run.proposals >= limits.max_turns(work.task, step, work.world.policy):
         return _out_of_turns(work, index, corrections, previous or work.acted_on(index))
-    if not policy.turns_left(work, work.world.policy, work.turns):
+    if not limits.turns_left(work, work.world.policy, work.turns):
         return failed(Code.OVER_BUDGET, f"the chain has used up its {count(work.turns, 'turn')}", step.id)
     if (spent := _spent(work)) is not None:
         return spent
@@ -148,7 +148,7 @@ def stand_in(work: Work, why: str) -> str:
         for name in _receipts(work)
         if (action := work.actions.get(name)) is not None and action.outcome is not None and action.outcome.satisfies
     ]
-    own = phrases(policy.language(work.task, work.world.policy))
+    own = phrases(limits.language(work.task, work.world.policy))
     return "\n".join((f"{own.unanswered}: {why}.", *((own.results, *lines) if lines else ())))
 
 
@@ -164,14 +164,14 @@ def _receipts(work: Work) -> tuple[str, ...]:
 
 def _no_words_left(work: Work, attempt: int) -> str | None:
     """Why the model cannot be asked for words any more."""
-    if not policy.tokens_left(work, work.tokens) or attempt > work.world.policy.max_chain_turns:
+    if not limits.tokens_left(work, work.tokens) or attempt > work.world.policy.max_chain_turns:
         return "the budget for the model is used up"
     return "the deadline has passed" if work.now >= work.deadline else None
 
 
 def _spent(work: Work) -> Failed | None:
     """The end of a chain that has no tokens or no time for a thought more."""
-    return too_late(work) if policy.tokens_left(work, work.tokens) else _over_tokens(work)
+    return too_late(work) if limits.tokens_left(work, work.tokens) else _over_tokens(work)
 
 
 def _over_tokens(work: Work) -> Failed:

@@ -86,7 +86,7 @@ class LogSettings(_Section):
     format: Literal["auto", "json", "console"] = "auto"
 
 
-class PolicySettings(_Section):
+class LimitSettings(_Section):
     """How long the machine tries, waits and remembers."""
 
     max_turns: Count = 10
@@ -150,7 +150,7 @@ class Settings(BaseSettings):
     gateway: GatewaySettings = GatewaySettings()
     log: LogSettings = LogSettings()
     language: Literal["en", "de"] = Field(default="en", description="of the runtime's own words in answers")
-    policy: PolicySettings = PolicySettings()
+    limits: LimitSettings = LimitSettings()
     policy_file: Annotated[Path, AfterValidator(Path.expanduser)] | None = Field(
         default=None, description="TOML: patterns, blocked tools, messages and limits"
     )

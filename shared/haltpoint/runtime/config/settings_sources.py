@@ -107,7 +107,7 @@ def _layers(config: Path | None, flags: Mapping[str, object]) -> tuple[_Layers, 
     }
     if named := next((layer["policy_file"] for layer in layers.values() if layer.get("policy_file")), None):
         try:
-            layers[str(named)] = {"policy": policy_file.numbers(policy_file.read(Path(str(named)).expanduser()))}
+            layers[str(named)] = {"limits": policy_file.numbers(policy_file.read(Path(str(named)).expanduser()))}
         except HaltpointError as error:
             return layers, faults, error
     return layers, faults, None

@@ -6,7 +6,7 @@ policy's patterns: what a model made up is counted as one, so that nobody can fi
 
 from typing import Final
 
-from haltpoint.chain.model import policy
+from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, Message, PlanDrafted
@@ -67,7 +67,7 @@ def _count_violations(counts: dict[str, int], before: Chain, message: Message, d
 def _mode(chain: Chain, step_id: str | None) -> Mode:
     """How far the model was held to its word there; without a step: about the plan or the answer."""
     index = chain.graph.index.get(step_id or "")
-    return policy.mode(chain.task, None if chain.plan is None or index is None else chain.plan.steps[index])
+    return limits.mode(chain.task, None if chain.plan is None or index is None else chain.plan.steps[index])
 
 
 def _model(message: Message) -> str:

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from haltpoint.chain.checks.human_tool import with_built_in
 from haltpoint.chain.checks.templates import with_skills
-from haltpoint.chain.model.policy import without_blocked
+from haltpoint.chain.model.limits import without_blocked
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.tools import ToolSpec

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import structs
 
 from haltpoint.chain.checks.citations import Mark, rendered
-from haltpoint.chain.model import policy
+from haltpoint.chain.model import limits
 from haltpoint.chain.model.state import ActionStatus, ChainError, ChainStatus, PlanOrigin, Rest, StepRun, StepStatus
 from haltpoint.contracts import views
 from haltpoint.contracts.base import action_id
@@ -186,7 +186,7 @@ def _step(
     actions = tuple(_action(record, record.actions[name], times) for name in ids if name in record.actions)
     started, ended = times.get(step.id, (None, None))
     became: dict[str, Any] = {
-        "tool_validation_mode": policy.mode(record.task, step),
+        "tool_validation_mode": limits.mode(record.task, step),
         "status": run.status.value,
         "validation_status": contract_view.validation(record.task, step, run, record.head.get("origin", "")),
         "strikes": run.strikes,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from haltpoint.chain.model import policy
+from haltpoint.chain.model import limits
 from haltpoint.chain.model.state import PlanOrigin, StepRun, StepStatus
 from haltpoint.contracts import views
 from haltpoint.contracts.facts import FactType
@@ -82,7 +82,7 @@ def validation(task: Task, step: Step, run: StepRun, origin: str) -> str | None:
         return "failed"
     if run.status is not StepStatus.COMPLETED:
         return "skipped"
-    return "passed" if origin == PlanOrigin.LITERAL else policy.validation(task, step, unkept=run.unkept)
+    return "passed" if origin == PlanOrigin.LITERAL else limits.validation(task, step, unkept=run.unkept)
 
 
 def remarks(completed: bool, steps: Iterable[views.StepView], about_answer: Sequence[views.ViolationView]) -> list[str]:
