@@ -131,9 +131,7 @@ class Admission:
             failure = judge(read_exception(tool, error, ()), Effects.NOT_STARTED, request.tool)
             return Refusal(read_failure(failure), (builtin.refused_by(builtin.ARGUMENTS),))
         hook_chain, spec = self._registry.hook_chain(request.tool), tool.spec
-        watched = (
-            hook_chain is not None or bool(request.reasons) or request.approval is not None or _is_destructive(tool)
-        )
+        watched = hook_chain is not None or bool(request.reasons) or request.approval is not None or spec.destructive
         asks = watched or (request.unasked is None and (bool(spec.provenance) or any(spec.targets.values())))
         no_effect = self._registry.no_effect.get(request.tool, ())
         call = ToolCall(tool, arguments, seconds, text, hook_chain, asks=asks, no_effect=no_effect)
@@ -153,7 +151,7 @@ class Admission:
             return Refusal(_reading(ErrorType.BLOCKED, f"{request.tool} was not called: {made_up}"), records)
         links = reasons_for_links(tool.spec, from_json(run.text)) if request.unasked is None else ()
         reasons, approved, shown = (*(request.reasons or ()), *links), "", Shown()
-        if _is_destructive(tool):
+        if tool.spec.destructive and tool.spec.plan is None:  # of a skill with steps each call is asked about itself
             words = _DESTRUCTIVE.format(request.tool)
             reasons = (Reason(kind=ReasonKind.DESTRUCTIVE, words=words), *reasons)
         if run.asked or reasons or request.approval is not None:
@@ -244,11 +242,6 @@ class Admission:
             private=deepcopy(request.private),
             deadline_ms=request.deadline,
         )
-
-
-def _is_destructive(tool: Tool) -> bool:
-    """Of a skill with steps its calls are destructive, each for itself: about these a person is asked."""
-    return tool.spec.destructive and tool.spec.plan is None
 
 
 def _changed(tool: Tool, run: HookRun) -> Reason:
