@@ -85,7 +85,7 @@ class HookRun(Hearing):
         confirmation = Confirmation(
             action=spec.name,
             target=Target(id=spec.name, name=spec.name, type=spec.kind.value),
-            message="\n".join(dict.fromkeys(reason.words for reason in reasons)),
+            message=" ".join(dict.fromkeys(reason.words for reason in reasons)),
             preview="\n".join(previews) or None,
             reasons=reasons,
         )

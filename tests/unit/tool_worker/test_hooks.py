@@ -507,7 +507,7 @@ async def test_h1_a_person_is_asked_about_what_would_run_after_all_hooks() -> No
     asked = (await run_call("send_message", TO_ANN, *hooks)).outcome.confirmation
     assert asked is not None
     assert asked.arguments == '{"to":"ann","text":"bye"}'
-    assert asked.message == "It is 3 am there. Send anyway?\nAnd who pays?"
+    assert asked.message == "It is 3 am there. Send anyway? And who pays?"
 
     told = await run_call("send_message", TO_ANN, *hooks, approval=asked.digest)
     assert told.hooks == [("a", "approved"), ("b", "modify"), ("c", "approved")]
