@@ -80,7 +80,7 @@ def takes_all_tools(message: ToExecutor, chain: Chain) -> bool:
     return isinstance(message, TaskSubmitted) and chain.task.plan is None and chain.task.style is Style.REACT
 
 
-def policy_of(settings: LimitSettings, file: PolicyFile, language: str = "en") -> Policy:
+def policy_of(settings: LimitSettings, file: PolicyFile, language: str = "en", lease: float = 10.0) -> Policy:
     """The numbers of the settings that `decide` needs, and what the policy file says in words."""
     return Policy(
         max_turns=settings.max_turns,
@@ -94,6 +94,7 @@ def policy_of(settings: LimitSettings, file: PolicyFile, language: str = "en") -
         patterns=patterns_of(file),
         messages=file.messages,
         language=language,
+        lease=lease,
         repeated_effects=file.repeated_effects,
         claims_check=file.claims_check,
         unasked_effects=file.unasked_effects,

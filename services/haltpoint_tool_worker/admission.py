@@ -35,6 +35,7 @@ from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.links import reasons_for_links
 from haltpoint_tool_worker.preview import Shown, take_preview
 from haltpoint_tool_worker.raised import read_exception
+from haltpoint_tool_worker.reconciling import reconciled, unknown
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results import Reading, read_failure
 from haltpoint_tool_worker.runner import Runner
@@ -181,6 +182,13 @@ class Admission:
             approved=approved,
         )
         return self._with_context(job, call)
+
+    async def reconcile(self, job: Job) -> Reading:
+        """Whether the call happened, by its tool's word (E5)."""
+        tool = self._registry.find(job.request.tool)
+        if tool is None or tool.reconcile is None:
+            return unknown(job.request.tool, "its worker can no longer be asked whether it happened")
+        return await reconciled(self._runner, job, tool, self._context(job, tool, job.arguments), self._left(job))
 
     async def review(self, job: Job, call: ToolCall, reading: Reading) -> tuple[Reading, tuple[HookRecord, ...]]:
         """The result as the post-hooks leave it, and all hooks that ran for the call."""

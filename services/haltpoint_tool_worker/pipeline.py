@@ -74,6 +74,9 @@ class Pipeline:
         if job.deliveries > 1 and (status := await self._claim(job, start=False)) is not ClaimStatus.GO:
             return self._unclaimed(job, status)
         began = time.time_ns() // 1_000_000
+        if job.request.reconcile:
+            reading = await self._admission.reconcile(job)
+            return None if job.lost else self._finished(job, reading, began)
         call = self._admission.look(job, began)
         if isinstance(call, ToolCall) and call.asks:
             call = await self._admission.ask(job, call)
@@ -211,6 +214,8 @@ class Pipeline:
             metadata = msgspec.structs.replace(metadata, again=True)
         if whole:
             metadata = msgspec.structs.replace(metadata, whole=whole)
+        if request.reconcile:
+            metadata = msgspec.structs.replace(metadata, reconciled=True)
         if request.approval is not None:
             approval = msgspec.structs.replace(request.approval, preview=None)
             metadata = msgspec.structs.replace(metadata, approval=approval)

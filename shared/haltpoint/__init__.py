@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from haltpoint.contracts.humans import Choice
     from haltpoint.sync_client import SyncClient
     from haltpoint.tools import (
+        NOT_HAPPENED,
+        UNKNOWN,
         Ctx,
         Foreign,
         FromResult,
+        Happened,
         New,
         Option,
         Retry,
@@ -26,11 +29,14 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "NOT_HAPPENED",
+    "UNKNOWN",
     "Choice",
     "Client",
     "Ctx",
     "Foreign",
     "FromResult",
+    "Happened",
     "New",
     "Option",
     "Retry",

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
-from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
+from haltpoint import NOT_HAPPENED, Ctx, FromResult, Happened, ToolError, ToolResult, hook, tool
 from haltpoint.contracts.tools import Target
 
 _log = logging.getLogger(__name__)
@@ -80,6 +80,24 @@ def pay_bill(bill: str, ctx: Ctx) -> Payment:
     _write_down(ctx, f"paid {bill}")
     replies: dict[str, str] = {}
     return {"receipt": replies[bill]}
+
+
+def was_charged(arguments: dict[str, Any], key: str) -> object:
+    """Whether the diary tells of it."""
+    kept = diary(Path(os.environ["CONTACTS_OUTBOX"]))
+    lines = kept.read_text().splitlines() if kept.exists() else []
+    return Happened({"receipt": arguments["card"]}) if any(line.startswith(key) for line in lines) else NOT_HAPPENED
+
+
+@tool(reconcile=was_charged, says="Charged {card}")
+def charge(card: str, ctx: Ctx) -> Payment:
+    """Charge a card, and lose the receipt; at the first attempt for "slow" nothing is charged."""
+    if card == "slow" and ctx.attempt == 1:
+        raise KeyError(card)
+    _write_down(ctx, f"charged {card}")
+    if card == "lost":
+        raise KeyError(card)
+    return {"receipt": card}
 
 
 @tool(read_only=True)

@@ -223,6 +223,9 @@ class Metadata(Contract):
     action_id: str = ""
     chain_position: int = 0
     attempt: int = 1
+    reconciled: Annotated[bool, Meta(description="the tool was asked whether it happened, and did not run (E5)")] = (
+        False
+    )
     again: Annotated[bool, Meta(description="this error allows that the same call runs again (E2)")] = False
     started_at: int = 0
     duration_ms: int = 0
@@ -317,6 +320,7 @@ class ToolSpec(Contract):
     queue: str = "default"
     timeout: Annotated[Seconds, Meta(description="seconds")] = DEFAULT_TIMEOUT
     strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
+    reconciles: Annotated[bool, Meta(description="it can be asked whether a call in doubt happened (E5)")] = False
     retry: Annotated[Retry | None, Meta(description="how often a call that may run again does (E2)")] = None
     says: Annotated[str | None, Meta(description="what a call did, {name} for an argument or a field (F1)")] = None
     confirms: Annotated[bool, Meta(description="it has a parameter `confirmed` that only the runtime sets (B7)")] = (

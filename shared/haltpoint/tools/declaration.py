@@ -30,6 +30,7 @@ import msgspec
 from haltpoint.contracts.tools import DEFAULT_TIMEOUT, Retry, ToolSpec
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.preview import Preview, preview_of
+from haltpoint.tools.reconcile import reconcile_of
 from haltpoint.tools.says import checked_says
 from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_async, place_of, read_inputs, read_output
 
@@ -47,6 +48,7 @@ _NO_FLAGS: Final = (
     "confirmed",
     "preview",
     "retry",
+    "reconcile",
 )
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _ATTRIBUTE: Final = "__haltpoint_tool__"
@@ -75,6 +77,7 @@ class Traits(TypedDict, total=False):
     confirmed: Literal["own"]
     preview: Callable[..., Any]
     retry: Retry
+    reconcile: Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,7 @@ class Tool:
     place: str
     no_effect: tuple[type[BaseException], ...] = ()
     preview: Preview | None = None
+    reconcile: Preview | None = None
 
     @property
     def name(self) -> str:
@@ -163,7 +167,8 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
         inputs, output = read_inputs(function, hints, confirmed_is_own=is_own), read_output(hints)
         spec, no_effect = _spec(name, function, traits, inputs, output), exceptions_in(traits.get("no_effect", ()))
         preview = preview_of(traits["preview"], name, inputs) if "preview" in traits else None
-        return Tool(spec, function, inputs, output, is_async(function), place, no_effect, preview)
+        reconcile = reconcile_of(traits["reconcile"], name) if "reconcile" in traits else None
+        return Tool(spec, function, inputs, output, is_async(function), place, no_effect, preview, reconcile)
     except DeclarationError as error:
         raise DeclarationError(f"tool {name!r} ({place}): {error}") from error.__cause__
 
@@ -173,6 +178,8 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
         raise DeclarationError("read_only and destructive contradict each other")
     if traits.get("read_only") and "preview" in traits:
         raise DeclarationError("read_only and preview contradict each other: a preview tells what a call would change")
+    if (traits.get("read_only") or traits.get("idempotent")) and "reconcile" in traits:
+        raise DeclarationError("reconcile is for tools that may be in doubt; read-only and idempotent ones run again")
     if traits.get("read_only") and traits.get("repeats"):
         words = "repeats is for effects; a read-only tool whose results change says polls=True"
         raise DeclarationError(f"read_only and repeats contradict each other: {words}")
@@ -196,6 +203,7 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             queue=queue,
             timeout=seconds_of(traits.get("timeout", DEFAULT_TIMEOUT)),
             strikes=traits.get("strikes"),
+            reconciles="reconcile" in traits,
             retry=_retry(traits.get("retry", Retry())),
             provenance=inputs.provenance,
             says=checked_says(traits.get("says"), inputs.schema, output.schema),

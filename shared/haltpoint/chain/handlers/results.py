@@ -1,6 +1,6 @@
 """A worker's or a child's report of an action (B2, B3, C11, E5): go on, stop and ask, or end the step."""
 
-from typing import Any
+from typing import Any, Final
 from zlib import crc32
 
 import msgspec
@@ -28,6 +28,9 @@ from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import Plan, ProposedCall
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome, ToolSpec
+
+_MOST_ASKED: Final = 6
+"""How often an action rests because of a doubt, each second time to run again, until a person is asked."""
 
 
 def take_result(work: Work, message: ToolCompleted) -> Next | None:
@@ -74,6 +77,25 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     return succeed(work, action)
 
 
+def _until_reconciled(work: Work, action: Action, outcome: Outcome, body: str, fault: Fault) -> Rest | None:
+    """How long an action in doubt rests until its tool is asked whether it happened (E5): not at all when its code has
+    raised, else until no run of it can act any more. One that did not happen runs again. None: a person is asked.
+    """
+    spec, before = work.world.tools.get(action.tool), work.resting.get(action.id)
+    attempts = 1 if before is None else before.attempts + 1
+    if outcome.metadata.reconciled:
+        return Rest(work.now + 1, outcome, body, attempts) if fault.no_effect else None
+    if fault.error_type is not ErrorType.IN_DOUBT or spec is None or not spec.reconciles:
+        return None
+    ended = fault.cause is not None and fault.cause.error_type is not ErrorType.TIMEOUT
+    until = work.now + (1 if ended else round((spec.timeout + work.world.policy.lease) * 1000))
+    return (
+        Rest(until, outcome, body, attempts, reconcile=True)
+        if attempts < _MOST_ASKED and until < work.deadline
+        else None
+    )
+
+
 def _rest(work: Work, action: Action, outcome: Outcome, body: str) -> Rest | None:
     """How long an action rests whose error allows that it runs again (E2), and its tool another attempt; None: the
     error counts. Never past the deadline.
@@ -84,6 +106,8 @@ def _rest(work: Work, action: Action, outcome: Outcome, body: str) -> Rest | Non
     """
     fault, spec = outcome.error, work.world.tools.get(action.tool)
     retry = None if spec is None else spec.retry
+    if fault is not None and (asked := _until_reconciled(work, action, outcome, body, fault)) is not None:
+        return asked
     if fault is None or retry is None or not outcome.metadata.again or fault.error_type not in retry.on:
         return None
     before = work.resting.get(action.id)

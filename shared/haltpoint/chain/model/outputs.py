@@ -18,10 +18,10 @@ class Dispatch(Struct, frozen=True, gc=False):
     """Send this action to its queue, under a new stream entry that becomes the action's current one.
 
     A second dispatch of the same id (after not_happened or an approval) has `again`: the started mark is cleared.
-    `approval` is a person's yes to this call. `origins` are the actions whose receipts the worker
-    looks into when it asks once more where values come from; `unasked` says why it need not. With `reasons` the worker
-    asks a person before it runs the call; `sources` go into the receipt, `notes` into its warnings. `repeats`, for the
-    log, is the action that had this effect before.
+    `approval` is a person's yes to this call. With `reconcile` its tool is asked whether it happened. `origins` are the
+    actions whose receipts the worker looks into when it asks once more where values come from; `unasked` says why it
+    need not. With `reasons` the worker asks a person before it runs the call; `sources` go into the receipt, `notes`
+    into its warnings. `repeats`, for the log, is the action that had this effect before.
     """
 
     action: Action
@@ -29,6 +29,7 @@ class Dispatch(Struct, frozen=True, gc=False):
     deadline: int
     position: int
     approval: Approval | None = None
+    reconcile: bool = False
     again: bool = False
     origins: tuple[str, ...] | None = None
     unasked: str | None = None

@@ -146,12 +146,14 @@ class Rest:
     """An action waits for a moment: it is sent again at `until` (ms). Its receipt so far is `outcome` with `data`.
 
     `until` 0: it was sent again, and may rest once more. `attempts` have failed so.
+    `reconcile`: its tool is asked whether it happened (E5).
     """
 
     until: int
     outcome: Outcome
     data: str = "{}"
     attempts: int = 1
+    reconcile: bool = False
 
 
 @value

@@ -18,6 +18,7 @@ class Policy:
     max_steps: int = 50
     max_actions: int = 100
     max_chain_turns: int = 100
+    lease: float = 10.0
     request_timeout: float = 24 * 3600.0
     chain_timeout: float = 7 * 24 * 3600.0
     patterns: tuple[Pattern, ...] = ()

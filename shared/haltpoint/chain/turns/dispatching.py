@@ -109,9 +109,10 @@ def send(
     return _order(work, action, spec, reasons=reasons, notes=notes, sources=sources, repeats=repeats)
 
 
-def send_again(work: Work, action: Action) -> Next:
-    """An action once more under its own id and the yes that it has, because a person said so (B3, E5) or its rest is
-    over (E2); it costs no further action. Whoever takes the answer has looked at the deadline before.
+def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
+    """An action once more under its own id and the yes that it has, because a person said so (B3, E5), its rest is over
+    (E2), or its tool is to say whether it happened (`reconcile`, E5). It costs no further action. Whoever takes the
+    answer has looked at the deadline before.
     """
     spec = work.world.tools.get(action.tool)
     if spec is None:
@@ -123,7 +124,7 @@ def send_again(work: Work, action: Action) -> Next:
         sources = written_over(sources, approval.proposed, action.arguments, SourceKind.PERSON)
     warned = () if action.outcome is None else action.outcome.warnings
     notes = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()
-    return _order(work, again, spec, approval=approval, again=True, notes=notes, sources=sources)
+    return _order(work, again, spec, approval=approval, reconcile=reconcile, again=True, notes=notes, sources=sources)
 
 
 def _order(work: Work, action: Action, spec: ToolSpec, **said: Any) -> Dispatch:

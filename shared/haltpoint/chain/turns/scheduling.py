@@ -142,7 +142,7 @@ def _awake(work: Work, index: int) -> Next | None:
         name = work.action_id(index, number)
         rest = work.resting.get(name)
         if rest is not None and 0 < rest.until <= work.now and gate(work, index) in (Gate.GO, Gate.CAP):
-            wanted = send_again(work, work.actions[name])
+            wanted = send_again(work, work.actions[name], reconcile=rest.reconcile)
             if isinstance(wanted, Dispatch):
                 work.resting = {**work.resting, name: replace(rest, until=0)}
             return wanted

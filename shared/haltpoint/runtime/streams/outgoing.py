@@ -66,6 +66,7 @@ class Envelope:
                 timeout=output.spec.timeout,
                 deadline=output.deadline,
                 approval=output.approval,
+                reconcile=output.reconcile,
                 origins=output.origins,
                 unasked=output.unasked,
                 reasons=output.reasons or None,
