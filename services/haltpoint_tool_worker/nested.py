@@ -99,6 +99,8 @@ class Nested:
         failure = reading.failure
         took = round((time.perf_counter() - began) * 1000)
         error = failure.fault.error_type if failure is not None else None
+        if self._job.effects.get(key, "").endswith("in_doubt"):
+            error = ErrorType.IN_DOUBT  # whatever its caller makes of the failure
         came = {"error": error, "hooks": hooks, "duration_ms": took, "deed": reading.deed}
         self._job.calls[place] = msgspec.structs.replace(told, **came)
         if failure is not None:
@@ -137,8 +139,9 @@ class Nested:
         reading = read_ended(ended, call.tool, call.seconds, call.no_effect)
         if reading is None:
             return _refused(ErrorType.IN_DOUBT, f"{name} was stopped: its caller has ended"), call.records
-        if not _in_doubt(reading, spec):
-            effects.pop(key, None)
+        if _in_doubt(reading, spec):
+            return reading, call.records
+        effects.pop(key, None)
         if reading.outcome.satisfies and not (spec.read_only or spec.repeats):
             effects[key] = entry("done")
         if call.hook_chain is not None and call.hook_chain.post:
