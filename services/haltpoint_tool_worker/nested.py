@@ -19,7 +19,8 @@ from typing import Any, Final
 import msgspec
 from pydantic_core import from_json, to_jsonable_python
 
-from haltpoint.chain.checks.checked import ledger_entry
+from haltpoint.chain.checks.checked import ledger_entry, signature_of
+from haltpoint.chain.model.schemas import compiled
 from haltpoint.contracts.tools import DeedWords, ErrorType, HookRecord, NestedCall, ToolSpec
 from haltpoint.tools import Tool, ToolError
 from haltpoint_tool_worker.admission import Admission, Refusal, ToolCall
@@ -125,6 +126,8 @@ class Nested:
             call = await self._admission.ask(job, call)
         if isinstance(call, Refusal):
             return call.reading, call.records
+        if words := _barred(job, call):
+            return _refused(ErrorType.BLOCKED, f"{name} was not called: {words}"), call.records
         if job.lost:
             return _refused(ErrorType.BLOCKED, f"{name} was not called: its caller has ended"), call.records
         spec, effects = call.tool.spec, self._job.effects
@@ -193,6 +196,13 @@ def _in_doubt(reading: Reading, spec: ToolSpec) -> bool:
     if reading.failure is None:
         return False
     return judge(reading.failure, Effects.of(spec), spec.name).fault.error_type is ErrorType.IN_DOUBT
+
+
+def _barred(job: Job, call: ToolCall) -> str | None:
+    """Why the user's words or a person's denial do not allow this call, in words (C12, C14)."""
+    barred = job.request.barred or {}
+    about = {call.tool.spec.name, signature_of(compiled(call.tool.spec), call.text)} if barred else set[str]()
+    return next((words for words, named in barred.items() if not about.isdisjoint(named)), None)
 
 
 def _refused(kind: ErrorType, words: str) -> Reading:

@@ -263,6 +263,9 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
         sources: Annotated[dict[str, Source] | None, Meta(description="place in the arguments -> its source (C13)")] = (
             None
         )
+        barred: Annotated[
+            dict[str, tuple[str, ...]] | None, Meta(description="why -> tools and signatures no nested call may have")
+        ] = None
         notes: Annotated[tuple[str, ...] | None, Meta(description="words for the warnings of the receipt")] = None
         position: int = 0
         tenant: str | None = None

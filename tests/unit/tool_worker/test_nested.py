@@ -437,6 +437,18 @@ async def test_g5_a_nested_call_does_not_ask_for_its_callers_reasons() -> None:
     assert (finished.outcome.success, DONE) == (True, ["posted to e@x.org"])
 
 
+DENIED_CALL = signature_of(compiled(tool_of(deliver).spec), '{"to": "e@x.org"}')  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("named", "done"), [("deliver", False), (DENIED_CALL, False), ("send", True)])
+async def test_c12_c14_a_nested_call_is_bound_by_the_users_words_and_a_persons_denial(named: str, done: bool) -> None:
+    order = {"barred": {"the goal forbids it": ("x", named)}, "unasked": "literal"}
+    finished = await run_call("relay", '{"mailbox": " E@x.org"}', order=order, more=CALLING)
+    assert finished.outcome.success is done
+    assert bool(DONE) is done
+    assert done or error(finished) == "BLOCKED: deliver was not called: the goal forbids it"
+
+
 @tool
 async def several(ctx: Ctx) -> None:
     """Reads, writes what it is given and in other spelling, fails before an effect, and leaves one open."""

@@ -11,11 +11,12 @@ from typing import Final
 import msgspec
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.checked import CheckedCall, ledger_entry
+from haltpoint.chain.checks.checked import CheckedCall, ledger_entry, signature_of
 from haltpoint.chain.checks.provenance import denied
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Record, Resolve
 from haltpoint.chain.model.references import read_json
+from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_of, value
@@ -64,6 +65,18 @@ def decided_before(checked: CheckedCall) -> Correction | None:
         elif tool == human_tool.NAME and outcome.satisfies:
             text = "A person has answered exactly this question; the answer is among the results. Continue with it."
     return Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=text) if text else None
+
+
+def denied_calls(work: Work) -> dict[str, tuple[str, ...]]:
+    """The signatures of the calls that a person denied in this chain, by the words that say so."""
+    tools = work.world.tools
+    own = [
+        signature_of(compiled(tools[one.tool]), (one.outcome and one.outcome.metadata.arguments) or one.arguments)
+        for one in work.actions.values()
+        if denied(one) and one.tool in tools
+    ]
+    inside = [entry.partition(" ")[0] for entry in work.effects if entry.endswith(_DENIED)]
+    return {"a person denied exactly this call": (*own, *inside)} if own or inside else {}
 
 
 def repeat_fault(checked: CheckedCall) -> Correction | None:

@@ -20,8 +20,9 @@ class Dispatch(Struct, frozen=True, gc=False):
     A second dispatch of the same id (after not_happened or an approval) has `again`: the started mark is cleared.
     `approval` is a person's yes to this call. `origins` are the actions whose receipts the worker
     looks into when it asks once more where values come from; `unasked` says why it need not. With `reasons` the worker
-    asks a person before it runs the call; `sources` go into the receipt, `notes` into its warnings. `repeats`, for the
-    log, is the action that had this effect before.
+    asks a person before it runs the call; `sources` go into the receipt, `notes` into its warnings. `barred` are tools
+    and signatures of calls that it may not call in turn, by the words that say why. `repeats`, for the log, is the
+    action that had this effect before.
     """
 
     action: Action
@@ -35,6 +36,7 @@ class Dispatch(Struct, frozen=True, gc=False):
     reasons: tuple[Reason, ...] = ()
     sources: dict[str, Source] = {}
     notes: tuple[str, ...] = ()
+    barred: dict[str, tuple[str, ...]] = field(default_factory=dict)
     repeats: str = ""
 
 
