@@ -19,7 +19,7 @@ from haltpoint.chain.model.state import Action
 from haltpoint.contracts.approvals import Approval, digest_of
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import ToolRequested
-from haltpoint.contracts.reasons import Reason, Source, SourceKind
+from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tools import ErrorType, NextAction, Outcome, Target
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished
@@ -516,6 +516,28 @@ async def test_h1_a_person_is_asked_about_what_would_run_after_all_hooks() -> No
     assert again.outcome.confirmation is not None
     assert again.outcome.confirmation.digest != asked.digest
     assert len(SENT) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ({"to": "eve", "text": "x"}, 'send_message will run with to = "eve". A hook of the worker wrote this value.'),
+        ({"to": "ann", "text": "new"}, "?"),
+        ({"to": "ann"}, "A hook of the worker took text out of the call."),
+    ],
+)
+async def test_g5_a_reason_about_a_value_that_a_hook_has_changed_names_what_would_run(
+    written: dict[str, Any], words: str
+) -> None:
+    changed = pre(lambda _: hook.modify(written))
+    place = "text" if "took" in words else "to"
+    about = Reason(kind=ReasonKind.TARGET, words="?", parameter=place, value={"to": "ann", "text": "x"}[place])
+    others = Reason(kind=ReasonKind.UNASKED, words="Nothing asks for it.")
+    finished = await run_call("send_message", '{"to": "ann", "text": "x"}', changed, reasons=(about, others))
+    asked = finished.outcome.confirmation
+    assert asked is not None
+    assert [reason.words for reason in asked.reasons] == [words, others.words]
+    assert [reason.value for reason in asked.reasons[:1]] == [written.get(place)]
 
 
 async def test_h1_a_block_beats_a_question() -> None:
