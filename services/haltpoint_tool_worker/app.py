@@ -63,6 +63,13 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
             fix="declare tools that change nothing with read_only=True",
         )
 
+    if registry.unguarded:
+        _log.warning(
+            "a model may set the parameter confirmed of these tools",
+            tools=", ".join(registry.unguarded),
+            fix='declare it as confirmed: bool = False, which only the runtime sets, or say confirmed="own"',
+        )
+
     async def list_tools() -> None:
         await catalogue.announce(registry.specs)
 
