@@ -84,7 +84,7 @@ def tellable(work: Work, index: int | None) -> frozenset[str]:
     return frozenset(one.name for one in known if not with_effects(one) or one.name in due or _named(work, one.name))
 
 
-def limits(work: Work, index: int, tool: str) -> Intent:
+def bounds_inside(work: Work, index: int, tool: str) -> Intent:
     """What the user's words say of the calls that this tool makes in turn: what is forbidden, and what a person is to
     be asked about, unless that is this tool too, which was asked about itself.
     """
@@ -99,7 +99,7 @@ def limits(work: Work, index: int, tool: str) -> Intent:
 
 def barred_inside(work: Work, index: int, tool: str) -> dict[str, tuple[str, ...]]:
     """The tools that this one may not call in turn, by the words that say why."""
-    found, known = limits(work, index, tool), work.world.tools
+    found, known = bounds_inside(work, index, tool), work.world.tools
     if not (found.ask_before or found.forbidden):
         return {}
     effects = [name for name, spec in known.items() if with_effects(spec)]
