@@ -19,8 +19,7 @@ from typing import Any, Final
 import msgspec
 from pydantic_core import from_json, to_jsonable_python
 
-from haltpoint.chain.checks.checked import ledger_entry, signature_of
-from haltpoint.chain.model.schemas import compiled
+from haltpoint.chain.checks.checked import ledger_entry
 from haltpoint.contracts.tools import DeedWords, ErrorType, HookRecord, NestedCall, ToolSpec
 from haltpoint.tools import Tool, ToolError
 from haltpoint_tool_worker.admission import Admission, Refusal, ToolCall
@@ -31,6 +30,7 @@ from haltpoint_tool_worker.hooks.before import as_text
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.results import Reading, read_ended, read_failure, with_deed
 from haltpoint_tool_worker.runner import Runner
+from haltpoint_tool_worker.said_before import barred
 
 MOST_LEVELS: Final = 3
 """How deep tools may call tools: one that calls itself ends there."""
@@ -126,7 +126,7 @@ class Nested:
             call = await self._admission.ask(job, call)
         if isinstance(call, Refusal):
             return call.reading, call.records
-        if words := _barred(job, call):
+        if words := barred(job.request, call.tool.spec, call.text, name):
             return _refused(ErrorType.BLOCKED, f"{name} was not called: {words}"), call.records
         if job.lost:
             return _refused(ErrorType.BLOCKED, f"{name} was not called: its caller has ended"), call.records
@@ -196,13 +196,6 @@ def _in_doubt(reading: Reading, spec: ToolSpec) -> bool:
     if reading.failure is None:
         return False
     return judge(reading.failure, Effects.of(spec), spec.name).fault.error_type is ErrorType.IN_DOUBT
-
-
-def _barred(job: Job, call: ToolCall) -> str | None:
-    """Why the user's words or a person's denial do not allow this call, in words (C12, C14)."""
-    barred = job.request.barred or {}
-    about = {call.tool.spec.name, signature_of(compiled(call.tool.spec), call.text)} if barred else set[str]()
-    return next((words for words, named in barred.items() if not about.isdisjoint(named)), None)
 
 
 def _refused(kind: ErrorType, words: str) -> Reading:

@@ -24,7 +24,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
-from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
+from haltpoint.contracts.tools import ErrorType, Metadata, Outcome, ToolSpec
 
 _DENIED, _IN_DOUBT, _DONE = "denied", "in_doubt", "done"
 """How an entry ends: see `ledger_entry`."""
@@ -79,6 +79,20 @@ def denied_calls(work: Work) -> dict[str, tuple[str, ...]]:
     ]
     inside = [entry.partition(" ")[0] for entry in work.effects if entry.endswith(_DENIED)]
     return {"a person denied exactly this call": (*own, *inside)} if own or inside else {}
+
+
+def done_calls(work: Work, action: Action, spec: ToolSpec) -> dict[str, str]:
+    """What a tool with hooks has done in other actions, in words by the signatures of its calls."""
+    bound = work.origin is not PlanOrigin.LITERAL and work.mode(action.step) is Mode.STRICT
+    if not (bound and spec.hooks) or spec.repeats or _rule(work, spec.name) is Treatment.ALLOW:
+        return {}
+    found: dict[str, str] = {}
+    for one in work.actions.values():
+        outcome = one.outcome if one.tool == spec.name and one.id != action.id else None
+        if outcome is not None and (mark := _mark(one, outcome)) in (_DONE, _IN_DOUBT):
+            signature = signature_of(compiled(spec), outcome.metadata.arguments or one.arguments)
+            found[signature] = f"{Done(spec.name, one.id, outcome.metadata.started_at, mark)} Make it again?"
+    return found
 
 
 def repeat_fault(checked: CheckedCall) -> Correction | None:

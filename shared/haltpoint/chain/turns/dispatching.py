@@ -10,7 +10,7 @@ from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.intent import barred_inside
 from haltpoint.chain.checks.provenance import origin_actions
-from haltpoint.chain.checks.repeats import denied_calls
+from haltpoint.chain.checks.repeats import denied_calls, done_calls
 from haltpoint.chain.checks.sources import written_over
 from haltpoint.chain.checks.templates import calls_inside
 from haltpoint.chain.model.codes import Code
@@ -140,7 +140,7 @@ def _order(work: Work, action: Action, spec: ToolSpec, **said: Any) -> Dispatch:
         unasked = mode.value
     elif spec.provenance:
         origins = origin_actions(spec, work.actions)
-    barred = {} if spec.read_only else {**barred_inside(work, action.step, spec.name), **denied_calls(work)}
-    return Dispatch(
-        action, spec, work.deadline, work.actions_used, origins=origins, unasked=unasked, barred=barred, **said
-    )
+    if not spec.read_only:
+        said["barred"] = {**barred_inside(work, action.step, spec.name), **denied_calls(work)}
+        said["done"] = done_calls(work, action, spec)
+    return Dispatch(action, spec, work.deadline, work.actions_used, origins=origins, unasked=unasked, **said)

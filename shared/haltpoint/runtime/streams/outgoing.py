@@ -72,6 +72,7 @@ class Envelope:
                 sources=output.sources or None,
                 notes=output.notes or None,
                 barred=output.barred or None,
+                done=output.done or None,
                 position=output.position,
                 tenant=task.tenant,
                 user=task.user,
