@@ -20,5 +20,5 @@ def barred(request: ToolRequested.Data, spec: ToolSpec, arguments: str, *about: 
 
 def repeated(request: ToolRequested.Data, spec: ToolSpec, arguments: str) -> tuple[Reason, ...]:
     """The reason to ask about an effect that this chain has had before."""
-    words = request.done and request.done.get(signature_of(compiled(spec), arguments))
+    words = request.done.get(signature_of(compiled(spec), arguments)) if request.done else None
     return (Reason(kind=ReasonKind.REPEAT, words=words),) if words else ()
