@@ -11,9 +11,12 @@ A text that a model only thinks (<think>) is not what it says: nothing is called
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
+
+import msgspec
 
 from haltpoint.chain.model.typed import typed
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
@@ -40,7 +43,7 @@ from haltpoint_planner.parsing.unread import pieces_in, unread
 from haltpoint_planner.parsing.wrapped import told_in, words_in
 
 _NO_TOOLS: Final[Mapping[str, ToolSpec]] = {}
-MAX_CONTENT: Final = 16 * 1024  # characters of words that are kept
+MAX_CONTENT: Final = MAX_BODY - 64 * 1024  # bytes of words and arguments as JSON: with the rest they fit into a message
 MAX_CALLS: Final = 32
 _MAX_PROPOSAL: Final = 96 * 1024  # bytes of all arguments together: the message must stay under MAX_BODY
 _TOOL_NAME: Final = 128
@@ -112,7 +115,7 @@ def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS) -> P
     if not (content.strip() or draft.calls or draft.faults) and draft.decision is StepDecision.CONTINUE:
         draft.faults.append("the reply is empty: it has neither text nor calls")
     return Proposal(
-        content=cut(content),
+        content=cut(content, MAX_CONTENT - draft.size),
         calls=tuple(draft.calls),
         decision=draft.decision,
         repaired=draft.repaired,
@@ -175,11 +178,16 @@ def without_thoughts(text: str) -> str:
     return _THOUGHTS_BEFORE.sub("", _THOUGHTS.sub("", text))
 
 
-def cut(text: str) -> str:
-    """At most MAX_CONTENT characters, with a mark that says how many were cut off."""
-    if len(text) <= MAX_CONTENT:
+def cut(text: str, room: int = MAX_CONTENT) -> str:
+    """At most so many bytes as JSON; what is longer ends with a mark that says how many characters were cut off."""
+    if _size(text) <= room:
         return text
-    return f"{text[:MAX_CONTENT]} [cut: {len(text) - MAX_CONTENT} more characters]"
+    kept = bisect_right(range(min(len(text), room)), room, key=lambda length: _size(text[:length])) - 1
+    return f"{text[:kept]} [cut: {len(text) - kept} more characters]"
+
+
+def _size(text: str) -> int:
+    return len(msgspec.json.encode(text))
 
 
 def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:

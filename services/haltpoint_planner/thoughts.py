@@ -19,7 +19,7 @@ from haltpoint.contracts.thoughts import Finding, ThoughtKind, Usage
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.receipts import Thought
-from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal, said, without_thoughts
+from haltpoint_planner.drafting import draft_proposal, said, without_thoughts
 from haltpoint_planner.intent_drafting import draft_intent
 from haltpoint_planner.parsing.json_text import without_surrogates
 from haltpoint_planner.parsing.replies import Reply
@@ -28,6 +28,7 @@ from haltpoint_planner.plan_drafting import draft_plan, question_in
 from haltpoint_planner.prompting.verifying import findings_in
 
 MAX_RAW: Final = 64 * 1024  # characters of the model's own words that are kept
+MAX_ERROR: Final = 16 * 1024  # characters of why there is no reply
 
 
 def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec]) -> Thought:
@@ -89,7 +90,7 @@ def words_of(reply: Reply) -> str:
 def failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
     """The thought that cannot be had, and why."""
     request = message.data
-    words = without_surrogates(f"{error.what}: {error.why}. {error.fix}")[:MAX_CONTENT]  # some are the server's own
+    words = without_surrogates(f"{error.what}: {error.why}. {error.fix}")[:MAX_ERROR]  # some are the server's own
     data = ThoughtFailed.Data(thought_id=request.thought_id, kind=request.kind, code=error.code, message=words)
     return ThoughtFailed(**_envelope(message), data=data)
 

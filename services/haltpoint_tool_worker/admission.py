@@ -39,6 +39,7 @@ from haltpoint_tool_worker.reconciling import reconciled, unknown
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results import Reading, read_failure
 from haltpoint_tool_worker.runner import Runner
+from haltpoint_tool_worker.said_before import barred, repeated
 
 
 class Calls(Protocol):
@@ -152,6 +153,11 @@ class Admission:
             return Refusal(_reading(ErrorType.BLOCKED, f"{request.tool} was not called: {made_up}"), records)
         links = reasons_for_links(tool.spec, from_json(run.text)) if request.unasked is None else ()
         reasons, approved, shown = (*(request.reasons or ()), *links), "", Shown()
+        if run.changed:
+            if words := barred(request, tool.spec, run.text):
+                told = f"{request.tool} was not called: {words}"
+                return Refusal(_reading(ErrorType.BLOCKED, told), tuple(run.records))
+            reasons += repeated(request, tool.spec, run.text)
         if tool.spec.destructive and tool.spec.plan is None:  # of a skill with steps each call is asked about itself
             words = _DESTRUCTIVE.format(request.tool)
             reasons = (Reason(kind=ReasonKind.DESTRUCTIVE, words=words), *reasons)

@@ -7,7 +7,6 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.service import service
-from haltpoint.runtime.service.address import redis_url
 from haltpoint.runtime.service.service import Service
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.receipts import ReceiptStore
@@ -53,9 +52,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     pipeline = Pipeline(registry, receipt_store, runner, tracing, settings.lease)
     dead_letters = DeadLetters(here.calls, here.topology)
     handlers = Handlers(slots, pipeline, receipt_store, dead_letters, here.stopping.is_set)
-    heartbeat = Heartbeat(
-        redis_url(settings), here.topology, here.instance, settings.heartbeat, handlers, runner.running
-    )
+    heartbeat = Heartbeat(here, handlers, runner.running)
     catalogue = ToolCatalogue(here.calls, here.topology)
     here.about.update(queues=registry.queues, tools=[spec.name for spec in registry.specs], slots=slots.capacity)
 
@@ -64,6 +61,13 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
             "tools that declare no effects count as tools with effects",
             tools=", ".join(registry.undeclared),
             fix="declare tools that change nothing with read_only=True",
+        )
+
+    if registry.unguarded:
+        _log.warning(
+            "a model may set the parameter confirmed of these tools",
+            tools=", ".join(registry.unguarded),
+            fix='declare it as confirmed: bool = False, which only the runtime sets, or say confirmed="own"',
         )
 
     async def list_tools() -> None:

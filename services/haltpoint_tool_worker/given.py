@@ -3,13 +3,13 @@ source, what the caller's own code wrote is the author's, what hooks wrote is th
 so a model's own target is refused.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from pydantic_core import from_json
 
 from haltpoint.chain.checks.places import Leaf, is_target, leaves
 from haltpoint.chain.checks.sources import MODEL
-from haltpoint.chain.model.canonical import canonical
+from haltpoint.chain.model.canonical import canonical, form_of
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_tool_worker.job import Job
@@ -17,17 +17,32 @@ from haltpoint_tool_worker.job import Job
 Given = dict[str, tuple[Source, Leaf]]
 """Values by their place in a nested call: the source, and the value of the caller that it is."""
 
+_CHANCE: Final = 5
+"""Characters of a value that a text may hold by chance inside of another word."""
+
 
 def handed_on(job: Job, caller: ToolSpec, arguments: dict[str, Any], called: ToolSpec) -> Given:
-    """The values of a nested call that its caller was given."""
+    """The values of a nested call that its caller was given, and its targets that are a piece of such a text."""
     sources = job.request.sources or {}
     known: dict[str, tuple[Source, Leaf]] = {}
     for leaf in leaves(from_json(job.arguments or "{}"), caller):
         source = sources.get(leaf.place, None if job.nested else MODEL)
         if source is not None:
             known.setdefault(canonical(leaf.value), (source, leaf))
-    found = ((leaf.place, known.get(canonical(leaf.value))) for leaf in leaves(arguments, called))
-    return {place: one for place, one in found if one is not None}
+    found: Given = {}
+    for leaf in leaves(arguments, called):
+        own = known.get(canonical(leaf.value))
+        if own is None and is_target(leaf, called):
+            own = next((one for one in known.values() if _is_piece(leaf, one[1])), None)
+        if own is not None:
+            found[leaf.place] = own
+    return found
+
+
+def _is_piece(leaf: Leaf, given: Leaf) -> bool:
+    """Whether a value is a part of a text: a word of its own, or long enough not to be there by chance."""
+    form, text = form_of(leaf.value), str(given.value)
+    return form.found_in(text) is not None or (len(form.text) > _CHANCE and form.text.lower() in text.lower())
 
 
 def target_fault(caller: ToolSpec, arguments: dict[str, Any], called: ToolSpec, given: Given) -> str | None:

@@ -1,4 +1,6 @@
-"""The heartbeat: a thread of its own, so that a tool that blocks the event loop does not lose what the worker holds."""
+"""The heartbeat: a thread of its own, so that a tool that blocks the event loop does not lose what the worker holds,
+nor make it look dead.
+"""
 
 import asyncio
 import threading
@@ -6,10 +8,10 @@ import time
 from collections.abc import Mapping
 
 from haltpoint.runtime.observability import logs
+from haltpoint.runtime.service.service import HEARTBEAT, Service
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
-from haltpoint.runtime.streams.topology import Topology
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.loop_watch import EVERY, LoopWatch
 from haltpoint_tool_worker.runner import Run
@@ -18,7 +20,8 @@ _log = logs.get(__name__)
 
 
 class Heartbeat:
-    """Runs from `start` to `stop`, every `heartbeat` seconds, over a connection of its own.
+    """Runs from `start` to `stop`, every `heartbeat` seconds, over a connection of its own. Each second it says for
+    `here` that the worker is there.
 
     It keeps what `handlers` hold; they hear in the event loop that called `start` when the round began and what is
     still ours. That loop is watched while there are tasks in `running`: a call that keeps it from turning is named, and
@@ -27,17 +30,12 @@ class Heartbeat:
 
     def __init__(
         self,
-        url: str,
-        topology: Topology,
-        consumer: str,
-        heartbeat: float,
+        here: Service,
         handlers: Handlers,
         running: Mapping[asyncio.Task[None], Run],
     ) -> None:
-        self._url = url
-        self._topology = topology
-        self._consumer = consumer
-        self._heartbeat = heartbeat
+        self._here = here
+        self._heartbeat = here.settings.heartbeat
         self._handlers = handlers
         self._running = running
         self._stop = threading.Event()
@@ -61,9 +59,10 @@ class Heartbeat:
         def waits() -> bool:
             return not self._stop.is_set()
 
-        async with connect(self._url) as redis, AutoPipeline(redis, patience=self._heartbeat, waits=waits) as calls:
-            receipt_store = ReceiptStore(calls, self._topology, self._consumer)
-            watch, due = LoopWatch(main, self._running), time.monotonic() + self._heartbeat
+        here = self._here
+        async with connect(here.url) as redis, AutoPipeline(redis, patience=self._heartbeat, waits=waits) as calls:
+            receipt_store = ReceiptStore(calls, here.topology, here.instance)
+            watch, due, present = LoopWatch(main, self._running), time.monotonic() + self._heartbeat, 0.0
             while not self._stop.wait(max(0.0, min(EVERY, due - time.monotonic()))):
                 watch.look()
                 try:
@@ -71,6 +70,9 @@ class Heartbeat:
                     if time.monotonic() >= due:
                         due = time.monotonic() + self._heartbeat
                         await self._once(receipt_store, main)
+                    if here.ready and time.monotonic() >= present:
+                        present = time.monotonic() + HEARTBEAT
+                        await here.announce(redis)
                 except UNREACHABLE as error:
                     _log.warning("Redis is unreachable; leases cannot be renewed", reason=str(error))
                 except Exception:  # noqa: BLE001 - logged; without heartbeats all leases would be lost

@@ -30,6 +30,7 @@ from haltpoint_tool_worker.hooks.before import as_text
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.results import Reading, read_ended, read_failure, with_deed
 from haltpoint_tool_worker.runner import Runner
+from haltpoint_tool_worker.said_before import barred
 
 MOST_LEVELS: Final = 3
 """How deep tools may call tools: one that calls itself ends there."""
@@ -99,6 +100,8 @@ class Nested:
         failure = reading.failure
         took = round((time.perf_counter() - began) * 1000)
         error = failure.fault.error_type if failure is not None else None
+        if self._job.effects.get(key, "").endswith("in_doubt"):
+            error = ErrorType.IN_DOUBT  # whatever its caller makes of the failure
         came = {"error": error, "hooks": hooks, "duration_ms": took, "deed": reading.deed}
         self._job.calls[place] = msgspec.structs.replace(told, **came)
         if failure is not None:
@@ -123,6 +126,8 @@ class Nested:
             call = await self._admission.ask(job, call)
         if isinstance(call, Refusal):
             return call.reading, call.records
+        if words := barred(job.request, call.tool.spec, call.text, name):
+            return _refused(ErrorType.BLOCKED, f"{name} was not called: {words}"), call.records
         if job.lost:
             return _refused(ErrorType.BLOCKED, f"{name} was not called: its caller has ended"), call.records
         spec, effects = call.tool.spec, self._job.effects
@@ -137,8 +142,9 @@ class Nested:
         reading = read_ended(ended, call.tool, call.seconds, call.no_effect)
         if reading is None:
             return _refused(ErrorType.IN_DOUBT, f"{name} was stopped: its caller has ended"), call.records
-        if not _in_doubt(reading, spec):
-            effects.pop(key, None)
+        if _in_doubt(reading, spec):
+            return reading, call.records
+        effects.pop(key, None)
         if reading.outcome.satisfies and not (spec.read_only or spec.repeats):
             effects[key] = entry("done")
         if call.hook_chain is not None and call.hook_chain.post:

@@ -99,6 +99,11 @@ class Registry:
         )
 
     @property
+    def unguarded(self) -> tuple[str, ...]:
+        """The tools with a parameter `confirmed` that a model may set (B7)."""
+        return tuple(name for name, tool in self._tools.items() if tool.inputs.unguarded)
+
+    @property
     def queues(self) -> tuple[str, ...]:
         """The queues of all tools, each once, by name."""
         return tuple(sorted({spec.queue for spec in self.specs}))

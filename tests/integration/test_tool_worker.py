@@ -29,8 +29,6 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.store.rows import Kind
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.wire import encode
-from haltpoint.runtime.views.unserved import unserved
-from haltpoint.runtime.views.views import Views
 from haltpoint.tools import ToolError
 from haltpoint_tool_worker.app import run
 from haltpoint_tool_worker.registry import load
@@ -478,26 +476,17 @@ async def test_a_coroutine_that_waits_as_it_should_is_not_named(bench: Bench) ->
     assert [one for one in lines if "blocks the event loop" in one["event"]] == []
 
 
-async def test_a_queue_whose_only_worker_is_blocked_has_a_worker(bench: Bench) -> None:
-    """Its process says nothing of itself for longer than it counts as alive."""
-    specs = bench.desk.tools.values()
+async def test_a_worker_whose_event_loop_is_blocked_says_that_it_is_there(bench: Bench) -> None:
+    """Also when the call's time is over and the worker holds nothing: its queue is served, and is never told of."""
     async with bench.process():
-        await bench.order("block_the_loop", seconds=12)
-        waiting = await bench.order("add", left=1, right=2)
+        await bench.outcome(await bench.order("send_and_block", seconds=10 * PATIENCE))
+        (said,) = await bench.ready()
+        await bench.desk.redis.delete(said)
 
-        async def is_silent() -> bool:
-            assert await unserved(bench.desk.redis, bench.desk.topology, specs) == []
-            return not await bench.ready()
+        async def is_said_again() -> bool:
+            return await bench.ready() == [said]
 
-        await wait_until(is_silent)
-        await bench.desk.stored.change(waiting, entry="1000000-0")
-        view = await Views(bench.desk.redis, bench.desk.calls, bench.desk.topology).chain(
-            waiting.partition(".")[0], visible_to=lambda _: True
-        )
-        assert view is not None
-        assert view.current is not None
-        assert view.current.waiting_for is None
-        assert "No worker" not in view.summary
+        await wait_until(is_said_again)
 
 
 # ---- slots, stopping ------------------------------------------------------------------------------------------------

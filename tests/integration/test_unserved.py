@@ -11,11 +11,11 @@ from redis.asyncio import Redis
 from typer.testing import CliRunner
 
 from haltpoint.cli.main import app
-from haltpoint.contracts.catalogue import GROUP, Stream
+from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.views import ChainView
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.views.unserved import HELD, unserved
+from haltpoint.runtime.views.unserved import unserved
 from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.unattended import Unattended
 from tests.integration.deciding import Bed, bed_at, executing
@@ -112,15 +112,3 @@ async def test_a_chain_says_that_it_waits_for_a_worker(bed: Bed) -> None:
     assert 'No worker serves the queue "contacts"' in chain.summary
     await serve(bed, "contacts")
     assert waiting(await view()) is None
-
-
-async def test_a_queue_of_which_a_worker_holds_an_order_is_served(bed: Bed) -> None:
-    """A worker whose event loop is blocked says nothing of itself, and its thread renews what it holds."""
-    await wait_in(bed, 0, "contacts", LONG_AGO)
-    stream, group = bed.topology.stream(0, Stream.TOOLS, "contacts"), GROUP[Stream.TOOLS].value
-    await bed.redis.xgroup_create(stream, group, "0", mkstream=True)
-    await bed.redis.xreadgroup(group, "w1", {stream: ">"})
-    assert await unserved(bed.redis, bed.topology, TOOLS) == []
-    await bed.redis.xclaim(stream, group, "w1", 0, [LONG_AGO], idle=int(HELD * 1000))
-    (found,) = await unserved(bed.redis, bed.topology, TOOLS)
-    assert found.queue == "contacts", "it was not renewed for long: its worker is gone"

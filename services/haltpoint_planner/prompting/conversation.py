@@ -12,7 +12,7 @@ from typing import Any, Final
 from haltpoint.chain.checks import human_tool
 from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint_planner.prompting.context import Context
-from haltpoint_planner.prompting.results import MARK, pretty, shown
+from haltpoint_planner.prompting.results import MARK, beginning, pretty, shown
 
 _QUOTED: Final = 600  # characters of a rejected reply that are shown to the model again
 
@@ -40,7 +40,7 @@ def _says(role: str, content: str) -> Message:
 def _history(context: Context) -> Iterator[Message]:
     """Earlier calls and results as a conversation, each choice of a person said plainly where it was made (B4)."""
     for step_id, words in context.findings:
-        yield _says("user", f"Found out in step {step_id}:\n{words}")
+        yield _says("user", f"Found out in step {step_id}:\n{beginning(words)}")
     for number, (receipt, result) in enumerate(zip(context.receipts, shown(context.receipts), strict=True), start=1):
         arguments = receipt.arguments or "{}"
         if context.tools:

@@ -50,6 +50,11 @@ def pretty(value: object) -> str:
     return text.replace("<|", "\\u003c|").replace("</", "\\u003c/")
 
 
+def beginning(text: str) -> str:
+    """A text as a prompt shows it."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} [cut: {len(text) - LONGEST} more characters]"
+
+
 def _result(receipt: Receipt, data: str) -> str:
     """One result; `data` is pretty JSON already, indented, since the same data are shown again in every turn."""
     outcome = receipt.outcome
@@ -79,7 +84,7 @@ def _pretty_data(text: str) -> str:
     """The data, or the beginning of it as text when it is too long or no JSON."""
     data: object = text
     if len(text) > LONGEST:
-        data = f"{text[:LONGEST]} [cut: {len(text) - LONGEST} more characters]"
+        data = beginning(text)
     else:
         with suppress(ValueError, RecursionError):
             data = json.loads(text or "{}")

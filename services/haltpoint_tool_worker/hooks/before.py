@@ -13,8 +13,11 @@ import msgspec
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from haltpoint.chain.checks.places import leaves
+from haltpoint.chain.checks.reasons import about_target
+from haltpoint.chain.checks.sources import MODEL, SHORT
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
-from haltpoint.contracts.reasons import Reason, ReasonKind
+from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tools import (
     Confirmation,
     ErrorType,
@@ -80,6 +83,8 @@ class HookRun(Hearing):
         what the tool's preview says.
         """
         spec = self.tool.spec
+        if self.changed:
+            reasons = tuple(map(self._as_it_runs, reasons))
         reasons += tuple(Reason(kind=ReasonKind.HOOK, words=each.question) for each in self.asked)
         previews = dict.fromkeys(each for each in (preview, *(one.preview for one in self.asked)) if each)
         confirmation = Confirmation(
@@ -91,6 +96,19 @@ class HookRun(Hearing):
         )
         outcome = Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=confirmation)
         return Reading(outcome)
+
+    def _as_it_runs(self, reason: Reason) -> Reason:
+        """The reason; in place of one about a value that hooks have changed since, one about what they have written."""
+        spec, place, value = self.tool.spec, reason.parameter, reason.value
+        found = (leaf for leaf in leaves(from_json(self.text or "{}"), spec) if leaf.place[:SHORT] == place)
+        leaf = next(found, None)
+        if place is None or (leaf is not None and about_target(spec.name, leaf, MODEL).value == value):
+            return reason
+        if leaf is None:
+            return Reason(
+                kind=reason.kind, words=f"A hook of the worker took {place} out of the call.", parameter=place
+            )
+        return about_target(spec.name, leaf, Source(source=SourceKind.HOOK))
 
     def _end(self, words: str) -> None:
         told = f"{self.tool.spec.name} was not called: {words}"

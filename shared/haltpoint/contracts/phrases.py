@@ -9,6 +9,8 @@ from haltpoint.contracts.base import value
 class Phrases:
     """The words of one language."""
 
+    done: str
+    not_done: str
     nothing: str
     unproven: str
     unanswered: str
@@ -20,6 +22,8 @@ class Phrases:
 
 
 _ENGLISH: Final = Phrases(
+    done="Done",
+    not_done="Not done",
     nothing="Nothing was sent, changed or deleted.",
     unproven="unproven",
     unanswered="There is no answer in words",
@@ -30,6 +34,8 @@ _ENGLISH: Final = Phrases(
     only_if="only if",
 )
 _GERMAN: Final = Phrases(
+    done="Erledigt",
+    not_done="Nicht erledigt",
     nothing="Es wurde nichts gesendet, geändert oder gelöscht.",
     unproven="unbelegt",
     unanswered="Es gibt keine Antwort in Worten",

@@ -37,7 +37,8 @@ class _PlainSchema(GenerateJsonSchema):
 class Inputs:
     """What a tool takes: `model` validates the JSON text; `names` are the parameters' names by field.
 
-    `confirms`: it has a parameter `confirmed` that the runtime alone sets, so it is in neither of them (B7).
+    `confirms`: it has a parameter `confirmed` that the runtime alone sets, so it is in neither of them (B7);
+    `unguarded`: it has one that a model may set, though it is not declared as its own.
     """
 
     model: type[BaseModel]
@@ -48,6 +49,7 @@ class Inputs:
     targets: dict[str, str] = field(default_factory=dict)
     new: tuple[str, ...] = ()
     confirms: bool = False
+    unguarded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,9 @@ def read_inputs(function: Function, hints: Mapping[str, Any], *, confirmed_is_ow
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise DeclarationError(f"its parameters have no JSON Schema: {error.message}") from error
     origins = origins_in(schema, adapter.core_schema)
-    return Inputs(model, names, context, without_marks(schema), origins, targets_in(schema), new_in(schema), confirms)
+    unguarded = not confirmed_is_own and '"boolean"' in json.dumps(schema.get("properties", {}).get(CONFIRMED))
+    targets, new = targets_in(schema), new_in(schema)
+    return Inputs(model, names, context, without_marks(schema), origins, targets, new, confirms, unguarded)
 
 
 def read_output(hints: Mapping[str, Any]) -> Output:

@@ -5,6 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from haltpoint.chain.checks.checked import signature_of
+from haltpoint.chain.model.outputs import StartChild
+from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.chain.words.patterns_english import PATTERNS
@@ -28,7 +31,7 @@ from haltpoint.contracts.tools import (
     Target,
     ToolSpec,
 )
-from tests.support.builders import OK, call, failed, literal_task, plan, spec
+from tests.support.builders import OK, call, failed, literal_task, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
 FIND = spec("find_person", description="Find a person by name.")
@@ -717,3 +720,56 @@ def test_c12_what_no_tool_here_can_do_or_the_words_forbid_is_not_waited_for() ->
     story.propose(content="I cannot fly.")
 
     assert (story.chain.status, story.chain.unfulfilled) == (ChainStatus.COMPLETED, ())
+
+
+# ---- calls of tools by tools -----------------------------------------------------------------------------------------
+
+LIMITS = Intent(
+    effects_asked=asks(entry("Do it", "pay_invoice")).effects_asked,
+    ask_before=(entry("ask me", "send_*"), entry("sure?", "pay_*", "secret")),
+    forbidden=(entry("no secrets", "secret"),),
+)
+FORBIDDEN = {'it is forbidden: the goal says "no secrets"': ("secret",)}
+ASKS = {
+    'it asks a person, which a tool within a tool cannot wait for: give it a step of its own: the goal says "ask me"': (
+        "send_message",
+    )
+}
+
+
+def barred(story: Story) -> dict[str, tuple[str, ...]]:
+    return story.dispatches[-1].barred
+
+
+def test_an_order_says_which_tools_a_nested_call_may_not_have() -> None:
+    """Not those that a person allowed already, nor those of an entry that is about the caller, who was asked about."""
+    story = told("Do it", intent=LIMITS)
+    story.submit()
+    story.propose(call("find_person"))
+    assert barred(story) == {}
+    story.result(OK)
+    story.propose(call("pay_invoice"))
+    assert barred(story) == FORBIDDEN | ASKS
+    story.result(ASKED)
+    story.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    story.result(OK)
+    story.propose(call("send_message"))
+    story.result(ASKED)
+    story.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="no")
+    story.propose(call("pay_invoice", bill="two"))
+    denial = {"a person denied exactly this call": (signature_of(compiled(SEND), "{}"),)}
+    assert barred(story) == FORBIDDEN | ASKS | denial
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_a_submitters_words_bind_the_nested_calls_of_a_literal_plan_and_of_its_skills(mode: Mode) -> None:
+    steps = plan(tool_step("a", call("pay_invoice")), tool_step("b", call("tell_all"), after=("a",)))
+    story = told("", plan=steps, intent=LIMITS, mode=mode)
+    story.submit()
+    assert barred(story) == ({} if mode is Mode.OFF else FORBIDDEN | ASKS)
+    story.result(OK)
+    (below,) = (one.task.intent for one in story.last.outputs if isinstance(one, StartChild))
+    kept = Intent(
+        ask_before=LIMITS.ask_before[1:], forbidden=LIMITS.forbidden
+    )  # the yes to a skill is one to its calls
+    assert below == (None if mode is Mode.OFF else kept)

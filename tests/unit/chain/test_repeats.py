@@ -6,10 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checks.checked import ledger_entry
+from haltpoint.chain.checks.checked import ledger_entry, signature_of
 from haltpoint.chain.checks.repeats import MOST_KEPT
 from haltpoint.chain.checks.templates import with_skills
 from haltpoint.chain.model.outputs import Record, Report, StartChild
+from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import ActionStatus, ChainStatus, StepStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.humans import Choice, RequestKind
@@ -480,3 +481,39 @@ def test_c14_a_call_that_asks_to_complete_is_given_back_as_it_was() -> None:
     told.result(complete)
     told.propose(call("set", to="ann"))
     assert told.statuses == {"a": "completed", "b": "completed"}
+
+
+def test_an_order_of_a_tool_with_hooks_says_what_the_tool_has_done_before() -> None:
+    """As it ran: a hook may make the next call equal to it. What comes to nothing is no effect, and itself is none."""
+    hooked = msgspec.structs.replace(PAY, hooks=("h",))
+    told = open_ended(Mode.STRICT, None, hooked, FIND)
+    done(told, call("find"))
+    assert told.dispatches[-1].done == {}
+    told.propose(PAID)
+    assert told.dispatches[-1].done == {}
+    ran(told, arguments='{"to": "bob"}')
+    told.propose(call("pay", to="eve"))
+    told.result(failed())
+    told.propose(call("pay", to="eve", eur=6))
+    ((signature, words),) = told.dispatches[-1].done.items()
+    assert signature == signature_of(compiled(hooked), '{"to": "bob", "eur": 5}')
+    assert words.startswith("The same call of pay was made at ")
+    assert words.endswith(" and succeeded. Make it again?")
+
+
+@pytest.mark.parametrize(
+    ("mode", "policy", "changes"),
+    [
+        (Mode.ADVISORY, None, {"hooks": ("h",)}),
+        (Mode.STRICT, Policy(repeated_effects=Treatment.ALLOW), {"hooks": ("h",)}),
+        (Mode.STRICT, None, {"hooks": ("h",), "repeats": True}),
+        (Mode.STRICT, None, {}),
+    ],
+)
+def test_an_order_says_nothing_of_it_where_nobody_would_ask(
+    mode: Mode, policy: Policy | None, changes: dict[str, Any]
+) -> None:
+    told = open_ended(mode, policy, msgspec.structs.replace(PAY, **changes))
+    done(told, PAID)
+    told.propose(call("pay", to="eve"))
+    assert told.dispatches[-1].done == {}

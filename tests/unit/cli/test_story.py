@@ -196,6 +196,12 @@ def test_f1_words_and_deeds_are_shown_apart_and_deeds_first_when_they_differ(
     assert tuple((line.mark, line.text, line.note) for line in found) == shown
 
 
+def test_f1_the_fixed_words_are_those_of_the_chains_language() -> None:
+    answer = {"deeds": [SENT], "not_done": [LEFT], "unproven": ["Bezahlt."]}
+    found = answer_lines(chain(status="completed", answer=answer, language="de"))
+    assert [line.text for line in found] == ['Erledigt: Sent "x"', "Nicht erledigt: Pay", "Unbelegt: Bezahlt."]
+
+
 def test_receipts_are_named_by_their_action() -> None:
     assert receipts(completed()) == [
         ("find.1", "lookup_contacts", 'contact_id="user_abc123"'),

@@ -248,6 +248,8 @@ def test_f1_a_chain_without_words_says_no_more_than_that() -> None:
     german = "Es wurde nichts gesendet, geändert oder gelöscht."
     assert answer(end={}, language="de").text == german
     assert answer(end={}, task=Task(goal="go", language="de-AT")).text == german
+    assert view_of(record(language="de")).language == "de"
+    assert view_of(record(task=Task(goal="go", language="de-AT"), language="en")).language == "de-AT"
 
 
 def test_f1_the_result_of_a_literal_plan_is_data_and_stays_what_it_is() -> None:

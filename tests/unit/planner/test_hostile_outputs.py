@@ -89,7 +89,7 @@ def test_c6_c9_hostile_outputs_have_no_effect_and_are_refused_by_type(kind: str,
         else:
             hinted = [one["violation"] for one in story.told("contract.corrected")] == ["unproven"]
             assert story.final_facts == (["chain.completed"] if style == "react" and not hinted else [])
-            assert len(proposal.content) <= MAX_CONTENT + len(" [cut: 99999 more characters]")
+            assert len(encode(proposal.content)) <= MAX_CONTENT + len(" [cut: 999999 more characters]")
 
 
 @pytest.mark.parametrize("kind", KINDS)

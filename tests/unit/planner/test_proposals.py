@@ -13,7 +13,7 @@ from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.thoughts import Proposal
 from haltpoint.runtime.streams.wire import encode
-from haltpoint_planner.drafting import MAX_CALLS, draft_proposal, said
+from haltpoint_planner.drafting import MAX_CALLS, MAX_CONTENT, draft_proposal, said
 from haltpoint_planner.parsing.replies import NativeCall, Reply, read_reply
 from haltpoint_planner.plan_drafting import draft_plan
 from tests.support.builders import spec, specs
@@ -181,6 +181,20 @@ def test_hostile_words_become_a_message_that_fits_its_stream(words: str) -> None
     assert isinstance(plan, str)
     data = ActionProposed.Data(thought_id="c.s1.t1.1", step_id="s1", proposal=proposal)
     assert len(encode(ActionProposed(id="c.s1.t1.1/reply", source="haltpoint/planner", data=data))) < MAX_BODY
+
+
+@pytest.mark.parametrize("sign", ["x", "ä", "\U0001f600", '"', "\n", "\u0001"])
+def test_an_answer_is_cut_only_where_a_message_is_full(sign: str) -> None:
+    """A letter, a table, a translation: all of it is delivered."""
+    size = len(encode(sign)) - 2
+    long, longer = (f"A{sign * count}Z" for count in ((MAX_CONTENT - 4) // size, MAX_CONTENT // size))
+    for read in (said, lambda reply: draft_proposal(reply).content):
+        assert read(Reply(long)) == long
+        shown = read(Reply(longer))
+        kept, mark, number = shown.partition(" [cut: ")
+        assert (longer.startswith(kept), mark) == (True, " [cut: ")
+        assert int(number.removesuffix(" more characters]")) == len(longer) - len(kept)
+        assert MAX_CONTENT - size <= len(encode(kept)) <= MAX_CONTENT
 
 
 # What the forms that are read are made of: nothing may take longer the more often it is repeated.

@@ -1,6 +1,7 @@
 """H1 to H4: what hooks do to calls and results, with the worker's own pipeline and a receipt store of the test's."""
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -14,12 +15,14 @@ from pydantic import BaseModel
 from redis.exceptions import OutOfMemoryError
 
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
+from haltpoint.chain.checks.checked import signature_of
 from haltpoint.chain.checks.sources import written_over
+from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import Action
 from haltpoint.contracts.approvals import Approval, digest_of
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import ToolRequested
-from haltpoint.contracts.reasons import Reason, Source, SourceKind
+from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tools import ErrorType, NextAction, Outcome, Target
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished
@@ -152,6 +155,7 @@ async def run_call(
     context: dict[str, Any] | None = None,
     receipt_store: Paper | None = None,
     reasons: tuple[Reason, ...] = (),
+    **order: Any,
 ) -> Told:
     registry = Registry()
     for one in TOOLS:
@@ -171,6 +175,7 @@ async def run_call(
         unasked=unasked,
         context=context or {},
         reasons=reasons or None,
+        **order,
     )
     job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
     pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0)  # type: ignore[arg-type]
@@ -516,6 +521,49 @@ async def test_h1_a_person_is_asked_about_what_would_run_after_all_hooks() -> No
     assert again.outcome.confirmation is not None
     assert again.outcome.confirmation.digest != asked.digest
     assert len(SENT) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ({"to": "eve", "text": "x"}, 'send_message will run with to = "eve". A hook of the worker wrote this value.'),
+        ({"to": "ann", "text": "new"}, "?"),
+        ({"to": "ann"}, "A hook of the worker took text out of the call."),
+    ],
+)
+async def test_g5_a_reason_about_a_value_that_a_hook_has_changed_names_what_would_run(
+    written: dict[str, Any], words: str
+) -> None:
+    changed = pre(lambda _: hook.modify(written))
+    place = "text" if "took" in words else "to"
+    about = Reason(kind=ReasonKind.TARGET, words="?", parameter=place, value={"to": "ann", "text": "x"}[place])
+    others = Reason(kind=ReasonKind.UNASKED, words="Nothing asks for it.")
+    finished = await run_call("send_message", '{"to": "ann", "text": "x"}', changed, reasons=(about, others))
+    asked = finished.outcome.confirmation
+    assert asked is not None
+    assert [reason.words for reason in asked.reasons] == [words, others.words]
+    assert [reason.value for reason in asked.reasons[:1]] == [written.get(place)]
+
+
+async def test_c14_a_call_that_a_hook_makes_equal_to_an_earlier_one_is_asked_about_or_refused() -> None:
+    """The core has looked at the call that was proposed; what hooks leave as it is was looked at there."""
+    made = tool_of(send_message)
+    assert made is not None
+    arguments = {"to": "ann", "text": "same"}
+    equal, signature = pre(lambda _: hook.modify(arguments)), signature_of(compiled(made.spec), json.dumps(arguments))
+
+    asked = await run_call("send_message", '{"to": "ann"}', equal, done={signature: "Done before. Again?"})
+    assert asked.outcome.confirmation is not None
+    assert [(one.kind.value, one.words) for one in asked.outcome.confirmation.reasons] == [
+        ("repeat", "Done before. Again?")
+    ]
+    barred = {"a person denied exactly this call": (signature,)}
+    refused = await run_call("send_message", '{"to": "ann"}', equal, barred=barred)
+    assert refused.outcome.error is not None
+    assert refused.outcome.error.message == "send_message was not called: a person denied exactly this call"
+    assert SENT == []
+    unchanged = await run_call("send_message", json.dumps(arguments), equal, done={signature: "?"}, barred=barred)
+    assert unchanged.outcome.success
 
 
 async def test_h1_a_block_beats_a_question() -> None:

@@ -294,6 +294,32 @@ async def test_e5_a_nested_failure_that_leaves_a_doubt_is_a_doubt_of_its_caller(
     assert error(await run_call("outer", calling(called, given))).startswith("IN_DOUBT: outer")
 
 
+@tool(internal=True)
+async def odd() -> None:
+    DONE.append("ordered")
+    raise RuntimeError
+
+
+@tool
+async def smooth(ctx: Ctx, name: str) -> str:
+    try:
+        await ctx.call(name)
+    except ToolError:
+        raise ToolError.not_found("it is not there") from None
+    return "fine"
+
+
+@pytest.mark.parametrize("called", ["odd", "slow", "liar"])
+async def test_e5_a_nested_doubt_is_told_whatever_its_caller_makes_of_the_failure(called: str) -> None:
+    """Its own record and the chain's ledger say it, and no hook makes a success of it."""
+    rosy = post(lambda result: msgspec.structs.replace(result, data={}), tools=called)
+    finished = await run_call("smooth", f'{{"name": "{called}"}}', rosy, more=(odd, smooth))
+    assert error(finished) == "NOT_FOUND: it is not there"
+    assert finished.metadata is not None
+    assert [one.error for one in calls(finished)] == [ErrorType.IN_DOUBT]
+    assert [entry.rpartition(" ")[2] for entry in finished.metadata.effects] == ["in_doubt"]
+
+
 async def test_a_call_ends_with_its_callers_time() -> None:
     finished = await run_call("hurried")
     assert error(finished).startswith("IN_DOUBT: hurried")
@@ -308,8 +334,7 @@ async def test_calls_end_with_their_caller_however_it_ends(how: str) -> None:
     assert finished.outcome.success is (how == "returns")
     assert DONE == ["stopped"]
     (told,) = calls(finished)
-    assert told.tool == "endless"
-    assert told.error in ({ErrorType.IN_DOUBT, ErrorType.TIMEOUT} if how == "times out" else {ErrorType.IN_DOUBT})
+    assert (told.tool, told.error) == ("endless", ErrorType.IN_DOUBT)
     SIGNALS.go.set()
     later, running = await asyncio.gather(*LEFT, return_exceptions=True)
     assert isinstance(later, ToolError)
@@ -318,7 +343,7 @@ async def test_calls_end_with_their_caller_however_it_ends(how: str) -> None:
         "book_keeping was not called: the call of leaves has ended",
     )
     assert isinstance(running, ToolError)
-    assert running.error_type is told.error
+    assert running.error_type in ({ErrorType.IN_DOUBT, ErrorType.TIMEOUT} if how == "times out" else {told.error})
     assert DONE == ["stopped"]
 
 
@@ -366,7 +391,13 @@ async def summary(page: str, ctx: Ctx) -> Any:
     return await ctx.call("fetch", url=page)
 
 
-CALLING = (notify, relay, deliver, fetch, summary)
+@tool
+async def pass_on(words: str, ctx: Ctx) -> Any:
+    """Takes the target out of a text."""
+    return await ctx.call("deliver", to=words.split("-")[-1].strip(" ."))
+
+
+CALLING = (notify, relay, deliver, fetch, summary, pass_on)
 FOUND = {"c.find.1": Action("c.find.1", 0, 1, "find", "{}", ActionStatus.DONE, outcome=KNOWN, data='{"id": "u1"}')}
 
 
@@ -389,6 +420,10 @@ def of(kind: SourceKind, where: str = "") -> dict[str, Source]:
         ("notify", {"mailbox": "e@x.org"}, {"sources": of(SourceKind.GOAL)}, "e@x.org"),
         ("notify", {"mailbox": "e@x.org"}, {"unasked": "advisory"}, "e@x.org"),
         ("notify", {"mailbox": "x", "whom": "e@x.org"}, {}, "e@x.org"),
+        ("pass_on", {"words": "Hello - E@x.org."}, {}, "Declare words of pass_on"),
+        ("pass_on", {"words": "Hello to-e@x.org"}, {}, "Declare words of pass_on"),
+        ("pass_on", {"words": "Hello - ann"}, {"sources": {"words": Source(source=SourceKind.TEXT)}}, "Declare words"),
+        ("pass_on", {"words": "Hello - e@x.org"}, {"sources": {"words": Source(source=SourceKind.GOAL)}}, "e@x.org"),
         ("summary", {"page": "https://x.org"}, {}, "Declare page of summary"),
         ("summary", {"page": "https://x.org"}, {"sources": {"page": Source(source=SourceKind.TEXT)}}, "https://x.org"),
     ],
@@ -410,6 +445,18 @@ async def test_g5_a_nested_call_does_not_ask_for_its_callers_reasons() -> None:
     order = {"reasons": (reason,), "approval": approval}
     finished = await run_call("notify", '{"mailbox": "e@x.org"}', order=order, more=CALLING)
     assert (finished.outcome.success, DONE) == (True, ["posted to e@x.org"])
+
+
+DENIED_CALL = signature_of(compiled(tool_of(deliver).spec), '{"to": "e@x.org"}')  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("named", "done"), [("deliver", False), (DENIED_CALL, False), ("send", True)])
+async def test_c12_c14_a_nested_call_is_bound_by_the_users_words_and_a_persons_denial(named: str, done: bool) -> None:
+    order = {"barred": {"the goal forbids it": ("x", named)}, "unasked": "literal"}
+    finished = await run_call("relay", '{"mailbox": " E@x.org"}', order=order, more=CALLING)
+    assert finished.outcome.success is done
+    assert bool(DONE) is done
+    assert done or error(finished) == "BLOCKED: deliver was not called: the goal forbids it"
 
 
 @tool

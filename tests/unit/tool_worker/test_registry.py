@@ -134,3 +134,19 @@ async def put() -> str:
     more = write(modules, "made_more", "post", more=declared)
 
     assert set(load((plain, more), (), ()).undeclared) == {"send", "post"}
+
+
+def test_b7_the_tools_whose_confirmed_a_model_may_set_are_named(modules: Path) -> None:
+    forms = {
+        "required": ("", "confirmed: bool"),
+        "optional": ("", "confirmed: bool | None = None"),
+        "hidden": ("", "confirmed: bool = False"),
+        "own": ('confirmed="own"', "confirmed: bool"),
+        "reading": ("read_only=True", "confirmed: bool"),
+        "words": ("", "confirmed: str"),
+    }
+    tools = [
+        f"@tool({given})\nasync def {name}({form}) -> str:\n    return ''\n" for name, (given, form) in forms.items()
+    ]
+    module = write(modules, "made_confirmed", "other", more="\n".join(tools))
+    assert load((module,), (), ()).unguarded == ("required", "optional")

@@ -6,6 +6,7 @@ the words say why not; one with a condition never fails a chain.
 """
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 
@@ -17,7 +18,7 @@ from haltpoint.chain.model.state import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.words.patterns import fitting
 from haltpoint.contracts.answers import NotDone, WhyNot
-from haltpoint.contracts.intent import IntentEntry, IntentOrigin
+from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import Reason, ReasonKind
@@ -83,11 +84,42 @@ def tellable(work: Work, index: int | None) -> frozenset[str]:
     return frozenset(one.name for one in known if not with_effects(one) or one.name in due or _named(work, one.name))
 
 
+def bounds_inside(work: Work, index: int, tool: str) -> Intent:
+    """What the user's words say of the calls that this tool makes in turn: what is forbidden, and what a person is to
+    be asked about, unless that is this tool too, which was asked about itself.
+    """
+    intent, mode = work.intent or work.chain.task.intent or Intent(), work.mode(index)
+    asks = tuple(_holding(intent.ask_before, mode))
+    names = _effects_of(work, tool) if asks else []
+    return Intent(
+        ask_before=tuple(one for one in asks if not fitting(one.tools, names)),
+        forbidden=tuple(_holding(intent.forbidden, mode)),
+    )
+
+
+def barred_inside(work: Work, index: int, tool: str) -> dict[str, tuple[str, ...]]:
+    """The tools that this one may not call in turn, by the words that say why."""
+    found, known = bounds_inside(work, index, tool), work.world.tools
+    if not (found.ask_before or found.forbidden):
+        return {}
+    effects = [name for name, spec in known.items() if with_effects(spec)]
+    open_ones = [name for name in effects if name not in intent_of(work).approved]
+    asks = "it asks a person, which a tool within a tool cannot wait for: give it a step of its own"
+    barred = {f"it is forbidden{_said(one)}": fitting(one.tools, effects) for one in found.forbidden}
+    barred |= {f"{asks}{_said(one)}": fitting(one.tools, open_ones) for one in found.ask_before}
+    return {words: names for words, names in barred.items() if names}
+
+
+def _holding(entries: tuple[IntentEntry, ...], mode: Mode) -> Iterator[IntentEntry]:
+    """Those that hold in this mode."""
+    kept = () if mode is Mode.OFF else entries
+    return (one for one in kept if mode is Mode.STRICT or one.origin is not IntentOrigin.GOAL)
+
+
 def _limit(work: Work, entries: tuple[IntentEntry, ...], mode: Mode, tool: str) -> IntentEntry | None:
     """The first of the entries that holds in this mode and is about this tool, or one that it calls as a skill."""
     names = () if mode is Mode.OFF or not entries else _effects_of(work, tool)
-    holding = (one for one in entries if mode is Mode.STRICT or one.origin is not IntentOrigin.GOAL)
-    return next((one for one in holding if fitting(one.tools, names)), None)
+    return next((one for one in _holding(entries, mode) if fitting(one.tools, names)), None)
 
 
 def _unasked(work: Work, mode: Mode, tool: str) -> Treatment:

@@ -29,6 +29,7 @@ _HOST: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?((?:[\w-]+\.)+[a-z]{2,})(?:
 _WHY: Final = {
     SourceKind.TEXT: "This value comes from a text that the model read, not from your words.",
     SourceKind.MODEL: "The model wrote this value: it is not in your words and in no result.",
+    SourceKind.HOOK: "A hook of the worker wrote this value.",
 }
 
 
@@ -43,17 +44,22 @@ def reasons_for(checked: CheckedCall, *, repaired: bool) -> tuple[Reason, ...]:
         return tuple(found)
     targets = list(_unnamed(checked))
     for leaf, source in targets[:SHOWN]:
-        place, value = leaf.place[:SHORT], leaf.value[:500] if isinstance(leaf.value, str) else leaf.value
-        shown = write_text(value)
-        shown = shown if len(shown) <= _WIDTH else f"{shown[: _WIDTH - 1]}…"
-        words = f"{tool} will run with {place} = {shown}. {_WHY[source.source]}"
-        found.append(Reason(kind=ReasonKind.TARGET, words=words, parameter=place, value=value, source=source))
+        found.append(about_target(tool, leaf, source))
     if len(targets) > SHOWN:
         words = f"{len(targets) - SHOWN} more values of {tool} are not in your words, nor whole in a result."
         found.append(Reason(kind=ReasonKind.TARGET, words=words))
     if (done := effect_before(checked)) is not None:
         found.append(Reason(kind=ReasonKind.REPEAT, words=f"{done} Make it again?"))
     return tuple(found)
+
+
+def about_target(tool: str, leaf: Leaf, source: Source) -> Reason:
+    """The reason to ask about one value of a call."""
+    place, value = leaf.place[:SHORT], leaf.value[:500] if isinstance(leaf.value, str) else leaf.value
+    shown = write_text(value)
+    shown = shown if len(shown) <= _WIDTH else f"{shown[: _WIDTH - 1]}…"
+    words = f"{tool} will run with {place} = {shown}. {_WHY[source.source]}"
+    return Reason(kind=ReasonKind.TARGET, words=words, parameter=place, value=value, source=source)
 
 
 def granted(work: Work, action: Action, arguments: str, reach: Reach) -> tuple[Grant, ...]:

@@ -11,11 +11,12 @@ from typing import Final
 import msgspec
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.checked import CheckedCall, ledger_entry
+from haltpoint.chain.checks.checked import CheckedCall, ledger_entry, signature_of
 from haltpoint.chain.checks.provenance import denied
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Record, Resolve
 from haltpoint.chain.model.references import read_json
+from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_of, value
@@ -23,7 +24,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
-from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
+from haltpoint.contracts.tools import ErrorType, Metadata, Outcome, ToolSpec
 
 _DENIED, _IN_DOUBT, _DONE = "denied", "in_doubt", "done"
 """How an entry ends: see `ledger_entry`."""
@@ -64,6 +65,34 @@ def decided_before(checked: CheckedCall) -> Correction | None:
         elif tool == human_tool.NAME and outcome.satisfies:
             text = "A person has answered exactly this question; the answer is among the results. Continue with it."
     return Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=text) if text else None
+
+
+def denied_calls(work: Work) -> dict[str, tuple[str, ...]]:
+    """The signatures of the calls that a person denied in this chain, by the words that say so."""
+    tools = work.world.tools
+    if not (work.asked or work.effects):  # nobody was asked
+        return {}
+    own = [
+        signature_of(compiled(tools[one.tool]), (one.outcome and one.outcome.metadata.arguments) or one.arguments)
+        for one in work.actions.values()
+        if denied(one) and one.tool in tools
+    ]
+    inside = [entry.partition(" ")[0] for entry in work.effects if entry.endswith(_DENIED)]
+    return {"a person denied exactly this call": (*own, *inside)} if own or inside else {}
+
+
+def done_calls(work: Work, action: Action, spec: ToolSpec) -> dict[str, str]:
+    """What a tool with hooks has done in other actions, in words by the signatures of its calls."""
+    bound = work.origin is not PlanOrigin.LITERAL and work.mode(action.step) is Mode.STRICT
+    if not (bound and spec.hooks) or spec.repeats or _rule(work, spec.name) is Treatment.ALLOW:
+        return {}
+    found: dict[str, str] = {}
+    for one in work.actions.values():
+        outcome = one.outcome if one.tool == spec.name and one.id != action.id else None
+        if outcome is not None and (mark := _mark(one, outcome)) in (_DONE, _IN_DOUBT):
+            signature = signature_of(compiled(spec), outcome.metadata.arguments or one.arguments)
+            found[signature] = f"{Done(spec.name, one.id, outcome.metadata.started_at, mark)} Make it again?"
+    return found
 
 
 def repeat_fault(checked: CheckedCall) -> Correction | None:

@@ -21,7 +21,9 @@ class Dispatch(Struct, frozen=True, gc=False):
     `approval` is a person's yes to this call. With `reconcile` its tool is asked whether it happened. `origins` are the
     actions whose receipts the worker looks into when it asks once more where values come from; `unasked` says why it
     need not. With `reasons` the worker asks a person before it runs the call; `sources` go into the receipt, `notes`
-    into its warnings. `repeats`, for the log, is the action that had this effect before.
+    into its warnings. `barred` are tools and signatures of calls that it may not call in turn, by the words that say
+    why; `done` what a tool with hooks has done, in words by the signatures of its calls: a hook may make one of them of
+    this call. `repeats`, for the log, is the action that had this effect before.
     """
 
     action: Action
@@ -36,6 +38,8 @@ class Dispatch(Struct, frozen=True, gc=False):
     reasons: tuple[Reason, ...] = ()
     sources: dict[str, Source] = {}
     notes: tuple[str, ...] = ()
+    barred: dict[str, tuple[str, ...]] = {}
+    done: dict[str, str] = {}
     repeats: str = ""
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import structs
 
+from haltpoint.chain.checks.intent import bounds_inside
 from haltpoint.chain.checks.templates import MOST_LEVELS, fill
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import CancelChild, Report, StartChild
@@ -45,6 +46,9 @@ def child_for(
         return Code.NOT_RESOLVED, f"{spec.name}: its steps with these arguments have more than {MAX_BODY} bytes"
     goal = f"{spec.name}: {spec.description}"[:MAX_GOAL]
     passed_on = {name: getattr(work.task, name) for name in _PASSED_ON}
+    bound = bounds_inside(work, action.step, spec.name)
+    if bound.ask_before or bound.forbidden:
+        passed_on["intent"] = bound
     started = structs.replace(action, child=child_id(action.id))
     return StartChild(started, Task(goal=goal, plan=steps, **passed_on), work.deadline, **said)
 

@@ -8,7 +8,9 @@ from msgspec import json, structs
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
+from haltpoint.chain.checks.intent import barred_inside
 from haltpoint.chain.checks.provenance import origin_actions
+from haltpoint.chain.checks.repeats import denied_calls, done_calls
 from haltpoint.chain.checks.sources import written_over
 from haltpoint.chain.checks.templates import calls_inside
 from haltpoint.chain.model.codes import Code
@@ -128,7 +130,7 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
 
 
 def _order(work: Work, action: Action, spec: ToolSpec, **said: Any) -> Dispatch:
-    """The order to a worker, and what it needs to ask once more where values come from (H3)."""
+    """The order to a worker, with what it needs to ask once more where values come from, and to bind nested calls."""
     origins: tuple[str, ...] | None = None
     unasked: str | None = None
     if work.origin is PlanOrigin.LITERAL:
@@ -139,4 +141,7 @@ def _order(work: Work, action: Action, spec: ToolSpec, **said: Any) -> Dispatch:
         unasked = mode.value
     elif spec.provenance:
         origins = origin_actions(spec, work.actions)
+    if not spec.read_only:
+        said["barred"] = {**barred_inside(work, action.step, spec.name), **denied_calls(work)}
+        said["done"] = done_calls(work, action, spec)
     return Dispatch(action, spec, work.deadline, work.actions_used, origins=origins, unasked=unasked, **said)

@@ -16,7 +16,7 @@ from haltpoint.cli.wording import call, value_text, visible
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
 from haltpoint.contracts.humans import Answer, Choice, RequestStatus
 from haltpoint.contracts.intent import Intent
-from haltpoint.contracts.phrases import count
+from haltpoint.contracts.phrases import count, phrases
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Violation
 from haltpoint.contracts.tools import HookVerdict, NextAction, Option, ToolResult
@@ -264,18 +264,19 @@ def _end(chain: ChainView) -> Iterator[Line]:
 
 def answer_lines(chain: ChainView) -> list[Line]:
     """What was done and what the model says, apart (F1); the words first, unless the deeds do not say the same."""
-    answer = chain.answer or FinalAnswer()
+    answer, own = chain.answer or FinalAnswer(), phrases(chain.language)
     deeds = []
     for deed in answer.deeds:
         place, by = deed.action_id.removeprefix(f"{chain.id}."), deed.by and f"by {visible(deed.by)}"
-        deeds.append(Line(0, Mark.DEED, f"Done: {visible(deed.says)}", ", ".join(filter(None, (place, by)))))
+        deeds.append(Line(0, Mark.DEED, f"{own.done}: {visible(deed.says)}", ", ".join(filter(None, (place, by)))))
     for one in answer.not_done:
         conditional = one.why is WhyNot.UNFULFILLED and one.message
         why = "" if conditional else one.why.value.replace("_", " ")
         note = visible(": ".join(filter(None, (why, one.message))))
-        deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {visible(one.says)}", note))
+        deeds.append(Line(0, Mark.NOT_DONE, f"{own.not_done}: {visible(one.says)}", note))
     words = [Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines()]
-    words += [Line(0, Mark.UNPROVEN, f"Unproven: {visible(sentence)}") for sentence in answer.unproven]
+    unproven = own.unproven.capitalize()
+    words += [Line(0, Mark.UNPROVEN, f"{unproven}: {visible(sentence)}") for sentence in answer.unproven]
     differ = answer.unproven or answer.not_done or not answer.deeds
     return [*deeds, *words] if differ else [*words, *deeds]
 

@@ -44,7 +44,8 @@ from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.tasks import end
 from haltpoint.runtime.streams.topology import Topology
 
-_HEARTBEAT: Final = 1.0
+HEARTBEAT: Final = 1.0
+"""Seconds from one heartbeat to the next."""
 _GONE_AFTER_MS: Final = 5000
 
 _log = logs.get(__name__)
@@ -70,7 +71,7 @@ class Service:
         self.instance = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self.stopping = asyncio.Event()
         self.about: dict[str, Any] = {}
-        self._url = url
+        self.url = url
         self._since = int(time.time() * 1000)
         self._subscriptions: list[Subscription] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -87,7 +88,7 @@ class Service:
 
     async def reach(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask the server something before we are ready: as often as it takes (`broker.reach`)."""
-        return await reach(self._url, ask)
+        return await reach(self.url, ask)
 
     async def subscribe(
         self,
@@ -160,7 +161,7 @@ class Service:
 
     async def serve(self) -> None:
         """Be ready until the running task is cancelled; then read no more and return. Raises HaltpointError."""
-        self.every(_HEARTBEAT, self._heartbeat, "heartbeat")
+        self.every(HEARTBEAT, self._heartbeat, "heartbeat")
         task = asyncio.current_task()
         try:
             # A cancellation while we started may have got lost on the way (see `tasks.end`), but it was counted.
@@ -190,7 +191,8 @@ class Service:
     def _key(self) -> str:
         return self.topology.key(0, "service", self.name.value, self.instance)
 
-    async def _heartbeat(self) -> None:
+    async def announce(self, redis: Redis) -> None:
+        """Say that we are here, over this connection: from another thread too, while our event loop is blocked."""
         told = {
             "name": self.name.value,
             "instance": self.instance,
@@ -200,11 +202,14 @@ class Service:
             "since": self._since,
             **self.about,
         }
-        pipeline = self.redis.pipeline(transaction=False)
+        pipeline = redis.pipeline(transaction=False)
         pipeline.sadd(self.topology.key(0, "services"), self._key)
         pipeline.set(self._key, json.dumps(told), px=_GONE_AFTER_MS)
         await pipeline.execute()
         self._last_heartbeat = time.monotonic()
+
+    async def _heartbeat(self) -> None:
+        await self.announce(self.redis)
         if self._refused is not None:
             _log.info("the server accepts writes again", code=self._refused)
             self._refused = None

@@ -125,6 +125,7 @@ def _without_answer(record: ChainRecord) -> views.ChainView:
     )
     return views.ChainView(
         **dict(summary_of(record.id, head, task, record.end)),
+        language=task.language or record.language,
         mode=task.mode,
         tenant=task.tenant,
         conversation_id=task.conversation_id,

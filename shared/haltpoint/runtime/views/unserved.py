@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from haltpoint.contracts.catalogue import GROUP, Party, Stream
+from haltpoint.contracts.catalogue import Party, Stream
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.streams.presence import alive
@@ -13,10 +13,6 @@ from haltpoint.runtime.streams.topology import Topology
 
 GRACE: Final = 5.0
 """Seconds that an order may wait before a person hears of it: a worker that starts again takes so long."""
-HELD: Final = 15.0
-"""Seconds: a worker renews what it holds more often, by a thread, also while a tool blocks its event loop."""
-_LOOKED_AT: Final = 100
-"""Pending entries of a stream that are looked at; a worker holds fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +41,9 @@ class Unserved:
 
 
 async def served(redis: Any, topology: Topology, queues: Iterable[str]) -> frozenset[str]:
-    """Those of the queues that a live worker reads, or of which one holds an order: it may be too busy to say more."""
+    """Those of the queues that a live worker reads."""
     workers = (one for one in await alive(redis, topology) if one["name"] == Party.WORKER.value)
-    live = frozenset(queue for one in workers for queue in one["queues"]).intersection(queues)
-    others = [queue for queue in queues if queue not in live]
-    if not others:
-        return live
-    async with redis.pipeline(transaction=False) as pipe:
-        for queue in others:
-            for partition in range(topology.partitions):
-                stream = topology.stream(partition, Stream.TOOLS, queue)
-                pipe.xpending_range(stream, GROUP[Stream.TOOLS].value, "-", "+", _LOOKED_AT)
-        replies = await pipe.execute(raise_on_error=False)  # a stream that nobody has read has no group
-    held = (
-        others[number // topology.partitions]
-        for number, reply in enumerate(replies)
-        if isinstance(reply, list) and any(one["time_since_delivered"] < HELD * 1000 for one in reply)
-    )
-    return live.union(held)
+    return frozenset(queue for one in workers for queue in one["queues"]).intersection(queues)
 
 
 async def unserved(redis: Any, topology: Topology, specs: Iterable[ToolSpec]) -> list[Unserved]:
