@@ -12,7 +12,7 @@ does not say that its caller had done nothing before.
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -49,6 +49,7 @@ class Nested:
         admission: Admission,
         find: Callable[[str], Tool | None],
         runner: Runner,
+        has_lease: Callable[[Job], Awaitable[bool]],
         job: Job,
         caller: Tool,
         until: int,
@@ -56,6 +57,7 @@ class Nested:
         self._admission = admission
         self._find = find
         self._runner = runner
+        self._has_lease = has_lease
         self._job = job
         self._caller = caller
         self._until = until
@@ -123,9 +125,10 @@ class Nested:
             call = await self._admission.ask(job, call)
         if isinstance(call, Refusal):
             return call.reading, call.records
-        if job.lost:
-            return _refused(ErrorType.BLOCKED, f"{name} was not called: its caller has ended"), call.records
         spec, effects = call.tool.spec, self._job.effects
+        if job.lost or not (spec.read_only or await self._has_lease(job)):
+            words = f"{name} was not called: its caller has ended, or another worker has it"
+            return _refused(ErrorType.BLOCKED, words), call.records
         entry = partial(ledger_entry, spec, call.text, time.time_ns() // 1_000_000, key)
         if not spec.read_only:
             effects[key] = entry("in_doubt")  # until it has ended
@@ -171,7 +174,7 @@ class Nested:
             origins=tuple(one for one in origins if one),
             sources={place: source for place, (source, _) in given.items()},
         )
-        return msgspec.structs.replace(self._job, request=request, arguments=text, runs=[], nested=True), fault
+        return msgspec.structs.replace(self._job, request=request, arguments=text, runs=[], caller=self._job), fault
 
 
 def told_in_short(calls: Sequence[NestedCall]) -> tuple[NestedCall, ...]:

@@ -63,7 +63,7 @@ class Pipeline:
 
     def _nested(self, job: Job, caller: Tool, seconds: float) -> Nested:
         until = time.time_ns() // 1_000_000 + round(seconds * 1000)
-        return Nested(self._admission, self._registry.find, self._runner, job, caller, until)
+        return Nested(self._admission, self._registry.find, self._runner, self._has_lease, job, caller, until)
 
     async def work(self, job: Job, left: Left) -> Finished | None:
         """Do one call, in the task of its own tool; what is to be recorded, if anything is.
@@ -157,7 +157,12 @@ class Pipeline:
         return None
 
     async def _has_lease(self, job: Job) -> bool:
-        """Whether no other worker can have taken the action. What our clock cannot say, the server is asked."""
+        """Whether no other worker can have taken the action. What our clock cannot say, the server is asked.
+
+        A nested call has its caller's lease.
+        """
+        while job.caller is not None:
+            job = job.caller
         while not job.lost and (now := time.monotonic()) - job.leased_at >= self._lease:
             (kept,) = await self._receipt_store.heartbeat([job.lease])
             if not kept:
