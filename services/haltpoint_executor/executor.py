@@ -126,6 +126,8 @@ class Executor:
                     tasks.append((entry, message))
                 else:
                     detail = f"{message.type} for {events.chain_id}"
+                    if isinstance(message, TaskSubmitted):
+                        detail += ", which another release stored in its own form (HP-022): submit the task again"
                     undeliverable.append(
                         Undeliverable(entry, DeadLetterReason.UNKNOWN_CHAIN, detail, Orphan(events.chain_id))
                     )

@@ -91,6 +91,16 @@ async def test_another_number_of_partitions_is_never_gone_on_with(fit: Any) -> N
         preflight.refuse(found.values(), allow_unsafe=True)
 
 
+async def test_chains_of_another_release_are_named_and_never_gone_on_with(fit: Any) -> None:
+    await fit.hdel("hp:{0}:deployment", "rows")
+    assert await failed(fit) == {}
+    await fit.zadd(TOPOLOGY.key(1, "index", "status", "executing"), {"c1": 1})
+    found = await failed(fit)
+    assert found["rows"].what == "1 chains of another release are under way on this Redis"
+    with pytest.raises(HaltpointError, match="HP-022"):
+        preflight.refuse(found.values(), allow_unsafe=True)
+
+
 async def test_missing_groups_are_named(redis: Any) -> None:
     found = await failed(redis)
     assert set(found) == {"groups"}

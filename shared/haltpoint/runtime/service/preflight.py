@@ -17,7 +17,7 @@ from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.store import library
-from haltpoint.runtime.streams.topology import Topology, other_partitions
+from haltpoint.runtime.streams.topology import Topology, other_partitions, other_rows
 
 _COMMANDS: Final = ("fcall", "function", "xadd", "xreadgroup", "xpending", "xclaim", "xautoclaim", "zrangebyscore")
 _SKEW_MS: Final = 5000
@@ -48,6 +48,7 @@ async def examine(redis: Redis, settings: Settings, topology: Topology, url: str
         await _test_clock(redis, settings.profile, topology),
         await _library(redis),
         await _partitions(redis, topology),
+        await _rows(redis, topology),
         await _groups(redis, topology),
     ]
 
@@ -187,6 +188,13 @@ async def _partitions(redis: Redis, topology: Topology) -> Check:
     theirs = int(stored) if stored is not None else topology.partitions
     error = other_partitions(theirs, topology.partitions)
     return Check("partitions", error.code, theirs == topology.partitions, error.what, error.why, error.fix, vital=True)
+
+
+async def _rows(redis: Redis, topology: Topology) -> Check:
+    under_way = await topology.of_another_form(redis)
+    error = other_rows(under_way)
+    what = error.what if under_way else "no chains of another release are under way"
+    return Check("rows", error.code, not under_way, what, error.why, error.fix, vital=True)
 
 
 async def _groups(redis: Redis, topology: Topology) -> Check:

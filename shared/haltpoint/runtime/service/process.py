@@ -14,7 +14,9 @@ from haltpoint.runtime.config.errors import HOPELESS, HaltpointError, unforeseen
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import logs
 
-_TOLD_WRONG: Final = frozenset({"HP-001", "HP-003", "HP-004", "HP-030", "HP-031", "HP-032", "HP-034", "HP-035"})
+_TOLD_WRONG: Final = frozenset(
+    {"HP-001", "HP-003", "HP-004", "HP-022", "HP-030", "HP-031", "HP-032", "HP-034", "HP-035"}
+)
 
 _log = logs.get(__name__)
 

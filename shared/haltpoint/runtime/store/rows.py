@@ -18,6 +18,7 @@ from typing import Final, Self
 
 from haltpoint.contracts.base import chain_of, child_id, value
 from haltpoint.contracts.humans import RequestStatus
+from haltpoint.runtime.streams.topology import FORM
 
 Fields = Mapping[bytes, bytes]
 """A hash of Redis."""
@@ -53,6 +54,10 @@ class Head(StrEnum):
     STRIKES = "strikes"
     OTHER_MODEL = "other_model"
     CHILD = "child"
+
+
+FIRST: Final = f"ver{FORM}"
+"""The field of a chain's first message that has its version: a chain of another form of rows never begins by it."""
 
 
 class Data(StrEnum):
@@ -242,7 +247,7 @@ def thought_of(text: bytes) -> StoredThought:
 
 
 def lua_names() -> str:
-    """The same names for the functions: KEY.CHAIN, HEAD.VERSION, ..."""
+    """The same names for the functions: FIRST, KEY.CHAIN, HEAD.VERSION, ..."""
     tables: Final[tuple[tuple[str, type[StrEnum]], ...]] = (
         ("KEY", Key),
         ("HEAD", Head),
@@ -252,4 +257,4 @@ def lua_names() -> str:
         ("KIND", Kind),
     )
     rows = ((name, ", ".join(f"{one.name} = '{one.value}'" for one in names)) for name, names in tables)
-    return "\n".join(f"local {name} = {{ {row} }}" for name, row in rows)
+    return "\n".join([f"local FIRST = '{FIRST}'", *(f"local {name} = {{ {row} }}" for name, row in rows)])
