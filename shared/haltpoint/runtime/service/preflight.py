@@ -17,6 +17,8 @@ from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.store import library
+from haltpoint.runtime.streams.connection import unusable
+from haltpoint.runtime.streams.refused import RefusedForNow, try_to_write
 from haltpoint.runtime.streams.topology import Topology, other_partitions, other_rows
 
 _COMMANDS: Final = ("fcall", "function", "xadd", "xreadgroup", "xpending", "xclaim", "xautoclaim", "zrangebyscore")
@@ -51,6 +53,17 @@ async def examine(redis: Redis, settings: Settings, topology: Topology, url: str
         await _rows(redis, topology),
         await _groups(redis, topology),
     ]
+
+
+async def writes(redis: Redis, topology: Topology) -> Check:
+    """Whether the server accepts writes now: services wait until it does."""
+    what, why, fix = "the server accepts writes", "", ""
+    try:
+        await try_to_write(redis, topology)
+    except RefusedForNow as error:
+        told = unusable(error)
+        what, why, fix = told.what, told.why, told.fix
+    return Check("writes", "HP-021", not why, what, why, fix)
 
 
 def refuse(checks: Iterable[Check], *, allow_unsafe: bool, besides: frozenset[str] = frozenset()) -> list[Check]:

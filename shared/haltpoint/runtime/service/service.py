@@ -37,6 +37,7 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.service import preflight
 from haltpoint.runtime.service.address import redis_url
 from haltpoint.runtime.service.http import HttpServer, health_app
+from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE, reach
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.delivery import Alone, Exhausted, Handler, Subscription, at_once
@@ -209,12 +210,13 @@ class Service:
             _log.info("the server accepts writes again", code=self._refused)
             self._refused = None
         if not self._ready and not self.stopping.is_set():
+            await presence.forget_dead(self.redis, self.topology)
             self._ready = True
             _log.info("ready", instance=self.instance, **self.about)
 
     def _say_refused(self, error: RefusedForNow) -> None:
-        """Once, until a heartbeat is written: it comes each second and is refused whatever the reason is."""
-        if self._refused is None:
+        """Once for each reason, until a heartbeat is written: it comes each second and is refused for any of them."""
+        if self._refused != error.code:
             _log.warning("the server refuses writes for now; waiting", code=error.code, why=error.why, fix=error.fix)
         self._refused = error.code
 
