@@ -135,7 +135,7 @@ def test_c8_an_error_beside_other_reads_ends_the_turn_when_they_have_ended() -> 
     story = open_ended()
     story.propose(call("read"), call("look"), call("send"))
     story.result(failed(), action=of(story, "c.react.1"))
-    assert story.never_executed == [("send", "stopped by SERVER")]
+    assert story.never_executed == [("send", "the call before it failed")]
     assert len(story.thoughts) == 1
     story.result(action=of(story, "c.react.2"))
     assert story.thought.receipts == ("c.react.1", "c.react.2")

@@ -165,13 +165,16 @@ def test_the_log_tells_what_never_ran_and_what_was_corrected() -> None:
             "ref": "c1.find.1",
             "facts": [
                 ["contract.corrected", {"step_id": "find", "violation": "no_call", "message": "call a tool"}],
-                ["action.never_executed", {"tool": "send", "reason": "stopped by c1.r1", "arguments": '{"to":"u1"}'}],
-                ["action.never_executed", {"tool": "send", "reason": "stopped by c1.r1", "arguments": '{"to":"u'}],
+                [
+                    "action.never_executed",
+                    {"tool": "send", "reason": "a question was open", "arguments": '{"to":"u1"}'},
+                ],
+                ["action.never_executed", {"tool": "send", "reason": "a question was open", "arguments": '{"to":"u'}],
             ],
         }
     )
     view = view_of(record(log=(LogLine.parse("c1", 0, line),)))
-    assert view.never_executed[0]["reason"] == "stopped by c1.r1"
+    assert view.never_executed[0]["reason"] == "a question was open"
     assert [one["arguments"] for one in view.never_executed] == [{"to": "u1"}, '{"to":"u']
     assert view.steps[0].violations[0].violation == "no_call"
     assert view.steps[0].violations[0].correction == "call a tool"

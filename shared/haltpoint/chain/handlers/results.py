@@ -15,7 +15,7 @@ from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action, ActionStatus, PlanOrigin, Rest
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import next_request, question
+from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.children import child_for
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.held import drop_held
@@ -149,7 +149,7 @@ def _stop(work: Work, action: Action, outcome: Outcome, kind: RequestKind, text:
     clarification, asked = outcome.clarification, outcome.confirmation
     approved = work.approvals.get(action.id) if asked else None
     if work.origin is not PlanOrigin.LITERAL:
-        drop_held(work, action.step, f"stopped by {next_request(work)}")
+        drop_held(work, action.step, "a question was open")
     work.keep(asking := action.asking())
     return question(
         work,

@@ -169,6 +169,7 @@ class OpenRequest:
     options: tuple[Option, ...] = ()
     form: dict[str, Any] | None = None
     tool: str = ""
+    question: str = ""
 
 
 @value

@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from haltpoint.chain.checks.deeds import shown
 from haltpoint.chain.checks.intent import pattern_faults, remind
 from haltpoint.chain.checks.provenance import SAID, denied
 from haltpoint.chain.checks.repeats import note_effect
@@ -16,7 +17,6 @@ from haltpoint.chain.turns.children import advice_on
 from haltpoint.chain.turns.ending import failed_by_tool
 from haltpoint.chain.turns.held import drop_held
 from haltpoint.chain.turns.strikes import complete_unmet, reset_strikes, violate
-from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import StepType
@@ -93,7 +93,7 @@ def fail_action(work: Work, action: Action, fault: Fault) -> StepEnd | None:
     record(work, action, succeeded=False)
     if is_optional(work, action):
         return end_of_calls(work, index)
-    drop_held(work, index, f"stopped by {fault.error_type.value}")
+    drop_held(work, index, "the call before it failed")
     if literal or not (fault.recoverable or denied(action)):
         return failed_by_tool(index, Code.TOOL_FAILED, action.tool, fault)
     return None
@@ -121,7 +121,7 @@ def go_without(work: Work, request: OpenRequest) -> StepEnd | Failed | None:
 
     The receipt that waited says why; of a doubt it says no more than that nobody knows (E5).
     """
-    index, words = request.step, f"{request_id(work.id, request.number)} got no answer in time"
+    index, words = request.step, f"the question {shown('question', request.question)} got no answer in time"
     close(work, request, FactType.REQUEST_EXPIRED)
     if index < 0:
         return failed(Code.NO_ANSWER, words)
@@ -135,5 +135,5 @@ def go_without(work: Work, request: OpenRequest) -> StepEnd | Failed | None:
             return end_of_calls(work, index)
     else:
         reset_strikes(work, index)  # the case is closed, and its row of violations with it
-    drop_held(work, index, f"stopped by {Code.NO_ANSWER}")
+    drop_held(work, index, "the question before it got no answer")
     return step_failed(index, Code.NO_ANSWER, words)

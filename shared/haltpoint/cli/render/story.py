@@ -3,7 +3,6 @@
 `tell` makes lines of a view. The live picture shows them all anew; a pipe gets each line once, as soon as it is true.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -83,7 +82,7 @@ def tell(chain: ChainView) -> list[Line]:
             lines.append(Line(1, Mark.RUNNING, f"runs again at {rest.until:%H:%M:%S} UTC", visible(rest.why)))
         if step.status in ("completed", "failed"):
             lines.append(_closing(step))
-    lines += [_never(chain, item, 0) for item in chain.never_executed if item.get("step_id") not in steps]
+    lines += [_never(item, 0) for item in chain.never_executed if item.get("step_id") not in steps]
     lines += _broken(chain.violations, "answer")
     if chain.status in _END_MARKS:
         lines += _end(chain)
@@ -165,7 +164,7 @@ def _broken(violations: Sequence[ViolationView], place: str) -> Iterator[Line]:
 def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
     never = [item for item in chain.never_executed if item.get("step_id") == step.id]
     for moment in moments(step, never, _cases(chain, step.id)):
-        dropped = [_never(chain, item, 1) for item in moment.never]
+        dropped = [_never(item, 1) for item in moment.never]
         for action in moment.actions:
             if not _by_hand(action):
                 below = "cached, did not run" if action.cached else f"chain {action.child}" if action.child else ""
@@ -231,19 +230,18 @@ def _answer(request: RequestView, answer: Answer) -> str:
 
 def never_executed(chain: ChainView) -> list[tuple[str, str]]:
     """Every call that was wished for and never ran, as one would write it, and why."""
-    return [_wished(chain, item) for item in chain.never_executed]
+    return [_wished(item) for item in chain.never_executed]
 
 
-def _wished(chain: ChainView, item: dict[str, Any]) -> tuple[str, str]:
+def _wished(item: dict[str, Any]) -> tuple[str, str]:
     tool, arguments = str(item.get("tool", "?")), item.get("arguments")
-    # The number of a question says nothing to a person.
-    reason = visible(re.sub(rf"{re.escape(chain.id)}\.r\d+", "a question", str(item.get("reason", ""))))
+    reason = visible(str(item.get("reason", "")))
     # Arguments of which the log keeps only the beginning are text.
     return call(tool, arguments) if isinstance(arguments, dict) else f"{visible(tool)}(…)", reason
 
 
-def _never(chain: ChainView, item: dict[str, Any], depth: int) -> Line:
-    wished, reason = _wished(chain, item)
+def _never(item: dict[str, Any], depth: int) -> Line:
+    wished, reason = _wished(item)
     return Line(depth, Mark.NEVER, f"never executed: {wished}", reason)
 
 

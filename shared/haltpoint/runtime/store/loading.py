@@ -233,4 +233,5 @@ def _open_request(chain: Chain, number: int, question: Question) -> OpenRequest:
         options=question.options,
         form=question.form,
         tool=question.tool,
+        question=question.question,
     )

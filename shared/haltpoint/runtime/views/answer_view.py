@@ -168,7 +168,7 @@ def _not_done(tree: Tree, own: Phrases) -> Iterator[tuple[_Call, NotDone]]:
     for dropped in tree.chain.never_executed:
         tool, wished = str(dropped.get("tool", "")), dropped.get("arguments")
         said = _line(tool, wished if isinstance(wished, dict) else {})
-        message = str(dropped.get("reason", "")).replace(f"{tree.chain.id}.", "")
+        message = str(dropped.get("reason", ""))
         yield _call(tool, wished), NotDone(tool=tool, says=said, why=WhyNot.NEVER_EXECUTED, message=message)
 
 
