@@ -19,7 +19,7 @@ from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.children import child_for
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.held import drop_held
-from haltpoint.chain.turns.receipts import fail_action, record, resolve, succeed
+from haltpoint.chain.turns.receipts import fail_action, record, resolve, succeed, succeed_beside
 from haltpoint.chain.turns.strikes import strike
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
@@ -61,7 +61,7 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     if over:  # it ran beside what ended its step, or makes the chain fail: nothing is asked about it
         note_effect(work, action)
         record(work, action, succeeded=False)
-        return None
+        return succeed_beside(work, action) if outcome.satisfies and not work.run(action.step).status.done else None
     # A coherent result (B1) carries exactly what its next_action needs: this is next_action with its contents.
     if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
         return _stop(work, action, outcome, RequestKind.IN_DOUBT, fault.message)

@@ -43,14 +43,9 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
 
     It ends the chain's row of violations, and the step's when the tool was required or none is (D2).
     """
-    index = action.step
-    step, run, literal = work.steps[index], work.edit(index), work.origin is PlanOrigin.LITERAL
-    promised, kept = work.graph.promises[index], 0
-    for bit, tools in enumerate(promised):
-        if action.tool in tools:
-            kept |= 1 << bit
-    run.receipts |= kept
-    met = run.receipts == (1 << len(promised)) - 1
+    index, literal = action.step, work.origin is PlanOrigin.LITERAL
+    step, run, promised = work.steps[index], work.edit(index), work.graph.promises[index]
+    kept, met = _count(work, action)
     ends = action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
     if literal and "~" in work.id:  # a skill's chain tells its parent of its effects
         note_effect(work, action)
@@ -63,6 +58,25 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
     if (met and step.step_type is StepType.TOOL) or (ends and work.mode(index) is Mode.OFF):
         return StepEnd(index)
     return _end_of_open_step(work, index) if met and ends else None
+
+
+def succeed_beside(work: Work, action: Action) -> StepEnd | None:
+    """A successful receipt while the chain fails: its step is complete if this was all that it still needed (C3)."""
+    index = action.step
+    _, met = _count(work, action)
+    if work.origin is PlanOrigin.LITERAL:
+        return end_of_calls(work, index)
+    return StepEnd(index) if met and work.steps[index].step_type is StepType.TOOL else None
+
+
+def _count(work: Work, action: Action) -> tuple[bool, bool]:
+    """Whether a successful receipt keeps a part of its step's promise, and whether all of that is kept now."""
+    run, promised, kept = work.edit(action.step), work.graph.promises[action.step], 0
+    for bit, tools in enumerate(promised):
+        if action.tool in tools:
+            kept |= 1 << bit
+    run.receipts |= kept
+    return bool(kept), run.receipts == (1 << len(promised)) - 1
 
 
 def _end_of_open_step(work: Work, index: int) -> StepEnd | None:

@@ -15,7 +15,7 @@ from haltpoint.cli.wording import call, value_text, visible
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
 from haltpoint.contracts.humans import Answer, Choice, RequestStatus
 from haltpoint.contracts.intent import Intent
-from haltpoint.contracts.phrases import count
+from haltpoint.contracts.phrases import count, runs_again
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Violation
 from haltpoint.contracts.tools import HookVerdict, NextAction, Option, ToolResult
@@ -79,7 +79,7 @@ def tell(chain: ChainView) -> list[Line]:
             unserved = f'{missing.code} no worker serves the queue "{visible(missing.queue)}"'
             lines.append(Line(1, Mark.MISSING, unserved, visible(missing.hint)))
         if chain.current and chain.current.step_id == step.id and (rest := chain.current.resting):
-            lines.append(Line(1, Mark.RUNNING, f"runs again at {rest.until:%H:%M:%S} UTC", visible(rest.why)))
+            lines.append(Line(1, Mark.RUNNING, runs_again(rest.until), visible(rest.why)))
         if step.status in ("completed", "failed"):
             lines.append(_closing(step))
     lines += [_never(item, 0) for item in chain.never_executed if item.get("step_id") not in steps]
