@@ -93,7 +93,7 @@ class Handlers:
 
     @asynccontextmanager
     async def alone(self, still_wanted: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bool]:
-        """Nothing else is in hand in here: wait until all that was is finished, and let the readers wait."""
+        """Enter when this worker holds nothing else; readers pause."""
         async with self._one_suspect:
             self.slots.pause()
             try:

@@ -15,7 +15,7 @@ from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
 
 
 def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
-    """Hear of a lost message: fail when it is what the chain waits for."""
+    """Handle a lost message: fail the chain if it waits for it."""
     data = message.data
     words = f"the message {data.message_id} could not be processed: {data.reason}"
     action = work.actions.get(data.message_id.partition("/")[0])

@@ -1,4 +1,4 @@
-"""A worker's or a child's report of an action (B2, B3, C11, E5): go on, stop and ask, or end the step."""
+"""A worker's or a child's report of an action (B2, B3, C11, E5): continue, stop and ask, or end the step."""
 
 from typing import Any
 from zlib import crc32
@@ -31,7 +31,7 @@ from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome, Too
 
 
 def take_result(work: Work, message: ToolCompleted) -> Next | None:
-    """Take the receipt: go on, stop and ask, or end the step."""
+    """Record the receipt: continue, stop and ask, or end the step."""
     action, outcome, body = work.actions.get(message.data.action_id), message.data.outcome, work.body
     if action is None or action.status is not ActionStatus.DISPATCHED:
         return None

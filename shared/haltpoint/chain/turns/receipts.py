@@ -133,7 +133,7 @@ def resolve_error(work: Work, action: Action, fault: Fault, said: str = "", by: 
 def go_without(work: Work, request: OpenRequest) -> StepEnd | Failed | None:
     """A question has expired: the step that asked fails, and its `on_failure` says what that does to the chain (C11).
 
-    The receipt that waited says why; of a doubt it says no more than that nobody knows (E5).
+    The receipt that waited says why; that of a call in doubt stays in doubt (E5).
     """
     index, words = request.step, f"the question {shown('question', request.question)} got no answer in time"
     close(work, request, FactType.REQUEST_EXPIRED)

@@ -126,7 +126,7 @@ class Picture:
 
 
 def picture(chain: "ChainView", now: datetime | None = None, without: Counter[Line] | None = None) -> RenderableType:
-    """A chain as it stands, for any width from 40 columns on; or the lines of it that do not stand there yet."""
+    """A chain as it stands, for any width from 40 columns on; or the lines that are not on the screen yet."""
     lines = tell(chain)
     if without:
         again = Counter(without)

@@ -225,7 +225,11 @@ class Service:
         if task.cancelled() or (error := task.exception()) is None:
             return
         if not isinstance(error, HaltpointError):
-            _log.error("a task failed", task=task.get_name(), exc_info=error)
+            _log.error(
+                "a task failed and ends the service, which starts again: report it",
+                task=task.get_name(),
+                exc_info=error,
+            )
             error = unforeseen(error)
         self.fail(error)
 

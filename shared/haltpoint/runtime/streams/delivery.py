@@ -66,7 +66,7 @@ Handler = Callable[[list[Entry]], Awaitable[int | None]]
 """Gets entries; may return how many the next read may bring (None: `max_records`)."""
 Exhausted = Callable[[Entry], Awaitable[None]]
 Alone = Callable[[Callable[[], Awaitable[bool]]], AbstractAsyncContextManager[bool]]
-"""Gets what says whether the suspect is still to be taken over; gives whether nothing else is in hand now."""
+"""Takes a function that says whether the suspect still needs an owner; yields whether this process is idle."""
 
 
 @asynccontextmanager
@@ -253,7 +253,7 @@ class Subscription:
         return bool(rows)
 
     async def _claim(self, entry_id: str, deliveries: int) -> Entry | None:
-        """Make it ours; None when another has touched it meanwhile, or it is gone."""
+        """Claim the entry; None if another consumer has it or it is gone."""
         at = time.monotonic()
         claimed = cast(
             "list[tuple[bytes, dict[bytes, bytes] | None]]",
