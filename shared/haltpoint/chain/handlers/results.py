@@ -61,7 +61,7 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     if over:  # it ran beside what ended its step, or makes the chain fail: nothing is asked about it
         note_effect(work, action)
         record(work, action, succeeded=False)
-        return succeed_beside(work, action) if outcome.satisfies and not work.run(action.step).status.done else None
+        return succeed_beside(work, action) if outcome.satisfies and not work.run[action.step].status.done else None
     # A coherent result (B1) carries exactly what its next_action needs: this is next_action with its contents.
     if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
         return _stop(work, action, outcome, RequestKind.IN_DOUBT, fault.message)
