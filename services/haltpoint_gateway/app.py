@@ -44,7 +44,7 @@ _BATCH: Final = 64
 
 
 async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
-    """Serve until cancelled. Raises HaltpointError when it cannot start or go on.
+    """Serve until cancelled. Raises HaltpointError when it cannot start or continue.
 
     `beside`: services that our parent process has started too, by name; we are ready when they are.
     """

@@ -150,7 +150,7 @@ def _fault(item: Mapping[str, Any], route: APIRoute) -> dict[str, Any]:
 
 
 def _fields_at(route: APIRoute, place: str, path: list[int | str]) -> list[str]:
-    """The names that may stand at a path of names and indexes in the body or the query of a route."""
+    """The names that are known at a path of names and indexes in the body or the query of a route."""
     if place == "body":
         roots = [route.body_field] if route.body_field else []
     else:

@@ -19,7 +19,7 @@ class Job(Struct, eq=False):
     `claiming`: the epoch may be another one already. `lost`: not ours any more.
 
     `caller` is the job whose tool made the call. `repeatable` holds when both the plan and the tool say so. `runs` are
-    its tool and the hooks around it, as far as they were begun; `calls` tells of the tools that it called, which end
+    its tool and the hooks around it, as far as they were begun; `calls` are the tools that it called, which end
     with it, and `effects` what these did, by their keys (C14). `at_timeout` makes what is recorded when the time of its
     tool is over and the event loop does not turn; None while its tool does not run. `left`: its tool does not end, and
     another task does the rest. `ran`: it has a slot.

@@ -6,7 +6,7 @@ it ends with its caller, and a task that its caller has left behind calls nothin
 can do no more than its caller has declared, or whoever trusts that declaration would be wrong: nobody asks whether an
 interrupted read-only tool had effects.
 
-What becomes of it its caller hears as data or as a ToolError, which bears no `no_effect`: that nothing happened in here
+What becomes of it its caller hears as data or as a ToolError, which has no `no_effect`: that nothing happened in here
 does not say that its caller had done nothing before.
 """
 
@@ -91,7 +91,7 @@ class Nested:
         key, place, began = f"{self._job.request.action_id}/{self._count}", len(self._job.calls), time.perf_counter()
         if place >= MOST_CALLS:
             raise ToolError.blocked(f"a tool calls others at most {MOST_CALLS} times")
-        # As it stays when the caller is stopped meanwhile: nobody knows what came of it.
+        # As it stays when the caller is stopped meanwhile: its outcome is unknown.
         told = NestedCall(tool=name, key=key, error=ErrorType.IN_DOUBT)
         self._job.calls.append(told)
         reading, hooks = await self._carried_out(name, key, arguments)
@@ -178,7 +178,7 @@ class Nested:
 
 
 def told_in_short(calls: Sequence[NestedCall]) -> tuple[NestedCall, ...]:
-    """The calls as a receipt tells of them: when what they did fills more than its room there, each is cut."""
+    """The calls as a receipt has them: when what they did fills more than its room there, each is cut."""
     if sum(len(msgspec.json.encode(one.deed)) for one in calls if one.deed is not None) <= _ROOM:
         return tuple(calls)
     short = _ROOM // MOST_CALLS // 4  # characters, of four bytes at most

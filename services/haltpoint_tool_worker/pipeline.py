@@ -1,6 +1,6 @@
 """What becomes of one tool call: admit, claim, run, classify, review. The page to read first; `handlers` records.
 
-What is asked before it may run lies in `admission.py`, hooks and origins included: a call that is blocked, or about
+`admission.py` has the checks before it may run, hooks and origins included: a call that is blocked, or about
 which a person is asked first, was never started and leaves no doubt.
 
 When is an action claimed? One with effects just before its effect, always. A repeatable one (read-only or idempotent)
@@ -226,7 +226,7 @@ class Pipeline:
         return Finished(job.ref, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata)
 
     async def _kept(self, job: Job, whole: str) -> bool:
-        """Whether the uncut data lie beside the receipt: a help, and not worth failing for."""
+        """Whether the uncut data are kept with the receipt: a help, and not worth failing for."""
         try:
             await self._receipt_store.keep_whole(job.ref.partition, job.request.action_id, whole, job.request.deadline)
         except (*UNREACHABLE, RedisError) as error:

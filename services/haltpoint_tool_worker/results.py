@@ -64,12 +64,12 @@ class Reading:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether nobody knows what came of it."""
+        """Whether its outcome is unknown."""
         return self.failure is not None and self.failure.fault.error_type is ErrorType.IN_DOUBT
 
 
 def read_ended(ended: Ended, tool: Tool, seconds: float, no_effect: tuple[type[BaseException], ...]) -> Reading | None:
-    """What came of a call that had so many seconds; None when it was stopped because it is not ours any more."""
+    """The result of a call that had so many seconds; None when it was stopped because another worker has it."""
     if isinstance(ended, Returned):
         return read_result(tool, ended.value)
     if isinstance(ended, Raised):

@@ -1,7 +1,7 @@
 """A message that could not be processed: the chain that waits for it ends, instead of waiting in vain (R1, R9).
 
-What lies in the dead letters is judged by its id alone, since nothing else of it may be readable. Ids of messages are
-natural, so the chain knows those that it waits for; one that bears another id, whoever wrote it, changes nothing.
+A dead letter is judged by its id alone, since nothing else of it may be readable. Ids of messages are
+natural, so the chain knows those that it waits for; one with another id changes nothing.
 """
 
 from haltpoint.chain.model.codes import Code
@@ -30,7 +30,7 @@ def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
 
 
 def _waits_for(work: Work, message_id: str) -> bool:
-    """Whether the chain cannot go on without this message: its own (start, timer, cancellation), a question that it
+    """Whether the chain cannot continue without this message: its own (start, timer, cancellation), a question that it
     put or the reply to it.
     """
     if message_id.startswith(f"{work.id}/"):

@@ -146,7 +146,7 @@ def take_intent(work: Work, message: IntentDrafted) -> Next | None:
 
 
 def _read_goal(work: Work, drafted: Intent | None) -> Next | None:
-    """A model that gives no usable intent leaves what patterns find: the task goes on (C12)."""
+    """A model that gives no usable intent leaves what patterns find: the task continues (C12)."""
     if work.plan is not None:
         note_look(work, drafted or Intent())
         work.thought = None

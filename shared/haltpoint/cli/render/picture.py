@@ -99,7 +99,7 @@ class Picture:
 
     @contextmanager
     def pause(self) -> "Generator[None]":
-        """Leave the state standing as it is; the next `show` goes on below it with what is new."""
+        """Leave the state standing as it is; the next `show` continues below it with what is new."""
         self.close()
         yield
 

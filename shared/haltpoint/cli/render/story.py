@@ -229,7 +229,7 @@ def _answer(request: RequestView, answer: Answer) -> str:
 
 
 def never_executed(chain: ChainView) -> list[tuple[str, str]]:
-    """Every call that was wished for and never ran, as one would write it, and why."""
+    """Every call that was proposed and never ran, as one would write it, and why."""
     return [_wished(item) for item in chain.never_executed]
 
 

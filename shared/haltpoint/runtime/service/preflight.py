@@ -1,7 +1,7 @@
 """Preflight: what must be true of the server before a service may rely on it, each with its fix (R0).
 
 `examine` returns values and prints nothing: services refuse to start on the first that fails, `haltpoint doctor` shows
-all of them. HALTPOINT_ALLOW_UNSAFE goes on in spite of those that are not vital.
+all of them. HALTPOINT_ALLOW_UNSAFE continues in spite of those that are not vital.
 """
 
 import time

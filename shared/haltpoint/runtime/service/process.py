@@ -24,7 +24,7 @@ _log = logs.get(__name__)
 def main(name: Party, run: Callable[[Settings], Awaitable[None]], settings: Settings) -> int:
     """Run a service as this process.
 
-    Exit code: 0 stopped, 1 could not go on, 2 cannot start with what it was told, 130 stopped again while it drained.
+    Exit code: 0 stopped, 1 could not continue, 2 cannot start with its settings, 130 stopped again while it drained.
     """
     logs.configure(settings.log, service=name.value)
     stamina.instrumentation.set_on_retry_hooks(())  # `reach` tells in its own words

@@ -7,9 +7,9 @@
             ...                                                          # drain: finish or hand back, in bounded time
 
 `run` is stopped by cancelling it: SIGTERM and SIGINT do that (`process.main`), and so do tests. `serve` takes the first
-cancellation as the wish to stop: it stops reading and returns, what follows it drains, and `run` returns. A second one
-ends the drain too. What cannot go on raises HaltpointError out of `serve`, without a drain: entries in hand come back
-to somebody by their lease.
+cancellation as the order to stop: it stops reading and returns, what follows it drains, and `run` returns. A second one
+ends the drain too. What cannot continue raises HaltpointError out of `serve`, without a drain: entries in hand come
+back by their lease.
 
 Who is ready can be seen from outside: a line `ready` in the log, and from then on the key
 `hp:{0}:service:<name>:<instance>` with JSON {name, instance, pid, parent, host, since (ms), ...about}, written each

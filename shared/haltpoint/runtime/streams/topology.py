@@ -1,6 +1,6 @@
-"""Where everything lies: partitions, keys, streams and consumer groups.
+"""Where everything is: partitions, keys, streams and consumer groups.
 
-Redis Cluster runs a function on one slot only, so all keys of a chain bear the hash tag of its partition. The number
+Redis Cluster runs a function on one slot only, so all keys of a chain have the hash tag of its partition. The number
 of partitions is chosen once per deployment and kept in Redis: a process that disagrees would look for chains where
 they are not, so it is refused.
 """

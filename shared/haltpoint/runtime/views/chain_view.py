@@ -250,7 +250,7 @@ def _action(record: ChainRecord, stored: StoredAction, times: Times) -> views.Ac
 
 
 def _ran(stored: StoredAction) -> dict[str, Any] | None:
-    """What hooks made of the arguments, by the worker's word on the last run: of a skill's call it is put aside."""
+    """What hooks made of the arguments, by the worker's word on the last run: of a skill's call it is kept apart."""
     words = (stored.receipt, stored.earlier.get(stored.row.attempt))
     told = (json.loads(one.outcome).get("metadata", {}).get("arguments") for one in words if one)
     return next((json.loads(text) for text in told if text is not None), None)
