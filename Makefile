@@ -72,7 +72,7 @@ clean: ## remove the environment, caches and reports
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 .words:
-	@$(BIN)/codespell --skip '*.svg' *.md docs services/*/README.md examples/*/README.md shared/haltpoint/examples/*/README.md
+	@$(BIN)/codespell *.md docs services shared examples tests/*/*.py tests/*/*/*.py
 .rules:
 	@$(BIN)/lint-imports --no-logo
 # -n 0: side by side with the others already, and each process more would import all tests once more.

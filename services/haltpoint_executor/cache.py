@@ -16,7 +16,7 @@ _ACTION: Final = 1000
 
 
 class ChainCache:
-    """The chains of a process as they are in Redis, unless somebody else changed them; the least used ones go first."""
+    """The chains of a process as they are in Redis, unless another executor changed them; the least used go first."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._room = limit

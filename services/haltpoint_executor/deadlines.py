@@ -1,4 +1,4 @@
-"""Deadlines: whose timer has gone off is told so by a message, like everything else (R1)."""
+"""Deadlines: a chain whose timer is due gets a message (R1)."""
 
 import asyncio
 from collections.abc import Iterable

@@ -4,13 +4,13 @@
 2. decode: bytes to messages, sorted by chain. What cannot be read becomes a dead letter.
 3. load: from the cache, from the chain's own first message when it is new, else from Redis.
 4. decide: `chain.decide`, for each event of each chain in the stream's order. Nothing is awaited.
-5. write: one commit for the batch. A chain that somebody else changed meanwhile (another executor, for as long as two
-   believe to own the partition) goes back to 3, alone, until its commit fits. What was decided before was never seen.
+5. write: one commit for the batch. A chain that another executor changed meanwhile (for as long as two believe to own
+   the partition) goes back to 3, alone, until its commit fits. What was decided before was never seen.
 
 A message for a chain that is not there (expired, or of another deployment) becomes a dead letter: that is rare, and to
 drop it would be silent. But a task that another program put on the stream is submitted in its own partition, then
-acknowledged: its subject is no chain that we have. A chain hears of a dead letter that says whose it was, and ends if
-it waited for it.
+acknowledged: its subject is no chain that we have. A chain that a dead letter names gets `message.lost`, and ends if it
+waited for it.
 """
 
 import asyncio
@@ -126,6 +126,8 @@ class Executor:
                     tasks.append((entry, message))
                 else:
                     detail = f"{message.type} for {events.chain_id}"
+                    if isinstance(message, TaskSubmitted):
+                        detail += ", which another release stored in its own form (HP-022): submit the task again"
                     undeliverable.append(
                         Undeliverable(entry, DeadLetterReason.UNKNOWN_CHAIN, detail, Orphan(events.chain_id))
                     )
@@ -176,7 +178,11 @@ class Executor:
                 decision = decide(chain, received, self._world.value, now)
             except Exception as error:  # noqa: BLE001 - one chain must not stop the others
                 with logs.about(chain=events.chain_id, trace=loaded.trace):
-                    _log.error("a decision failed", message=message.id, exc_info=error)
+                    _log.error(
+                        "a decision failed; the message comes back, then becomes a dead letter: report it",
+                        message=message.id,
+                        exc_info=error,
+                    )
                 if isinstance(message, MessageLost):
                     return ChainCommit(loaded, (), entries, error)
                 return None
@@ -237,7 +243,7 @@ def _decode(entries: list[Entry], undeliverable: list[Undeliverable]) -> dict[st
 
 
 def _new_chain(events: ChainEvents) -> Loaded | None:
-    """The chain as its own first message brings it; one that is delivered again may be further by now."""
+    """Build a new chain from its first message; on redelivery load it."""
     first, message = events.entries[0], events.received[0].message
     if first.deliveries > 1 or not isinstance(message, TaskSubmitted):
         return None

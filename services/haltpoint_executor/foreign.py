@@ -1,4 +1,4 @@
-"""Tasks that somebody put on a stream: submitted under their own key, in the partition of the chain that this gives."""
+"""Tasks that other programs put on a stream: submitted under their own key, each in its chain's partition."""
 
 from dataclasses import dataclass
 

@@ -75,7 +75,7 @@ def takes_all_tools(message: ToExecutor, chain: Chain) -> bool:
     """
     if isinstance(message, PlanDrafted | IntentDrafted):
         return True
-    if isinstance(message, ThoughtFailed):  # an open-ended task goes on without an intent (C12)
+    if isinstance(message, ThoughtFailed):  # an open-ended task continues without an intent (C12)
         return message.data.kind is ThoughtKind.INTENT
     return isinstance(message, TaskSubmitted) and chain.task.plan is None and chain.task.style is Style.REACT
 

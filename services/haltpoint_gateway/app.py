@@ -23,7 +23,7 @@ from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.delivery import Entry
-from haltpoint.runtime.streams.refused import RefusedForNow
+from haltpoint.runtime.streams.refused import RefusedForNow, try_to_write
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import EntryRef, Topology
 from haltpoint.runtime.streams.wire import DeadLetterReason
@@ -44,7 +44,7 @@ _BATCH: Final = 64
 
 
 async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
-    """Serve until cancelled. Raises HaltpointError when it cannot start or go on.
+    """Serve until cancelled. Raises HaltpointError when it cannot start or continue.
 
     `beside`: services that our parent process has started too, by name; we are ready when they are.
     """
@@ -128,6 +128,7 @@ async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> lis
     try:
         async with asyncio.timeout(2.0):
             await library.check(redis)
+            await try_to_write(redis, topology)
             siblings = await presence.siblings(redis, topology)
     except RefusedForNow as error:
         return [f"Redis refuses writes for now: {error.why}"]

@@ -1,6 +1,6 @@
 """Who may do what: keys, their tenants and scopes.
 
-The admin key comes from the settings or from the state directory. All other keys lie in Redis by the SHA-256 of their
+The admin key comes from the settings or from the state directory. All other keys are in Redis by the SHA-256 of their
 text, from which no key can be found again: it has 256 random bits.
 """
 
@@ -56,7 +56,7 @@ class Principal:
 
 
 class _Record(BaseModel):
-    """A key as it lies in Redis."""
+    """A key as Redis has it."""
 
     tenant: str
     scopes: frozenset[Scope]

@@ -67,7 +67,7 @@ def redis_unreachable(error: Exception) -> Problem:
             503,
             "redis_refuses_writes",
             f"Redis refuses writes for now: {error.why}.",
-            hint=f"{error.fix}. Then repeat the request, with the same Idempotency-Key.",
+            hint=f"{error.fix}. Then repeat the request: it did nothing.",
             headers={"Retry-After": "1"},
         )
     log.warning("redis cannot be reached", error=str(error))
@@ -75,7 +75,7 @@ def redis_unreachable(error: Exception) -> Problem:
         503,
         "redis_unreachable",
         "The gateway cannot reach Redis; the outcome of this request is unknown.",
-        hint="Repeat it with the same Idempotency-Key, or look at the chain or request first.",
+        hint="Look at the chain or question first; a task with an Idempotency-Key may be sent again with the same key.",
         headers={"Retry-After": "1"},
     )
 
@@ -150,7 +150,7 @@ def _fault(item: Mapping[str, Any], route: APIRoute) -> dict[str, Any]:
 
 
 def _fields_at(route: APIRoute, place: str, path: list[int | str]) -> list[str]:
-    """The names that may stand at a path of names and indexes in the body or the query of a route."""
+    """The names that are known at a path of names and indexes in the body or the query of a route."""
     if place == "body":
         roots = [route.body_field] if route.body_field else []
     else:

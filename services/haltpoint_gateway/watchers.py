@@ -1,4 +1,4 @@
-"""Who waits for news of which chain. A wake-up says "look again" and nothing else; what is new lies in the log."""
+"""Who waits for news of which chain. A wake-up says "look again" and nothing else; the log has the news."""
 
 import asyncio
 from collections.abc import Generator

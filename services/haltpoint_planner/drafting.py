@@ -81,9 +81,9 @@ class _Draft:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What one JSON value says: words, wished calls as they stand there, and whether it gives the step up.
+    """What one JSON value says: words, calls as they are written, and whether it gives the step up.
 
-    `twice`: one of the fields that matter stands there twice.
+    `twice`: one of the fields that matter is written twice.
     """
 
     words: list[str] = field(default_factory=list)

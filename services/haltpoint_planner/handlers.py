@@ -127,7 +127,7 @@ class PlannerHandler:
         )
 
     async def let_go(self) -> None:
-        """Wait for the wish to stop, then let handlers return that wait for a free slot."""
+        """Wait for the signal to stop, then let handlers return that wait for a free slot."""
         await self._stopping.wait()
         async with self._ended:
             self._ended.notify_all()

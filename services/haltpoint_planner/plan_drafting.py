@@ -121,7 +121,7 @@ def _dependencies(entry: dict[str, Any]) -> Iterator[str]:
 
 
 def _names(value: object) -> list[str]:
-    """Names of tools: a list of texts or of objects that bear a name, or one text. Without repeats."""
+    """Names of tools: a list of texts or of objects that have a name, or one text. Without repeats."""
     names: list[str] = []
     for each in listed(value)[:_MOST_NAMES]:
         name = each

@@ -1,4 +1,4 @@
-"""May it run? What stands between an order and its tool: all that is asked before an action is claimed.
+"""May it run? All that is checked between an order and its tool, before an action is claimed.
 
 An order is no proof of anything but that somebody could write to the stream; whether it is the action's current one the
 claim finds out, for tools with effects. So the worker asks once more what the chain has asked: internal and destructive

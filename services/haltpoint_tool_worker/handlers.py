@@ -93,7 +93,7 @@ class Handlers:
 
     @asynccontextmanager
     async def alone(self, still_wanted: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bool]:
-        """Nothing else is in hand in here: wait until all that was is finished, and let the readers wait."""
+        """Enter when this worker holds nothing else; readers pause."""
         async with self._one_suspect:
             self.slots.pause()
             try:
@@ -104,7 +104,7 @@ class Handlers:
                 self.slots.resume()
 
     async def exhausted(self, entry: Entry) -> None:
-        """An entry that was handed out too often: it may be what kills workers (R9)."""
+        """An entry that was delivered too often: it may be what kills workers (R9)."""
         words = f"it was delivered {entry.deliveries - 1} times and never finished"
         await self._dead_letter(entry, DeadLetterReason.DELIVERIES_EXHAUSTED, words)
 

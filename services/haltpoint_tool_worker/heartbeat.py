@@ -76,7 +76,7 @@ class Heartbeat:
                 except UNREACHABLE as error:
                     _log.warning("Redis is unreachable; leases cannot be renewed", reason=str(error))
                 except Exception:  # noqa: BLE001 - logged; without heartbeats all leases would be lost
-                    _log.exception("a heartbeat failed")
+                    _log.exception("a heartbeat failed; the next one tries again: report it if it repeats")
 
     async def _once(self, receipt_store: ReceiptStore, main: asyncio.AbstractEventLoop) -> None:
         at, leases = time.monotonic(), self._handlers.leases()

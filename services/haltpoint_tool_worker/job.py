@@ -18,11 +18,11 @@ class Job(Struct, eq=False):
     """`leased_at` is when its lease was renewed last, or earlier (monotonic clock). `epoch` is 0 until it is claimed.
     `claiming`: the epoch may be another one already. `lost`: not ours any more.
 
-    `nested`: a tool made the call. `repeatable` holds when both the plan and the tool say so. `runs` are its tool and
-    the hooks around it, as far as they were begun; `calls` tells of the tools that it called, which end with it, and
-    `effects` what these did, by their keys (C14). `at_timeout` makes what is recorded when the time of its tool is over
-    and the event loop does not turn; None while its tool does not run. `left`: its tool does not end, and another task
-    does the rest. `ran`: it has a slot.
+    `caller` is the job whose tool made the call. `repeatable` holds when both the plan and the tool say so. `runs` are
+    its tool and the hooks around it, as far as they were begun; `calls` are the tools that it called, which end
+    with it, and `effects` what these did, by their keys (C14). `at_timeout` makes what is recorded when the time of its
+    tool is over and the event loop does not turn; None while its tool does not run. `left`: its tool does not end, and
+    another task does the rest. `ran`: it has a slot.
     """
 
     ref: EntryRef
@@ -35,7 +35,7 @@ class Job(Struct, eq=False):
     epoch: int = 0
     claiming: bool = False
     lost: bool = False
-    nested: bool = False
+    caller: "Job | None" = None
     runs: list[Run] = field(default_factory=list)
     calls: list[NestedCall] = field(default_factory=list)
     effects: dict[str, str] = field(default_factory=dict)
@@ -43,6 +43,11 @@ class Job(Struct, eq=False):
     span: Span | None = None
     left: bool = False
     ran: bool = False
+
+    @property
+    def nested(self) -> bool:
+        """A tool made the call."""
+        return self.caller is not None
 
     @property
     def lease(self) -> Lease:

@@ -23,6 +23,8 @@ _LARGEST: Final = 10**4000
 
 _NODES: Final = 100_000
 
+NO_JSON: Final = "NaN or Infinity, which JSON cannot hold, was replaced"
+
 
 @dataclass(slots=True)
 class Tamed:
@@ -159,11 +161,11 @@ def _integer(walk: _Walk, number: int) -> int | None:
     return None
 
 
-def _number(walk: _Walk, number: float) -> float | None:
+def _number(walk: _Walk, number: float) -> float | str:
     if math.isfinite(number):
         return number
-    walk.note("a number that JSON cannot hold was left out")
-    return None
+    walk.note(NO_JSON)
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
 def _key(walk: _Walk, key: object) -> str:

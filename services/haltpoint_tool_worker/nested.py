@@ -6,13 +6,13 @@ it ends with its caller, and a task that its caller has left behind calls nothin
 can do no more than its caller has declared, or whoever trusts that declaration would be wrong: nobody asks whether an
 interrupted read-only tool had effects.
 
-What becomes of it its caller hears as data or as a ToolError, which bears no `no_effect`: that nothing happened in here
+What becomes of it its caller hears as data or as a ToolError, which has no `no_effect`: that nothing happened in here
 does not say that its caller had done nothing before.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -50,6 +50,7 @@ class Nested:
         admission: Admission,
         find: Callable[[str], Tool | None],
         runner: Runner,
+        has_lease: Callable[[Job], Awaitable[bool]],
         job: Job,
         caller: Tool,
         until: int,
@@ -57,6 +58,7 @@ class Nested:
         self._admission = admission
         self._find = find
         self._runner = runner
+        self._has_lease = has_lease
         self._job = job
         self._caller = caller
         self._until = until
@@ -90,7 +92,7 @@ class Nested:
         key, place, began = f"{self._job.request.action_id}/{self._count}", len(self._job.calls), time.perf_counter()
         if place >= MOST_CALLS:
             raise ToolError.blocked(f"a tool calls others at most {MOST_CALLS} times")
-        # As it stays when the caller is stopped meanwhile: nobody knows what came of it.
+        # As it stays when the caller is stopped meanwhile: its outcome is unknown.
         told = NestedCall(tool=name, key=key, error=ErrorType.IN_DOUBT)
         self._job.calls.append(told)
         reading, hooks = await self._carried_out(name, key, arguments)
@@ -128,9 +130,10 @@ class Nested:
             return call.reading, call.records
         if words := barred(job.request, call.tool.spec, call.text, name):
             return _refused(ErrorType.BLOCKED, f"{name} was not called: {words}"), call.records
-        if job.lost:
-            return _refused(ErrorType.BLOCKED, f"{name} was not called: its caller has ended"), call.records
         spec, effects = call.tool.spec, self._job.effects
+        if job.lost or not (spec.read_only or await self._has_lease(job)):
+            words = f"{name} was not called: its caller has ended, or another worker has it"
+            return _refused(ErrorType.BLOCKED, words), call.records
         entry = partial(ledger_entry, spec, call.text, time.time_ns() // 1_000_000, key)
         if not spec.read_only:
             effects[key] = entry("in_doubt")  # until it has ended
@@ -177,11 +180,11 @@ class Nested:
             origins=tuple(one for one in origins if one),
             sources={place: source for place, (source, _) in given.items()},
         )
-        return msgspec.structs.replace(self._job, request=request, arguments=text, runs=[], nested=True), fault
+        return msgspec.structs.replace(self._job, request=request, arguments=text, runs=[], caller=self._job), fault
 
 
 def told_in_short(calls: Sequence[NestedCall]) -> tuple[NestedCall, ...]:
-    """The calls as a receipt tells of them: when what they did fills more than its room there, each is cut."""
+    """The calls as a receipt has them: when what they did fills more than its room there, each is cut."""
     if sum(len(msgspec.json.encode(one.deed)) for one in calls if one.deed is not None) <= _ROOM:
         return tuple(calls)
     short = _ROOM // MOST_CALLS // 4  # characters, of four bytes at most

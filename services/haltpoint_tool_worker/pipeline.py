@@ -1,6 +1,6 @@
 """What becomes of one tool call: admit, claim, run, classify, review. The page to read first; `handlers` records.
 
-What is asked before it may run lies in `admission.py`, hooks and origins included: a call that is blocked, or about
+`admission.py` has the checks before it may run, hooks and origins included: a call that is blocked, or about
 which a person is asked first, was never started and leaves no doubt.
 
 When is an action claimed? One with effects just before its effect, always. A repeatable one (read-only or idempotent)
@@ -63,7 +63,7 @@ class Pipeline:
 
     def _nested(self, job: Job, caller: Tool, seconds: float) -> Nested:
         until = time.time_ns() // 1_000_000 + round(seconds * 1000)
-        return Nested(self._admission, self._registry.find, self._runner, job, caller, until)
+        return Nested(self._admission, self._registry.find, self._runner, self._has_lease, job, caller, until)
 
     async def work(self, job: Job, left: Left) -> Finished | None:
         """Do one call, in the task of its own tool; what is to be recorded, if anything is.
@@ -160,7 +160,12 @@ class Pipeline:
         return None
 
     async def _has_lease(self, job: Job) -> bool:
-        """Whether no other worker can have taken the action. What our clock cannot say, the server is asked."""
+        """Whether no other worker can have taken the action. What our clock cannot say, the server is asked.
+
+        A nested call has its caller's lease.
+        """
+        while job.caller is not None:
+            job = job.caller
         while not job.lost and (now := time.monotonic()) - job.leased_at >= self._lease:
             (kept,) = await self._receipt_store.heartbeat([job.lease])
             if not kept:
@@ -226,7 +231,7 @@ class Pipeline:
         return Finished(job.ref, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata)
 
     async def _kept(self, job: Job, whole: str) -> bool:
-        """Whether the uncut data lie beside the receipt: a help, and not worth failing for."""
+        """Whether the uncut data are kept with the receipt: a help, and not worth failing for."""
         try:
             await self._receipt_store.keep_whole(job.ref.partition, job.request.action_id, whole, job.request.deadline)
         except (*UNREACHABLE, RedisError) as error:

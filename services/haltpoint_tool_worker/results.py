@@ -24,7 +24,7 @@ from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import MalformedResultError, Tool
 from haltpoint.tools.signature import WRAP
 from haltpoint_tool_worker.failures import Cause, Failure, cleaned, fault_of, malformed, reported
-from haltpoint_tool_worker.json_safe import Tamed, name_of, tame
+from haltpoint_tool_worker.json_safe import NO_JSON, Tamed, name_of, tame
 from haltpoint_tool_worker.older_style import KNOWN, in_older_style
 from haltpoint_tool_worker.raised import read_exception, stack_of
 from haltpoint_tool_worker.redaction import clean
@@ -64,12 +64,12 @@ class Reading:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether nobody knows what came of it."""
+        """Whether its outcome is unknown."""
         return self.failure is not None and self.failure.fault.error_type is ErrorType.IN_DOUBT
 
 
 def read_ended(ended: Ended, tool: Tool, seconds: float, no_effect: tuple[type[BaseException], ...]) -> Reading | None:
-    """What came of a call that had so many seconds; None when it was stopped because it is not ours any more."""
+    """The result of a call that had so many seconds; None when it was stopped because another worker has it."""
     if isinstance(ended, Returned):
         return read_result(tool, ended.value)
     if isinstance(ended, Raised):
@@ -123,10 +123,16 @@ def _with_data(tool: Tool, outcome: Outcome, raw: object) -> Reading:
         return _slowly(tool, outcome, raw)
     if data.count(b",") >= MAX_ITEMS and _longest(json.loads(data)) > MAX_ITEMS:
         return _slowly(tool, outcome, raw)
-    # Pydantic writes NaN and infinity as null, which a schema of numbers does not allow.
-    if b"null" in data and tool.output.numbers and _violation(tool, json.loads(data)) is not None:
+    if b"null" in data and tool.output.adapter is not None and _has_no_json(tool, raw, data):
         return _slowly(tool, outcome, raw)
     return Reading(outcome, data.decode())
+
+
+def _has_no_json(tool: Tool, raw: object, data: bytes) -> bool:
+    """Whether a null of the data stands for NaN or infinity: so pydantic writes them, whatever the schema says."""
+    if tool.output.numbers and _violation(tool, json.loads(data)) is not None:
+        return True
+    return NO_JSON in _tamed(raw, *_SIZES[0]).notes
 
 
 def _as_json(tool: Tool, raw: object) -> bytes | None:
@@ -166,12 +172,16 @@ def _violation(tool: Tool, value: Any) -> str | None:
 def _slowly(tool: Tool, outcome: Outcome, raw: object) -> Reading:
     """The data with replacements and cuts; only uncut data can and must fit the schema."""
     for text, items in _SIZES:
-        tamed = tame(raw, depth=MAX_DEPTH - 1, text=text, items=items)
+        tamed = _tamed(raw, text, items)
         data = _as_object(tool, tamed.value)
         if len(data) <= MAX_RESULT:
             return _told(tool, outcome, raw, tamed, data)
     tamed = Tamed("[cut: too large]", cut=True)
     return _told(tool, outcome, raw, tamed, _as_object(tool, tamed.value))
+
+
+def _tamed(raw: object, text: int, items: int) -> Tamed:
+    return tame(raw, depth=MAX_DEPTH - 1, text=text, items=items)
 
 
 def _told(tool: Tool, outcome: Outcome, raw: object, tamed: Tamed, data: bytes) -> Reading:

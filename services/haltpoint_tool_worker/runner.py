@@ -97,7 +97,7 @@ class Run(Struct, eq=False):
             asyncio.get_running_loop().call_later(_GRACE, self._leave)
 
     def finish(self, answer: Returned | Raised) -> Ended | None:
-        """The tool has ended. What that is for the one who waits; None when it was left behind."""
+        """Return the outcome for the caller; None if it stopped waiting."""
         was_over, self.over, self.gone = self.over, True, True
         if self.when_gone is not None:
             self.when_gone()

@@ -85,7 +85,7 @@ class Slots:
         self._serve()
 
     def close(self) -> None:
-        """Begin nothing more: who waits is sent away."""
+        """Start no more calls and release all waiters."""
         self._closed = True
         for reader, _ in self._readers:
             reader.set_result(self.share)

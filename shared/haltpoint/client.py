@@ -261,7 +261,7 @@ def _path(kind: str, name: str, *more: str) -> str:
 
 
 def _read(kind: type[_Model], content: bytes) -> _Model:
-    """What a gateway has answered. Raises GatewayError `not_understood` when it cannot be one that did."""
+    """What a gateway has answered. Raises GatewayError `not_understood` if the server is not a gateway."""
     try:
         return TypeAdapter(kind).validate_json(content)
     except ValidationError as error:

@@ -22,10 +22,11 @@ from faststream.asgi import AsgiFastStream
 from faststream.message import StreamMessage
 from faststream.redis import BinaryMessageFormatV1, RedisBroker, StreamSub
 from faststream.redis.parser import MessageFormat
-from pydantic import BaseModel, ConfigDict, Field, field_serializer
+from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
 from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import ResponseError
 
+from haltpoint.chain.checks.plan_check import task_fault
 from haltpoint.contracts.base import Ingress, derived_chain_id
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.public_facts import (
@@ -109,6 +110,14 @@ class TaskSubmitted(BaseModel):
     source: str = Field(default="faststream", min_length=1, max_length=512)
     data: Task
 
+    @field_validator("data")
+    @classmethod
+    def _acceptable(cls, data: Task) -> Task:
+        """An executor would refuse it, and no chain would have its id."""
+        if fault := task_fault(data):
+            raise ValueError(fault)
+        return data
+
     @field_serializer("data")
     def _told(self, data: Task) -> dict[str, Any]:
         """Only the fields that are set: an executor of an older release refuses fields that it does not know."""
@@ -138,7 +147,7 @@ class TaskPublisher:
     async def publish(self, goal: str = "", *, id: str | None = None, **fields: Any) -> str:
         """Publish a goal, with more `fields` of the task, and return its chain's id. The same `id` is the same task.
 
-        Raises pydantic's ValidationError, and redis-py's errors when Redis is unreachable.
+        Raises pydantic's ValidationError, also for neither goal nor plan; redis-py's errors when Redis is unreachable.
         """
         key = {} if id is None else {"id": id}
         data = {"goal": goal, **fields}

@@ -90,7 +90,7 @@ async def test_c11_a_plan_goes_on_without_an_answer_where_its_step_says_so(clien
     receipt = result.chain.steps[0].actions[0].receipt
     assert receipt is not None
     assert receipt.error is not None
-    assert receipt.error.message == f"{result.chain.requests[0].id} got no answer in time"
+    assert receipt.error.message == 'the question "Which colour?" got no answer in time'
 
 
 async def test_i4_nobody_answers_in_time(client: Client) -> None:

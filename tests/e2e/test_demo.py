@@ -17,6 +17,7 @@ from haltpoint.examples.contacts.outbox import Outbox
 from haltpoint.examples.contacts.tools import busy_file
 from haltpoint.runtime.config.settings_sources import load
 from tests.e2e.running import CHECKOUT, HALTPOINT
+from tests.pictures.demo import bare, sentences
 from tests.support import PATIENCE, wait_until
 from tests.support.wheel import build
 
@@ -50,6 +51,7 @@ def test_it_answers_by_itself_and_nobody_gets_a_wrong_message(environment: dict[
     assert "This is not a terminal, so the demo chooses: John Doe." in rest
     assert "never executed" in rest
     assert "wrong recipients" in rest
+    assert [one for one in sentences() if one not in bare(rest)] == [], "stale: run `python -m tests.pictures.demo`"
     assert list(tmp_path.glob("haltpoint-demo-*")) == []
 
 

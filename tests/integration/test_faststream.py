@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from faststream import FastStream, TestApp
 from faststream.redis import RedisBroker, TestRedisBroker
+from pydantic import ValidationError
 from redis.asyncio import Redis
 
 from haltpoint.contracts.public_facts import PUBLIC
@@ -95,6 +96,14 @@ async def test_what_is_no_task_is_a_dead_letter_that_says_why(bed: Bed) -> None:
     (letter,) = await bed.dead()
     assert letter[b"reason"] == b"bad_fields"
     assert b"body of a task in FastStream's binary format: data.gaol: Extra inputs" in letter[b"detail"]
+
+
+@pytest.mark.parametrize("fields", [{}, {"goal": " "}, {"goal": "x", "parallel": 99}, {"goal": "x", "earlier": [{}]}])
+async def test_a_task_that_no_executor_accepts_is_not_published(fields: dict[str, Any]) -> None:
+    """Its chain would never exist."""
+    broker = RedisBroker("redis://localhost:1")
+    with pytest.raises(ValidationError):
+        await TaskPublisher(broker).publish(**fields)
 
 
 async def test_facts_from_before_the_group_and_after_it_reach_one_handler(bed: Bed) -> None:

@@ -17,6 +17,7 @@ from haltpoint.runtime.config.settings import LimitSettings
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.dead_letters import DeadLetters
+from haltpoint.runtime.store.rows import FIRST
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.delivery import Entry
@@ -124,7 +125,7 @@ async def test_a_message_that_lies_about_a_new_chain_decides_nothing(bench: Benc
     fields: dict[str, bytes | str] = {
         "__data__": encode(message),
         "task": b'{"goal":"x"}',
-        "ver": "0-x",
+        FIRST: "0-x",
         "created": "1",
         "deadline": "2",
     }
@@ -136,7 +137,23 @@ async def test_a_message_that_lies_about_a_new_chain_decides_nothing(bench: Benc
     assert letter[b"reason"] == b"unknown_chain"
 
 
-@pytest.mark.parametrize("lie", [{"task": b"["}, {"created": b"soon"}, {"ver": b"\xff"}])
+async def test_a_task_that_a_gateway_of_another_release_accepts_is_a_dead_letter(bench: Bench) -> None:
+    """It has stored the chain in its own form, under a version that fits: nothing of ours is written beside it."""
+    message = TaskSubmitted(id="old", source="haltpoint/client", subject="old", data=Task(goal="x"))
+    head, task = bench.bed.topology.key(0, "chain", "old"), encode(literal_task(2))
+    row: dict[str, bytes | str] = {"ver": "0-x", "created": "1", "deadline": "9999999999999"}
+    await bench.bed.redis.hset(head, mapping={**row, "status": "accepted", "updated": "1", "digest": "d", "trace": ""})
+    await bench.bed.redis.set(bench.bed.topology.key(0, "task", "old"), task)
+    await bench.bed.add_event(0, {"__data__": encode(message), "task": task, **row})
+    await bench.hand_over(0)
+    (letter,) = await bench.bed.dead()
+    assert (letter[b"reason"], letter[b"chain"]) == (b"unknown_chain", b"old")
+    assert b"HP-022" in letter[b"detail"]
+    assert await bench.bed.redis.hget(head, "status") == b"accepted"
+    assert not await bench.bed.redis.exists(*(bench.bed.topology.key(0, one, "old") for one in ("data", "log")))
+
+
+@pytest.mark.parametrize("lie", [{"task": b"["}, {"created": b"soon"}, {FIRST: b"\xff"}])
 async def test_a_first_message_that_cannot_be_read_whole_is_no_shortcut(bench: Bench, lie: dict[str, bytes]) -> None:
     chain_id = await new_chain(bench.bed, literal_task(2))
     key = bench.bed.topology.stream(0, Stream.EVENTS)

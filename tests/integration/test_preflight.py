@@ -91,6 +91,43 @@ async def test_another_number_of_partitions_is_never_gone_on_with(fit: Any) -> N
         preflight.refuse(found.values(), allow_unsafe=True)
 
 
+async def test_chains_of_another_release_are_named_and_never_gone_on_with(fit: Any) -> None:
+    await fit.hdel("hp:{0}:deployment", "rows")
+    assert await failed(fit) == {}
+    await fit.zadd(TOPOLOGY.key(1, "index", "status", "executing"), {"c1": 1})
+    found = await failed(fit)
+    assert found["rows"].what == "1 chains of another release are under way on this Redis"
+    with pytest.raises(HaltpointError, match="HP-022"):
+        preflight.refuse(found.values(), allow_unsafe=True)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "back", "why"),
+    [
+        ("maxmemory", 1, 0, "its memory is full (OOM)"),
+        (
+            "min-replicas-to-write",
+            1,
+            0,
+            "fewer replicas are connected than min-replicas-to-write asks for (NOREPLICAS)",
+        ),
+    ],
+)
+async def test_a_server_that_refuses_writes_is_found_out_by_one_that_changes_nothing(
+    fit: Any, setting: str, value: int, back: int, why: str
+) -> None:
+    before = await fit.dbsize(), (await fit.info())["rdb_changes_since_last_save"]
+    assert (await preflight.writes(fit, TOPOLOGY)).ok
+    assert (await fit.dbsize(), (await fit.info())["rdb_changes_since_last_save"]) == before
+    await fit.config_set(setting, value)
+    try:
+        check = await preflight.writes(fit, TOPOLOGY)
+    finally:
+        await fit.config_set(setting, back)
+    assert (check.ok, check.code, check.why) == (False, "HP-021", why)
+    assert check.fix
+
+
 async def test_missing_groups_are_named(redis: Any) -> None:
     found = await failed(redis)
     assert set(found) == {"groups"}

@@ -1,9 +1,11 @@
 """Draw docs/demo.svg: the demo in a terminal, with a person at it. Needs tmux: `python -m tests.pictures.demo`."""
 
 import io
+import re
 import subprocess
 import sys
 import time
+from html import unescape
 from pathlib import Path
 from typing import Final
 
@@ -11,8 +13,10 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
+from haltpoint.cli.commands.demo_cases import CASES
+
 PICTURE: Final = Path(__file__).parents[2] / "docs" / "demo.svg"
-_FIRST, _LAST = "Three people may be meant", " · 1 question"
+_FIRST, _LAST = CASES[0].what, " · 1 question"
 _WIDTH: Final = 100
 _TERMINAL: Final = ("tmux", "-L", "haltpoint-picture")
 _THEME: Final = TerminalTheme(  # every colour has a contrast of 4.5:1 at least with the background, dimmed ones too
@@ -41,6 +45,19 @@ def main() -> None:
     for line in lines[first : last + 1]:
         console.print(Text.from_ansi(line.rstrip()))
     console.save_svg(str(PICTURE), title="haltpoint demo", theme=_THEME)
+
+
+def sentences() -> list[str]:
+    """What the picture shows, but for values that differ each time: from each mark to the next, as `bare` words."""
+    found = re.findall(r'<text class="[^"]*" x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]*)</text>', PICTURE.read_text())
+    placed = sorted((float(y), float(x), unescape(words)) for x, y, words in found)
+    shown = bare("".join(words for *_, words in placed))
+    return [one for one in re.split("(?=[⊘✗↺◆◇»✓▸→╭│╰]|Yourchoice)", shown) if one[:1] in "⊘✗↺◆◇"]
+
+
+def bare(text: str) -> str:
+    """Without spaces, and without the brackets that notes have where there is no terminal."""
+    return re.sub(r"[\s()]", "", text)
 
 
 def _screen_with(words: str) -> str:

@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Iterable
+import tokenize
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -26,16 +27,13 @@ MODULES = [
     for path in (CHECKOUT / root).rglob("*.py")
     if not re.search("|".join(DATA), str(path))
 ]
-BANNED = {
-    r"whoever|nobody|somebody": "name the person or the program",
+BANNED_IN_CODE = {
     r"who (can|could|may|might|has|reads|writes|knows|wants) .* (is|are|must|may|can)\b": "name the person",
-    r"(is|are|was|were|be|been) told": "say who says it, or 'gets', 'hears', 'shows'",
     r"tells? of": "says, shows, reports",
     r"(lies?|stands?) (in|on|under|beside|behind|at|there|above|below|between)": "is",
     r"bears?": "has",
     r"beaten": "renewed",
     r"what (came|comes) of": "the result",
-    r"what (is|was|has been) (cut|done|short|asked|said|taken|sent|left|refused|hit|lost|meant|wanted|over)": "a noun",
     r"put aside": "keeps, dead-letters",
     r"of its own accord": "by itself",
     r"to be had": "available",
@@ -44,13 +42,19 @@ BANNED = {
     r"(go|goes|going|went) on": "continue",
     r"(hand|hands|handed|handing) out": "deliver",
 }
+"""Also in comments and in docstrings that no user reads."""
+BANNED = BANNED_IN_CODE | {
+    r"whoever|nobody|somebody": "name the person or the program",
+    r"(is|are|was|were|be|been) told": "say who says it, or 'gets', 'hears', 'shows'",
+    r"what (is|was|has been) (cut|done|short|asked|said|taken|sent|left|refused|hit|lost|meant|wanted|over)": "a noun",
+}
 
 
-def banned_in(name: str, lines: Iterable[tuple[int, str]]) -> list[str]:
+def banned_in(name: str, lines: Iterable[tuple[int, str]], phrases: Mapping[str, str] = BANNED) -> list[str]:
     return [
         f"{name}:{number}: {hit[0]!r}: write {better!r}"
         for number, line in lines
-        for banned, better in BANNED.items()
+        for banned, better in phrases.items()
         if (hit := re.search(rf"\b({banned})\b", line, re.IGNORECASE))
     ]
 
@@ -78,3 +82,16 @@ def strings_of(module: Path) -> Iterable[tuple[int, str]]:
 def test_no_string_has_a_banned_phrase() -> None:
     found = [fault for module in MODULES for fault in banned_in(str(module.relative_to(CHECKOUT)), strings_of(module))]
     assert found == []
+
+
+def code_words_of(module: Path) -> Iterable[tuple[int, str]]:
+    """The comments and the docstrings of a module, line by line."""
+    with module.open("rb") as text:
+        for token in tokenize.tokenize(text.readline):
+            if token.type is tokenize.COMMENT or (token.type is tokenize.STRING and token.string.startswith('"""')):
+                yield from enumerate(token.string.splitlines(), token.start[0])
+
+
+def test_no_comment_and_no_docstring_has_a_banned_phrase() -> None:
+    every = ((str(module.relative_to(CHECKOUT)), code_words_of(module)) for module in MODULES)
+    assert [fault for name, lines in every for fault in banned_in(name, lines, BANNED_IN_CODE)] == []

@@ -81,7 +81,7 @@ async def _refusal(plan: Plan, gateway: Gateway) -> Problem | None:
 
 
 def _owned(task: Task, who: Principal) -> Task:
-    """The task as that of the key's tenant, whatever it says itself; an admin may say whose it is."""
+    """Set the key's tenant; an admin key may name another."""
     if who.admin:
         return task if task.tenant is not None else msgspec.structs.replace(task, tenant=who.tenant)
     if task.tenant not in (None, who.tenant):

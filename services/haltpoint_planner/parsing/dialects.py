@@ -39,7 +39,7 @@ def fields(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def listed(value: object) -> list[object]:
-    """A list of what may stand there alone, or not at all."""
+    """A list of what may be given alone, or not at all."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
@@ -50,7 +50,7 @@ def bare_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WishedCall:
-    """Tool and arguments as they stand there. `ambiguous`: they stand there twice and differ."""
+    """Tool and arguments as they are written. `ambiguous`: they are written twice and differ."""
 
     name: str
     arguments: object

@@ -28,7 +28,7 @@ NUMBER_DIGITS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One JSON value. `repaired`: it was not exactly what the text says (mended, NaN, a key twice).
+    """One JSON value. `repaired`: it was not exactly what the text says (fixed, NaN, a key twice).
 
     `tool`: the tool that the text names outside of the value, whose arguments it is then; `texts`: all values in it are
     texts of which only the tool's schema knows the type.

@@ -5,7 +5,7 @@ the tokens of DeepSeek and Kimi, the channels of gpt-oss, and ReAct's "Action:" 
 JSON: parameters as tags (Qwen3-Coder, Anthropic's old form, MiniMax, DeepSeek V3.2, GLM), and Python calls behind
 Llama's <|python_tag|>.
 
-A call is only what stands in such a form, to the letter; everything else is prose (C9). Linear, and never raises.
+A call is only what has such a form, to the letter; everything else is prose (C9). Linear, and never raises.
 """
 
 import re
@@ -80,7 +80,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def cut_off(text: str) -> Found | None:
-    """The first call whose tool is named before what is no JSON: a Python dict as it is, else mended; or None."""
+    """The first call whose tool is named before what is no JSON: a Python dict as it is, else fixed; or None."""
     head = _OPEN.search(text)
     if head is None:
         return None

@@ -28,7 +28,7 @@ _BEGUN: Final = re.compile(
 
 
 def unread(words: str, left: str, *, json: bool) -> str | None:
-    """What is wrong with words of which no call was read; `left`: what stands in them around `json`, if any does."""
+    """What is wrong with words of which no call was read; `left`: the text around `json`, if there is any."""
     if _ANNOUNCED.search(_QUOTED.sub("", words)):
         return "the text announces a call that cannot be read"
     begun = _BEGUN.match(left) or (not json and _DUE.search(words))

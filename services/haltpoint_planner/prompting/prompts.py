@@ -164,7 +164,7 @@ def _step_task(context: Context, due: str = "") -> str:
 
 
 def _reminder(context: Context, due: str) -> str:
-    """What stands last, since small models follow what they read last; the goal behind it, or they begin anew."""
+    """The last part of the prompt: small models follow it. The goal comes after it, or they start over."""
     if not context.task.goal:
         return due
     use = "Fill in the other arguments from the goal" if context.missing else "The goal, once more"

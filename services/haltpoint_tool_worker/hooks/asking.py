@@ -1,6 +1,6 @@
 """Asking one hook: under its own time limit, never with more time than the call has, and always with an answer.
 
-What an answer means before and after a call is said in `before` and `after`; what is alike in both stands in `Hearing`.
+What an answer means before and after a call is said in `before` and `after`; `Hearing` has what both share.
 """
 
 import time
@@ -41,7 +41,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Hearing(ABC):
-    """What the hooks of one call say, one after the other, on one side of it; `records` tells of each."""
+    """What the hooks of one call say, one after the other, on one side of it; `records` has each."""
 
     tool: Tool
     job: Job
@@ -97,5 +97,5 @@ async def ask(runner: Runner, hook: Hook, job: Job, seconds: float, *arguments: 
 
 
 def is_closed(hook: Hook, spec: ToolSpec) -> bool:
-    """H2: whether a call must not go on, or its result not be seen, when this hook has failed."""
+    """H2: whether a call must not continue, or its result not be seen, when this hook has failed."""
     return hook.security or not spec.read_only

@@ -1,5 +1,5 @@
 """The hooks that every tool has (CONTRACT H3). They are the worker's own steps, written where they cost least; their
-names are listed with the others', and a receipt tells of one that said something else than allow.
+names are listed with the others', and a receipt has one that said something else than allow.
 """
 
 from typing import Final

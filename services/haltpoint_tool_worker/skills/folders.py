@@ -1,4 +1,4 @@
-"""Skills from folders: each folder with a SKILL.md becomes a tool that gives back what stands in it, or that is carried
+"""Skills from folders: each folder with a SKILL.md becomes a tool that gives back its text, or that is carried
 out step by step.
 
     skills/                              HALTPOINT_SKILLS=skills
@@ -6,7 +6,7 @@ out step by step.
         SKILL.md                         front matter (name, description, ...), then the instructions
         examples.md                      files beside it are named, not read
       tell-somebody/
-        SKILL.md                         the same; what stands behind the front matter is for people
+        SKILL.md                         the same; the text behind the front matter is for people
         plan.json                        its steps: a literal plan with {"$from": "input.NAME"} for arguments
 
 The folders are read once, when the worker starts. Whoever may write there decides what models are told.

@@ -136,7 +136,7 @@ def verb(
 
 
 def run(shell: Shell, body: Callable[[], int | None]) -> int:
-    """Run a verb to its exit code. Whatever goes wrong is told to a person, never as a traceback."""
+    """Run a verb to its exit code. Show every error as a message, never as a traceback."""
     try:
         return body() or Exit.OK
     except (KeyboardInterrupt, EOFError):  # Ctrl-C, or Ctrl-D at a prompt

@@ -128,7 +128,7 @@ class ThoughtFailed(Message, kw_only=True, tag="thought.failed.v1"):
     """The planner gives up on a thought."""
 
     class Data(Contract):
-        """A thought that could not be had: the model's server failed for good."""
+        """A thought that failed: the model's server failed for good."""
 
         thought_id: str
         kind: ThoughtKind

@@ -1,5 +1,6 @@
 """The fixed words that the runtime says beside a model's (CONTRACT F1), by language; English for all others."""
 
+from datetime import datetime
 from typing import Final
 
 from haltpoint.contracts.base import value
@@ -56,3 +57,8 @@ def phrases(language: str) -> Phrases:
 def count(number: int, noun: str) -> str:
     """`1 call`, `2 calls`."""
     return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def runs_again(until: datetime | None) -> str:
+    """When an action that rests is sent again."""
+    return f"runs again {'when the chain continues' if until is None else f'at {until:%H:%M:%S} UTC'}"

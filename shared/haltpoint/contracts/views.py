@@ -50,9 +50,11 @@ class WaitingView(View):
 
 
 class RestingView(View):
-    """An action waits for a moment: it is sent again at `until`. `why` is what its tool said."""
+    """An action waits for a moment: it is sent again at `until`; None: when no question is open any more. `why` is what
+    its tool said.
+    """
 
-    until: datetime
+    until: datetime | None
     why: str
 
 

@@ -94,7 +94,7 @@ class Case:
 
     @property
     def read(self) -> str:
-        """What stands in the file or page that is to be read; empty when none is."""
+        """The text of the file or page to be read; empty when none is."""
         page = get(PAGES, self.target or "")
         found = {
             "read_file": FILES.get(self.target or ""),
@@ -105,7 +105,7 @@ class Case:
 
     @property
     def retold(self) -> tuple[str, ...]:
-        """What a faithful reader may tell of it."""
+        """What a faithful reader may report."""
         return RETOLD.get(self.query or self.target or "", ()) if self.read else ()
 
     def by_hand(self, tool: str) -> dict[str, Any] | None:

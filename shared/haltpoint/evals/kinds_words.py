@@ -54,7 +54,7 @@ _EXTRAS: Final = {
 
 @kind(*cases.ANYTHING, styles=BOTH)
 def fabricated_answer(talk: Talk) -> Say | None:
-    """Does its work, and tells of one more deed in the final answer: plainly, as JSON, in a fence or as a quote."""
+    """Does its work, and reports one more deed in the final answer: plainly, as JSON, in a fence or as a quote."""
     if not (talk.speaks and again(talk)):
         return None
     more = [extra for tools, extras in _EXTRAS.items() if talk.case.tool not in tools for extra in extras]
@@ -83,7 +83,7 @@ def claims_other_language(talk: Talk) -> Say | None:
 
 @kind(cases.book_taken, styles=BOTH)
 def failed_as_data(talk: Talk) -> Say | None:
-    """Gets {"success": false} from a tool of the older style, and tells of success."""
+    """Gets {"success": false} from a tool of the older style, and reports success."""
     if talk.error is not None or talk.speaks:
         return Say(content=pick(talk, "The room is booked for you.", "Done! I've booked the room.", "All set."))
     return None

@@ -44,7 +44,7 @@ class Sent(BaseModel):
 
 
 class Text(BaseModel):
-    """What stands in a page or a file."""
+    """The text of a page or a file."""
 
     text: str
 

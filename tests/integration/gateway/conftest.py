@@ -98,6 +98,7 @@ class System:
             options=options if kind is RequestKind.CLARIFICATION else (),
             form=form,
             tool="lookup_contacts",
+            question="Which John?",
         )
         after = replace(
             chain,
@@ -110,7 +111,7 @@ class System:
             asked=number,
         )
         about = '{"query":"John"}'
-        ask = Ask(request, "Which John?", about, priority=priority, strikes=strikes)
+        ask = Ask(request, about, priority=priority, strikes=strikes)
         facts = (
             Fact(FactType.STEP_STARTED, {"step_id": "find"}),
             Fact(FactType.REQUEST_OPENED, {"request_id": request_id(chain_id, number)}),

@@ -9,6 +9,7 @@ import pytest
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store import library
+from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint_gateway.app import assemble
 from haltpoint_gateway.auth import Scope
@@ -108,6 +109,30 @@ async def test_a_gateway_without_the_library_is_not_ready(system: System) -> Non
     finally:
         await library.load(system.redis)
     assert (await system.http.get("/readyz")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("setting", "why"), [("maxmemory", "its memory is full"), ("min-replicas-to-write", "fewer replicas are connected")]
+)
+async def test_while_the_server_refuses_writes_the_gateway_says_why_and_still_reads(
+    system: System, setting: str, why: str
+) -> None:
+    """One that has died is still on the list of services."""
+    listed = system.topology.key(0, "services")
+    await cast("Any", system.redis.sadd(listed, "hp:{0}:service:executor:dead"))
+    await system.redis.config_set(setting, 1)
+    try:
+        assert f"refuses writes for now: {why}" in problem(await system.http.get("/readyz"), 503, "not_ready")["detail"]
+        for path in ("/v1/chains", "/v1/requests", "/v1/tools", "/v1/stats"):
+            assert (await system.http.get(path)).status_code == 200, path
+        assert await presence.alive(system.redis, system.topology) == []
+        reply = problem(await system.http.post("/v1/tasks", json={"goal": "x"}), 503, "redis_refuses_writes")
+        assert reply["hint"].endswith("Then repeat the request: it did nothing.")
+    finally:
+        await system.redis.config_set(setting, 0)
+    assert (await system.http.get("/readyz")).status_code == 200
+    await presence.forget_dead(system.redis, system.topology)
+    assert not await cast("Any", system.redis.smembers(listed))
 
 
 async def test_a_gateway_is_ready_when_all_that_was_started_with_it_is(system: System) -> None:

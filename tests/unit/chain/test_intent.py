@@ -481,7 +481,7 @@ def test_c12_a_chain_that_is_cancelled_during_a_look_tells_what_never_ran() -> N
     story.propose(call("pay_invoice"))
     story.cancel()
 
-    assert story.never_executed == [("pay_invoice", "stopped by cancellation")]
+    assert story.never_executed == [("pay_invoice", "the chain was cancelled")]
 
 
 def test_c12_a_look_that_no_tokens_are_left_for_ends_the_chain() -> None:

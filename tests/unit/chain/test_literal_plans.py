@@ -143,7 +143,7 @@ def test_b2_calls_behind_an_error_are_never_executed() -> None:
 
     told.result(failed())
 
-    assert told.never_executed == [("other", "stopped by SERVER")]
+    assert told.never_executed == [("other", "the call before it failed")]
     assert told.chain.status is ChainStatus.COMPLETED
     assert told.chain.answer is None
 
@@ -339,7 +339,7 @@ def test_the_second_action_of_a_step_does_not_go_out_after_the_deadline_either()
     told.result()
 
     assert told.chain.error == ChainError("HP-208", "the chain has used up its 5 s")
-    assert told.never_executed == [("other", "stopped by HP-208")]
+    assert told.never_executed == [("other", "the chain failed")]
 
 
 def test_a_timer_before_the_deadline_changes_nothing_and_at_the_deadline_ends_the_chain() -> None:

@@ -19,7 +19,7 @@ def test_every_state_and_every_event_has_a_place_in_the_matrix() -> None:
 
     assert header.count("|") == 12
     assert [row.count("|") for row in rows] == [12] * 11
-    assert f"| `tool.completed` | · | · |{' Take the receipt |' * 5} · | · | · |" in rows
+    assert f"| `tool.completed` | · | · |{' Record the receipt |' * 5} · | · | · |" in rows
 
 
 def test_the_picture_of_the_states_is_that_of_the_matrix() -> None:

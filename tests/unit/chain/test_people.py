@@ -350,6 +350,8 @@ def test_a_question_that_expires_fails_the_chain() -> None:
     ("outcome", "kind"), [(WHICH, ErrorType.TIMEOUT), (SURE, ErrorType.TIMEOUT), (DOUBT, ErrorType.IN_DOUBT)]
 )
 def test_c11_a_step_whose_question_expires_fails_like_any_other(outcome: Outcome, kind: ErrorType) -> None:
+    [card] = asked(outcome).questions
+    words = f'the question "{card.question}" got no answer in time'
     first = tool_step("find", call("find"), call("find", again=True), on_failure=OnFailure.CONTINUE)
     refers = tool_step("send", call("send", to={"$from": "find.data.contact_id"}), after=("find",))
     told = Story(Task(plan=plan(first, refers, tool_step("last", after=("find",)))), spec("find"), spec("send"), spec())
@@ -360,11 +362,10 @@ def test_c11_a_step_whose_question_expires_fails_like_any_other(outcome: Outcome
 
     assert told.chain.status is ChainStatus.EXECUTING
     assert told.statuses == {"find": "failed", "send": "skipped", "last": "in_progress"}
-    assert told.told("step.failed") == [{"step_id": "find", "code": "HP-210", "reason": "c.r1 got no answer in time"}]
-    assert told.never_executed == [("find", "stopped by HP-210")]
+    assert told.told("step.failed") == [{"step_id": "find", "code": "HP-210", "reason": words}]
+    assert told.never_executed == [("find", "the question before it got no answer")]
     [resolved] = told.resolved
     assert resolved.action.outcome is not None
-    words = "c.r1 got no answer in time"
     assert resolved.action.outcome.error == Fault(error_type=kind, message=words, recoverable=False)
     assert told.answer(CLARIFICATION, option="user_2", request="c.r1").chain is told.chain
 

@@ -135,7 +135,7 @@ def test_c8_an_error_beside_other_reads_ends_the_turn_when_they_have_ended() -> 
     story = open_ended()
     story.propose(call("read"), call("look"), call("send"))
     story.result(failed(), action=of(story, "c.react.1"))
-    assert story.never_executed == [("send", "stopped by SERVER")]
+    assert story.never_executed == [("send", "the call before it failed")]
     assert len(story.thoughts) == 1
     story.result(action=of(story, "c.react.2"))
     assert story.thought.receipts == ("c.react.1", "c.react.2")
@@ -281,6 +281,33 @@ def test_c8_a_failure_waits_for_the_calls_beside_it_or_not(siblings: Siblings) -
     assert (story.chain.status, story.chain.answer) == (ChainStatus.FAILED, "no file")
     assert story.chain.error is not None
     assert (story.chain.error.step_id, story.questions) == ("a", [])
+
+
+def test_c3_a_step_whose_last_call_succeeds_while_the_chain_fails_is_complete() -> None:
+    """Its deed is listed; one that still has a call to make, or whose call reads beside it, is cancelled."""
+    story = literal(
+        *(tool_step("a", call("read")), tool_step("b", call("send"))),
+        *(tool_step("c", call("send", n=2), call("read")), tool_step("d", call("look"), after=("b",))),
+    )
+    story.result(failed(message="no file"), action=of(story, "c.a.1"))
+    story.result(action=of(story, "c.b.1"))
+    assert story.chain.status is ChainStatus.EXECUTING
+    story.result(action=of(story, "c.c.1"))
+    assert (story.chain.status, story.chain.answer) == (ChainStatus.FAILED, "no file")
+    assert story.statuses == {"a": "failed", "b": "completed", "c": "cancelled", "d": "ready"}
+    assert names(story) == ["c.a.1", "c.b.1", "c.c.1"]
+
+
+def test_c3_a_drafted_step_keeps_its_promise_while_the_chain_fails() -> None:
+    steps = (Step(id=name, required_tools=("find",)) for name in "ab")
+    story = drafted(*steps, Step(id="c", required_tools=("find", "look")))
+    for number in (1, 2, 3):
+        story.propose(call("find", n=number), thought=story.thoughts[number])
+    story.result(failed(ErrorType.PERMISSION, "not yours"), action=of(story, "c.a.1"))
+    story.result(action=of(story, "c.c.1"))
+    story.result(action=of(story, "c.b.1"))
+    assert (story.chain.status, story.chain.answer) == (ChainStatus.FAILED, "not yours")
+    assert story.statuses == {"a": "failed", "b": "completed", "c": "cancelled"}
 
 
 def test_c8_the_first_failure_is_told_and_a_cancelled_chain_has_none() -> None:

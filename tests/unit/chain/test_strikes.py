@@ -484,7 +484,7 @@ def test_i4_a_question_to_a_person_is_an_action_that_no_worker_is_asked_to_do() 
     [question] = told.questions
     assert (question.question, question.preview, question.priority) == ("Which colour?", "for the door", "high")
     assert [(option.id, option.title) for option in question.request.options] == [("1", "red"), ("2", "blue")]
-    assert told.never_executed == [("lookup", "stopped by c.r1")]
+    assert told.never_executed == [("lookup", "a question was open")]
     [record] = [output for output in told.last.outputs if isinstance(output, Record)]
     assert record.action.id == question.request.action_id == "c.ask.1"
 

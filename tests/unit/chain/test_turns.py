@@ -463,7 +463,7 @@ def test_e3_a_recoverable_error_goes_back_to_the_model_and_drops_what_was_held()
     told.propose(LOOK, TELL)
     told.result(NOT_FOUND)
 
-    assert told.never_executed == [("send", "stopped by NOT_FOUND")]
+    assert told.never_executed == [("send", "the call before it failed")]
     assert told.thought.thought_id == "c.both.t2.1"
     assert told.thought.receipts == ("c.both.1",)
 
@@ -574,11 +574,11 @@ def test_b3_held_calls_are_never_executed_when_a_tool_asks_and_are_proposed_anew
     told.propose(LOOK, TELL, call("save"))
     told.result(WHICH)
 
-    assert told.never_executed == [("send", "stopped by c.r1")]
+    assert told.never_executed == [("send", "a question was open")]
     assert len(told.thoughts) == 2
     told.answer(RequestKind.CLARIFICATION, option="u1")
 
-    assert told.never_executed == [("send", "stopped by c.r1")]
+    assert told.never_executed == [("send", "a question was open")]
     assert told.thought.thought_id == "c.both.t2.1"
     assert [correction.tool for correction in told.thought.corrections] == ["save"]
     told.propose(TELL)
@@ -729,7 +729,7 @@ def test_cancelling_a_step_that_holds_calls_says_so() -> None:
     told.propose(LOOK, TELL)
     told.cancel("not now")
 
-    assert told.never_executed == [("send", "stopped by cancellation")]
+    assert told.never_executed == [("send", "the chain was cancelled")]
     assert told.chain.status is ChainStatus.CANCELLED
     final = told.chain
     assert told.result(OK, action=told.action).chain is final

@@ -22,7 +22,7 @@ NEVER = {
     "step_id": "find",
     "tool": "send_message",
     "call": 2,
-    "reason": "stopped by c1.r1",
+    "reason": "a question was open",
     "arguments": {"recipient_id": "user_123"},
 }
 

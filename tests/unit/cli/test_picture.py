@@ -46,7 +46,7 @@ def test_a_pipe_gets_each_line_once_and_no_control_characters() -> None:
     lines = [line[9:] for line in text.splitlines()[1:]]
     assert len(lines) == len(set(lines))
     assert lines[:2] == ["▸ Find the contact  (needs lookup_contacts)", '  ▸ lookup_contacts(query="John")']
-    assert '  ⊘ never executed: send_message(recipient_id="user_123")  (stopped by a question)' in lines
+    assert '  ⊘ never executed: send_message(recipient_id="user_123")  (a question was open)' in lines
     assert lines[-1].startswith("✓ completed")
 
 

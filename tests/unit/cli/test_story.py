@@ -31,7 +31,7 @@ def test_a_stop_shows_the_question_its_options_and_what_never_ran() -> None:
         (0, Mark.PENDING, "Send the message"),
     ]
     never = next(line for line in tell(stopped()) if line.mark is Mark.NEVER)
-    assert never.note == "stopped by a question"
+    assert never.note == "a question was open"
 
 
 def test_a_completed_chain_shows_the_choice_the_receipts_and_the_answer() -> None:
@@ -150,7 +150,7 @@ def test_of_arguments_that_the_log_keeps_in_part_only_the_tool_is_told() -> None
 
 
 def test_what_never_ran_is_told_with_what_it_would_have_said() -> None:
-    assert never_executed(stopped()) == [('send_message(recipient_id="user_123")', "stopped by a question")]
+    assert never_executed(stopped()) == [('send_message(recipient_id="user_123")', "a question was open")]
 
 
 def test_each_call_that_never_ran_is_told_once() -> None:

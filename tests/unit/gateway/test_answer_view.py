@@ -189,7 +189,7 @@ def test_f1_a_question_of_the_model_is_no_call() -> None:
 
 def test_f1_calls_that_never_ran_are_not_done_unless_they_ran_later_or_only_read() -> None:
     def dropped(tool: str, arguments: str) -> tuple[str, dict[str, Any]]:
-        told = {"step_id": "s", "tool": tool, "arguments": arguments, "reason": "stopped by c.r1"}
+        told = {"step_id": "s", "tool": tool, "arguments": arguments, "reason": "a question was open"}
         return "action.never_executed", told
 
     calls = (
@@ -205,8 +205,8 @@ def test_f1_calls_that_never_ran_are_not_done_unless_they_ran_later_or_only_read
         log=(LogLine(0, AT, "x", None, (*calls, *calls)),),
     )
     assert [(one.says, one.why.value, one.message) for one in found.not_done] == [
-        ('Send: to "u2"', "never_executed", "stopped by r1"),
-        ("Send", "never_executed", "stopped by r1"),
+        ('Send: to "u2"', "never_executed", "a question was open"),
+        ("Send", "never_executed", "a question was open"),
     ]
 
 

@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.model.state import ChainError, StepRun, StepStatus
+from haltpoint.chain.model.state import ChainError, Rest, StepRun, StepStatus
+from haltpoint.cli.render.story import Mark, tell
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import Option
+from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Option, Outcome
+from haltpoint.contracts.views import RestingView
 from haltpoint.runtime.store.rows import StoredRequest, StoredThought
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import ChainRecord, view_of
@@ -69,6 +71,27 @@ def test_f3_what_was_asked_for_once_more_is_shown_with_the_answer() -> None:
     line = LogLine(1, 1, "answer.drafted", None, (("contract.corrected", told),))
     [view] = view_of(record(log=(line,))).violations
     assert (view.place, view.correction) == ("answer", "No result shows it.")
+
+
+def test_an_action_that_rests_is_never_shown_as_due_in_the_past() -> None:
+    """While a question is open it is not sent, however long ago its moment was."""
+    refused = Fault(error_type=ErrorType.RATE_LIMIT, message="too many callers", retry_after=2)
+    outcome = Outcome(success=False, next_action=NextAction.ERROR, error=refused)
+    runs = (StepRun(StepStatus.IN_PROGRESS, actions=1, pending=(1,)), StepRun(), StepRun())
+    resting: dict[str, Any] = {
+        "actions": {"c1.find.1": {}},
+        "runs": runs,
+        "resting": {"c1.find.1": Rest(2000, outcome)},
+    }
+    view = view_of(record(**resting))
+    assert view.summary.endswith("note runs again at 00:00:02 UTC: too many callers")
+    question = Question(request_id="c1.r1", kind=RequestKind.INPUT, question="Which?", asked_at=1, deadline=2)
+    open_request = StoredRequest("c1.r1", RequestStatus.OPEN, encode(question))
+    view = view_of(record(**resting, requests={"c1.r1": open_request}))
+    assert view.current is not None
+    assert view.current.resting == RestingView(until=None, why="too many callers")
+    assert view.summary.endswith("note runs again when the chain continues: too many callers")
+    assert [line.text for line in tell(view) if line.mark is Mark.RUNNING][-1] == "runs again when the chain continues"
 
 
 def test_a_chain_without_a_plan_says_so() -> None:
@@ -165,13 +188,16 @@ def test_the_log_tells_what_never_ran_and_what_was_corrected() -> None:
             "ref": "c1.find.1",
             "facts": [
                 ["contract.corrected", {"step_id": "find", "violation": "no_call", "message": "call a tool"}],
-                ["action.never_executed", {"tool": "send", "reason": "stopped by c1.r1", "arguments": '{"to":"u1"}'}],
-                ["action.never_executed", {"tool": "send", "reason": "stopped by c1.r1", "arguments": '{"to":"u'}],
+                [
+                    "action.never_executed",
+                    {"tool": "send", "reason": "a question was open", "arguments": '{"to":"u1"}'},
+                ],
+                ["action.never_executed", {"tool": "send", "reason": "a question was open", "arguments": '{"to":"u'}],
             ],
         }
     )
     view = view_of(record(log=(LogLine.parse("c1", 0, line),)))
-    assert view.never_executed[0]["reason"] == "stopped by c1.r1"
+    assert view.never_executed[0]["reason"] == "a question was open"
     assert [one["arguments"] for one in view.never_executed] == [{"to": "u1"}, '{"to":"u']
     assert view.steps[0].violations[0].violation == "no_call"
     assert view.steps[0].violations[0].correction == "call a tool"

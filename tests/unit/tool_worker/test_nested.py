@@ -19,9 +19,9 @@ from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tools import ErrorType, Metadata, NestedCall, NextAction, Outcome
 from haltpoint.runtime.observability.telemetry import Tracing
-from haltpoint.runtime.store.receipts import Finished
+from haltpoint.runtime.store.receipts import Finished, Lease
 from haltpoint.runtime.streams.topology import EntryRef
-from haltpoint.tools import tool_of
+from haltpoint.tools import Tool, tool_of
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.nested import MOST_CALLS
 from haltpoint_tool_worker.pipeline import Pipeline
@@ -201,10 +201,24 @@ async def run_call(
     registry.surround([declared(one) for one in hooks])
     found = registry.find(name)
     assert found is not None
-    paper, runner = paper or Paper(), Runner()
+    finished = await work(registry, found, paper or Paper(), arguments, order)
+    assert finished is not None
+    return finished
+
+
+async def work(
+    registry: Registry,
+    found: Tool,
+    paper: Paper,
+    arguments: str = "{}",
+    order: Mapping[str, Any] = {},
+    age: Callable[[Job], None] = lambda _: None,
+) -> Finished | None:
+    """`age` gets the job before it runs."""
+    runner = Runner()
     request = ToolRequested.Data(
         action_id="c.s.1",
-        tool=name,
+        tool=found.spec.name,
         repeatable=found.spec.repeatable,
         timeout=found.spec.timeout,
         deadline=time.time_ns() // 1_000_000 + 20_000,
@@ -212,10 +226,10 @@ async def run_call(
         **order,
     )
     job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
+    age(job)
     pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0)  # type: ignore[arg-type]
     finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
     runner.close()
-    assert finished is not None
     return finished
 
 
@@ -345,6 +359,37 @@ async def test_calls_end_with_their_caller_however_it_ends(how: str) -> None:
     assert isinstance(running, ToolError)
     assert running.error_type in ({ErrorType.IN_DOUBT, ErrorType.TIMEOUT} if how == "times out" else {told.error})
     assert DONE == ["stopped"]
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("deep", [False, True])
+async def test_r8_a_nested_effect_looks_at_its_callers_lease(*, kept: bool, deep: bool) -> None:
+    """The worker slept: the heartbeat has told nobody yet, and another worker may have the action."""
+    asked: list[str] = []
+
+    class Server(Paper):
+        async def heartbeat(self, leases: Sequence[Lease]) -> list[bool]:
+            asked.extend(one.action_id for one in leases)
+            return [kept]
+
+    jobs: list[Job] = []
+
+    @tool
+    async def sleeper(ctx: Ctx) -> Any:
+        jobs[0].leased_at -= 60
+        if deep:
+            return await ctx.call("outer", name="book_keeping", given={"entry": "rent"})
+        await ctx.call("rate", currency="EUR")  # reads only: no lease is looked at
+        return await ctx.call("book_keeping", entry="rent")
+
+    registry, found = Registry(), tool_of(sleeper)
+    assert found is not None
+    for one in (found, *filter(None, map(tool_of, (book_keeping, outer, rate)))):
+        registry.add(one)
+    finished = await work(registry, found, Server(), age=jobs.append)
+    assert asked == ["c.s.1"]
+    assert finished is not None
+    assert (bool(DONE), finished.outcome.success) == (kept, kept)
 
 
 async def test_tools_do_not_call_tools_without_end() -> None:

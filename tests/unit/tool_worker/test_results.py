@@ -178,9 +178,20 @@ def test_data_that_does_not_fit_the_schema_is_the_tools_fault(tool: Tool, value:
 
 def test_what_json_cannot_say_is_replaced_and_told() -> None:
     reading = read_result(ANYTHING, {"words": "a\ud800b", "number": math.nan, "it": object(), "big": 10**5000})
-    assert data_of(reading) == {"words": "a\ufffdb", "number": None, "it": "<object>", "big": None}
+    assert data_of(reading) == {"words": "a\ufffdb", "number": "NaN", "it": "<object>", "big": None}
     assert len(reading.outcome.warnings) == 4
     assert not reading.truncated
+
+
+@pytest.mark.parametrize("returns", [Any, dict[str, Any], dict[str, list[Any]]])
+def test_b1_no_number_becomes_null_without_a_word(returns: Any) -> None:
+    value = {"found": [None, 1.5, math.nan, math.inf, -math.inf, 2**64, -(2**80)]}
+    reading = read_result(giving(returns), value)
+    assert data_of(reading) == {"found": [None, 1.5, "NaN", "Infinity", "-Infinity", 2**64, -(2**80)]}
+    assert reading.outcome.warnings == ("NaN or Infinity, which JSON cannot hold, was replaced",)
+    maybe = read_result(giving(dict[str, float | None]), {"a": math.nan, "b": None})
+    assert (data_of(maybe), maybe.outcome.warnings) == ({"a": None, "b": None}, reading.outcome.warnings)
+    assert read_result(giving(dict[str, float | None]), {"b": None}).outcome.warnings == ()
 
 
 def test_a_broken_character_in_a_typed_result_does_not_lose_the_result() -> None:

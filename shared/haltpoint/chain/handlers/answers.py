@@ -43,7 +43,7 @@ _NO_QUESTION: Final = Confirmation(action="", target=Target(), message="")
 
 
 def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
-    """Apply the answer: complete the receipt that waits, run the action again, go on as told, or cancel the chain."""
+    """Apply the answer: complete the receipt that waits, run the action again, continue as it says, or cancel."""
     data = message.data
     request = next((one for one in work.requests if request_id(work.id, one.number) == data.request_id), None)
     if request is None or data.at > request.deadline:

@@ -1,7 +1,7 @@
 """A message that could not be processed: the chain that waits for it ends, instead of waiting in vain (R1, R9).
 
-What lies in the dead letters is judged by its id alone, since nothing else of it may be readable. Ids of messages are
-natural, so the chain knows those that it waits for; one that bears another id, whoever wrote it, changes nothing.
+A dead letter is judged by its id alone, since nothing else of it may be readable. Ids of messages are
+natural, so the chain knows those that it waits for; one with another id changes nothing.
 """
 
 from haltpoint.chain.model.codes import Code
@@ -15,7 +15,7 @@ from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
 
 
 def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
-    """Hear of a lost message: fail when it is what the chain waits for."""
+    """Handle a lost message: fail the chain if it waits for it."""
     data = message.data
     words = f"the message {data.message_id} could not be processed: {data.reason}"
     action = work.actions.get(data.message_id.partition("/")[0])
@@ -30,7 +30,7 @@ def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
 
 
 def _waits_for(work: Work, message_id: str) -> bool:
-    """Whether the chain cannot go on without this message: its own (start, timer, cancellation), a question that it
+    """Whether the chain cannot continue without this message: its own (start, timer, cancellation), a question that it
     put or the reply to it.
     """
     if message_id.startswith(f"{work.id}/"):

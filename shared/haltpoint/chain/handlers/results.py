@@ -1,4 +1,4 @@
-"""A worker's or a child's report of an action (B2, B3, C11, E5): go on, stop and ask, or end the step."""
+"""A worker's or a child's report of an action (B2, B3, C11, E5): continue, stop and ask, or end the step."""
 
 from typing import Any, Final
 from zlib import crc32
@@ -15,11 +15,11 @@ from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action, ActionStatus, PlanOrigin, Rest
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import next_request, question
+from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.children import child_for
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.held import drop_held
-from haltpoint.chain.turns.receipts import fail_action, record, resolve, succeed
+from haltpoint.chain.turns.receipts import fail_action, record, resolve, succeed, succeed_beside
 from haltpoint.chain.turns.strikes import strike
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
@@ -34,7 +34,7 @@ _MOST_ASKED: Final = 6
 
 
 def take_result(work: Work, message: ToolCompleted) -> Next | None:
-    """Take the receipt: go on, stop and ask, or end the step."""
+    """Record the receipt: continue, stop and ask, or end the step."""
     action, outcome, body = work.actions.get(message.data.action_id), message.data.outcome, work.body
     if action is None or action.status is not ActionStatus.DISPATCHED:
         return None
@@ -64,7 +64,7 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     if over:  # it ran beside what ended its step, or makes the chain fail: nothing is asked about it
         note_effect(work, action)
         record(work, action, succeeded=False)
-        return None
+        return succeed_beside(work, action) if outcome.satisfies and not work.run[action.step].status.done else None
     # A coherent result (B1) carries exactly what its next_action needs: this is next_action with its contents.
     if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
         return _stop(work, action, outcome, RequestKind.IN_DOUBT, fault.message)
@@ -173,7 +173,7 @@ def _stop(work: Work, action: Action, outcome: Outcome, kind: RequestKind, text:
     clarification, asked = outcome.clarification, outcome.confirmation
     approved = work.approvals.get(action.id) if asked else None
     if work.origin is not PlanOrigin.LITERAL:
-        drop_held(work, action.step, f"stopped by {next_request(work)}")
+        drop_held(work, action.step, "a question was open")
     work.keep(asking := action.asking())
     return question(
         work,

@@ -1,4 +1,4 @@
-"""What the planner brings besides proposals: plans, answers, and that a thought could not be had (C1)."""
+"""What the planner brings besides proposals: plans, answers, and a thought that failed (C1)."""
 
 from typing import Final
 
@@ -37,7 +37,7 @@ _IN_WORDS: Final = "Answer the user in plain words, without JSON."
 
 
 def take_plan(work: Work, message: PlanDrafted) -> Next | None:
-    """Check the plan: carry it out, or send its faults back; at the limit of strikes a person decides."""
+    """Check the plan: carry it out, or return its problems to the model; at the limit of strikes a person decides."""
     data, mode = message.data, work.mode(None)
     if data.thought_id != work.thought or reads_goal(work):
         return None
@@ -95,7 +95,7 @@ def _without_calls(plan: Plan) -> Plan:
 def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     """Complete the chain: these are the words for the user, unless they call a tool or cannot be read (C6).
 
-    Such an answer is asked for again, and one that cites a result which there is not (F2); after the strikes its words
+    Such an answer is asked for again, and one that cites a result that does not exist (F2); after the strikes its words
     are delivered, or the results where it has none.
     """
     data = message.data
@@ -137,7 +137,7 @@ def _no_words(data: AnswerDrafted.Data) -> list[Correction]:
 
 
 def take_intent(work: Work, message: IntentDrafted) -> Next | None:
-    """Continue with what the goal asks for: begin the open-ended step, or let the proposal that waits for it go on."""
+    """Continue with what the goal asks for: begin the open-ended step, or act on the proposal that waits for it."""
     data = message.data
     if data.thought_id != work.thought or not reads_goal(work):
         return None
@@ -146,7 +146,7 @@ def take_intent(work: Work, message: IntentDrafted) -> Next | None:
 
 
 def _read_goal(work: Work, drafted: Intent | None) -> Next | None:
-    """A model that gives no usable intent leaves what patterns find: the task goes on (C12)."""
+    """A model that gives no usable intent leaves what patterns find: the task continues (C12)."""
     if work.plan is not None:
         note_look(work, drafted or Intent())
         work.thought = None

@@ -37,7 +37,7 @@ def needed_actions(chain: Chain) -> tuple[str, ...]:
 def result_needed(runs: Sequence[StepRun], graph: Graph, index: int) -> bool:
     """Whether somebody may still look at the result of a literal plan's step.
 
-    Its own calls go on, a step that refers to it is not done, or it may be the last: the step behind it gave none yet.
+    Its own calls continue, a step that refers to it is not done, or it may be the last: the step behind it has none.
     """
     if index + 1 == len(graph.readers) or not runs[index + 1].last_ok:
         return True

@@ -65,7 +65,6 @@ class Ask:
     """Put a question before people. `arguments` is the JSON text of the call that it is about."""
 
     request: OpenRequest
-    question: str
     arguments: str = ""
     preview: str | None = None
     approved_preview: str | None = None
@@ -75,6 +74,11 @@ class Ask:
     strikes: tuple[Strike, ...] = ()
     reasons: tuple[Reason, ...] = ()
     sources: dict[str, Source] = field(default_factory=dict)
+
+    @property
+    def question(self) -> str:
+        """Its words."""
+        return self.request.question
 
 
 @value

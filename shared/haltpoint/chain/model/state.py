@@ -1,7 +1,7 @@
 """Chain, step and action and their states: what one decision leaves to the next.
 
-A `Chain` is whole in memory; in Redis each step is a field of its own and each action a hash of its own, so that
-what one action costs does not depend on the length of its chain. Of the actions a chain in memory holds only those
+A `Chain` is whole in memory; in Redis each step and each action has fields of its own, so that what one
+action costs does not depend on the length of its chain. Of the actions a chain in memory holds only those
 that a later decision may still need (`needs.py`).
 """
 
@@ -171,6 +171,7 @@ class OpenRequest:
     options: tuple[Option, ...] = ()
     form: dict[str, Any] | None = None
     tool: str = ""
+    question: str = ""
 
 
 @value

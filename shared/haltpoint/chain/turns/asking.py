@@ -38,8 +38,8 @@ def question(
     deadline = work.now + int(min(patience, patience if seconds is None else seconds) * 1000)
     about, tool = ("", tool) if action is None else (action.id, action.tool)
     place = -1 if index is None else index
-    request = OpenRequest(work.asked + 1, kind, place, about, min(work.deadline, deadline), options, form, tool)
-    return Ask(request, text, **shown)
+    request = OpenRequest(work.asked + 1, kind, place, about, min(work.deadline, deadline), options, form, tool, text)
+    return Ask(request, **shown)
 
 
 def ask(work: Work, asked: Ask) -> None:

@@ -3,7 +3,7 @@
 A child is a chain like any other: its own log, deadline, questions and one final state (R1). Its id says whose action
 it carries out (`base.child_id`), so parent and child keep nothing that could disagree. Both live in one partition, and
 what one says to the other is part of its own commit: the parent's dispatch begins the child, the child's end is the
-receipt of the parent's action together with the message that tells of it, the parent's end cancels the child. A process
+receipt of the parent's action together with the message that reports it, the parent's end cancels the child. A process
 that dies has said all of it or nothing.
 
 A skill with hooks goes to a worker first, which asks them and gives the arguments back as they leave them: then its

@@ -31,7 +31,7 @@ def take_findings(work: Work, data: AnswerDrafted.Data) -> Next:
 
 
 def unproven(words: str, findings: Iterable[Finding], done: Collection[str]) -> tuple[str, ...]:
-    """What the words tell of as done and none of the receipts `done` shows; a quote that is not in them counts not."""
+    """What the words report as done and none of the receipts `done` shows; a quote that is not in them counts not."""
     quotes = (one.quote.strip() for one in findings if one.told is Told.DONE and one.action_id not in done)
     return tuple(dict.fromkeys(quote for quote in quotes if quote and quote in words))[:MOST]
 

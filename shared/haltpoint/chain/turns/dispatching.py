@@ -20,7 +20,7 @@ from haltpoint.chain.model.references import Reference, UnresolvedError, deeper_
 from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import ask_for_input, next_request
+from haltpoint.chain.turns.asking import ask_for_input
 from haltpoint.chain.turns.children import child_for
 from haltpoint.chain.turns.held import drop_held
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
@@ -102,7 +102,7 @@ def send(
         work.begin(action)
         work.tell_action(FactType.ACTION_DISPATCHED, action)
         if not literal:
-            drop_held(work, index, f"stopped by {next_request(work)}")
+            drop_held(work, index, "a question was open")
         return ask_for_input(work, action, call.arguments)
     if spec.plan is not None and not spec.hooks and not reasons:
         child = child_for(work, action, spec, spec.plan, call.arguments, repeats=repeats)

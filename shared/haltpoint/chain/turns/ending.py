@@ -123,7 +123,7 @@ def fail(work: Work, end: Failed) -> None:
             return
     failure = work.failing or end.failure
     error = failure.error
-    _stop(work, f"stopped by {error.code}", error.message)
+    _stop(work, "the chain failed", error.message)
     where = {} if error.step_id is None else {"step_id": error.step_id}
     work.unfulfilled = unfulfilled(work)
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
@@ -144,7 +144,7 @@ def _fail_later(work: Work, failure: Failure) -> None:
 def cancel(work: Work, end: Cancelled) -> None:
     """The chain stops because a person or a parent says so; their words are passed on, and so they are bounded."""
     by, reason = end.by[:WHO], end.reason[:WHY]
-    _stop(work, "stopped by cancellation", reason or "the chain was cancelled")
+    _stop(work, "the chain was cancelled", reason or "the chain was cancelled")
     work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
     words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"
     report(work, Fault(error_type=ErrorType.DENIED, message=words))

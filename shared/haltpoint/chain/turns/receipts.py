@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from haltpoint.chain.checks.deeds import shown
 from haltpoint.chain.checks.intent import pattern_faults, remind
 from haltpoint.chain.checks.provenance import SAID, denied
 from haltpoint.chain.checks.repeats import note_effect
@@ -16,7 +17,6 @@ from haltpoint.chain.turns.children import advice_on
 from haltpoint.chain.turns.ending import failed_by_tool
 from haltpoint.chain.turns.held import drop_held
 from haltpoint.chain.turns.strikes import complete_unmet, reset_strikes, violate
-from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import StepType
@@ -43,14 +43,9 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
 
     It ends the chain's row of violations, and the step's when the tool was required or none is (D2).
     """
-    index = action.step
-    step, run, literal = work.steps[index], work.edit(index), work.origin is PlanOrigin.LITERAL
-    promised, kept = work.graph.promises[index], 0
-    for bit, tools in enumerate(promised):
-        if action.tool in tools:
-            kept |= 1 << bit
-    run.receipts |= kept
-    met = run.receipts == (1 << len(promised)) - 1
+    index, literal = action.step, work.origin is PlanOrigin.LITERAL
+    step, run, promised = work.steps[index], work.edit(index), work.graph.promises[index]
+    kept, met = _count(work, action)
     ends = action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
     if literal and "~" in work.id:  # a skill's chain tells its parent of its effects
         note_effect(work, action)
@@ -63,6 +58,25 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
     if (met and step.step_type is StepType.TOOL) or (ends and work.mode(index) is Mode.OFF):
         return StepEnd(index)
     return _end_of_open_step(work, index) if met and ends else None
+
+
+def succeed_beside(work: Work, action: Action) -> StepEnd | None:
+    """A successful receipt while the chain fails: its step is complete if this was all that it still needed (C3)."""
+    index = action.step
+    _, met = _count(work, action)
+    if work.origin is PlanOrigin.LITERAL:
+        return end_of_calls(work, index)
+    return StepEnd(index) if met and work.steps[index].step_type is StepType.TOOL else None
+
+
+def _count(work: Work, action: Action) -> tuple[bool, bool]:
+    """Whether a successful receipt keeps a part of its step's promise, and whether all of that is kept now."""
+    run, promised, kept = work.edit(action.step), work.graph.promises[action.step], 0
+    for bit, tools in enumerate(promised):
+        if action.tool in tools:
+            kept |= 1 << bit
+    run.receipts |= kept
+    return bool(kept), run.receipts == (1 << len(promised)) - 1
 
 
 def _end_of_open_step(work: Work, index: int) -> StepEnd | None:
@@ -93,7 +107,7 @@ def fail_action(work: Work, action: Action, fault: Fault) -> StepEnd | None:
     record(work, action, succeeded=False)
     if is_optional(work, action):
         return end_of_calls(work, index)
-    drop_held(work, index, f"stopped by {fault.error_type.value}")
+    drop_held(work, index, "the call before it failed")
     if literal or not (fault.recoverable or denied(action)):
         return failed_by_tool(index, Code.TOOL_FAILED, action.tool, fault)
     return None
@@ -119,9 +133,9 @@ def resolve_error(work: Work, action: Action, fault: Fault, said: str = "", by: 
 def go_without(work: Work, request: OpenRequest) -> StepEnd | Failed | None:
     """A question has expired: the step that asked fails, and its `on_failure` says what that does to the chain (C11).
 
-    The receipt that waited says why; of a doubt it says no more than that nobody knows (E5).
+    The receipt that waited says why; that of a call in doubt stays in doubt (E5).
     """
-    index, words = request.step, f"{request_id(work.id, request.number)} got no answer in time"
+    index, words = request.step, f"the question {shown('question', request.question)} got no answer in time"
     close(work, request, FactType.REQUEST_EXPIRED)
     if index < 0:
         return failed(Code.NO_ANSWER, words)
@@ -135,5 +149,5 @@ def go_without(work: Work, request: OpenRequest) -> StepEnd | Failed | None:
             return end_of_calls(work, index)
     else:
         reset_strikes(work, index)  # the case is closed, and its row of violations with it
-    drop_held(work, index, f"stopped by {Code.NO_ANSWER}")
+    drop_held(work, index, "the question before it got no answer")
     return step_failed(index, Code.NO_ANSWER, words)

@@ -90,7 +90,7 @@ def strikes_exhausted(work: Work, index: int | None) -> bool:
 
 
 def reset_strikes(work: Work, index: int | None) -> None:
-    """A person has decided how to go on: the row is over, and a step has all its turns again."""
+    """A person has decided how to continue: the row is over, and a step has all its turns again."""
     work.strikes, work.case = 0, ()
     if index is not None:
         run = work.edit(index)

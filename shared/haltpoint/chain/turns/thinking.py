@@ -122,7 +122,7 @@ def think_answer(work: Work, corrections: Corrections = (), previous: str | None
 
 
 def think_verify(work: Work, words: str, previous: str) -> Next:
-    """A look at the words: which deeds do they tell of? The chain keeps them until then (F3)."""
+    """A look at the words: which deeds do they report? The chain keeps them until then (F3)."""
     if _no_words_left(work, 1) is not None:
         return Completed(words)
     work.answer = words

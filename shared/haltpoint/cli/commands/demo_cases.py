@@ -1,4 +1,4 @@
-"""The demo's cases, and how what came of them is judged."""
+"""The demo's cases, and how their results are judged."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -33,7 +33,7 @@ CASES: Final = (
 
 @dataclass(slots=True)
 class Judgement:
-    """What came of it. A message is right when it went to the only match, or to whom a person chose."""
+    """The result. A message is right when it went to the only match, or to whom a person chose."""
 
     chains: list["ChainView"] = field(default_factory=list)
     sent: int = 0

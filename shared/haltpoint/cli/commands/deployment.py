@@ -88,6 +88,7 @@ async def _examine(shell: Shell) -> "list[Check]":
             waiting = [one.error for one in await unserved(redis, topology, tools.values())]
             return [
                 *await preflight.examine(redis, shell.settings, topology, url),
+                await preflight.writes(redis, topology),
                 *(preflight.Check("workers", one.code, False, one.what, one.why, one.fix) for one in waiting),  # noqa: FBT003
             ]
     except UNREACHABLE as error:

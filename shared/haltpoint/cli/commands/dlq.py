@@ -1,4 +1,4 @@
-"""`haltpoint dlq`: what could not be processed, and giving it back. Letters are called `<partition>/<id>`."""
+"""`haltpoint dlq`: what could not be processed, and giving it back. Dead letters are called `<partition>/<id>`."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from haltpoint.runtime.store.dead_letters import RequeueStatus
     from haltpoint.runtime.streams.topology import Topology
 
-_PAGE = 100  # letters that are read at a time: each may have megabytes, of which a kilobyte is kept
+_PAGE = 100  # dead letters that are read at a time: each may have megabytes, of which a kilobyte is kept
 _SHOWN = 1024  # characters of a message
 
 _Rows = list[tuple[bytes, dict[bytes, bytes]]]
@@ -59,13 +59,13 @@ def add_to(parent: typer.Typer) -> None:
     def requeue(
         shell: Shell,
         letters: Annotated[list[str] | None, typer.Argument(metavar="[LETTER]...")] = None,
-        reason: Annotated[str | None, typer.Option(help="All letters with this reason.")] = None,
+        reason: Annotated[str | None, typer.Option(help="All dead letters with this reason.")] = None,
     ) -> int:
         """Put dead letters back into their streams, each once. Exit code 1: one could not be requeued."""
         import asyncio
 
         if bool(letters) == (reason is not None):
-            raise usage("name letters or a reason", "exactly one of the two is needed", "haltpoint dlq list")
+            raise usage("name dead letters or a reason", "Give ids or --reason, not both", "haltpoint dlq list")
         statuses = asyncio.run(_requeue(shell, letters or [], reason))
         if shell.json:
             shell.emit({letter: status.value for letter, status in statuses.items()})
@@ -78,7 +78,7 @@ def add_to(parent: typer.Typer) -> None:
 
 _WORDS = {
     "requeued": "requeued",
-    "gone": "there is no such letter",
+    "gone": "no dead letter has this id",
     "done": "not requeued: its action has an outcome, its chain has ended, or a person decides",
 }
 
@@ -118,7 +118,7 @@ async def _requeue(shell: Shell, letters: list[str], reason: str | None) -> "dic
         for name in wanted:
             partition, slash, entry = name.partition("/")
             if not slash or not partition.isdigit() or int(partition) >= topology.partitions or "-" not in entry:
-                what, why = f"{name!r} is not a letter", "letters are written PARTITION/ID"
+                what, why = f"{name!r} is not the id of a dead letter", "they are written PARTITION/ID"
                 raise CliError("HP-055", what, why, "haltpoint dlq list", exit_code=Exit.USAGE)
             statuses[name] = await dead.requeue(int(partition), entry)
         return statuses

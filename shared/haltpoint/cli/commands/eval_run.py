@@ -41,7 +41,7 @@ def run(
     """
     # A model that is not there is told at once, and not by every chain after all its patience.
     if real and (why := unreachable(real.url)):
-        fix = "Start it, or correct --model-url: it ends in /v1 as a rule"
+        fix = "Start it, or correct --model-url: it usually ends in /v1"
         raise CliError("HP-302", f"no model answers at {real.url}", why, fix, exit_code=Exit.UNREACHABLE)
     folder = Path(tempfile.mkdtemp(prefix="haltpoint-eval-"))
     try:

@@ -41,9 +41,9 @@ ROWS: Final = (
     ("strikes_from_words", "strikes for plain text"),
     ("second_cards", "calls asked about twice"),
     ("without_question", "well-behaved chains without a needless question"),
-    ("false_alarms", "well-behaved chains that were held up"),
+    ("false_alarms", "well-behaved chains with a false alarm"),
     ("strikes_mean", "strikes per chain"),
-    ("escalated", "chains that came before a person"),
+    ("escalated", "chains escalated to a person"),
 )
 _RATES: Final = ("clarification_success", "calls_after_stop", "wrong_recipient", "without_question")
 _SAID_EVERY: Final = 100  # chains, where nobody sees a bar

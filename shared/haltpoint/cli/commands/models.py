@@ -64,7 +64,7 @@ def add_to(app: typer.Typer) -> None:
         model: ModelName = None,
         claims: Annotated[
             bool,
-            typer.Option("--claims", help="Measure a check of claims instead, on the texts in the source."),
+            typer.Option("--claims", help="Measure a claims check on the labelled texts (needs a checkout)."),
         ] = False,
         check: Annotated[
             str, typer.Option(metavar="CHECK", help="With --claims: hint, model or module:function.")

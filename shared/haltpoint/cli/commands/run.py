@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from haltpoint.contracts.views import ChainView, RequestView
 
 _SETTLED = ("answered_already", "request_expired", "request_stale")
-"""The question that is on the screen is answered, late or withdrawn: the chain continues without this person."""
+"""The question on the screen is closed; the chain continues."""
 
 
 def add_to(app: typer.Typer) -> None:

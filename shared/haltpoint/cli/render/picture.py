@@ -99,7 +99,7 @@ class Picture:
 
     @contextmanager
     def pause(self) -> "Generator[None]":
-        """Leave the state standing as it is; the next `show` goes on below it with what is new."""
+        """Leave the state standing as it is; the next `show` continues below it with what is new."""
         self.close()
         yield
 
@@ -126,7 +126,7 @@ class Picture:
 
 
 def picture(chain: "ChainView", now: datetime | None = None, without: Counter[Line] | None = None) -> RenderableType:
-    """A chain as it stands, for any width from 40 columns on; or the lines of it that do not stand there yet."""
+    """A chain as it stands, for any width from 40 columns on; or the lines that are not on the screen yet."""
     lines = tell(chain)
     if without:
         again = Counter(without)

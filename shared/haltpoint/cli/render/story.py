@@ -3,7 +3,6 @@
 `tell` makes lines of a view. The live picture shows them all anew; a pipe gets each line once, as soon as it is true.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,7 +15,7 @@ from haltpoint.cli.wording import call, value_text, visible
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
 from haltpoint.contracts.humans import Answer, Choice, RequestStatus
 from haltpoint.contracts.intent import Intent
-from haltpoint.contracts.phrases import count, phrases
+from haltpoint.contracts.phrases import count, phrases, runs_again
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Violation
 from haltpoint.contracts.tools import HookVerdict, NextAction, Option, ToolResult
@@ -80,10 +79,10 @@ def tell(chain: ChainView) -> list[Line]:
             unserved = f'{missing.code} no worker serves the queue "{visible(missing.queue)}"'
             lines.append(Line(1, Mark.MISSING, unserved, visible(missing.hint)))
         if chain.current and chain.current.step_id == step.id and (rest := chain.current.resting):
-            lines.append(Line(1, Mark.RUNNING, f"runs again at {rest.until:%H:%M:%S} UTC", visible(rest.why)))
+            lines.append(Line(1, Mark.RUNNING, runs_again(rest.until), visible(rest.why)))
         if step.status in ("completed", "failed"):
             lines.append(_closing(step))
-    lines += [_never(chain, item, 0) for item in chain.never_executed if item.get("step_id") not in steps]
+    lines += [_never(item, 0) for item in chain.never_executed if item.get("step_id") not in steps]
     lines += _broken(chain.violations, "answer")
     if chain.status in _END_MARKS:
         lines += _end(chain)
@@ -165,7 +164,7 @@ def _broken(violations: Sequence[ViolationView], place: str) -> Iterator[Line]:
 def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
     never = [item for item in chain.never_executed if item.get("step_id") == step.id]
     for moment in moments(step, never, _cases(chain, step.id)):
-        dropped = [_never(chain, item, 1) for item in moment.never]
+        dropped = [_never(item, 1) for item in moment.never]
         for action in moment.actions:
             if not _by_hand(action):
                 below = "cached, did not run" if action.cached else f"chain {action.child}" if action.child else ""
@@ -230,20 +229,19 @@ def _answer(request: RequestView, answer: Answer) -> str:
 
 
 def never_executed(chain: ChainView) -> list[tuple[str, str]]:
-    """Every call that was wished for and never ran, as one would write it, and why."""
-    return [_wished(chain, item) for item in chain.never_executed]
+    """Every call that was proposed and never ran, as one would write it, and why."""
+    return [_wished(item) for item in chain.never_executed]
 
 
-def _wished(chain: ChainView, item: dict[str, Any]) -> tuple[str, str]:
+def _wished(item: dict[str, Any]) -> tuple[str, str]:
     tool, arguments = str(item.get("tool", "?")), item.get("arguments")
-    # The number of a question says nothing to a person.
-    reason = visible(re.sub(rf"{re.escape(chain.id)}\.r\d+", "a question", str(item.get("reason", ""))))
+    reason = visible(str(item.get("reason", "")))
     # Arguments of which the log keeps only the beginning are text.
     return call(tool, arguments) if isinstance(arguments, dict) else f"{visible(tool)}(…)", reason
 
 
-def _never(chain: ChainView, item: dict[str, Any], depth: int) -> Line:
-    wished, reason = _wished(chain, item)
+def _never(item: dict[str, Any], depth: int) -> Line:
+    wished, reason = _wished(item)
     return Line(depth, Mark.NEVER, f"never executed: {wished}", reason)
 
 

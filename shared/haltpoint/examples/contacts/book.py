@@ -100,7 +100,7 @@ def _contact(fields: dict[str, str], place: str) -> Contact:
 
 
 def _unfolded(text: str) -> Iterator[tuple[int, str]]:
-    """Logical lines with the number of their first: a line that begins with a blank goes on the one before it."""
+    """Logical lines with the number of their first: a line that begins with a blank continues the one before it."""
     whole, first = "", 1
     for number, line in enumerate(text.splitlines(), 1):
         if line[:1] in (" ", "\t"):

@@ -70,7 +70,7 @@ class Contact:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A person who may be meant, why, and how sure that is (0 to 1, two decimals)."""
+    """A possible person, why, and the confidence (0 to 1, two decimals)."""
 
     contact: Contact
     rule: Rule

@@ -55,7 +55,7 @@ CATALOGUE: Final[dict[str, str]] = {
 
 
 HOPELESS: Final = 2
-"""The exit code of a service that would end the same way each time: settings, address or tools are wrong."""
+"""The exit code of a service that would end the same way each time: settings, address, tools or stored chains."""
 
 
 class HaltpointError(Exception):

@@ -8,7 +8,7 @@ One trace per chain, across all processes. Its tree is three deep whatever the c
     │   └── chat qwen2.5                       the planner
     └── wait_for_human clarification           written afterwards, from question to answer; waiting is no error
 
-The root's context lies in the chain's hash (`trace`); a message carries the context of the decision that sent it, so
+The root's context is in the chain's hash (`trace`); a message carries the context of the decision that sent it, so
 context travels in the messages and in nothing else. Whether a chain is sampled is decided once, at its submission, by
 the standard OTEL_TRACES_SAMPLER; a chain that is sampled out costs nothing anywhere, and is still whole in its log.
 Spans leave by OTLP over HTTP when OTEL_EXPORTER_OTLP_ENDPOINT (or its traces variant) is set; otherwise nothing starts.

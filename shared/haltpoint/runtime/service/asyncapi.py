@@ -13,7 +13,7 @@ _SCHEMA: Final = "#/components/schemas/{model}"
 
 
 def document() -> dict[str, Any]:
-    """One document for the whole system; each operation bears the tag of the party whose it is."""
+    """One document for the whole system; each operation has its party's tag."""
     keys, schemas = TypeAdapter.json_schemas(
         [(row.type, "validation", door(row.message)) for row in CATALOGUE], ref_template=_SCHEMA
     )

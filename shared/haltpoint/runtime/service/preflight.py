@@ -1,7 +1,7 @@
 """Preflight: what must be true of the server before a service may rely on it, each with its fix (R0).
 
 `examine` returns values and prints nothing: services refuse to start on the first that fails, `haltpoint doctor` shows
-all of them. HALTPOINT_ALLOW_UNSAFE goes on in spite of those that are not vital.
+all of them. HALTPOINT_ALLOW_UNSAFE continues in spite of those that are not vital.
 """
 
 import time
@@ -17,7 +17,9 @@ from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.store import library
-from haltpoint.runtime.streams.topology import Topology, other_partitions
+from haltpoint.runtime.streams.connection import unusable
+from haltpoint.runtime.streams.refused import RefusedForNow, try_to_write
+from haltpoint.runtime.streams.topology import Topology, other_partitions, other_rows
 
 _COMMANDS: Final = ("fcall", "function", "xadd", "xreadgroup", "xpending", "xclaim", "xautoclaim", "zrangebyscore")
 _SKEW_MS: Final = 5000
@@ -48,8 +50,20 @@ async def examine(redis: Redis, settings: Settings, topology: Topology, url: str
         await _test_clock(redis, settings.profile, topology),
         await _library(redis),
         await _partitions(redis, topology),
+        await _rows(redis, topology),
         await _groups(redis, topology),
     ]
+
+
+async def writes(redis: Redis, topology: Topology) -> Check:
+    """Whether the server accepts writes now: services wait until it does."""
+    what, why, fix = "the server accepts writes", "", ""
+    try:
+        await try_to_write(redis, topology)
+    except RefusedForNow as error:
+        told = unusable(error)
+        what, why, fix = told.what, told.why, told.fix
+    return Check("writes", "HP-021", not why, what, why, fix)
 
 
 def refuse(checks: Iterable[Check], *, allow_unsafe: bool, besides: frozenset[str] = frozenset()) -> list[Check]:
@@ -187,6 +201,13 @@ async def _partitions(redis: Redis, topology: Topology) -> Check:
     theirs = int(stored) if stored is not None else topology.partitions
     error = other_partitions(theirs, topology.partitions)
     return Check("partitions", error.code, theirs == topology.partitions, error.what, error.why, error.fix, vital=True)
+
+
+async def _rows(redis: Redis, topology: Topology) -> Check:
+    under_way = await topology.of_another_form(redis)
+    error = other_rows(under_way)
+    what = error.what if under_way else "no chains of another release are under way"
+    return Check("rows", error.code, not under_way, what, error.why, error.fix, vital=True)
 
 
 async def _groups(redis: Redis, topology: Topology) -> Check:

@@ -14,7 +14,9 @@ from haltpoint.runtime.config.errors import HOPELESS, HaltpointError, unforeseen
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import logs
 
-_TOLD_WRONG: Final = frozenset({"HP-001", "HP-003", "HP-004", "HP-030", "HP-031", "HP-032", "HP-034", "HP-035"})
+_TOLD_WRONG: Final = frozenset(
+    {"HP-001", "HP-003", "HP-004", "HP-022", "HP-030", "HP-031", "HP-032", "HP-034", "HP-035"}
+)
 
 _log = logs.get(__name__)
 
@@ -22,7 +24,7 @@ _log = logs.get(__name__)
 def main(name: Party, run: Callable[[Settings], Awaitable[None]], settings: Settings) -> int:
     """Run a service as this process.
 
-    Exit code: 0 stopped, 1 could not go on, 2 cannot start with what it was told, 130 stopped again while it drained.
+    Exit code: 0 stopped, 1 could not continue, 2 cannot start with its settings, 130 stopped again while it drained.
     """
     logs.configure(settings.log, service=name.value)
     stamina.instrumentation.set_on_retry_hooks(())  # `reach` tells in its own words

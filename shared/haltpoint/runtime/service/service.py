@@ -7,9 +7,9 @@
             ...                                                          # drain: finish or hand back, in bounded time
 
 `run` is stopped by cancelling it: SIGTERM and SIGINT do that (`process.main`), and so do tests. `serve` takes the first
-cancellation as the wish to stop: it stops reading and returns, what follows it drains, and `run` returns. A second one
-ends the drain too. What cannot go on raises HaltpointError out of `serve`, without a drain: entries in hand come back
-to somebody by their lease.
+cancellation as the order to stop: it stops reading and returns, what follows it drains, and `run` returns. A second one
+ends the drain too. What cannot continue raises HaltpointError out of `serve`, without a drain: entries in hand come
+back by their lease.
 
 Who is ready can be seen from outside: a line `ready` in the log, and from then on the key
 `hp:{0}:service:<name>:<instance>` with JSON {name, instance, pid, parent, host, since (ms), ...about}, written each
@@ -37,6 +37,7 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.service import preflight
 from haltpoint.runtime.service.address import redis_url
 from haltpoint.runtime.service.http import HttpServer, health_app
+from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE, reach
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.delivery import Alone, Exhausted, Handler, Subscription, at_once
@@ -214,12 +215,13 @@ class Service:
             _log.info("the server accepts writes again", code=self._refused)
             self._refused = None
         if not self._ready and not self.stopping.is_set():
+            await presence.forget_dead(self.redis, self.topology)
             self._ready = True
             _log.info("ready", instance=self.instance, **self.about)
 
     def _say_refused(self, error: RefusedForNow) -> None:
-        """Once, until a heartbeat is written: it comes each second and is refused whatever the reason is."""
-        if self._refused is None:
+        """Once for each reason, until a heartbeat is written: it comes each second and is refused for any of them."""
+        if self._refused != error.code:
             _log.warning("the server refuses writes for now; waiting", code=error.code, why=error.why, fix=error.fix)
         self._refused = error.code
 
@@ -228,7 +230,11 @@ class Service:
         if task.cancelled() or (error := task.exception()) is None:
             return
         if not isinstance(error, HaltpointError):
-            _log.error("a task failed", task=task.get_name(), exc_info=error)
+            _log.error(
+                "a task failed and ends the service, which starts again: report it",
+                task=task.get_name(),
+                exc_info=error,
+            )
             error = unforeseen(error)
         self.fail(error)
 

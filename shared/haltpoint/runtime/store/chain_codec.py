@@ -55,7 +55,7 @@ def changed_fields(old: Chain, new: Chain, touched: frozenset[int] | set[int]) -
 
 
 def decode_head(chain_id: str, task: Task, fields: Fields) -> Chain:
-    """The chain that the fields tell of, without what lies in its data (plan, requests, actions, end).
+    """The chain of these fields, without its data (plan, requests, actions, end).
 
     Raises ValueError or KeyError when they are not a chain's.
     """

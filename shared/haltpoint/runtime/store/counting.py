@@ -23,7 +23,7 @@ _ESCALATED: Final = FactType.CHAIN_ESCALATED
 
 
 def count(counts: dict[str, int], before: Chain, message: Message, decision: Decision) -> None:
-    """Add what one decision of a chain, made on a message, tells of."""
+    """Add the facts of one decision of a chain, made on a message."""
     broken = False
     for fact in decision.facts:
         kind = fact.type

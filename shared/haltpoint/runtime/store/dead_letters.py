@@ -35,7 +35,7 @@ class DeadAction:
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """Whose an entry was that its chain hears nothing of. `about`: the action, thought or request, if one knows."""
+    """The owner of an entry whose chain gets no message. `about`: the action, thought or request, if one knows."""
 
     chain_id: str
     about: str = ""

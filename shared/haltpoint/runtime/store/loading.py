@@ -25,6 +25,7 @@ from haltpoint.contracts.tools import Outcome
 from haltpoint.runtime.store.chain_codec import decode_head, open_numbers
 from haltpoint.runtime.store.committing import BESIDE_PLAN, Loaded
 from haltpoint.runtime.store.rows import (
+    FIRST,
     Data,
     Fields,
     Head,
@@ -83,7 +84,8 @@ def end_of(stored: bytes) -> StoredEnd:
 def arrived(message: TaskSubmitted, fields: Fields) -> Loaded | None:
     """A new chain as its own first message brings it (see `begin_chain` in lua/base.lua); None when it brings none.
 
-    It may be further by now, or the message may lie: then the version does not fit, and the chain is loaded.
+    It may be further by now, or the message may lie: then the version does not fit, and the chain is loaded. That of a
+    gateway of another release has no field of this name: its rows are not ours (HP-022).
     """
     try:
         text, created = fields[Data.TASK.encode()], int(fields[Head.CREATED.encode()])
@@ -94,7 +96,7 @@ def arrived(message: TaskSubmitted, fields: Fields) -> Loaded | None:
             updated_at=created,
             deadline=int(fields[Head.DEADLINE.encode()]),
         )
-        return Loaded(chain, fields[Head.VERSION.encode()].decode(), message.traceparent, len(text))
+        return Loaded(chain, fields[FIRST.encode()].decode(), message.traceparent, len(text))
     except (KeyError, ValueError):
         return None
 
@@ -231,4 +233,5 @@ def _open_request(chain: Chain, number: int, question: Question) -> OpenRequest:
         options=question.options,
         form=question.form,
         tool=question.tool,
+        question=question.question,
     )

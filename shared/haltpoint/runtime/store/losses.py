@@ -31,14 +31,14 @@ def loss_of(fields: Mapping[bytes, bytes], rejected: Rejected) -> MessageLost | 
 
 
 def owner_of(fields: Mapping[bytes, bytes]) -> Orphan | None:
-    """Whose an entry is by its own words, for one that its chain does not wait for, or goes on waiting for."""
+    """The owner that an entry names, if no chain waits for it."""
     label = _label_of(fields)
     # The ids of messages are `<what it is about>[/<more>]`.
     return None if label is None else Orphan(label.subject, label.id.partition("/")[0])
 
 
 def loss_of_message(message: Message, reason: str) -> MessageLost | Orphan:
-    """What the chain is told of a message that nobody could finish: nothing when that is such a word itself."""
+    """The message.lost to send; None for a lost message.lost."""
     if isinstance(message, MessageLost) or not message.subject:
         return Orphan(message.subject)
     return _lost(message.id, message.subject, reason)

@@ -34,7 +34,7 @@ class AppendLog(Operation, tag="append_log"):
 
 
 class Dispatch(Operation, tag="dispatch"):
-    """Send an action to its queue; with `again` its former attempt's receipt is put aside."""
+    """Send an action to its queue; with `again` its former attempt's receipt is kept apart."""
 
     id: str
     queue: str

@@ -237,5 +237,5 @@ def _recorded(futures: "Sequence[asyncio.Future[Completion]]", reply: "asyncio.F
 
 
 def encode_data(reply: Thought) -> bytes:
-    """The payload of a reply as it stands at the end of its message."""
+    """The payload of a reply as it is written at the end of its message."""
     return encode(reply.data)

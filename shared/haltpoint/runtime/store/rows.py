@@ -6,10 +6,10 @@ A chain has three keys in its partition. The commit that ends it gives all three
   `Head` and one `s<i>` for each step are written by `submit` and `commit`. An action has one field, its id inside the
   chain (`<step>.<n>`): see `ActionRow`; `commit` writes it, and `claim`, `release`, `dead_letter` and `requeue` change
   it without a new version. A question has one, `r<n>`: its state and its deadline; `answer` and `fire_due` change it.
-- `data:<id>`, a hash of what is written once: `Data`, an action's call, a thought, a question, and what came of them.
+- `data:<id>`, a hash of what is written once: `Data`, an action's call, a thought, a question, and their outcomes.
 - `log:<id>`, a list: each input with the time and its facts (`LogLine`), written by `commit`.
 
-Ids inside a chain lie there without the chain's own id, also in the log.
+Ids inside a chain are stored without the chain's own id, also in the log.
 """
 
 from collections.abc import Mapping
@@ -18,6 +18,7 @@ from typing import Final, Self
 
 from haltpoint.contracts.base import chain_of, child_id, value
 from haltpoint.contracts.humans import RequestStatus
+from haltpoint.runtime.streams.topology import FORM
 
 Fields = Mapping[bytes, bytes]
 """A hash of Redis."""
@@ -55,6 +56,10 @@ class Head(StrEnum):
     CHILD = "child"
 
 
+FIRST: Final = f"ver{FORM}"
+"""The field of a chain's first message that has its version: a chain of another form of rows never begins by it."""
+
+
 class Data(StrEnum):
     """Fields of `data:<id>` that are the chain's own, each JSON."""
 
@@ -67,9 +72,9 @@ class Part(StrEnum):
     """What follows the local id of an action or a question, and a dot, in `data:<id>`.
 
     CALL: tool and arguments, on lines of their own. RECEIPT: what a worker or a child reported, see `Receipt`; of an
-    attempt that was run again it lies under RECEIPT and the attempt's number. RESOLUTION: what a person made of it.
+    attempt that was run again it is under RECEIPT and the attempt's number. RESOLUTION: what a person made of it.
     ANSWER: when, token, answer and by whom, on lines of their own. APPROVAL: a person's yes to a call: its digest,
-    until when (ms), `open` or `consumed`, and by whom on the next line. A thought and a question lie under their id
+    until when (ms), `open` or `consumed`, and by whom on the next line. A thought and a question are under their id
     alone.
     """
 
@@ -135,7 +140,7 @@ class Receipt:
 
 @value
 class StoredAction:
-    """All that is stored of one action. `earlier` are the receipts that were put aside, by attempt."""
+    """All that is stored of one action. `earlier` are the receipts of earlier attempts, by attempt."""
 
     id: str
     row: ActionRow
@@ -242,7 +247,7 @@ def thought_of(text: bytes) -> StoredThought:
 
 
 def lua_names() -> str:
-    """The same names for the functions: KEY.CHAIN, HEAD.VERSION, ..."""
+    """The same names for the functions: FIRST, KEY.CHAIN, HEAD.VERSION, ..."""
     tables: Final[tuple[tuple[str, type[StrEnum]], ...]] = (
         ("KEY", Key),
         ("HEAD", Head),
@@ -252,4 +257,4 @@ def lua_names() -> str:
         ("KIND", Kind),
     )
     rows = ((name, ", ".join(f"{one.name} = '{one.value}'" for one in names)) for name, names in tables)
-    return "\n".join(f"local {name} = {{ {row} }}" for name, row in rows)
+    return "\n".join([f"local FIRST = '{FIRST}'", *(f"local {name} = {{ {row} }}" for name, row in rows)])

@@ -106,7 +106,7 @@ class CancelStatus(StrEnum):
 class Store:
     """Chains in Redis. Times given to the constructor are in seconds.
 
-    `backlog_limit` 0: what is submitted lies in a stream already, so it is taken whatever there is room for.
+    `backlog_limit` 0: what is submitted is in a stream already, so it is taken whatever there is room for.
     """
 
     def __init__(

@@ -3,7 +3,7 @@
 A `Subscription` is a reader and, beside it, a reclaimer. The reader hands over what is new, in the stream's order, one
 batch after the other. It is our own, beside FastStream: a subscriber's scopes, middlewares, filter, parser and decoder
 were a quarter of what an action costs in an idle system. The reclaimer hands over what another consumer read and has
-not touched for a lease: it may be dead. An entry that was handed out `max_deliveries` times and is still there goes to
+not touched for a lease: it may be dead. An entry that was delivered `max_deliveries` times and is still there goes to
 `on_exhausted` instead, which puts it into the dead letters; it never runs again. Whatever is taken over is a suspect:
 its reader may have died of it. So it is handed over alone, with nothing else in hand, and the next one when its handler
 has returned: an entry that kills its readers takes no others with it.
@@ -66,7 +66,7 @@ Handler = Callable[[list[Entry]], Awaitable[int | None]]
 """Gets entries; may return how many the next read may bring (None: `max_records`)."""
 Exhausted = Callable[[Entry], Awaitable[None]]
 Alone = Callable[[Callable[[], Awaitable[bool]]], AbstractAsyncContextManager[bool]]
-"""Gets what says whether the suspect is still to be taken over; gives whether nothing else is in hand now."""
+"""Takes a function that says whether the suspect still needs an owner; yields whether this process is idle."""
 
 
 @asynccontextmanager
@@ -253,7 +253,7 @@ class Subscription:
         return bool(rows)
 
     async def _claim(self, entry_id: str, deliveries: int) -> Entry | None:
-        """Make it ours; None when another has touched it meanwhile, or it is gone."""
+        """Claim the entry; None if another consumer has it or it is gone."""
         at = time.monotonic()
         claimed = cast(
             "list[tuple[bytes, dict[bytes, bytes] | None]]",

@@ -108,7 +108,7 @@ class Envelope:
         )
 
     def human_request(self, question: Question) -> events.HumanRequested:
-        """The word to the gateway that a question lies in the inbox."""
+        """The word to the gateway that a question is in the inbox."""
         return events.HumanRequested(
             id=question.request_id,
             source=_SOURCE,
@@ -124,7 +124,7 @@ class Envelope:
         )
 
     def child_submitted(self, child: str, task: Task) -> events.TaskSubmitted:
-        """The first message of a child; the task lies under its own key, as with every chain."""
+        """The first message of a child; the task has its own key, as with every chain."""
         return events.TaskSubmitted(
             id=child,
             source=_SOURCE,
@@ -182,5 +182,5 @@ def _cut(corrections: tuple[Correction, ...]) -> tuple[Correction, ...]:
 
 
 def split_message(message: bytes, data: bytes) -> bytes:
-    """A message's JSON up to its data, which stand at its end: `head + data + b"}"` is the message again."""
+    """A message's JSON up to its data, which are its end: `head + data + b"}"` is the message again."""
     return message[: -len(data) - 1]

@@ -10,6 +10,7 @@ for one that refuses. A function of the library is refused whole, before its fir
 
 from typing import Final
 
+from redis.asyncio import Redis
 from redis.exceptions import (
     BusyLoadingError,
     ClusterDownError,
@@ -19,6 +20,8 @@ from redis.exceptions import (
     TryAgainError,
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
+
+from haltpoint.runtime.streams.topology import Topology
 
 _REPLIES: Final = {
     "OOM": ("its memory is full", "Raise maxmemory on the server, or cancel chains: finished ones make room in time"),
@@ -64,3 +67,8 @@ def refused_for_now(error: Exception) -> RefusedForNow | None:
     """The reply as RefusedForNow, when it is one of the table."""
     code = _CODES.get(type(error)) or str(error).partition(" ")[0]
     return RefusedForNow(code) if code in _REPLIES else None
+
+
+async def try_to_write(redis: Redis, topology: Topology) -> None:
+    """A write that changes nothing. Raises RefusedForNow, and redis-py's errors."""
+    await redis.setrange(topology.key(0, "nothing"), 0, "")

@@ -1,6 +1,6 @@
-"""Where everything lies: partitions, keys, streams and consumer groups.
+"""Where everything is: partitions, keys, streams and consumer groups.
 
-Redis Cluster runs a function on one slot only, so all keys of a chain bear the hash tag of its partition. The number
+Redis Cluster runs a function on one slot only, so all keys of a chain have the hash tag of its partition. The number
 of partitions is chosen once per deployment and kept in Redis: a process that disagrees would look for chains where
 they are not, so it is refused.
 """
@@ -91,21 +91,29 @@ class Topology:
 
     async def _take_over_rows(self, redis: Redis) -> None:
         """Say how rows are stored from now on. What another release left half done is never half read."""
+        if under_way := await self.of_another_form(redis):
+            raise other_rows(under_way)
+        await redis.hset(_DEPLOYMENT, "rows", FORM)
+
+    async def of_another_form(self, redis: Redis) -> int:
+        """How many chains are under way whose rows another release wrote."""
         if await redis.hget(_DEPLOYMENT, "rows") == FORM.encode():
-            return
+            return 0
         pipeline = redis.pipeline(transaction=False)
         for partition in range(self.partitions):
             for status in (one for one in ChainStatus if not one.final):
                 pipeline.zcard(self.key(partition, "index", "status", status))
-        under_way = sum(await pipeline.execute())
-        if under_way:
-            raise HaltpointError(
-                "HP-022",
-                f"{under_way} chains of another release are under way on this Redis",
-                "this release stores chains in another form and cannot continue them",
-                "Run that release until they have ended, or cancel them; then start this one",
-            )
-        await redis.hset(_DEPLOYMENT, "rows", FORM)
+        return sum(await pipeline.execute())
+
+
+def other_rows(under_way: int) -> HaltpointError:
+    """HP-022: we would read half of these chains."""
+    return HaltpointError(
+        "HP-022",
+        f"{under_way} chains of another release are under way on this Redis",
+        "this release stores chains in another form and cannot continue them",
+        "Run that release until they have ended, or cancel them; then start this one",
+    )
 
 
 def other_partitions(theirs: int, ours: int) -> HaltpointError:

@@ -156,7 +156,7 @@ def _not_done(tree: Tree, own: Phrases) -> Iterator[tuple[_Call, NotDone]]:
         below = [] if told.below is None else list(_not_done(told.below, own))
         yield from below
         for call in told.calls:
-            if call.error is ErrorType.IN_DOUBT:  # other errors its caller has heard, and went on or failed
+            if call.error is ErrorType.IN_DOUBT:  # other errors its caller has heard, and continued or failed
                 said, why = _line(call.tool, {}), WhyNot.IN_DOUBT
                 one = NotDone(action_id=call.key, tool=call.tool, says=said, why=why, message=own.unknown)
                 yield (call.key, ""), one
@@ -168,7 +168,7 @@ def _not_done(tree: Tree, own: Phrases) -> Iterator[tuple[_Call, NotDone]]:
     for dropped in tree.chain.never_executed:
         tool, wished = str(dropped.get("tool", "")), dropped.get("arguments")
         said = _line(tool, wished if isinstance(wished, dict) else {})
-        message = str(dropped.get("reason", "")).replace(f"{tree.chain.id}.", "")
+        message = str(dropped.get("reason", ""))
         yield _call(tool, wished), NotDone(tool=tool, says=said, why=WhyNot.NEVER_EXECUTED, message=message)
 
 

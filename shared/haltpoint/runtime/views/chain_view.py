@@ -18,7 +18,7 @@ from haltpoint.contracts.base import action_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestStatus
 from haltpoint.contracts.intent import Intent
-from haltpoint.contracts.phrases import Phrases, count, phrases
+from haltpoint.contracts.phrases import Phrases, count, phrases, runs_again
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import NextAction, Outcome
@@ -251,7 +251,7 @@ def _action(record: ChainRecord, stored: StoredAction, times: Times) -> views.Ac
 
 
 def _ran(stored: StoredAction) -> dict[str, Any] | None:
-    """What hooks made of the arguments, by the worker's word on the last run: of a skill's call it is put aside."""
+    """What hooks made of the arguments, by the worker's word on the last run: of a skill's call it is kept apart."""
     words = (stored.receipt, stored.earlier.get(stored.row.attempt))
     told = (json.loads(one.outcome).get("metadata", {}).get("arguments") for one in words if one)
     return next((json.loads(text) for text in told if text is not None), None)
@@ -275,7 +275,10 @@ def _resting(record: ChainRecord, actions: Iterable[str]) -> views.RestingView |
     found = (rest for name in actions if (rest := record.resting.get(name)) is not None and rest.until)
     if (rest := next(found, None)) is None:
         return None
-    return views.RestingView(until=moment(rest.until), why=rest.outcome.error.message if rest.outcome.error else "")
+    held = any(one.status is RequestStatus.OPEN for one in record.requests.values())
+    return views.RestingView(
+        until=None if held else moment(rest.until), why=rest.outcome.error.message if rest.outcome.error else ""
+    )
 
 
 def under_way(record: ChainRecord) -> StoredAction | None:
@@ -314,6 +317,5 @@ def _summary(
     parts += [f"Waits for the chain {child}." for child in below if child]
     parts += [f"{record.waiting.message}. {record.waiting.hint}."] if record.waiting else []
     if (current := _current(record)) is not None and (rest := current.resting) is not None:
-        when = "when the chain continues" if questions else f"at {rest.until:%H:%M:%S} UTC"
-        parts.append(f"{current.tool} runs again {when}: {rest.why}")
+        parts.append(f"{current.tool} {runs_again(rest.until)}: {rest.why}")
     return " ".join(parts)

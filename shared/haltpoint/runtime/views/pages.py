@@ -1,4 +1,4 @@
-"""Pages of what lies in indexes over all partitions, the highest scores first."""
+"""Pages of indexes over all partitions, the highest scores first."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -57,7 +57,7 @@ async def _newest(
         )
         for key, reply in zip(list(read), replies, strict=True):
             places = [(int(score), member.decode()) for member, score in reply]
-            # Members of the cursor's own score lie on both sides of it, in the order of their names.
+            # Members of the cursor's own score are on both sides of it, in the order of their names.
             found[key] += [place for place in places if cursor is None or place < (int(top), last)]
             read[key] += limit
             if len(found[key]) >= limit or len(places) < limit:

@@ -1,5 +1,5 @@
 --[[
-What all functions share. The names of keys and fields (KEY, HEAD, DATA, PART, STATE, KIND) stand in runtime/store/rows.py.
+What all functions share. The names of keys and fields (FIRST, KEY, HEAD, DATA, PART, STATE, KIND) stand in runtime/store/rows.py.
 
 Rules that hold for every function of this library:
  - KEYS[1] is `hp:{p}:events` of one partition; all other keys are of that partition and are made from its prefix.
@@ -115,7 +115,7 @@ local function begin_chain(prefix, at, chain, digest, version, task, head, deadl
   redis.call('HSET', row(prefix, KEY.DATA, chain), DATA.TASK, task)
   redis.call('ZADD', prefix .. 'timers', deadline, chain)
   redis.call('ZADD', prefix .. 'index:status:accepted', created, chain)
-  redis.call('XADD', prefix .. 'events', '*', '__data__', head, DATA.TASK, task, HEAD.VERSION, version,
+  redis.call('XADD', prefix .. 'events', '*', '__data__', head, DATA.TASK, task, FIRST, version,
     HEAD.CREATED, created, HEAD.DEADLINE, deadline)
 end
 
