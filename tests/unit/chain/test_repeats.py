@@ -284,6 +284,31 @@ def test_c14_an_effect_in_doubt_inside_of_a_skill_is_kept() -> None:
     assert entry.endswith(" 0 c~react-1.pay.1 in_doubt")
 
 
+@pytest.mark.parametrize(("decision", "words"), [(Choice.ABORT, "may have taken effect"), (Choice.FAILED, "failed")])
+def test_c14_a_doubt_inside_of_a_skill_is_in_the_ledger_of_its_root_however_it_ends(
+    decision: Choice, words: str
+) -> None:
+    told = open_ended(Mode.STRICT, None, *SKILLED)
+    told.propose(call("settle", who="ann"))
+    child = below(told)
+    ran(child, '{"id": "i"}')
+    child.result(failed(ErrorType.IN_DOUBT))
+    child.answer(RequestKind.IN_DOUBT, decision, request=f"{child.chain.id}.r1")
+    tell_parent(told, child)
+    assert any(words in one for one in (repeated(told, PAID) if decision is Choice.ABORT else [refused(told, PAID)]))
+
+
+def test_c14_a_call_that_runs_on_when_its_skill_is_stopped_is_in_doubt_for_its_caller() -> None:
+    told = open_ended(Mode.STRICT, None, *SKILLED)
+    told.propose(call("settle", who="ann"))
+    child = below(told)
+    ran(child, '{"id": "i"}')
+    child.cancel()
+    [report] = [one for one in child.last.outputs if isinstance(one, Report)]
+    [entry] = report.outcome.metadata.effects
+    assert entry.endswith(" 0 c~react-1.pay.1 in_doubt")
+
+
 def test_c14_a_literal_plan_may_hold_a_call_twice_and_keeps_no_ledger() -> None:
     steps = plan(tool_step("a", PAID, PAID), tool_step("b", call("settle", who="ann"), after=("a",)))
     told = Story(Task(goal="pay", plan=steps), *SKILLED)

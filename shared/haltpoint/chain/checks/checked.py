@@ -97,8 +97,8 @@ class CheckedCall:
 
 
 def ledger_entry(spec: ToolSpec, arguments: str, at: int, action: str, mark: str) -> str:
-    """What one call did, as ledgers keep it: its signature, when it began (ms), its id, and done, in_doubt or
-    denied.
+    """What one call did, as ledgers keep it: its signature, when it began (ms), its id, and done, in_doubt,
+    denied or failed.
     """
     return f"{signature_of(compiled(spec), arguments)} {at} {action} {mark}"
 

@@ -23,13 +23,17 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
-from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
+from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Outcome
 
-_DENIED, _IN_DOUBT, _DONE = "denied", "in_doubt", "done"
+_DENIED, _FAILED, _IN_DOUBT, _DONE = "denied", "failed", "in_doubt", "done"
 """How an entry ends: see `ledger_entry`."""
 
 MOST_KEPT: Final = 500
 """Effects of skills that a chain keeps, the last ones: what a child reports has to fit into one message."""
+
+_RUNS_ON: Final = Outcome(
+    success=False, next_action=NextAction.ERROR, error=Fault(error_type=ErrorType.IN_DOUBT, message="")
+)
 
 FRESH: Final = 10_000
 """How long (ms) a read-only call's receipt answers an equal call of its step."""
@@ -56,13 +60,13 @@ def decided_before(checked: CheckedCall) -> Correction | None:
     """
     tool, text = checked.spec.name, ""
     for made in (checked, *checked.nested):
-        if any(done.mark == _DENIED for done in _before(made)):
-            text = f"A person denied exactly this call of {made.spec.name}. Do not propose it again."
-    for action, outcome in checked.equal:
-        if outcome.error is not None and outcome.metadata.by and not denied(action):
-            text = f"A person said that exactly this call of {tool} failed. Do not make it again; continue without it."
-        elif tool == human_tool.NAME and outcome.satisfies:
-            text = "A person has answered exactly this question; the answer is among the results. Continue with it."
+        name, marks = made.spec.name, {done.mark for done in _before(made)}
+        if _DENIED in marks:
+            text = f"A person denied exactly this call of {name}. Do not propose it again."
+        elif _FAILED in marks:
+            text = f"A person said that exactly this call of {name} failed. Do not make it again; continue without it."
+    if tool == human_tool.NAME and any(outcome.satisfies for _, outcome in checked.equal):
+        text = "A person has answered exactly this question; the answer is among the results. Continue with it."
     return Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=text) if text else None
 
 
@@ -113,15 +117,15 @@ def keep_effects(work: Work, *entries: str) -> None:
 
 def note_effect(work: Work, action: Action) -> None:
     """Keep for the caller of a child that an action of it has succeeded (F1), and for its ledger what it has done, or
-    that it was denied.
+    that it was denied; of one that has no receipt and may run on, that it is in doubt.
     """
-    if action_of(work.id) is None or action.outcome is None:
+    if action_of(work.id) is None:
         return
-    if action.outcome.satisfies:
+    outcome, spec = action.outcome or _RUNS_ON, work.world.tools.get(action.tool)
+    if outcome.satisfies:
         work.nested_successes = tuple(sorted({*work.nested_successes, action.tool}))
-    spec = work.world.tools.get(action.tool)
-    mark, metadata = _mark(action, action.outcome), action.outcome.metadata
-    if spec is not None and mark and (mark == _DENIED or not (spec.read_only or spec.repeats)):
+    mark, metadata = _mark(action, outcome), outcome.metadata
+    if spec is not None and mark and (mark in (_DENIED, _FAILED) or not (spec.read_only or spec.repeats)):
         ran = metadata.arguments or action.arguments
         keep_effects(work, ledger_entry(spec, ran, metadata.started_at, action.id, mark))
 
@@ -138,8 +142,9 @@ def _mark(action: Action, outcome: Outcome) -> str:
         return _DENIED
     if outcome.metadata.repeats or action.tool == human_tool.NAME:
         return ""
-    in_doubt = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
-    return _IN_DOUBT if in_doubt else _DONE if outcome.satisfies else ""
+    if outcome.error is not None and outcome.error.error_type is not ErrorType.IN_DOUBT:
+        return _FAILED if outcome.metadata.by else ""
+    return _IN_DOUBT if outcome.error is not None else _DONE if outcome.satisfies else ""
 
 
 def _rule(work: Work, tool: str) -> Treatment:

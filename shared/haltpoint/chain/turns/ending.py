@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from haltpoint.chain.checks.intent import falls_short, unfulfilled
+from haltpoint.chain.checks.repeats import note_effect
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import result_needed
@@ -151,7 +152,9 @@ def cancel(work: Work, end: Cancelled) -> None:
 
 
 def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
-    """Take back the open questions and stop the steps that are under way, and the chains that they wait for."""
+    """Take back the open questions and stop the steps that are under way, and the chains that they wait for. What may
+    have taken effect all the same, a child tells its caller (C14).
+    """
     withdraw(work, why_withdrawn)
     for index in work.active:
         if work.run[index].status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
@@ -160,3 +163,6 @@ def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
         cancel_children(work, index, why_withdrawn)
         work.edit(index).pending = ()
         work.let_go(index)
+    for action in work.actions.values():
+        if action.status is not ActionStatus.DONE:
+            note_effect(work, action)
