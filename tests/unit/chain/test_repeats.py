@@ -430,6 +430,31 @@ def test_c14_a_receipt_is_read_anew_after_ten_seconds_an_effect_and_in_another_s
     assert repeated(told, call("find", q="a")) == []
 
 
+def test_c14_a_receipt_is_read_anew_after_an_effect_of_a_step_beside_it_and_while_one_runs() -> None:
+    told = Story(Task(goal="find and pay", parallel=2), *TOOLS)
+    told.submit()
+    told.draft(plan(Step(id="a", required_tools=("find", "set")), Step(id="b", required_tools=("pay", "run"))))
+    reads, pays = told.thoughts[-2:]
+    told.now += 1000
+    told.propose(call("find", q="a"), thought=reads)
+    ran(told, '{"n": 1}')
+    reads = told.thought
+    told.propose(PAID, thought=pays)
+    paid = told.action
+    told.propose(call("find", q="a"), thought=reads)
+    assert told.tools_called == ["find", "pay", "find"]
+    ran(told, '{"n": 2}')
+    reads = told.thought
+    told.now += 1000
+    told.result(msgspec.structs.replace(OK, metadata=Metadata(action_id=paid.id, started_at=told.now)), action=paid)
+    told.propose(call("find", q="a"), thought=reads)
+    assert told.tools_called == ["find", "pay", "find", "find"]
+    told.now += 1000
+    ran(told)
+    told.propose(call("find", q="a"))
+    assert told.tools_called == ["find", "pay", "find", "find"]
+
+
 def test_c14_a_tool_that_is_gone_counts_as_an_effect_and_a_question_to_a_person_does_not() -> None:
     told = open_ended()
     done(told, call("find", q="a"))

@@ -181,10 +181,16 @@ def give_back(work: Work, index: int, earlier: Action) -> Action:
 
 
 def _fresh(checked: CheckedCall, action: Action, ran: Metadata) -> bool:
-    """Whether a receipt of the step is young, and nothing with effects was called in the step since."""
+    """Whether a receipt of the step is young, and nothing with effects was called since, nor runs in another step."""
     work = checked.work
-    since = (each for each in work.actions.values() if each.step == action.step and each.number > action.number)
-    specs = (work.world.tools.get(each.tool) for each in since)
+
+    def came_later(each: Action) -> bool:
+        if each.step == action.step:
+            return each.number > action.number
+        other = _RUNS_ON.metadata if each.outcome is None else each.outcome.metadata
+        return not other.started_at or other.started_at + other.duration_ms >= ran.started_at
+
+    specs = (work.world.tools.get(each.tool) for each in filter(came_later, work.actions.values()))
     harmless = all(spec is not None and (spec.read_only or spec.name == human_tool.NAME) for spec in specs)
     return action.step == checked.index and harmless and work.now - ran.started_at - ran.duration_ms < FRESH
 
