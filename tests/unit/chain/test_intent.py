@@ -435,11 +435,35 @@ def test_c12_an_effect_that_no_entry_names_is_looked_at_once_and_without_a_quote
 def test_c12_a_look_that_quotes_the_goal_finds_the_effect_asked_for() -> None:
     story = open_ended("Settle the bill of ACME")
     story.propose(call("pay_invoice"))
-    story.read(asks(entry("Settle the bill", "something_else")))
+    story.read(asks(entry("Settle the bill", "pay_*")))
 
     assert reasons(story) == []
     assert story.chain.intent is not None
     assert story.chain.intent.effects_asked[-1].tools == ("pay_invoice",)
+
+
+def test_c12_a_look_at_one_tool_finds_nothing_of_another() -> None:
+    story = open_ended("Tell John I am late", asks(entry("Tell John")))
+    story.propose(call("pay_invoice"))
+    story.read(asks(entry("Tell John", "send_message")))
+
+    assert reasons(story) == [ReasonKind.UNASKED]
+
+
+@pytest.mark.parametrize(
+    ("goal", "words", "counts"),
+    [
+        ("Send it to Ann", "en", False),
+        ("Send it to Ann", "end", False),
+        ("Send it to Ann", "it to", False),
+        ("Send it to Ann", "d it to Ann", True),
+        ("Go on", "go on", True),
+        ("请给安娜发邮件", "发邮件", True),
+    ],
+)
+def test_c12_a_quote_has_a_whole_word_of_the_goal_or_is_all_of_it(goal: str, words: str, counts: bool) -> None:
+    story = open_ended(goal, asks(entry(words)))
+    assert (story.chain.plan is not None) is counts
 
 
 def test_c12_a_look_may_find_what_the_first_reading_missed() -> None:
