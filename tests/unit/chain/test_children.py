@@ -339,12 +339,13 @@ def test_a_roots_end_reports_to_nobody() -> None:
 
 @pytest.mark.parametrize("kind", [ErrorType.NOT_FOUND, ErrorType.PERMISSION])
 def test_a_childs_fault_is_its_tools_fault(kind: ErrorType) -> None:
-    story = calling()
+    story, outcome = calling(), failed(kind, "nobody")
     child = below(story)
-    child.result(failed(kind, "nobody"))
+    child.result(msgspec.structs.replace(outcome, error=msgspec.structs.replace(outcome.error, no_effect=True)))
     (said,) = outputs(child.last, Report)
     error = said.outcome.error
     assert (error.error_type, error.message, error.recoverable) == (kind, "nobody", kind is ErrorType.NOT_FOUND)
+    assert error.no_effect is None, "the call before it may have had one"
     assert said.outcome.metadata.action_id == "c.s1.1", "nobody typed it (C6)"
     tell_parent(story, child)
     assert story.final_facts == ["chain.failed"]

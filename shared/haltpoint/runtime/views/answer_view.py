@@ -30,7 +30,7 @@ _WHY: Final = {
     ErrorType.BLOCKED: WhyNot.DENIED,
 }
 _UNSURE: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
-"""Errors of tools that may have done something all the same."""
+"""Errors of tools that may have done something all the same, unless their receipt says `no_effect`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +196,10 @@ def _in_doubt(tree: Tree, not_done: Sequence[NotDone]) -> bool:
     for told in _all(tree):
         if any(call.deed is not None for call in told.calls):
             return True
-        if (receipt := told.action.receipt) is None or receipt.error is None:
-            continue
+        if (receipt := told.action.receipt) is None or receipt.error is None or told.below is not None:
+            continue  # of a skill the calls inside say it
         # With a deed it has happened, and a hook keeps the result back.
-        if receipt.error.error_type in _UNSURE or receipt.metadata.deed:
+        if (receipt.error.error_type in _UNSURE and not receipt.error.no_effect) or receipt.metadata.deed:
             return True
     return any(one.why is WhyNot.IN_DOUBT for one in not_done)
 
