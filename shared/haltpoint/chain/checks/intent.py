@@ -6,10 +6,11 @@ the words say why not; one with a condition never fails a chain.
 """
 
 import re
+from typing import Final
 
 import msgspec
 
-from haltpoint.chain.checks.contract import may_call, open_to_models
+from haltpoint.chain.checks.contract import in_scope, may_call, open_to_models
 from haltpoint.chain.checks.goal import MOST_QUOTED, SHOWN, intent_of, with_effects
 from haltpoint.chain.checks.templates import with_those_inside
 from haltpoint.chain.model import limits
@@ -24,6 +25,8 @@ from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Proposal, Violation
 from haltpoint.contracts.tools import ErrorType
+
+_OR: Final = " or "
 
 # ---- a call ----------------------------------------------------------------------------------------------------------
 
@@ -77,10 +80,13 @@ def note_asked(work: Work, tool: str) -> None:
 
 
 def tellable(work: Work, index: int | None) -> frozenset[str]:
-    """The tools that a correction may name: without effects, or asked for by the step or the goal (D1)."""
+    """The tools that a correction may name: without effects, or asked for by the step or the goal and not forbidden;
+    none that the task keeps from models (D1, C15).
+    """
     due = () if index is None else work.steps[index].promised_tools
-    known = [spec for spec in work.world.tools.values() if not spec.internal]
-    return frozenset(one.name for one in known if not with_effects(one) or one.name in due or _named(work, one.name))
+    known = (one for one in work.world.tools.values() if not one.internal and in_scope(one.name, work.task))
+    asked = (one.name for one in known if not with_effects(one) or one.name in due or _named(work, one.name))
+    return frozenset(name for name in asked if forbidden(work, work.mode(index), name) is None)
 
 
 def _limit(work: Work, entries: tuple[IntentEntry, ...], mode: Mode, tool: str) -> IntentEntry | None:
@@ -149,12 +155,12 @@ def plan_pattern_faults(work: Work, plan: Plan) -> tuple[Correction, ...]:
 def left_out(work: Work, plan: Plan) -> tuple[str, ...]:
     """What a drafted plan leaves out of what its goal asks for without a condition."""
     planned = {name for step in plan.steps for name in (*step.promised_tools, *(step.allowed_tools or ()))}
-    inside = {name for tool in planned for name in _effects_of(work, tool)}
+    inside, within = {name for tool in planned for name in _effects_of(work, tool)}, _in_reach(work)
     return tuple(
         f"The words {_quoted(entry)} ask for {' or '.join(tools)}, and no step promises it. "
         "Add a step, or quote the condition in `when`."
         for entry, tools in _asked(work, by_patterns=False)
-        if inside.isdisjoint(tools)
+        if inside.isdisjoint(tools) and not within.isdisjoint(tools)
     )
 
 
@@ -185,15 +191,22 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     nested = (call for _, outcome in ended for call in outcome.metadata.calls)
     resolved = _succeeded(work) | failed | {call.tool for call in nested if call.error is ErrorType.IN_DOUBT}
     return tuple(
-        NotDone(tool=" or ".join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
+        NotDone(tool=_OR.join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
         for entry, tools in asked
         if resolved.isdisjoint(tools)
     )
 
 
-def owed(work: Work) -> tuple[NotDone, ...]:
-    """Those that it asks for without a condition."""
-    return tuple(one for one in unfulfilled(work) if not one.message)
+def owed(work: Work, undone: tuple[NotDone, ...] | None = None) -> tuple[NotDone, ...]:
+    """Those that it asks for without a condition and that the task lets a model do; out of `undone`, if it is known."""
+    due = [one for one in (unfulfilled(work) if undone is None else undone) if not one.message]
+    within = _in_reach(work) if due else ()
+    return tuple(one for one in due if any(name in within for name in one.tool.split(_OR)))
+
+
+def _in_reach(work: Work) -> set[str]:
+    """The tools with effects that a call within the task's scope may run (C15)."""
+    return {name for tool in work.world.tools if in_scope(tool, work.task) for name in _effects_of(work, tool)}
 
 
 def remind(work: Work) -> tuple[Correction, ...]:
@@ -217,7 +230,7 @@ def falls_short(work: Work, undone: tuple[NotDone, ...]) -> str | None:
 
     `undone` is what is unfulfilled.
     """
-    due = [one for one in undone if not one.message] if work.mode(None) is Mode.STRICT else ()
+    due = owed(work, undone) if work.mode(None) is Mode.STRICT else ()
     if not due or (intent_of(work).reminded and work.cited):
         return None
     return "; ".join(map(_not_done, due))
