@@ -110,6 +110,11 @@ def test_f1_a_deed_names_who_approved_it(decision: str, by: str | None) -> None:
     (one,) = answer(action(receipt=receipt(deed=deed())), requests={"c.r1": stored}).deeds
     assert one.by == by
 
+    below = record(action(receipt=receipt(deed=deed())), chain="c~s-1")
+    skill = action("tell", receipt=receipt(), child="c~s-1")
+    (one,) = answer(skill, requests={"c.r1": stored}, children={"c~s-1": below}).deeds
+    assert one.by == by
+
 
 def test_f1_calls_of_a_tool_are_deeds_also_when_it_failed_or_ran_twice() -> None:
     calls = [{"tool": "pay", "key": "c.s.1/1", "deed": deed("Paid")}, {"tool": "look", "key": "c.s.1/2"}]

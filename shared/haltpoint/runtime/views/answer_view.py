@@ -70,8 +70,10 @@ def final_answer(tree: Tree, end: Mapping[str, Any], own: Phrases, *, literal: b
 # ---- what was done ---------------------------------------------------------------------------------------------------
 
 
-def _deeds(tree: Tree) -> Iterator[Deed]:
-    """Every effect once, in the order of the plan: first what a tool did by calling others, then what it did itself."""
+def _deeds(tree: Tree, allowed_by: str | None = None) -> Iterator[Deed]:
+    """Every effect once, in the order of the plan: first what a tool did by calling others, then what it did itself.
+    `allowed_by` is the person who approved the skill that the chain carries out, if one did.
+    """
     approved = {
         request.action_id: request.answer.by
         for request in tree.chain.requests
@@ -81,13 +83,13 @@ def _deeds(tree: Tree) -> Iterator[Deed]:
         action, receipt = told.action, told.action.receipt
         if receipt is not None and receipt.metadata.cached:
             continue  # an earlier call's receipt: its deed is told there (C14)
-        by = (receipt is not None and receipt.metadata.by) or approved.get(action.id) or None
+        by = (receipt is not None and receipt.metadata.by) or approved.get(action.id) or allowed_by
         at = _ended(tree.chain, action)
         for call in told.calls:
             if call.deed is not None and call.error is None:
                 yield _deed(call.key, call.tool, call.deed, at, by)
         if told.below is not None:
-            yield from _deeds(told.below)
+            yield from _deeds(told.below, by)
         if receipt is not None and receipt.satisfies and receipt.metadata.deed is not None:
             yield _deed(action.id, action.tool, receipt.metadata.deed, at, by, receipt.warnings)
 
