@@ -25,8 +25,8 @@ from haltpoint.contracts.reasons import Source
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import Outcome, ToolSpec
 
-MOST: Final = 100
-"""Values of a call whose sources are kept; targets are looked at before others."""
+MOST: Final = 1000
+"""Values of a call whose sources are looked for; targets before others."""
 
 
 @dataclass(eq=False)

@@ -1,7 +1,8 @@
 """Calls on their way out: put together, held against budget and deadline (R7). `scheduling` sends them."""
 
 from math import inf
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from msgspec import json, structs
 
@@ -25,9 +26,12 @@ from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.phrases import count
-from haltpoint.contracts.reasons import Reason, SourceKind
+from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ToolSpec
+
+MOST_SOURCES: Final = 100
+"""Sources that an order and its receipt keep."""
 
 
 def literal_call(work: Work, index: int) -> CheckedCall | tuple[Code, str]:
@@ -126,8 +130,9 @@ def send_again(work: Work, action: Action) -> Next:
     return _order(work, again, spec, approval=approval, again=True, notes=notes, sources=sources)
 
 
-def _order(work: Work, action: Action, spec: ToolSpec, **said: Any) -> Dispatch:
+def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Source], **said: Any) -> Dispatch:
     """The order to a worker, and what it needs to ask once more where values come from (H3)."""
+    said["sources"] = dict(islice(sources.items(), MOST_SOURCES))
     origins: tuple[str, ...] | None = None
     unasked: str | None = None
     if work.origin is PlanOrigin.LITERAL:
