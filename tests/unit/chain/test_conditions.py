@@ -117,8 +117,14 @@ def test_c2_a_pattern_of_the_policy_says_what_it_does_to_its_own_tools() -> None
 @pytest.mark.parametrize(
     ("words", "quote"),
     [
-        ("Show me the mail to ann@example.com before you send it. Thanks.", "Show me the mail to ann@example.com before"),
-        ("Find it. Before you write to https://a.test/x?y=1,2 ask me", "Before you write to https://a.test/x?y=1,2 ask me"),
+        (
+            "Show me the mail to ann@example.com before you send it. Thanks.",
+            "Show me the mail to ann@example.com before",
+        ),
+        (
+            "Find it. Before you write to https://a.test/x?y=1,2 ask me",
+            "Before you write to https://a.test/x?y=1,2 ask me",
+        ),
         ("Schreib ann@example.com nicht", "Schreib ann@example.com nicht"),
         ("1. Such die Rechnung. 2. Ueberweis 3.000,50 Euro nicht.", "Ueberweis 3.000,50 Euro nicht"),
         ("- **Loesch notes.md nicht**, bitte", "Loesch notes.md nicht"),

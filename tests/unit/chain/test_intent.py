@@ -16,7 +16,7 @@ from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
-from haltpoint.contracts.tasks import Budget, Mode, Style, Task
+from haltpoint.contracts.tasks import Budget, Earlier, Mode, Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind, Usage, Violation
 from haltpoint.contracts.tools import (
     Confirmation,
@@ -408,6 +408,56 @@ def test_c12_the_models_own_reading_asks_in_strict_only(mode: Mode, kinds: list[
     story.propose(call("send_message"))
 
     assert reasons(story) == kinds
+
+
+# ---- the conversation before (C15) ----
+
+
+def after(goal: str, *earlier: str, style: Style = Style.REACT, intent: Intent | None = None) -> Story:
+    """A task of ann's behind these goals: the last of them is bob's."""
+    users = [*("ann" for _ in earlier[1:]), "bob"]
+    before = tuple(Earlier(chain_id="a", goal=one, user=by, answer="x") for one, by in zip(earlier, users, strict=True))
+    opened = open_ended if style is Style.REACT else planned
+    return opened(goal, intent, *(() if style is Style.REACT else ("send_message",)), user="ann", earlier=before)
+
+
+def test_c15_an_intent_may_quote_the_same_users_earlier_goals_and_nobody_elses() -> None:
+    story = after("Yes, do it", "Tell John I am late", "Tell Eve", intent=asks(entry("Tell John")))
+    story.propose(call("send_message"))
+    assert reasons(story) == []
+
+    story = after("Yes, do it", "Tell John I am late", "Tell Eve", intent=asks(entry("Tell Eve")))
+    assert "is not in the goal" in corrections(story)
+
+
+def test_c15_who_wanted_to_be_asked_before_is_asked_in_later_tasks_too() -> None:
+    words = "Ask me before you send anything. Do not pay"
+    story = after("Tell John I am late", words, "Ask me before you pay", intent=asks(entry("Tell John")))
+    story.propose(call("send_message"))
+    (reason,) = story.dispatches[-1].reasons
+    assert reason.words == (
+        'send_message must be approved first: an earlier goal says "Ask me before you send anything".'
+    )
+    story.result(failed(ErrorType.NOT_FOUND))
+    story.propose(call("pay_invoice"))
+    story.read(Intent())
+    assert reasons(story) == [ReasonKind.UNASKED]
+
+
+def test_c15_what_a_plan_requires_that_has_read_earlier_answers_is_not_asked_for_by_that() -> None:
+    story = after("Thanks, that is all", "Read the mail", "x", style=Style.PLAN)
+    story.propose(call("send_message"))
+    assert story.thought.tool == "send_message"
+    story.read(Intent())
+    assert reasons(story) == [ReasonKind.UNASKED]
+
+
+def test_c12_a_card_says_whose_words_it_quotes() -> None:
+    own = Intent(ask_before=(entry("be careful"),))
+    story = told("Tell John", intent=own)
+    story.submit()
+    story.propose(call("send_message"))
+    assert story.dispatches[-1].reasons[0].words.endswith('approved first: the task says "be careful".')
 
 
 # ---- effects that nobody asks for ----

@@ -302,7 +302,7 @@ def test_c13_of_very_many_values_the_last_are_not_looked_for_and_the_card_says_s
     assert sent(told, to=people[:-1]).reasons == ()
     told.result()
     [reason] = sent(told, to=people).reasons
-    assert reason.words.endswith("e1000@x.org\". It was not compared with your words and the results.")
+    assert reason.words.endswith('e1000@x.org". It was not compared with your words and the results.')
     assert reason.source is None
 
 

@@ -86,6 +86,8 @@ def _by_patterns(work: Work) -> Intent:
     served = [name for name, spec in tools.items() if open_to_models(spec, task)]
     limited = {name: spec for name, spec in tools.items() if with_effects(spec) and not spec.internal}
     conditions = conditions_of(words, patterns, limited)
+    asking = [one for one in patterns if one.does is Does.ASK_BEFORE]  # of earlier tasks, too (C15)
+    conditions += tuple(one for goal in earlier_goals(work) for one in conditions_of(goal, asking, limited))
     return Intent(
         effects_asked=required_by_words(words, session if isinstance(session, str) else "", patterns, served),
         ask_before=tuple(entry for does, entry in conditions if does is Does.ASK_BEFORE),

@@ -11,7 +11,8 @@ from typing import Final
 import msgspec
 
 from haltpoint.chain.checks.contract import in_scope, may_call, open_to_models
-from haltpoint.chain.checks.goal import MOST_QUOTED, SHOWN, intent_of, with_effects
+from haltpoint.chain.checks.goal import MOST_QUOTED, SHOWN, goal_of, intent_of, is_quote, with_effects
+from haltpoint.chain.checks.sources import earlier_goals
 from haltpoint.chain.checks.templates import with_those_inside
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.state import PlanOrigin
@@ -43,7 +44,9 @@ def refusal(work: Work, index: int, tool: str) -> Correction | None:
 def forbidden(work: Work, mode: Mode, tool: str) -> Correction | None:
     """Why the user's words forbid a tool, in a step or in a plan that requires it."""
     entry = _limit(work, intent_of(work).forbidden, mode, tool)
-    return None if entry is None else _refused(f"{tool} may not be called{_said(entry)}. Continue without it.", tool)
+    return (
+        None if entry is None else _refused(f"{tool} may not be called{_said(work, entry)}. Continue without it.", tool)
+    )
 
 
 def reasons_by_intent(work: Work, index: int, tool: str) -> tuple[Reason, ...]:
@@ -51,7 +54,7 @@ def reasons_by_intent(work: Work, index: int, tool: str) -> tuple[Reason, ...]:
     mode, intent, found = work.mode(index), intent_of(work), list[Reason]()
     entry = _limit(work, intent.ask_before, mode, tool)
     if entry is not None and tool not in intent.approved:
-        found.append(Reason(kind=ReasonKind.ASK_BEFORE, words=f"{tool} must be approved first{_said(entry)}."))
+        found.append(Reason(kind=ReasonKind.ASK_BEFORE, words=f"{tool} must be approved first{_said(work, entry)}."))
     if _unasked(work, mode, tool) is Treatment.ASK:
         found.append(Reason(kind=ReasonKind.UNASKED, words=f"Nothing in the goal asks for {tool}."))
     return tuple(found)
@@ -104,8 +107,10 @@ def _unasked(work: Work, mode: Mode, tool: str) -> Treatment:
 
 
 def _named(work: Work, tool: str) -> bool:
-    """Whether the goal asks for a tool, or for all that it calls as a skill; required tools are drawn from the goal."""
-    if any(tool in step.required_tools or tool in step.one_of for step in work.steps):
+    """Whether the goal asks for a tool, or for all that it calls as a skill. Required tools are drawn from the goal,
+    unless the plan's prompt has held earlier answers (C15).
+    """
+    if not work.task.earlier and any(tool in step.promised_tools for step in work.steps):
         return True
     intent = intent_of(work)
     entries = (*intent.effects_asked, *(one for one in intent.ask_before if one.origin is not IntentOrigin.PATTERN))
@@ -126,8 +131,14 @@ def _effects_of(work: Work, tool: str) -> list[str]:
     return [name for name in names if name in tools and with_effects(tools[name])]
 
 
-def _said(entry: IntentEntry) -> str:
-    return f": the goal says {_quoted(entry)}" if entry.words else ": the task says so"
+def _said(work: Work, entry: IntentEntry) -> str:
+    if not entry.words:
+        return ": the task says so"
+    says = "the goal"
+    if not is_quote(entry.words, goal_of(work)):
+        earlier = any(is_quote(entry.words, goal) for goal in earlier_goals(work))
+        says = "the task" if entry.origin is IntentOrigin.SUBMITTER else "an earlier goal" if earlier else says
+    return f": {says} says {_quoted(entry)}"
 
 
 def _quoted(entry: IntentEntry) -> str:

@@ -50,7 +50,9 @@ def reasons_for(checked: CheckedCall, *, repaired: bool) -> tuple[Reason, ...]:
         words = f"{tool} will run with {place} = {shown}. {_WHY[source.source] if source else _UNSEEN}"
         found.append(Reason(kind=ReasonKind.TARGET, words=words, parameter=place, value=value, source=source))
     if len(targets) > SHOWN:
-        words = f"{len(targets) - SHOWN} more values of {tool} are not known to be in your words, nor whole in a result."
+        words = (
+            f"{len(targets) - SHOWN} more values of {tool} are not known to be in your words, nor whole in a result."
+        )
         found.append(Reason(kind=ReasonKind.TARGET, words=words))
     if (done := effect_before(checked)) is not None:
         found.append(Reason(kind=ReasonKind.REPEAT, words=f"{done} Make it again?"))
@@ -87,7 +89,9 @@ def _unnamed(checked: CheckedCall) -> Iterator[tuple[Leaf, Source | None]]:
         if spec.read_only:
             unsure, source = _carries_out(checked, leaf, source or MODEL), MODEL
         else:
-            unsure = (source is None or source.source in _WHY) and not leaf.is_at(spec.provenance) and is_target(leaf, spec)
+            unsure = (
+                (source is None or source.source in _WHY) and not leaf.is_at(spec.provenance) and is_target(leaf, spec)
+            )
         if unsure and not _is_covered(checked, leaf):
             yield leaf, source
 
