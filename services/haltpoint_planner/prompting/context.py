@@ -37,7 +37,6 @@ from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
 
-
 _MOST_DEEDS: Final = 10
 """Deeds of an earlier task of the conversation that a prompt has, the last ones."""
 

@@ -410,6 +410,29 @@ def test_c12_the_models_own_reading_asks_in_strict_only(mode: Mode, kinds: list[
     assert reasons(story) == kinds
 
 
+def test_c12_words_of_a_chain_that_fails_for_what_it_owes_keep_what_is_unproven_in_them() -> None:
+    story = open_ended("Tell John I am late", asks(entry("Tell John")), strikes=1)
+    for _ in range(2):
+        story.propose(content="Sent: [[react.7]].")
+    assert story.chain.error is not None
+    words = "Sent: [react.7: unproven]."
+    assert (story.chain.answer, story.chain.unproven) == (words, (words,))
+
+
+@pytest.mark.parametrize(("other", "owed"), [("pay_invoice", []), ("find_person", ["send_message"])])
+def test_c12_a_step_that_another_effect_of_its_one_of_has_kept_leaves_nothing_unfulfilled(
+    other: str, owed: list[str]
+) -> None:
+    story = told("Tell John I am late", style=Style.PLAN)
+    story.submit()
+    story.draft(plan(Step(id="s", one_of=("send_message", other))), intent=asks(entry("Tell John")))
+    story.propose(call(other))
+    story.result()
+    story.say("It is done.")
+    story.say("It is done.")
+    assert [one.tool for one in story.chain.unfulfilled] == owed
+
+
 # ---- the conversation before (C15) ----
 
 

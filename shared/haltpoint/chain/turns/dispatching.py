@@ -1,7 +1,7 @@
 """Calls on their way out: put together, held against budget and deadline (R7). `scheduling` sends them."""
 
-from math import inf
 from itertools import islice
+from math import inf
 from typing import Any, Final
 
 from msgspec import json, structs

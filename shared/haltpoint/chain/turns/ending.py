@@ -127,8 +127,9 @@ def fail(work: Work, end: Failed) -> None:
     _stop(work, f"stopped by {error.code}", error.message)
     where = {} if error.step_id is None else {"step_id": error.step_id}
     work.unfulfilled = unfulfilled(work)
+    unproven = tuple(one for one in work.unproven if one in (failure.answer or ""))
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
-    work.error, work.answer = error, failure.answer
+    work.error, work.answer, work.unproven = error, failure.answer, unproven
     report(work, failure.fault or Fault(error_type=ErrorType.SERVER, message=error.message[:WHY], recoverable=False))
 
 

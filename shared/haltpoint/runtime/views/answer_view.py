@@ -138,7 +138,7 @@ def _without_repeats(tree: Tree, own: Phrases) -> tuple[NotDone, ...]:
 def _unfulfilled(stored: Iterable[Any], own: Phrases) -> Iterator[NotDone]:
     """Effects that the goal asks for and that have no deed; one that it asks for conditionally says when (C12)."""
     for one in msgspec.convert(stored, tuple[NotDone, ...]):
-        yield msgspec.structs.replace(one, message=f'{own.only_if}: "{one.message}"') if one.message else one
+        yield msgspec.structs.replace(one, message=f'{own.only_if}: "{one.message}"' if one.message else own.undone)
 
 
 def _all(tree: Tree) -> Iterator[Told]:
