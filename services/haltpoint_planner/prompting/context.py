@@ -142,9 +142,9 @@ class ContextReader:
         findings = tuple(
             (step_id, str(json.loads(told).get("proposal", {}).get("content", ""))) for step_id, told in pairs
         )
-        before = [one.chain_id for one in asked.earlier]
-        done = await asyncio.gather(*map(self._deeds_of, before))
-        done_before = {name: deeds[-_MOST_DEEDS:] for name, deeds in zip(before, done, strict=True)}
+        earlier = [one.chain_id for one in asked.earlier]
+        done = await asyncio.gather(*map(self._deeds_of, earlier))
+        done_before = {name: deeds[-_MOST_DEEDS:] for name, deeds in zip(earlier, done, strict=True)}
         return replace(context, findings=findings, tools=_offered(context), known=tools, done_before=done_before)
 
     async def _head(self, chain: str) -> Fields:

@@ -223,7 +223,10 @@ def test_f1_calls_that_never_ran_are_not_done_unless_they_ran_later_or_only_read
 def test_f1_what_the_goal_asks_for_and_nobody_did_stands_beside_it() -> None:
     missing = {"tool": "pay", "says": "pay her", "why": "unfulfilled"}
     found = answer(end={"answer": "Done.", "unfulfilled": [missing], "unproven": ["I paid her."]})
-    assert (found.not_done[0].why, found.not_done[0].message) == (WhyNot.UNFULFILLED, "The goal asks for it, and no call did it.")
+    assert (found.not_done[0].why, found.not_done[0].message) == (
+        WhyNot.UNFULFILLED,
+        "The goal asks for it, and no call did it.",
+    )
     assert found.unproven == ("I paid her.",)
 
 

@@ -201,7 +201,9 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     failed = {name for tool, outcome in ended if outcome.error for name in _effects_of(work, tool)}
     nested = (call for _, outcome in ended for call in outcome.metadata.calls)
     done = _succeeded(work)
-    kept = (step.one_of for step in work.steps if any(_effects_of(work, name) for name in done.intersection(step.one_of)))
+    kept = (
+        step.one_of for step in work.steps if any(_effects_of(work, name) for name in done.intersection(step.one_of))
+    )
     resolved = done.union(failed, *kept) | {call.tool for call in nested if call.error is ErrorType.IN_DOUBT}
     return tuple(
         NotDone(tool=_OR.join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
