@@ -120,7 +120,7 @@ def test_c12_quotes_are_compared_without_case_spacing_and_quotation_marks(words:
 def test_c12_an_entry_without_its_quote_is_dropped_and_asked_for_once_more_without_a_strike(wrong: IntentEntry) -> None:
     story = open_ended("Tell John I am late", asks(wrong, entry("Tell John")))
     assert story.chain.plan is None
-    assert "is not in the goal" in corrections(story)
+    assert "is no quote from the goal" in corrections(story)
     assert story.thought.thought_id == "c.intent.t0.2"
 
     story.read(asks(wrong, entry("Tell John")))
@@ -232,7 +232,7 @@ def test_c12_a_literal_plan_has_no_intent_and_nothing_is_unasked() -> None:
 def test_c12_a_plan_brings_its_intent_and_misquoting_sends_it_back_once() -> None:
     story = planned("Tell John I am late", asks(entry("Tell Mary")), "send_message")
     assert story.thought.kind is ThoughtKind.PLAN
-    assert '"Tell Mary" is not in the goal' in corrections(story)
+    assert '"Tell Mary" is no quote from the goal' in corrections(story)
     story.draft(plan(Step(id="s", required_tools=("send_message",))), intent=asks(entry("Tell Mary")))
 
     assert (story.chain.status, story.chain.strikes) == (ChainStatus.EXECUTING, 0)
@@ -450,7 +450,7 @@ def test_c15_an_intent_may_quote_the_same_users_earlier_goals_and_nobody_elses()
     assert reasons(story) == []
 
     story = after("Yes, do it", "Tell John I am late", "Tell Eve", intent=asks(entry("Tell Eve")))
-    assert "is not in the goal" in corrections(story)
+    assert "is no quote from the goal" in corrections(story)
 
 
 def test_c15_who_wanted_to_be_asked_before_is_asked_in_later_tasks_too() -> None:

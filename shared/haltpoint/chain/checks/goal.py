@@ -59,7 +59,7 @@ def take_up(work: Work, drafted: Intent | None) -> tuple[str, ...]:
         entries = (*read.effects_asked, *read.ask_before, *read.forbidden)
         wrong = tuple(quote for entry in entries for quote in _misquoted(work, entry))
     work.intent = _joined(intent_of(work), own, _by_patterns(work))
-    return tuple(f'"{quote[:MOST_QUOTED]}" is not in the goal. Quote its own words.' for quote in wrong)
+    return tuple(f'"{quote[:MOST_QUOTED]}" is no quote from the goal. Copy whole words of it.' for quote in wrong)
 
 
 def ask_again(work: Work, wrong: tuple[str, ...]) -> tuple[Correction, ...]:
