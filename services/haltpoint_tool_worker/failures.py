@@ -124,6 +124,8 @@ def judge(failure: Failure, effects: Effects, tool: str) -> Failure:
     fault, failure = failure.fault, replace(failure, again=_may_run_again(failure, effects))
     if fault.error_type is ErrorType.IN_DOUBT:  # a tool says it of itself: whether it is one the table decides
         fault = fault_of(ErrorType.UNKNOWN, fault.message)
+    if failure.cause in (Cause.NO_EFFECT, Cause.MISUSED) or effects in (Effects.NOT_STARTED, Effects.READ_ONLY):
+        fault = msgspec.structs.replace(fault, no_effect=True)
     match TABLE[failure.cause][effects]:
         case Verdict.ERROR:
             return replace(failure, fault=fault)

@@ -21,6 +21,7 @@ from haltpoint.contracts.tools import DeedWords, Metadata, NextAction, Outcome
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store.loading import StoredPlan
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.store.step_codec import encode_step
 from haltpoint.runtime.streams.connection import AutoPipeline
@@ -323,12 +324,20 @@ async def test_c15_a_model_is_shown_tools_of_the_scope_that_somebody_serves(boar
 
 async def test_c15_a_model_is_told_what_was_said_before_in_the_conversation(board: Board) -> None:
     first = await board.chain(Task(goal="Find John", conversation_id="c1"))
-    await board.redis.hset(board.topology.key_of(Key.DATA, first), Data.END, '{"answer": "John Doe is u1."}')
+    rows = {
+        Data.END: '{"answer": "John Doe is u1."}',
+        Data.PLAN: encode(StoredPlan(digests={}, plan=Plan(steps=(Step(id="a"),)))),
+    }
+    await board.redis.hset(board.topology.key_of(Key.DATA, first), mapping=rows)
+    run = encode_step(StepRun(StepStatus.COMPLETED, actions=1))
+    await board.redis.hset(board.topology.key_of("chain", first), mapping={"s0": run})
+    noted = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(deed=DeedWords(says="Noted John")))
+    await board.stored.write(stored_action(f"{first}.a.1", "note", receipt=encode(noted), data="{}"))
     async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
         for conversation in ("c1", "c2"):
             await board.reply(await board.ask(await board.chain(Task(goal="Greet him", conversation_id=conversation))))
         told, other = (one.body["messages"][-1]["content"] for one in model.requests)
-    assert "- The user: Find John\n  Answer: John Doe is u1.\nGoal: Greet him" in told
+    assert "- The user: Find John\n  Answer: John Doe is u1.\n  Done: Noted John\nGoal: Greet him" in told
     assert "John" not in other
 
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Final
 
 import msgspec
 
@@ -35,6 +36,9 @@ from haltpoint.runtime.store.step_codec import decode_step
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
+
+_MOST_DEEDS: Final = 10
+"""Deeds of an earlier task of the conversation that a prompt has, the last ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ class Context:
     plan: Plan | None = None
     receipts: tuple[Receipt, ...] = ()
     findings: tuple[tuple[str, str], ...] = ()  # (step id, words) of reasoning steps that are done
+    done_before: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # deeds of the conversation's chains
     previous: str = ""
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     known: Mapping[str, ToolSpec] = field(default_factory=dict)
@@ -137,7 +142,10 @@ class ContextReader:
         findings = tuple(
             (step_id, str(json.loads(told).get("proposal", {}).get("content", ""))) for step_id, told in pairs
         )
-        return replace(context, findings=findings, tools=_offered(context), known=tools)
+        earlier = [one.chain_id for one in asked.earlier]
+        done = await asyncio.gather(*map(self._deeds_of, earlier))
+        done_before = {name: deeds[-_MOST_DEEDS:] for name, deeds in zip(earlier, done, strict=True)}
+        return replace(context, findings=findings, tools=_offered(context), known=tools, done_before=done_before)
 
     async def _head(self, chain: str) -> Fields:
         head: Fields = await self._calls.call("HGETALL", self._topology.key_of(Key.CHAIN, chain))
@@ -155,18 +163,19 @@ class ContextReader:
         head, found = await asyncio.gather(self._head(chain), self._data(chain, *parts))
         data = {part.encode(): text for part, text in zip(parts, found, strict=True) if text is not None}
         stored = [action_of(name, head, data) for name in names]
-        inside = await asyncio.gather(*(self._deeds_inside(one.child if one else "") for one in stored))
+        inside = await asyncio.gather(*(self._deeds_of(one.child if one else "") for one in stored))
         return [(_receipt(one, deeds), deeds) for one, deeds in zip(stored, inside, strict=True)]
 
-    async def _deeds_inside(self, chain: str) -> tuple[str, ...]:
-        """What the calls in the chain that carried out a skill did, and in those below it."""
+    async def _deeds_of(self, chain: str) -> tuple[str, ...]:
+        """What the calls of a chain, as of one that carried out a skill, did, and those in the chains below it."""
         if not chain:
             return ()
-        head, (task,) = await asyncio.gather(self._head(chain), self._data(chain, Data.TASK))
-        plan = msgspec.json.decode(task, type=Task).plan if task and head else None
-        if plan is None:
+        head, (task, drafted) = await asyncio.gather(self._head(chain), self._data(chain, Data.TASK, Data.PLAN))
+        given = msgspec.json.decode(task or b"{}", type=Task)
+        plan = as_worked_on(drafted, given)[1] or given.plan
+        if plan is None or not head:
             return ()
-        runs = [decode_step(head[f"s{index}".encode()]) for index in range(len(plan.steps))]
+        runs = [decode_step(head.get(f"s{index}".encode(), b"[]")) for index in range(len(plan.steps))]
         names = [
             action_id(chain, step.id, number)
             for step, run in zip(plan.steps, runs, strict=True)

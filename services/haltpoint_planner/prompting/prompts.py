@@ -124,6 +124,7 @@ def _goal(context: Context) -> str:
         who = "The user" if one.user == task.user else "Another user"
         lines.append(f"- {who}: {' '.join(one.goal.split())}")
         lines.append(f"  Answer: {' '.join(one.answer.split()) or '(none)'}")
+        lines += [f"  Done: {line}" for line in context.done_before.get(one.chain_id, ())]
     if task.goal:
         lines.append(f"Goal: {task.goal}")
     if task.context:
@@ -132,9 +133,13 @@ def _goal(context: Context) -> str:
 
 
 def _intent_task(context: Context) -> str:
-    """The goal and tools by their names and descriptions: no data of any tool, and not what the task knows besides."""
+    """The goal and tools by their names and descriptions, behind this user's earlier goals: no data of any tool, and
+    not what the task knows besides.
+    """
     told = (f"- {spec.name}: {' '.join(spec.description.split())}" for spec in context.tools.values())
-    return "\n".join(["Tools:", *told, "", f"Goal: {context.task.goal}"])
+    own = [f"- {' '.join(one.goal.split())}" for one in context.task.earlier if one.user == context.task.user]
+    before = [wording.EARLIER_GOALS, *own] if own else []
+    return "\n".join(["Tools:", *told, "", *before, f"Goal: {context.task.goal}"])
 
 
 def _plan_task(context: Context) -> str:

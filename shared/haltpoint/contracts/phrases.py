@@ -20,6 +20,7 @@ class Phrases:
     unasked: str
     stopped: str
     only_if: str
+    undone: str
 
 
 _ENGLISH: Final = Phrases(
@@ -33,6 +34,7 @@ _ENGLISH: Final = Phrases(
     unasked="A person was asked about it, and the chain ended before an answer came.",
     stopped="It was stopped before it was complete.",
     only_if="only if",
+    undone="The goal asks for it, and no call did it.",
 )
 _GERMAN: Final = Phrases(
     done="Erledigt",
@@ -45,6 +47,7 @@ _GERMAN: Final = Phrases(
     unasked="Ein Mensch wurde danach gefragt, und die Kette endete vor der Antwort.",
     stopped="Es wurde abgebrochen, bevor es fertig war.",
     only_if="nur falls",
+    undone="Das Ziel verlangt es, und kein Aufruf hat es getan.",
 )
 _TABLES: Final = {"en": _ENGLISH, "de": _GERMAN}
 

@@ -26,7 +26,17 @@ from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.plans import OnFailure, Plan, ProposedCall, Step
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.tasks import Budget, Mode, Style, Task
-from haltpoint.contracts.tools import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target, ToolKind, ToolSpec
+from haltpoint.contracts.tools import (
+    Confirmation,
+    ErrorType,
+    Fault,
+    Metadata,
+    NextAction,
+    Outcome,
+    Target,
+    ToolKind,
+    ToolSpec,
+)
 from tests.support.builders import OK, asks, call, failed, literal_task, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
 
@@ -341,10 +351,12 @@ def test_a_roots_end_reports_to_nobody() -> None:
 def test_a_childs_fault_is_its_tools_fault(kind: ErrorType) -> None:
     story = calling()
     child = below(story)
-    child.result(failed(kind, "nobody"))
+    fault = Fault(error_type=kind, message="nobody", no_effect=True)
+    child.result(msgspec.structs.replace(failed(), error=fault))
     (said,) = outputs(child.last, Report)
     error = said.outcome.error
     assert (error.error_type, error.message, error.recoverable) == (kind, "nobody", kind is ErrorType.NOT_FOUND)
+    assert error.no_effect is None, "the call before it may have had one"
     assert said.outcome.metadata.action_id == "c.s1.1", "nobody typed it (C6)"
     tell_parent(story, child)
     assert story.final_facts == ["chain.failed"]

@@ -112,3 +112,29 @@ def test_c2_a_pattern_of_the_policy_says_what_it_does_to_its_own_tools() -> None
     nobody = Pattern(id="nobody", does=Does.ASK_BEFORE, pattern="code freeze", tools=("deploy_*",))
 
     assert found("Mind the code freeze.", (freeze, nobody)) == {"forbidden": {"rotate_backups"}}
+
+
+@pytest.mark.parametrize(
+    ("words", "quote"),
+    [
+        (
+            "Show me the mail to ann@example.com before you send it. Thanks.",
+            "Show me the mail to ann@example.com before",
+        ),
+        (
+            "Find it. Before you write to https://a.test/x?y=1,2 ask me",
+            "Before you write to https://a.test/x?y=1,2 ask me",
+        ),
+        ("Schreib ann@example.com nicht", "Schreib ann@example.com nicht"),
+        ("1. Such die Rechnung. 2. Ueberweis 3.000,50 Euro nicht.", "Ueberweis 3.000,50 Euro nicht"),
+        ("- **Loesch notes.md nicht**, bitte", "Loesch notes.md nicht"),
+    ],
+)
+def test_c2_an_address_a_file_or_a_number_ends_no_clause_and_is_quoted_whole(words: str, quote: str) -> None:
+    [(_, entry), *_] = conditions_of(words, PATTERNS, TOOLS)
+    assert quote in entry.words
+
+
+def test_c2_a_pattern_of_a_policy_file_may_name_an_address() -> None:
+    own = Pattern(id="p", does=Does.FORBIDDEN, pattern=r"to eve@evil\.test", tools=("send_*",))
+    assert found("Write to eve@evil.test", (own,)) == {"forbidden": {SEND}}

@@ -234,12 +234,16 @@ def test_f2_the_words_are_german_where_the_task_is() -> None:
     assert told.chain.answer == "[send.9: unbelegt]"
 
 
-@pytest.mark.parametrize(("mode", "violations"), [("advisory", 1), ("off", 0)])
-def test_f2_where_nobody_is_held_to_their_word_the_words_are_delivered_at_once(mode: str, violations: int) -> None:
+@pytest.mark.parametrize(
+    ("mode", "violations", "words"), [("advisory", 1, "See [send.3: unproven]."), ("off", 0, "See [[send.3]].")]
+)
+def test_f2_where_nobody_is_held_to_their_word_the_words_are_delivered_at_once(
+    mode: str, violations: int, words: str
+) -> None:
     told = sent(mode=mode)
     told.propose(content="See [[send.2]].")
     told.say("See [[send.3]].")
-    assert told.chain.answer == "See [send.3: unproven]."
+    assert (told.chain.answer, told.chain.unproven) == (words, (words,) * violations)
     assert len(told.told("contract.violated")) == 2 * violations
     assert told.statuses == {"send": "completed", "think": "completed"}
 

@@ -19,7 +19,7 @@ from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.plans import Plan, Step
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
-from haltpoint.contracts.tasks import Budget, Mode, Style, Task
+from haltpoint.contracts.tasks import Budget, Earlier, Mode, Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind, Usage, Violation
 from haltpoint.contracts.tools import (
     Confirmation,
@@ -123,7 +123,7 @@ def test_c12_quotes_are_compared_without_case_spacing_and_quotation_marks(words:
 def test_c12_an_entry_without_its_quote_is_dropped_and_asked_for_once_more_without_a_strike(wrong: IntentEntry) -> None:
     story = open_ended("Tell John I am late", asks(wrong, entry("Tell John")))
     assert story.chain.plan is None
-    assert "is not in the goal" in corrections(story)
+    assert "is no quote from the goal" in corrections(story)
     assert story.thought.thought_id == "c.intent.t0.2"
 
     story.read(asks(wrong, entry("Tell John")))
@@ -235,7 +235,7 @@ def test_c12_a_literal_plan_has_no_intent_and_nothing_is_unasked() -> None:
 def test_c12_a_plan_brings_its_intent_and_misquoting_sends_it_back_once() -> None:
     story = planned("Tell John I am late", asks(entry("Tell Mary")), "send_message")
     assert story.thought.kind is ThoughtKind.PLAN
-    assert '"Tell Mary" is not in the goal' in corrections(story)
+    assert '"Tell Mary" is no quote from the goal' in corrections(story)
     story.draft(plan(Step(id="s", required_tools=("send_message",))), intent=asks(entry("Tell Mary")))
 
     assert (story.chain.status, story.chain.strikes) == (ChainStatus.EXECUTING, 0)
@@ -413,6 +413,79 @@ def test_c12_the_models_own_reading_asks_in_strict_only(mode: Mode, kinds: list[
     assert reasons(story) == kinds
 
 
+def test_c12_words_of_a_chain_that_fails_for_what_it_owes_keep_what_is_unproven_in_them() -> None:
+    story = open_ended("Tell John I am late", asks(entry("Tell John")), strikes=1)
+    for _ in range(2):
+        story.propose(content="Sent: [[react.7]].")
+    assert story.chain.error is not None
+    words = "Sent: [react.7: unproven]."
+    assert (story.chain.answer, story.chain.unproven) == (words, (words,))
+
+
+@pytest.mark.parametrize(("other", "owed"), [("pay_invoice", []), ("find_person", ["send_message"])])
+def test_c12_a_step_that_another_effect_of_its_one_of_has_kept_leaves_nothing_unfulfilled(
+    other: str, owed: list[str]
+) -> None:
+    story = told("Tell John I am late", style=Style.PLAN)
+    story.submit()
+    story.draft(plan(Step(id="s", one_of=("send_message", other))), intent=asks(entry("Tell John")))
+    story.propose(call(other))
+    story.result()
+    story.say("It is done.")
+    story.say("It is done.")
+    assert [one.tool for one in story.chain.unfulfilled] == owed
+
+
+# ---- the conversation before (C15) ----
+
+
+def after(goal: str, *earlier: str, style: Style = Style.REACT, intent: Intent | None = None) -> Story:
+    """A task of ann's behind these goals: the last of them is bob's."""
+    users = [*("ann" for _ in earlier[1:]), "bob"]
+    before = tuple(Earlier(chain_id="a", goal=one, user=by, answer="x") for one, by in zip(earlier, users, strict=True))
+    opened = open_ended if style is Style.REACT else planned
+    return opened(goal, intent, *(() if style is Style.REACT else ("send_message",)), user="ann", earlier=before)
+
+
+def test_c15_an_intent_may_quote_the_same_users_earlier_goals_and_nobody_elses() -> None:
+    story = after("Yes, do it", "Tell John I am late", "Tell Eve", intent=asks(entry("Tell John")))
+    story.propose(call("send_message"))
+    assert reasons(story) == []
+
+    story = after("Yes, do it", "Tell John I am late", "Tell Eve", intent=asks(entry("Tell Eve")))
+    assert "is no quote from the goal" in corrections(story)
+
+
+def test_c15_who_wanted_to_be_asked_before_is_asked_in_later_tasks_too() -> None:
+    words = "Ask me before you send anything. Do not pay"
+    story = after("Tell John I am late", words, "Ask me before you pay", intent=asks(entry("Tell John")))
+    story.propose(call("send_message"))
+    (reason,) = story.dispatches[-1].reasons
+    assert reason.words == (
+        'send_message must be approved first: an earlier goal says "Ask me before you send anything".'
+    )
+    story.result(failed(ErrorType.NOT_FOUND))
+    story.propose(call("pay_invoice"))
+    story.read(Intent())
+    assert reasons(story) == [ReasonKind.UNASKED]
+
+
+def test_c15_what_a_plan_requires_that_has_read_earlier_answers_is_not_asked_for_by_that() -> None:
+    story = after("Thanks, that is all", "Read the mail", "x", style=Style.PLAN)
+    story.propose(call("send_message"))
+    assert story.thought.tool == "send_message"
+    story.read(Intent())
+    assert reasons(story) == [ReasonKind.UNASKED]
+
+
+def test_c12_a_card_says_whose_words_it_quotes() -> None:
+    own = Intent(ask_before=(entry("be careful"),))
+    story = told("Tell John", intent=own)
+    story.submit()
+    story.propose(call("send_message"))
+    assert story.dispatches[-1].reasons[0].words.endswith('approved first: the task says "be careful".')
+
+
 # ---- effects that nobody asks for ----
 
 
@@ -438,11 +511,35 @@ def test_c12_an_effect_that_no_entry_names_is_looked_at_once_and_without_a_quote
 def test_c12_a_look_that_quotes_the_goal_finds_the_effect_asked_for() -> None:
     story = open_ended("Settle the bill of ACME")
     story.propose(call("pay_invoice"))
-    story.read(asks(entry("Settle the bill", "something_else")))
+    story.read(asks(entry("Settle the bill", "pay_*")))
 
     assert reasons(story) == []
     assert story.chain.intent is not None
     assert story.chain.intent.effects_asked[-1].tools == ("pay_invoice",)
+
+
+def test_c12_a_look_at_one_tool_finds_nothing_of_another() -> None:
+    story = open_ended("Tell John I am late", asks(entry("Tell John")))
+    story.propose(call("pay_invoice"))
+    story.read(asks(entry("Tell John", "send_message")))
+
+    assert reasons(story) == [ReasonKind.UNASKED]
+
+
+@pytest.mark.parametrize(
+    ("goal", "words", "counts"),
+    [
+        ("Send it to Ann", "en", False),
+        ("Send it to Ann", "end", False),
+        ("Send it to Ann", "it to", False),
+        ("Send it to Ann", "d it to Ann", True),
+        ("Go on", "go on", True),
+        ("请给安娜发邮件", "发邮件", True),
+    ],
+)
+def test_c12_a_quote_has_a_whole_word_of_the_goal_or_is_all_of_it(goal: str, words: str, counts: bool) -> None:
+    story = open_ended(goal, asks(entry(words)))
+    assert (story.chain.plan is not None) is counts
 
 
 def test_c12_a_look_may_find_what_the_first_reading_missed() -> None:
@@ -729,9 +826,9 @@ LIMITS = Intent(
     ask_before=(entry("ask me", "send_*"), entry("sure?", "pay_*", "secret")),
     forbidden=(entry("no secrets", "secret"),),
 )
-FORBIDDEN = {'it is forbidden: the goal says "no secrets"': ("secret",)}
+FORBIDDEN = {'it is forbidden: the task says "no secrets"': ("secret",)}
 ASKS = {
-    'it asks a person, which a tool within a tool cannot wait for: give it a step of its own: the goal says "ask me"': (
+    'it asks a person, which a tool within a tool cannot wait for: give it a step of its own: the task says "ask me"': (
         "send_message",
     )
 }

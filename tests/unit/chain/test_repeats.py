@@ -285,6 +285,31 @@ def test_c14_an_effect_in_doubt_inside_of_a_skill_is_kept() -> None:
     assert entry.endswith(" 0 c~react-1.pay.1 in_doubt")
 
 
+@pytest.mark.parametrize(("decision", "words"), [(Choice.ABORT, "may have taken effect"), (Choice.FAILED, "failed")])
+def test_c14_a_doubt_inside_of_a_skill_is_in_the_ledger_of_its_root_however_it_ends(
+    decision: Choice, words: str
+) -> None:
+    told = open_ended(Mode.STRICT, None, *SKILLED)
+    told.propose(call("settle", who="ann"))
+    child = below(told)
+    ran(child, '{"id": "i"}')
+    child.result(failed(ErrorType.IN_DOUBT))
+    child.answer(RequestKind.IN_DOUBT, decision, request=f"{child.chain.id}.r1")
+    tell_parent(told, child)
+    assert any(words in one for one in (repeated(told, PAID) if decision is Choice.ABORT else [refused(told, PAID)]))
+
+
+def test_c14_a_call_that_runs_on_when_its_skill_is_stopped_is_in_doubt_for_its_caller() -> None:
+    told = open_ended(Mode.STRICT, None, *SKILLED)
+    told.propose(call("settle", who="ann"))
+    child = below(told)
+    ran(child, '{"id": "i"}')
+    child.cancel()
+    [report] = [one for one in child.last.outputs if isinstance(one, Report)]
+    [entry] = report.outcome.metadata.effects
+    assert entry.endswith(" 0 c~react-1.pay.1 in_doubt")
+
+
 def test_c14_a_literal_plan_may_hold_a_call_twice_and_keeps_no_ledger() -> None:
     steps = plan(tool_step("a", PAID, PAID), tool_step("b", call("settle", who="ann"), after=("a",)))
     told = Story(Task(goal="pay", plan=steps), *SKILLED)
@@ -404,6 +429,31 @@ def test_c14_a_receipt_is_read_anew_after_ten_seconds_an_effect_and_in_another_s
     told.draft(plan(Step(id="a", required_tools=("find",)), Step(id="b", required_tools=("find",))))
     done(told, call("find", q="a"))
     assert repeated(told, call("find", q="a")) == []
+
+
+def test_c14_a_receipt_is_read_anew_after_an_effect_of_a_step_beside_it_and_while_one_runs() -> None:
+    told = Story(Task(goal="find and pay", parallel=2), *TOOLS)
+    told.submit()
+    told.draft(plan(Step(id="a", required_tools=("find", "set")), Step(id="b", required_tools=("pay", "run"))))
+    reads, pays = told.thoughts[-2:]
+    told.now += 1000
+    told.propose(call("find", q="a"), thought=reads)
+    ran(told, '{"n": 1}')
+    reads = told.thought
+    told.propose(PAID, thought=pays)
+    paid = told.action
+    told.propose(call("find", q="a"), thought=reads)
+    assert told.tools_called == ["find", "pay", "find"]
+    ran(told, '{"n": 2}')
+    reads = told.thought
+    told.now += 1000
+    told.result(msgspec.structs.replace(OK, metadata=Metadata(action_id=paid.id, started_at=told.now)), action=paid)
+    told.propose(call("find", q="a"), thought=reads)
+    assert told.tools_called == ["find", "pay", "find", "find"]
+    told.now += 1000
+    ran(told)
+    told.propose(call("find", q="a"))
+    assert told.tools_called == ["find", "pay", "find", "find"]
 
 
 def test_c14_a_tool_that_is_gone_counts_as_an_effect_and_a_question_to_a_person_does_not() -> None:

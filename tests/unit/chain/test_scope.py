@@ -12,12 +12,13 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.intent import Intent, IntentEntry
 from haltpoint.contracts.plans import Plan, Step, StepType
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.tasks import Earlier, Mode, Style, Task
 from haltpoint.contracts.thoughts import ThoughtKind, Violation
-from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
-from tests.support.builders import call, plan, spec, specs
+from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome, ToolSpec
+from tests.support.builders import call, plan, spec, specs, tool_step
 from tests.unit.chain.story import Story
 
 LOOKUP = spec("lookup_contacts")
@@ -112,10 +113,10 @@ def test_c15_what_is_private_goes_to_the_tools_of_a_skill_too() -> None:
 
 
 def test_c15_what_is_private_is_the_origin_of_no_value() -> None:
-    send = spec("send", read_only=False, provenance={"to": ("lookup_contacts.id",)})
+    send = spec("send_mail", read_only=False, provenance={"to": ("lookup_contacts.id",)})
     told = Story(Task(goal="reach John", style=Style.REACT, private={"to": "u1"}), LOOKUP, send)
     told.submit()
-    told.propose(call("send", to="u1"))
+    told.propose(call("send_mail", to="u1"))
 
     assert [fault.violation for fault in told.thought.corrections] == [Violation.NO_PROVENANCE]
 
@@ -262,7 +263,7 @@ def test_c11_a_drafted_plan_goes_on_without_a_step_that_may_fail() -> None:
 def test_c11_a_literal_plan_goes_on_without_it_and_without_the_steps_that_need_its_result() -> None:
     own = plan(
         Step(id="find", may_fail=True, actions=(call("lookup_contacts"),)),
-        Step(id="send", dependencies=("find",), actions=(call("send_mail", to={"$from": "find.data.id"}),)),
+        Step(id="send_mail", dependencies=("find",), actions=(call("send_mail", to={"$from": "find.data.id"}),)),
         Step(id="note", dependencies=("find",), actions=(call("send_text"),)),
     )
     told = Story(Task(plan=own), LOOKUP, MAIL, TEXT)
@@ -270,5 +271,44 @@ def test_c11_a_literal_plan_goes_on_without_it_and_without_the_steps_that_need_i
     told.result(GONE)
     told.result()
 
-    assert told.statuses == {"find": "failed", "send": "skipped", "note": "completed"}
+    assert told.statuses == {"find": "failed", "send_mail": "skipped", "note": "completed"}
     assert told.chain.status is ChainStatus.COMPLETED
+
+
+def test_c12_an_effect_out_of_the_tasks_scope_is_neither_asked_for_again_nor_missed_in_a_plan() -> None:
+    entry = IntentEntry(tools=("send_mail",), words="tell her")
+    told = Story(Task(goal="find and tell her", style=Style.REACT, tools=("find",)), spec("find"), MAIL)
+    told.submit(read=False)
+    told.read(Intent(effects_asked=(entry,)))
+    told.propose(content="I cannot tell her.")
+    assert told.chain.status is ChainStatus.COMPLETED
+    assert [one.tool for one in told.chain.unfulfilled] == ["send_mail"]
+
+    told = Story(Task(goal="find and tell her", tools=("find",)), spec("find"), MAIL)
+    told.submit()
+    told.draft(plan(Step(id="a", required_tools=("find",))), intent=Intent(effects_asked=(entry,)))
+    assert told.chain.status is ChainStatus.EXECUTING
+
+
+def test_c12_an_effect_that_a_skill_within_the_scope_has_is_owed() -> None:
+    skill = ToolSpec(name="tell", plan=plan(tool_step("s", call("send_mail"))))
+    told = Story(Task(goal="find and tell her", style=Style.REACT, tools=("tell",)), MAIL, skill)
+    told.submit(read=False)
+    told.read(Intent(effects_asked=(IntentEntry(tools=("send_mail",), words="tell her"),)))
+    told.propose(content="I cannot tell her.")
+    assert [one.violation for one in told.thought.corrections] == [Violation.UNFULFILLED]
+
+
+@pytest.mark.parametrize(("goal", "shown"), [("what is due", False), ("pay it", True), ("pay it, do not pay", False)])
+def test_d1_the_form_of_a_tool_with_effects_is_shown_only_where_the_goal_asks_for_it(goal: str, shown: bool) -> None:
+    form = {"type": "object", "properties": {"eur": {"type": "integer"}}, "required": ["eur"]}
+    told = Story(Task(goal=goal, style=Style.REACT), spec("pay", read_only=False, parameters=form))
+    told.submit(read=False)
+    asked = IntentEntry(tools=("pay",), words="pay it")
+    never = IntentEntry(tools=("pay",), words="do not pay")
+    told.read(Intent(effects_asked=(asked,) if "it" in goal else (), forbidden=(never,) if "not" in goal else ()))
+    told.propose(call("pay"))
+    if told.thought.kind is ThoughtKind.INTENT:
+        told.read(Intent())
+    [correction] = told.thought.corrections
+    assert ("The form is" in correction.message) is shown

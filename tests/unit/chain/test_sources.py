@@ -296,6 +296,16 @@ def test_c13_all_values_of_a_call_are_one_card_of_bounded_size() -> None:
     assert len(order.sources) == 100
 
 
+def test_c13_of_very_many_values_the_last_are_not_looked_for_and_the_card_says_so() -> None:
+    people = [f"e{number}@x.org" for number in range(1001)]
+    told = knows(open_ended(), {"people": people})
+    assert sent(told, to=people[:-1]).reasons == ()
+    told.result()
+    [reason] = sent(told, to=people).reasons
+    assert reason.words.endswith('e1000@x.org". It was not compared with your words and the results.')
+    assert reason.source is None
+
+
 def test_c13_a_place_that_is_too_long_to_keep_is_asked_about() -> None:
     order = sent(open_ended(), "send", **{"x" * 50_000: {"to": [f"e{number}" for number in range(40)]}})
     assert (order.sources, len(order.reasons)) == ({}, 21)

@@ -21,10 +21,13 @@ HEAD = {"status": "completed", "origin": "drafted", "created": str(AT), "updated
 NOTHING = "Nothing was sent, changed or deleted."
 
 
-def receipt(error: str | None = None, message: str = "it broke", **metadata: Any) -> str:
+def receipt(
+    error: str | None = None, message: str = "it broke", *, no_effect: bool | None = None, **metadata: Any
+) -> str:
     told: dict[str, Any] = {"success": True, "next_action": "continue"}
     if error is not None:
-        told = {"success": False, "next_action": "error", "error": {"error_type": error, "message": message}}
+        fault = {"error_type": error, "message": message, "no_effect": no_effect}
+        told = {"success": False, "next_action": "error", "error": fault}
     return json.dumps({**told, "metadata": metadata})
 
 
@@ -107,6 +110,11 @@ def test_f1_a_deed_names_who_approved_it(decision: str, by: str | None) -> None:
     (one,) = answer(action(receipt=receipt(deed=deed())), requests={"c.r1": stored}).deeds
     assert one.by == by
 
+    below = record(action(receipt=receipt(deed=deed())), chain="c~s-1")
+    skill = action("tell", receipt=receipt(), child="c~s-1")
+    (one,) = answer(skill, requests={"c.r1": stored}, children={"c~s-1": below}).deeds
+    assert one.by == by
+
 
 def test_f1_calls_of_a_tool_are_deeds_also_when_it_failed_or_ran_twice() -> None:
     calls = [{"tool": "pay", "key": "c.s.1/1", "deed": deed("Paid")}, {"tool": "look", "key": "c.s.1/2"}]
@@ -125,6 +133,8 @@ def test_f1_of_a_skill_the_calls_inside_are_the_deeds() -> None:
     found = answer(skill, children={"c~s-1": below})
     assert [one.action_id for one in found.deeds] == ["c~s-1.s.1"]
     assert [one.action_id for one in found.not_done] == ["c~s-1.s.2"]
+    nothing = record(action(receipt=receipt("NOT_FOUND")), chain="c~s-1")
+    assert answer(skill, children={"c~s-1": nothing}).text.endswith(NOTHING)
 
 
 @pytest.mark.parametrize(("error", "why"), [("IN_DOUBT", "in_doubt"), ("DENIED", "denied"), ("NOT_FOUND", "failed")])
@@ -213,7 +223,10 @@ def test_f1_calls_that_never_ran_are_not_done_unless_they_ran_later_or_only_read
 def test_f1_what_the_goal_asks_for_and_nobody_did_stands_beside_it() -> None:
     missing = {"tool": "pay", "says": "pay her", "why": "unfulfilled"}
     found = answer(end={"answer": "Done.", "unfulfilled": [missing], "unproven": ["I paid her."]})
-    assert (found.not_done[0].why, found.not_done[0].message) == (WhyNot.UNFULFILLED, "")
+    assert (found.not_done[0].why, found.not_done[0].message) == (
+        WhyNot.UNFULFILLED,
+        "The goal asks for it, and no call did it.",
+    )
     assert found.unproven == ("I paid her.",)
 
 
@@ -230,6 +243,8 @@ def test_c12_what_the_goal_asks_for_conditionally_stands_there_with_its_conditio
         ({"tool": "look", "receipt": receipt()}, True),
         ({"receipt": receipt("NOT_FOUND")}, True),
         ({"receipt": receipt("TIMEOUT")}, False),
+        ({"receipt": receipt("TIMEOUT", no_effect=True)}, True),
+        ({"receipt": receipt("NOT_FOUND", calls=[{"tool": "a", "key": "k", "error": "IN_DOUBT"}])}, False),
         ({"receipt": receipt("BLOCKED", deed=deed())}, False),
         (
             {"receipt": receipt("NOT_FOUND", calls=[{"tool": "a", "key": "k", "error": "BLOCKED", "deed": deed()}])},

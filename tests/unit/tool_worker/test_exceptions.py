@@ -166,6 +166,7 @@ async def test_e5_every_exception_is_told_by_the_table_and_none_is_silent(
     with structlog.testing.capture_logs() as lines:
         fault = fault_of(await run_call(tool))
     assert_told(fault, TABLE[cause][effects])
+    assert bool(fault.no_effect) == (effects is Effects.READ_ONLY or cause is Cause.NO_EFFECT)
     assert bool(DONE) == after
     loud = [line for line in lines if "stack" in line]
     assert bool(loud) == (cause not in (Cause.NO_EFFECT, Cause.DECLARED))

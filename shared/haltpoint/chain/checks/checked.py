@@ -25,8 +25,8 @@ from haltpoint.contracts.reasons import Source
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import Outcome, ToolSpec
 
-MOST: Final = 100
-"""Values of a call whose sources are kept; targets are looked at before others."""
+MOST: Final = 1000
+"""Values of a call whose sources are looked for; targets before others."""
 
 
 @dataclass(eq=False)
@@ -97,8 +97,8 @@ class CheckedCall:
 
 
 def ledger_entry(spec: ToolSpec, arguments: str, at: int, action: str, mark: str) -> str:
-    """What one call did, as ledgers keep it: its signature, when it began (ms), its id, and done, in_doubt or
-    denied.
+    """What one call did, as ledgers keep it: its signature, when it began (ms), its id, and done, in_doubt,
+    denied or failed.
     """
     return f"{signature_of(compiled(spec), arguments)} {at} {action} {mark}"
 

@@ -69,7 +69,10 @@ def cite(work: Work, words: str) -> str:
     """The words as the user reads them; sentences whose marks prove nothing are noted as unproven."""
     own = phrases(limits.language(work.chain.task, work.world.policy))
     work.cited = any(_line_of(work, mark) is not None for mark in marks_in(words, work.graph.index))
-    text, unproven = rendered(words, work.graph.index, lambda mark: _line_of(work, mark), own.unproven)
+    off = work.mode(None) is Mode.OFF
+    text, unproven = rendered(
+        words, work.graph.index, lambda mark: _line_of(work, mark) or (mark[0] if off else None), own.unproven
+    )
     work.unproven = tuple(dict.fromkeys((*work.unproven, *unproven)))
     return text
 

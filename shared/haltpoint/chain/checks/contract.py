@@ -60,7 +60,7 @@ def call_fault(
     call: ProposedCall, step: Step, tools: Tools, mode: Mode, task: Task, named: Callable[[], Collection[str]]
 ) -> Correction | None:
     """What is wrong with a proposed call apart from provenance (C6, C9); None when it will do. `named` gives the tools
-    that the correction may name beside the one that was called (D1).
+    that the correction may show: it names no other but the one that was called (D1).
     """
     spec = tools.get(call.tool)
     if spec is None:
@@ -71,7 +71,8 @@ def call_fault(
         text = f"{call.tool} may not be called in step {step.id!r}. Tools that may be called here: {names}."
         violation = Violation.NOT_ALLOWED
     elif faults := _argument_faults(spec, call.arguments):
-        text = f"The arguments of {call.tool} are wrong: {'; '.join(faults)}. The form is: {form_of(spec)}"
+        text = f"The arguments of {call.tool} are wrong: {'; '.join(faults)}."
+        text += f" The form is: {form_of(spec)}" if call.tool in named() else ""
         violation = Violation.BAD_ARGUMENTS
     else:
         return None

@@ -4,6 +4,7 @@ An entry of the model counts when it quotes the goal. Beside them stand the entr
 plan has no intent, and nothing is held against it. `intent` holds plans, calls and the end against it.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -11,9 +12,10 @@ import msgspec
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.contract import open_to_models
+from haltpoint.chain.checks.sources import earlier_goals
 from haltpoint.chain.model.plain_text import plain
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.words.patterns import ALL, conditions_of, required_by_words
+from haltpoint.chain.words.patterns import ALL, conditions_of, fitting, required_by_words
 from haltpoint.contracts.intent import ChainIntent, Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.policy import Does
 from haltpoint.contracts.thoughts import Correction, Violation
@@ -24,6 +26,8 @@ MOST_QUOTED: Final = 200
 
 SHOWN: Final = 5
 """Quotes, marks and tools that a correction names."""
+
+_WORD: Final = re.compile(r"[^\W\d_]{3,}")
 
 
 def with_effects(spec: ToolSpec) -> bool:
@@ -55,7 +59,7 @@ def take_up(work: Work, drafted: Intent | None) -> tuple[str, ...]:
         entries = (*read.effects_asked, *read.ask_before, *read.forbidden)
         wrong = tuple(quote for entry in entries for quote in _misquoted(work, entry))
     work.intent = _joined(intent_of(work), own, _by_patterns(work))
-    return tuple(f'"{quote[:MOST_QUOTED]}" is not in the goal. Quote its own words.' for quote in wrong)
+    return tuple(f'"{quote[:MOST_QUOTED]}" is no quote from the goal. Copy whole words of it.' for quote in wrong)
 
 
 def ask_again(work: Work, wrong: tuple[str, ...]) -> tuple[Correction, ...]:
@@ -67,10 +71,12 @@ def ask_again(work: Work, wrong: tuple[str, ...]) -> tuple[Correction, ...]:
 
 
 def note_look(work: Work, seen: Intent) -> None:
-    """Keep what a look at the goal has found: for the tool that it was about, the entries that quote the goal."""
+    """Keep what a look at the goal has found: the entries that quote the goal and name the tool that it was about."""
     intent = intent_of(work)
-    about = {"tools": intent.looked_at[-1:], "origin": IntentOrigin.GOAL}
-    work.intent = _joined(intent, intent, _marked(seen, lambda entry: not _misquoted(work, entry), **about))
+    tool = intent.looked_at[-1:]
+    about = {"tools": tool, "origin": IntentOrigin.GOAL}
+    found = _marked(seen, lambda one: bool(fitting(one.tools, tool)) and not _misquoted(work, one), **about)
+    work.intent = _joined(intent, intent, found)
 
 
 def _by_patterns(work: Work) -> Intent:
@@ -80,6 +86,8 @@ def _by_patterns(work: Work) -> Intent:
     served = [name for name, spec in tools.items() if open_to_models(spec, task)]
     limited = {name: spec for name, spec in tools.items() if with_effects(spec) and not spec.internal}
     conditions = conditions_of(words, patterns, limited)
+    asking = [one for one in patterns if one.does is Does.ASK_BEFORE]  # of earlier tasks, too (C15)
+    conditions += tuple(one for goal in earlier_goals(work) for one in conditions_of(goal, asking, limited))
     return Intent(
         effects_asked=required_by_words(words, session if isinstance(session, str) else "", patterns, served),
         ask_before=tuple(entry for does, entry in conditions if does is Does.ASK_BEFORE),
@@ -102,9 +110,20 @@ def _joined(intent: ChainIntent, *parts: Intent) -> ChainIntent:
 
 
 def _misquoted(work: Work, entry: IntentEntry) -> list[str]:
-    """The words and the condition of an entry, if they are not in the goal; case, spacing, quotation marks aside."""
-    goal, quotes = _squeezed(goal_of(work)), [entry.words, *([entry.when] if entry.when else [])]
-    return [quote for quote in quotes if len(_squeezed(quote)) < 2 or _squeezed(quote) not in goal]
+    """The words and the condition of an entry, if they quote neither the goal nor an earlier one of this user."""
+    goals, quotes = (goal_of(work), *earlier_goals(work)), [entry.words, *([entry.when] if entry.when else [])]
+    return [quote for quote in quotes if not any(is_quote(quote, goal) for goal in goals)]
+
+
+def is_quote(words: str, goal: str) -> bool:
+    """Whether words are in a goal, case, spacing and quotation marks aside: all of it, or a whole word of it, of three
+    letters or of a script that writes none apart.
+    """
+    said, whole = _squeezed(words), _squeezed(goal)
+    if len(said) < 2 or said not in whole:
+        return False
+    unparted = any(sign.isalpha() and sign.upper() == sign for sign in said)
+    return said == whole or unparted or any(word in said for word in _WORD.findall(plain(goal).casefold()))
 
 
 def _squeezed(text: str) -> str:

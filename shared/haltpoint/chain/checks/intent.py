@@ -7,11 +7,13 @@ the words say why not; one with a condition never fails a chain.
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 import msgspec
 
-from haltpoint.chain.checks.contract import may_call, open_to_models
-from haltpoint.chain.checks.goal import MOST_QUOTED, SHOWN, intent_of, with_effects
+from haltpoint.chain.checks.contract import in_scope, may_call, open_to_models
+from haltpoint.chain.checks.goal import MOST_QUOTED, SHOWN, goal_of, intent_of, is_quote, with_effects
+from haltpoint.chain.checks.sources import earlier_goals
 from haltpoint.chain.checks.templates import with_those_inside
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.state import PlanOrigin
@@ -25,6 +27,8 @@ from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Proposal, Violation
 from haltpoint.contracts.tools import ErrorType
+
+_OR: Final = " or "
 
 # ---- a call ----------------------------------------------------------------------------------------------------------
 
@@ -41,7 +45,9 @@ def refusal(work: Work, index: int, tool: str) -> Correction | None:
 def forbidden(work: Work, mode: Mode, tool: str) -> Correction | None:
     """Why the user's words forbid a tool, in a step or in a plan that requires it."""
     entry = _limit(work, intent_of(work).forbidden, mode, tool)
-    return None if entry is None else _refused(f"{tool} may not be called{_said(entry)}. Continue without it.", tool)
+    return (
+        None if entry is None else _refused(f"{tool} may not be called{_said(work, entry)}. Continue without it.", tool)
+    )
 
 
 def reasons_by_intent(work: Work, index: int, tool: str) -> tuple[Reason, ...]:
@@ -49,7 +55,7 @@ def reasons_by_intent(work: Work, index: int, tool: str) -> tuple[Reason, ...]:
     mode, intent, found = work.mode(index), intent_of(work), list[Reason]()
     entry = _limit(work, intent.ask_before, mode, tool)
     if entry is not None and tool not in intent.approved:
-        found.append(Reason(kind=ReasonKind.ASK_BEFORE, words=f"{tool} must be approved first{_said(entry)}."))
+        found.append(Reason(kind=ReasonKind.ASK_BEFORE, words=f"{tool} must be approved first{_said(work, entry)}."))
     if _unasked(work, mode, tool) is Treatment.ASK:
         found.append(Reason(kind=ReasonKind.UNASKED, words=f"Nothing in the goal asks for {tool}."))
     return tuple(found)
@@ -78,10 +84,13 @@ def note_asked(work: Work, tool: str) -> None:
 
 
 def tellable(work: Work, index: int | None) -> frozenset[str]:
-    """The tools that a correction may name: without effects, or asked for by the step or the goal (D1)."""
+    """The tools that a correction may name: without effects, or asked for by the step or the goal and not forbidden;
+    none that the task keeps from models (D1, C15).
+    """
     due = () if index is None else work.steps[index].promised_tools
-    known = [spec for spec in work.world.tools.values() if not spec.internal]
-    return frozenset(one.name for one in known if not with_effects(one) or one.name in due or _named(work, one.name))
+    known = (one for one in work.world.tools.values() if not one.internal and in_scope(one.name, work.task))
+    asked = (one.name for one in known if not with_effects(one) or one.name in due or _named(work, one.name))
+    return frozenset(name for name in asked if forbidden(work, work.mode(index), name) is None)
 
 
 def bounds_inside(work: Work, index: int, tool: str) -> Intent:
@@ -105,8 +114,8 @@ def barred_inside(work: Work, index: int, tool: str) -> dict[str, tuple[str, ...
     effects = [name for name, spec in known.items() if with_effects(spec)]
     open_ones = [name for name in effects if name not in intent_of(work).approved]
     asks = "it asks a person, which a tool within a tool cannot wait for: give it a step of its own"
-    barred = {f"it is forbidden{_said(one)}": fitting(one.tools, effects) for one in found.forbidden}
-    barred |= {f"{asks}{_said(one)}": fitting(one.tools, open_ones) for one in found.ask_before}
+    barred = {f"it is forbidden{_said(work, one)}": fitting(one.tools, effects) for one in found.forbidden}
+    barred |= {f"{asks}{_said(work, one)}": fitting(one.tools, open_ones) for one in found.ask_before}
     return {words: names for words, names in barred.items() if names}
 
 
@@ -130,8 +139,10 @@ def _unasked(work: Work, mode: Mode, tool: str) -> Treatment:
 
 
 def _named(work: Work, tool: str) -> bool:
-    """Whether the goal asks for a tool, or for all that it calls as a skill; required tools are drawn from the goal."""
-    if any(tool in step.required_tools or tool in step.one_of for step in work.steps):
+    """Whether the goal asks for a tool, or for all that it calls as a skill. Required tools are drawn from the goal,
+    unless the plan's prompt has held earlier answers (C15).
+    """
+    if not work.task.earlier and any(tool in step.promised_tools for step in work.steps):
         return True
     intent = intent_of(work)
     entries = (*intent.effects_asked, *(one for one in intent.ask_before if one.origin is not IntentOrigin.PATTERN))
@@ -152,8 +163,14 @@ def _effects_of(work: Work, tool: str) -> list[str]:
     return [name for name in names if name in tools and with_effects(tools[name])]
 
 
-def _said(entry: IntentEntry) -> str:
-    return f": the goal says {_quoted(entry)}" if entry.words else ": the task says so"
+def _said(work: Work, entry: IntentEntry) -> str:
+    if not entry.words:
+        return ": the task says so"
+    says = "the goal"
+    if not is_quote(entry.words, goal_of(work)):
+        earlier = any(is_quote(entry.words, goal) for goal in earlier_goals(work))
+        says = "the task" if entry.origin is IntentOrigin.SUBMITTER else "an earlier goal" if earlier else says
+    return f": {says} says {_quoted(entry)}"
 
 
 def _quoted(entry: IntentEntry) -> str:
@@ -181,12 +198,12 @@ def plan_pattern_faults(work: Work, plan: Plan) -> tuple[Correction, ...]:
 def left_out(work: Work, plan: Plan) -> tuple[str, ...]:
     """What a drafted plan leaves out of what its goal asks for without a condition."""
     planned = {name for step in plan.steps for name in (*step.promised_tools, *(step.allowed_tools or ()))}
-    inside = {name for tool in planned for name in _effects_of(work, tool)}
+    inside, within = {name for tool in planned for name in _effects_of(work, tool)}, _in_reach(work)
     return tuple(
         f"The words {_quoted(entry)} ask for {' or '.join(tools)}, and no step promises it. "
         "Add a step, or quote the condition in `when`."
         for entry, tools in _asked(work, by_patterns=False)
-        if inside.isdisjoint(tools)
+        if inside.isdisjoint(tools) and not within.isdisjoint(tools)
     )
 
 
@@ -215,17 +232,28 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     ended = [(one.tool, one.outcome) for one in work.actions.values() if one.outcome is not None]
     failed = {name for tool, outcome in ended if outcome.error for name in _effects_of(work, tool)}
     nested = (call for _, outcome in ended for call in outcome.metadata.calls)
-    resolved = _succeeded(work) | failed | {call.tool for call in nested if call.error is ErrorType.IN_DOUBT}
+    done = _succeeded(work)
+    kept = (
+        step.one_of for step in work.steps if any(_effects_of(work, name) for name in done.intersection(step.one_of))
+    )
+    resolved = done.union(failed, *kept) | {call.tool for call in nested if call.error is ErrorType.IN_DOUBT}
     return tuple(
-        NotDone(tool=" or ".join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
+        NotDone(tool=_OR.join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
         for entry, tools in asked
         if resolved.isdisjoint(tools)
     )
 
 
-def owed(work: Work) -> tuple[NotDone, ...]:
-    """Those that it asks for without a condition."""
-    return tuple(one for one in unfulfilled(work) if not one.message)
+def owed(work: Work, undone: tuple[NotDone, ...] | None = None) -> tuple[NotDone, ...]:
+    """Those that it asks for without a condition and that the task lets a model do; out of `undone`, if it is known."""
+    due = [one for one in (unfulfilled(work) if undone is None else undone) if not one.message]
+    within = _in_reach(work) if due else ()
+    return tuple(one for one in due if any(name in within for name in one.tool.split(_OR)))
+
+
+def _in_reach(work: Work) -> set[str]:
+    """The tools with effects that a call within the task's scope may run (C15)."""
+    return {name for tool in work.world.tools if in_scope(tool, work.task) for name in _effects_of(work, tool)}
 
 
 def remind(work: Work) -> tuple[Correction, ...]:
@@ -249,7 +277,7 @@ def falls_short(work: Work, undone: tuple[NotDone, ...]) -> str | None:
 
     `undone` is what is unfulfilled.
     """
-    due = [one for one in undone if not one.message] if work.mode(None) is Mode.STRICT else ()
+    due = owed(work, undone) if work.mode(None) is Mode.STRICT else ()
     if not due or (intent_of(work).reminded and work.cited):
         return None
     return "; ".join(map(_not_done, due))

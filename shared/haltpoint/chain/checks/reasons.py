@@ -31,6 +31,7 @@ _WHY: Final = {
     SourceKind.MODEL: "The model wrote this value: it is not in your words and in no result.",
     SourceKind.HOOK: "A hook of the worker wrote this value.",
 }
+_UNSEEN: Final = "It was not compared with your words and the results."
 
 
 def reasons_for(checked: CheckedCall, *, repaired: bool) -> tuple[Reason, ...]:
@@ -46,19 +47,21 @@ def reasons_for(checked: CheckedCall, *, repaired: bool) -> tuple[Reason, ...]:
     for leaf, source in targets[:SHOWN]:
         found.append(about_target(tool, leaf, source))
     if len(targets) > SHOWN:
-        words = f"{len(targets) - SHOWN} more values of {tool} are not in your words, nor whole in a result."
+        words = (
+            f"{len(targets) - SHOWN} more values of {tool} are not known to be in your words, nor whole in a result."
+        )
         found.append(Reason(kind=ReasonKind.TARGET, words=words))
     if (done := effect_before(checked)) is not None:
         found.append(Reason(kind=ReasonKind.REPEAT, words=f"{done} Make it again?"))
     return tuple(found)
 
 
-def about_target(tool: str, leaf: Leaf, source: Source) -> Reason:
+def about_target(tool: str, leaf: Leaf, source: Source | None) -> Reason:
     """The reason to ask about one value of a call."""
     place, value = leaf.place[:SHORT], leaf.value[:500] if isinstance(leaf.value, str) else leaf.value
     shown = write_text(value)
     shown = shown if len(shown) <= _WIDTH else f"{shown[: _WIDTH - 1]}…"
-    words = f"{tool} will run with {place} = {shown}. {_WHY[source.source]}"
+    words = f"{tool} will run with {place} = {shown}. {_WHY[source.source] if source else _UNSEEN}"
     return Reason(kind=ReasonKind.TARGET, words=words, parameter=place, value=value, source=source)
 
 
@@ -81,17 +84,20 @@ def granted(work: Work, action: Action, arguments: str, reach: Reach) -> tuple[G
     return tuple(dict.fromkeys((*work.granted, *new)))
 
 
-def _unnamed(checked: CheckedCall) -> Iterator[tuple[Leaf, Source]]:
+def _unnamed(checked: CheckedCall) -> Iterator[tuple[Leaf, Source | None]]:
     """The targets that come out of a text or from nowhere, and that neither the tool nor an earlier yes covers. A value
-    that has the origin which its tool declares is checked before, and needs no more (C6).
+    that has the origin which its tool declares is checked before, and needs no more (C6). Without a source are those of
+    very many, or at a very long place, which were not looked for.
     """
     spec = checked.spec
     for leaf in checked.leaves if spec.outward or not spec.read_only else ():
-        source = checked.sources.get(leaf.place, MODEL)
+        source = checked.sources.get(leaf.place)
         if spec.read_only:
-            unsure, source = _carries_out(checked, leaf, source), MODEL
+            unsure, source = _carries_out(checked, leaf, source or MODEL), MODEL
         else:
-            unsure = source.source in _WHY and not leaf.is_at(spec.provenance) and is_target(leaf, spec)
+            unsure = (
+                (source is None or source.source in _WHY) and not leaf.is_at(spec.provenance) and is_target(leaf, spec)
+            )
         if unsure and not _is_covered(checked, leaf):
             yield leaf, source
 

@@ -24,13 +24,17 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.thoughts import Correction, Violation
-from haltpoint.contracts.tools import ErrorType, Metadata, Outcome, ToolSpec
+from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Outcome, ToolSpec
 
-_DENIED, _IN_DOUBT, _DONE = "denied", "in_doubt", "done"
+_DENIED, _FAILED, _IN_DOUBT, _DONE = "denied", "failed", "in_doubt", "done"
 """How an entry ends: see `ledger_entry`."""
 
 MOST_KEPT: Final = 500
 """Effects of skills that a chain keeps, the last ones: what a child reports has to fit into one message."""
+
+_RUNS_ON: Final = Outcome(
+    success=False, next_action=NextAction.ERROR, error=Fault(error_type=ErrorType.IN_DOUBT, message="")
+)
 
 FRESH: Final = 10_000
 """How long (ms) a read-only call's receipt answers an equal call of its step."""
@@ -57,13 +61,13 @@ def decided_before(checked: CheckedCall) -> Correction | None:
     """
     tool, text = checked.spec.name, ""
     for made in (checked, *checked.nested):
-        if any(done.mark == _DENIED for done in _before(made)):
-            text = f"A person denied exactly this call of {made.spec.name}. Do not propose it again."
-    for action, outcome in checked.equal:
-        if outcome.error is not None and outcome.metadata.by and not denied(action):
-            text = f"A person said that exactly this call of {tool} failed. Do not make it again; continue without it."
-        elif tool == human_tool.NAME and outcome.satisfies:
-            text = "A person has answered exactly this question; the answer is among the results. Continue with it."
+        name, marks = made.spec.name, {done.mark for done in _before(made)}
+        if _DENIED in marks:
+            text = f"A person denied exactly this call of {name}. Do not propose it again."
+        elif _FAILED in marks:
+            text = f"A person said that exactly this call of {name} failed. Do not make it again; continue without it."
+    if tool == human_tool.NAME and any(outcome.satisfies for _, outcome in checked.equal):
+        text = "A person has answered exactly this question; the answer is among the results. Continue with it."
     return Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=text) if text else None
 
 
@@ -142,15 +146,15 @@ def keep_effects(work: Work, *entries: str) -> None:
 
 def note_effect(work: Work, action: Action) -> None:
     """Keep for the caller of a child that an action of it has succeeded (F1), and for its ledger what it has done, or
-    that it was denied.
+    that it was denied; of one that has no receipt and may run on, that it is in doubt.
     """
-    if action_of(work.id) is None or action.outcome is None:
+    if action_of(work.id) is None:
         return
-    if action.outcome.satisfies:
+    outcome, spec = action.outcome or _RUNS_ON, work.world.tools.get(action.tool)
+    if outcome.satisfies:
         work.nested_successes = tuple(sorted({*work.nested_successes, action.tool}))
-    spec = work.world.tools.get(action.tool)
-    mark, metadata = _mark(action, action.outcome), action.outcome.metadata
-    if spec is not None and mark and (mark == _DENIED or not (spec.read_only or spec.repeats)):
+    mark, metadata = _mark(action, outcome), outcome.metadata
+    if spec is not None and mark and (mark in (_DENIED, _FAILED) or not (spec.read_only or spec.repeats)):
         ran = metadata.arguments or action.arguments
         keep_effects(work, ledger_entry(spec, ran, metadata.started_at, action.id, mark))
 
@@ -167,8 +171,9 @@ def _mark(action: Action, outcome: Outcome) -> str:
         return _DENIED
     if outcome.metadata.repeats or action.tool == human_tool.NAME:
         return ""
-    in_doubt = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
-    return _IN_DOUBT if in_doubt else _DONE if outcome.satisfies else ""
+    if outcome.error is not None and outcome.error.error_type is not ErrorType.IN_DOUBT:
+        return _FAILED if outcome.metadata.by else ""
+    return _IN_DOUBT if outcome.error is not None else _DONE if outcome.satisfies else ""
 
 
 def _rule(work: Work, tool: str) -> Treatment:
@@ -205,10 +210,16 @@ def give_back(work: Work, index: int, earlier: Action) -> Action:
 
 
 def _fresh(checked: CheckedCall, action: Action, ran: Metadata) -> bool:
-    """Whether a receipt of the step is young, and nothing with effects was called in the step since."""
+    """Whether a receipt of the step is young, and nothing with effects was called since, nor runs in another step."""
     work = checked.work
-    since = (each for each in work.actions.values() if each.step == action.step and each.number > action.number)
-    specs = (work.world.tools.get(each.tool) for each in since)
+
+    def came_later(each: Action) -> bool:
+        if each.step == action.step:
+            return each.number > action.number
+        other = _RUNS_ON.metadata if each.outcome is None else each.outcome.metadata
+        return not other.started_at or other.started_at + other.duration_ms >= ran.started_at
+
+    specs = (work.world.tools.get(each.tool) for each in filter(came_later, work.actions.values()))
     harmless = all(spec is not None and (spec.read_only or spec.name == human_tool.NAME) for spec in specs)
     return action.step == checked.index and harmless and work.now - ran.started_at - ran.duration_ms < FRESH
 

@@ -28,9 +28,12 @@ _NUMBER: Final = re.compile(r": ?(-?[0-9][0-9.eE+-]*)[,}]")
 
 def users_words(work: Work) -> tuple[str, ...]:
     """What the user has said: the goal, a person's words in its place, and this user's goals before (C15)."""
-    task = work.task
-    earlier = (one.goal for one in task.earlier if one.user == task.user)
-    return tuple(words for words in (task.goal, work.goal, *earlier) if words)
+    return tuple(words for words in (work.task.goal, work.goal, *earlier_goals(work)) if words)
+
+
+def earlier_goals(work: Work) -> tuple[str, ...]:
+    """This user's goals before, in the same conversation (C15)."""
+    return tuple(one.goal for one in work.task.earlier if one.user == work.task.user)
 
 
 def written_over(sources: dict[str, Source], before: str, after: str, by: SourceKind) -> dict[str, Source]:

@@ -94,7 +94,8 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
             in_doubt = None if action.outcome is None else action.outcome.error
             words = f"a person says that {action.tool} did not happen"
             unknown = Fault(error_type=ErrorType.UNKNOWN, message=words, recoverable=True)
-            return _resolve_error(work, action, (in_doubt and in_doubt.cause) or unknown, by=by)
+            fault = structs.replace((in_doubt and in_doubt.cause) or unknown, no_effect=True)
+            return _resolve_error(work, action, fault, by=by)
         case Choice.NOT_HAPPENED:
             return send_again(work, action)
         case Choice.APPROVE:

@@ -82,6 +82,8 @@ def report(work: Work, fault: Fault | None = None) -> None:
         nested_successes=work.nested_successes,
         effects=work.effects,
     )
+    if fault is not None:  # that the last call did nothing does not say so of those before it
+        fault = structs.replace(fault, no_effect=None)
     next_action = NextAction.CONTINUE if fault is None else NextAction.ERROR
     advice = None if fault is None else advice_on(fault)
     outcome = Outcome(

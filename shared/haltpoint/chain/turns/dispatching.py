@@ -1,7 +1,8 @@
 """Calls on their way out: put together, held against budget and deadline (R7). `scheduling` sends them."""
 
+from itertools import islice
 from math import inf
-from typing import Any
+from typing import Any, Final
 
 from msgspec import json, structs
 
@@ -27,9 +28,12 @@ from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.phrases import count
-from haltpoint.contracts.reasons import Reason, SourceKind
+from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ToolSpec
+
+MOST_SOURCES: Final = 100
+"""Sources that an order and its receipt keep."""
 
 
 def literal_call(work: Work, index: int) -> CheckedCall | tuple[Code, str]:
@@ -129,8 +133,9 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
     return _order(work, again, spec, approval=approval, reconcile=reconcile, again=True, notes=notes, sources=sources)
 
 
-def _order(work: Work, action: Action, spec: ToolSpec, **said: Any) -> Dispatch:
+def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Source], **said: Any) -> Dispatch:
     """The order to a worker, with what it needs to ask once more where values come from, and to bind nested calls."""
+    said["sources"] = dict(islice(sources.items(), MOST_SOURCES))
     origins: tuple[str, ...] | None = None
     unasked: str | None = None
     if work.origin is PlanOrigin.LITERAL:

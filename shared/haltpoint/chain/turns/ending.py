@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from haltpoint.chain.checks.intent import falls_short, unfulfilled
+from haltpoint.chain.checks.repeats import note_effect
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import result_needed
@@ -126,8 +127,9 @@ def fail(work: Work, end: Failed) -> None:
     _stop(work, "the chain failed", error.message)
     where = {} if error.step_id is None else {"step_id": error.step_id}
     work.unfulfilled = unfulfilled(work)
+    unproven = tuple(one for one in work.unproven if one in (failure.answer or ""))
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
-    work.error, work.answer = error, failure.answer
+    work.error, work.answer, work.unproven = error, failure.answer, unproven
     report(work, failure.fault or Fault(error_type=ErrorType.SERVER, message=error.message[:WHY], recoverable=False))
 
 
@@ -151,7 +153,9 @@ def cancel(work: Work, end: Cancelled) -> None:
 
 
 def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
-    """Take back the open questions and stop the steps that are under way, and the chains that they wait for."""
+    """Take back the open questions and stop the steps that are under way, and the chains that they wait for. What may
+    have taken effect all the same, a child tells its caller (C14).
+    """
     withdraw(work, why_withdrawn)
     for index in work.active:
         if work.run[index].status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
@@ -160,3 +164,6 @@ def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
         cancel_children(work, index, why_withdrawn)
         work.edit(index).pending = ()
         work.let_go(index)
+    for action in work.actions.values():
+        if action.status is not ActionStatus.DONE:
+            note_effect(work, action)

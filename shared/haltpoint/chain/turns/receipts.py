@@ -142,7 +142,8 @@ def go_without(work: Work, request: OpenRequest) -> StepEnd | Failed | None:
     free(work, request)
     if request.action_id:
         kind = ErrorType.IN_DOUBT if request.kind is RequestKind.IN_DOUBT else ErrorType.TIMEOUT
-        fault = Fault(error_type=kind, message=words, recoverable=False)
+        known = None if kind is ErrorType.IN_DOUBT else True
+        fault = Fault(error_type=kind, message=words, recoverable=False, no_effect=known)
         action = work.actions[request.action_id]
         record(work, resolve_error(work, action, fault), succeeded=False)
         if is_optional(work, action):

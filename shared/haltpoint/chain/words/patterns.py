@@ -4,7 +4,8 @@ A pattern that requires a tool is searched in each clause that may ask for somet
 ("who wrote this?"), is negated, tells how ("explain how to write a file") or depends on something ("if you create a
 file"), nor in quotation marks, unless a file name stands there.
 
-One that restricts is searched in each sentence. Its tools are those that its globs name, else those with effects that
+One that restricts is searched in each sentence; there an address, a file's name or a number is one word without signs,
+and ends nothing. Its tools are those that its globs name, else those with effects that
 the words it found speak of: a word of the tool's name or of its description's first sentence means the same deed
 (`DEEDS`), or the name holds the very word. Where no tool is known, or the rest of the goal speaks of the tool too, it
 cannot be told which call is forbidden: a person is asked.
@@ -32,7 +33,9 @@ _QUOTED: Final = re.compile(r'"([^"\n]*)"|(?<!\w)\'([^\'\n]*)\'(?!\w)|`([^`\n]*)
 _FILE_NAME: Final = re.compile(r"[\w./~-]*\w\.\w{1,8}")
 _SENTENCE: Final = re.compile(r"[^.!?\n]*(?:\.(?!\s|$)[^.!?\n]*)*[.!?\n]*")
 _CLAUSE: Final = re.compile(r"[,;:()]+(?:\s|$)|\s-+\s|\s(?:but|however|though)\s", re.IGNORECASE)
-_BULLET: Final = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+|[*_#]{2,}|^#+\s")
+_BULLET: Final = re.compile(r"^[^\S\n]*(?:[-*+•]|\d+[.)])[^\S\n]+|[*_#]{2,}|^#+\s", re.MULTILINE)
+_TOKEN: Final = re.compile(r"\w(?:\S*\w)?")
+_INSIDE: Final = re.compile(r"(?<=\d)[.,:](?=\d)|(?<=\w)[.!?](?=\w)")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _JOINED: Final = re.compile(r"^(?:\W|(?:and|but|or|so|then|also|und|aber|oder|dann|doch)\b)+", re.IGNORECASE)
 _PREFIX: Final = "(?:ab|an|zu|ver|weg|auf)?(?:zu|ge)?"
@@ -48,7 +51,7 @@ def required_by_words(
     """What the words, and the session that is active, ask for. A success of any tool of an entry is enough. A pattern
     whose tools nobody serves asks for nothing.
     """
-    asking = (one for one in _sentences(words) if ASKS_POLITELY.search(one) or not ASKS_TO_KNOW.search(one))
+    asking = (one for one, _ in _sentences(words) if ASKS_POLITELY.search(one) or not ASKS_TO_KNOW.search(one))
     requests = [clause.strip()[:_LONGEST] for one in asking for clause in _CLAUSE.split(one) if clause.strip()]
     found = list[IntentEntry]()
     for pattern in patterns:
@@ -62,13 +65,13 @@ def conditions_of(words: str, patterns: Iterable[Pattern], tools: Mapping[str, T
     """What the words make conditional or forbid of these tools, which have effects."""
     spoken = _sentences(words)
     found = [
-        (pattern, _JOINED.sub("", fit[0]).strip())
+        (pattern, _JOINED.sub("", sentence[fit.start() : fit.end()]).strip())
         for pattern in patterns
         if pattern.does is not Does.REQUIRED
-        for sentence in spoken
-        for fit in re.finditer(pattern.pattern, sentence, re.IGNORECASE)
+        for sentence, masked in spoken
+        for fit in _fits_in(pattern, masked) or _fits_in(pattern, sentence)
     ]
-    rest = "\n".join(spoken)
+    rest = "\n".join(sentence for sentence, _ in spoken)
     for _, said in found:
         rest = rest.replace(said, " ")
     return tuple(one for pattern, said in found for one in _conditions(pattern, said, rest, tools))
@@ -89,10 +92,24 @@ def _entry(pattern: Pattern, tools: tuple[str, ...], said: str) -> IntentEntry:
     return IntentEntry(tools=tools, words=said, origin=IntentOrigin.PATTERN, pattern=pattern.id)
 
 
-def _sentences(words: str) -> list[str]:
-    """The sentences in plain text, with what is quoted taken out."""
-    text = _QUOTED.sub(_only_file_names, _BLOCK.sub("\n", plain(words)))
-    return [stripped for one in _SENTENCE.findall(text) if (stripped := _BULLET.sub("", one).strip())]
+def _fits_in(pattern: Pattern, sentence: str) -> list[re.Match[str]]:
+    return list(re.finditer(pattern.pattern, sentence, re.IGNORECASE))
+
+
+def _sentences(words: str) -> list[tuple[str, str]]:
+    """The sentences in plain text, with what is quoted taken out: each as it is, and masked, sign by sign."""
+    text = _BULLET.sub("", _QUOTED.sub(_only_file_names, _BLOCK.sub("\n", plain(words))))
+    masked, at, found = _TOKEN.sub(_without_signs, text), 0, list[tuple[str, str]]()
+    for one in _SENTENCE.findall(masked):
+        start, at = at + len(one) - len(one.lstrip()), at + len(one)
+        end = start + len(one.strip())
+        found += [(text[start:end], masked[start:end])] if end > start else []
+    return found
+
+
+def _without_signs(token: re.Match[str]) -> str:
+    """A word in which no sign ends a sentence or a clause: `ann@example.com` is `ann_example_com`."""
+    return re.sub(r"\W" if "@" in token[0] or "://" in token[0] else _INSIDE, "_", token[0])
 
 
 def _only_file_names(quoted: re.Match[str]) -> str:

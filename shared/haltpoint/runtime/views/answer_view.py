@@ -30,7 +30,7 @@ _WHY: Final = {
     ErrorType.BLOCKED: WhyNot.DENIED,
 }
 _UNSURE: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
-"""Errors of tools that may have done something all the same."""
+"""Errors of tools that may have done something all the same, unless their receipt says `no_effect`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,10 @@ def final_answer(tree: Tree, end: Mapping[str, Any], own: Phrases, *, literal: b
 # ---- what was done ---------------------------------------------------------------------------------------------------
 
 
-def _deeds(tree: Tree) -> Iterator[Deed]:
-    """Every effect once, in the order of the plan: first what a tool did by calling others, then what it did itself."""
+def _deeds(tree: Tree, allowed_by: str | None = None) -> Iterator[Deed]:
+    """Every effect once, in the order of the plan: first what a tool did by calling others, then what it did itself.
+    `allowed_by` is the person who approved the skill that the chain carries out, if one did.
+    """
     approved = {
         request.action_id: request.answer.by
         for request in tree.chain.requests
@@ -81,13 +83,13 @@ def _deeds(tree: Tree) -> Iterator[Deed]:
         action, receipt = told.action, told.action.receipt
         if receipt is not None and receipt.metadata.cached:
             continue  # an earlier call's receipt: its deed is told there (C14)
-        by = (receipt is not None and receipt.metadata.by) or approved.get(action.id) or None
+        by = (receipt is not None and receipt.metadata.by) or approved.get(action.id) or allowed_by
         at = _ended(tree.chain, action)
         for call in told.calls:
             if call.deed is not None and call.error is None:
                 yield _deed(call.key, call.tool, call.deed, at, by)
         if told.below is not None:
-            yield from _deeds(told.below)
+            yield from _deeds(told.below, by)
         if receipt is not None and receipt.satisfies and receipt.metadata.deed is not None:
             yield _deed(action.id, action.tool, receipt.metadata.deed, at, by, receipt.warnings)
 
@@ -136,7 +138,7 @@ def _without_repeats(tree: Tree, own: Phrases) -> tuple[NotDone, ...]:
 def _unfulfilled(stored: Iterable[Any], own: Phrases) -> Iterator[NotDone]:
     """Effects that the goal asks for and that have no deed; one that it asks for conditionally says when (C12)."""
     for one in msgspec.convert(stored, tuple[NotDone, ...]):
-        yield msgspec.structs.replace(one, message=f'{own.only_if}: "{one.message}"') if one.message else one
+        yield msgspec.structs.replace(one, message=f'{own.only_if}: "{one.message}"' if one.message else own.undone)
 
 
 def _all(tree: Tree) -> Iterator[Told]:
@@ -196,10 +198,10 @@ def _in_doubt(tree: Tree, not_done: Sequence[NotDone]) -> bool:
     for told in _all(tree):
         if any(call.deed is not None for call in told.calls):
             return True
-        if (receipt := told.action.receipt) is None or receipt.error is None:
-            continue
+        if (receipt := told.action.receipt) is None or receipt.error is None or told.below is not None:
+            continue  # of a skill the calls inside say it
         # With a deed it has happened, and a hook keeps the result back.
-        if receipt.error.error_type in _UNSURE or receipt.metadata.deed:
+        if (receipt.error.error_type in _UNSURE and not receipt.error.no_effect) or receipt.metadata.deed:
             return True
     return any(one.why is WhyNot.IN_DOUBT for one in not_done)
 
