@@ -71,7 +71,7 @@ class Pipeline:
         `left` gets the rest to do when the tool does not end in time, and this does not return before it ends. Raises
         redis-py's errors only before anything has begun.
         """
-        if job.deliveries > 1 and (status := await self._claim(job, start=False)) is not ClaimStatus.GO:
+        if job.begun and (status := await self._claim(job, start=False)) is not ClaimStatus.GO:
             return self._unclaimed(job, status)
         began = time.time_ns() // 1_000_000
         call = self._admission.look(job, began)
@@ -138,7 +138,7 @@ class Pipeline:
         job.epoch = claimed.epoch
         # The plan took it for repeatable: whether it was started did not matter. Its tool now says that it is not.
         offered = job.request.repeatable and self._registry.find(job.request.tool) is not None
-        changed = offered and job.request.tool not in self._registry.repeatable and job.deliveries > 1
+        changed = offered and job.request.tool not in self._registry.repeatable and job.begun
         return ClaimStatus.IN_DOUBT if changed and claimed.status is ClaimStatus.GO else claimed.status
 
     def _unclaimed(self, job: Job, status: ClaimStatus, call: ToolCall | None = None) -> Finished | None:

@@ -634,8 +634,12 @@ async def test_r9_an_order_for_another_release_is_given_back_and_done_once(
     assert await bench.desk.letters.requeue(0, again) is RequeueStatus.GONE
 
 
-async def test_r4_what_another_release_has_begun_is_given_back_as_a_doubt(bench: Bench, another_release: Path) -> None:
-    action = await bench.order("send", text="hi")
+@pytest.mark.parametrize(("tool", "arguments"), [("send", {"text": "hi"}), ("delete", {"name": "all"})])
+async def test_r4_what_another_release_has_begun_is_given_back_as_a_doubt(
+    bench: Bench, another_release: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    """Also of a destructive tool, about which a person would be asked before it runs."""
+    action = await bench.order(tool, **arguments)
     (begun,) = await bench.desk.orders(consumer="dying")
     await ReceiptStore(bench.desk.calls, bench.desk.topology, "dying").claim(begun.ref, action)
     async with bench.process(another_release):
