@@ -76,7 +76,9 @@ class Pipeline:
         began = time.time_ns() // 1_000_000
         call = self._admission.look(job, began)
         if isinstance(call, ToolCall) and call.asks:
+            job.at_timeout = partial(self._unasked, job, began)
             call = await self._admission.ask(job, call)
+            job.at_timeout = None
             if job.lost:
                 return None
         if isinstance(call, Refusal):
@@ -169,6 +171,12 @@ class Pipeline:
         """What the heartbeat's thread records when the time is over and the event loop does not turn."""
         ran = call.text if call.changed else None
         return self._finished(job, _judged(job, call, timed_out(call.tool, call.seconds)), began, call.records, ran=ran)
+
+    def _unasked(self, job: Job, began: int) -> Finished:
+        """The same, when it is a hook or the preview that does not let the loop turn: the call was not started."""
+        words = f"{job.request.tool} was not called: {job.runs[-1].what.name} blocks the worker"
+        failure = Failure(fault_of(ErrorType.TIMEOUT, words), Cause.NO_EFFECT)
+        return self._finished(job, read_failure(failure), began)
 
     def _finished(
         self,

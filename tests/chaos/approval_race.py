@@ -25,6 +25,8 @@ from tests.proofs.history import Answered, Recorder, hash_of
 from tests.support import wait_until
 
 CROWD: Final = 50
+MOMENT: Final = 0.03
+"""Seconds in which all of it happens."""
 RIVALS: Final = ("nobody", "expiry", "late", "cancel", "altered", "moved", "copied")
 
 
@@ -46,7 +48,7 @@ class Race:
         other = await self._ask() if rival in ("moved", "copied") else None
         work: list[Any] = [self._say(question, number, chance, rival) for number in range(CROWD)]
         if rival != "nobody":
-            work.insert(chance.randrange(CROWD), self._disturb(rival, question, other))
+            work.insert(chance.randrange(CROWD), self._disturb(rival, question, other, chance.random() * MOMENT))
         taken = sum(one is True for one in await asyncio.gather(*work))
         assert taken == 1 or (taken == 0 and rival in ("expiry", "cancel")), f"{taken} answers were taken"
         self.system.person.away = False
@@ -73,14 +75,15 @@ class Race:
         said = Answered(question.request_id, action, decision.value, taken=False, arguments=hash_of(text))
         answer = Answer(kind=RequestKind.CONFIRMATION, decision=decision, arguments=arguments)
         record = None if what == "no" else Approves(action, digest, 5 if rival == "late" else 600)
-        await asyncio.sleep(chance.random() * 0.02)
+        await asyncio.sleep(chance.random() * MOMENT)
         self.recorder.write(said)
         verdict = await self.inbox.answer(question.request_id, answer, by=f"p{number}", approves=record)
         if isinstance(verdict, Taken):
             self.recorder.write(replace(said, taken=True))
         return isinstance(verdict, Taken)
 
-    async def _disturb(self, rival: str, question: Question, other: Question | None) -> None:
+    async def _disturb(self, rival: str, question: Question, other: Question | None, moment: float) -> None:
+        await asyncio.sleep(moment)
         chain = question.request_id.partition(".")[0]
         match rival:
             case "expiry":  # of the question; its chain has no more time either
@@ -112,7 +115,7 @@ class Race:
     async def _forge_answer(self, other: Question, record: bytes | None) -> None:
         """Another chain hears of a yes that it has no record of: what lies there is that of the first one's call."""
         key = self.system.topology.key_of(Key.DATA, other.request_id.partition(".")[0])
-        record = record or f"{other.digest[:-1]}0 99999999999999 open\na person".encode()
+        record = record or f"{hash_of('another call')} 99999999999999 open\na person".encode()
         await self.redis.hset(key, _field(other), record)
         answer = Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE)
         assert isinstance(await self.inbox.answer(other.request_id, answer, by="nobody"), Taken)
