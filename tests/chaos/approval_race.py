@@ -47,8 +47,11 @@ class Race:
         question = await self._ask()
         other = await self._ask() if rival in ("moved", "copied") else None
         work: list[Any] = [self._say(question, number, chance, rival) for number in range(CROWD)]
-        if rival != "nobody":
-            work.insert(chance.randrange(CROWD), self._disturb(rival, question, other, chance.random() * MOMENT))
+        if rival not in ("nobody", "late"):
+            work.insert(
+                chance.randrange(CROWD),
+                self._disturb(rival, question, other, chance.choice((0.1, 1)) * chance.random() * MOMENT),
+            )
         taken = sum(one is True for one in await asyncio.gather(*work))
         assert taken == 1 or (taken == 0 and rival in ("expiry", "cancel")), f"{taken} answers were taken"
         self.system.person.away = False
@@ -73,12 +76,14 @@ class Race:
             digest = digest_of(action, question.tool, arguments, question.preview_digest)
         decision = Choice.REJECT if what == "no" else Choice.APPROVE
         said = Answered(question.request_id, action, decision.value, taken=False, arguments=hash_of(text))
+        void = rival == "late"  # the yes is over as soon as it is given: to the history it is none
         answer = Answer(kind=RequestKind.CONFIRMATION, decision=decision, arguments=arguments)
-        record = None if what == "no" else Approves(action, digest, 5 if rival == "late" else 600)
+        record = None if what == "no" else Approves(action, digest, 0 if void else 600)
         await asyncio.sleep(chance.random() * MOMENT)
-        self.recorder.write(said)
+        if not void:
+            self.recorder.write(said)
         verdict = await self.inbox.answer(question.request_id, answer, by=f"p{number}", approves=record)
-        if isinstance(verdict, Taken):
+        if isinstance(verdict, Taken) and not void:
             self.recorder.write(replace(said, taken=True))
         return isinstance(verdict, Taken)
 
@@ -88,8 +93,6 @@ class Race:
         match rival:
             case "expiry":  # of the question; its chain has no more time either
                 await self._later(130)
-            case "late":  # of the record of the yes
-                await self._later(10)
             case "cancel":
                 data = TaskCancelled.Data(by="a person")
                 await self.system.store.cancel(

@@ -88,8 +88,8 @@ class Functions(FunctionsBeside):
             assert reply[1] == self.model.commit(chain, expected, new, acks, *steps)
             self.learn()
 
-    @initialize()
-    def one_chain_has_two_actions_that_workers_have_read_and_a_person_has_approved_one(self) -> None:
+    @initialize(ticks=st.integers(0, 2))
+    def one_chain_has_two_actions_that_workers_have_read_and_a_person_has_approved_one(self, ticks: int) -> None:
         self.begin()
         self.submit("a", "x", 9)
         for number, repeatable in ((1, True), (2, False)):
@@ -99,7 +99,8 @@ class Functions(FunctionsBeside):
         for number in (1, 2):
             version = self.model.chains["a"].version
             self._write("a", version, f"asked-{number}", (), [Ask(number, 4)])
-        self.answer("a", 1, "{}", "t1", Approves("s.1", "x", 2))
+        self.answer("a", 1, "{}", "t1", Approves("s.1", "x", 1))
+        self.time_passes(ticks)
 
     def _step(self, data: st.DataObject, chain: str) -> Step | None:
         """Something that the executor might do to this chain now."""
